@@ -1,13 +1,13 @@
-"""Parent and child packages for SIARD archives with large objects (LOBs): build, check and read them.
+"""Build, check and read packages for SIARD archives with large objects (LOBs).
 
-``build`` makes the package of an archive, ``check`` says whether it is whole (an iterator of ``Finding``,
-each with its ``remedy``), ``report`` files what it found, ``Package`` walks through segments and LOBs, and
-``open_lob`` and ``restore`` give LOBs back. The other functions are called as the commands of ``metspack``:
+``build`` makes the parent and child packages of an archive, ``check`` reports their faults (an iterator of
+``Finding``, each with its ``remedy``), ``report`` writes the findings, ``Package`` walks through segments and
+LOBs, and ``open_lob`` and ``restore`` give LOBs back. The other functions are named after commands:
 ``plan``, ``convert``, ``describe``, ``merge``, ``links``, ``inspect``, ``explain``,
 ``list_lobs``, ``cat``, ``shards``, ``restore_dry_run``, ``restore_siard`` and ``status``.
 
-Functions print nothing. Paths are ``str`` or ``Path``. What cannot be done is a ``MetspackError``, with an
-``id`` for programs, and ``message`` and ``hint`` for people. docs/python.md has examples.
+Functions print nothing. Paths are ``str`` or ``Path``. A failure is a ``MetspackError``, with an ``id`` for
+programs, and ``message`` and ``hint`` for people. docs/python.md has examples.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ _Options = TypeVar("_Options", PackageOptions, BuildOptions)
 
 
 def plan(source: StrPath, options: BuildOptions | None = None, *, progress: Progress | None = None) -> Draft:
-    """Return the segments into which ``build`` would divide the LOBs of a source with the same options.
+    """Return the segments that ``build`` would make of a source's LOBs with the same options.
 
     Iterate over it for the segments. Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
@@ -73,12 +73,12 @@ def build(
     discard_on_interrupt: bool = False,
     progress: Progress | None = None,
 ) -> Built:
-    """Build the package of a source of LOBs at ``target``, which must not exist; see ``metspack build -h``.
+    """Build the package of a source of LOBs at a new ``target``; see ``metspack build -h``.
 
-    ``source`` is an archive in any form, or a folder of LOBs. What a stopped call left beside ``target`` the
-    same call goes on with, unless it is to ``restart``; ``discard_on_interrupt`` leaves nothing when
-    interrupted (``status`` tells). Raises ``SourceError``, ``PlanError``, ``TargetError`` and
-    ``ConfigError``; then nothing is at ``target``.
+    ``source`` is an archive in any form, or a folder of LOBs. The same call resumes the work that a stopped
+    call left beside ``target`` (``status`` reports it), unless it is to ``restart``;
+    ``discard_on_interrupt`` leaves nothing when interrupted. Raises ``SourceError``, ``PlanError``,
+    ``TargetError``, also when ``target`` exists, and ``ConfigError``; then nothing is made at ``target``.
     """
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
     options = replace(_stated(options or BuildOptions()), terms=terms)
@@ -95,11 +95,11 @@ def convert(
     discard_on_interrupt: bool = False,
     progress: Progress | None = None,
 ) -> Built:
-    """Build the package at ``path`` anew at ``target``, which must not exist; see ``metspack convert -h``.
+    """Build the package at ``path`` anew at a new ``target``; see ``metspack convert -h``.
 
     ``path`` is the folder or the METS file of a package, or a folder with a .siard and its LOBs but no METS
     (``grants`` apply only there). Name and OBJID are kept unless given. Children that are not in their places
-    are looked for in the ``roots``, by OBJID. Goes on and raises as ``build`` does.
+    are looked for in the ``roots``, by OBJID. Resumes and raises as ``build`` does.
     """
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
     options = replace(_stated(options or BuildOptions()), terms=terms)
@@ -110,7 +110,7 @@ def convert(
 def describe(
     folder: StrPath, options: PackageOptions | None = None, *, progress: Progress | None = None
 ) -> Described:
-    """Write METS files and manifests, and nothing else, into a folder whose LOBs are already in segments.
+    """Write only METS files and manifests into a folder whose LOBs are already in segments.
 
     The folder holds one archive and the segments. Raises ``SourceError``, ``TargetError`` and
     ``ConfigError``; then the folder is as it was.
@@ -131,7 +131,7 @@ def merge(
 ) -> Merged:
     """Put a parent and all its children (IPs, or folders that hold them) together at ``target``.
 
-    The dialect is csip, whatever the options say; ``jobs`` processes copy files, as many as help when None.
+    The dialect is always csip; ``jobs`` processes copy files, as many as help when None.
     Children that are not among them are looked for in the ``roots``, by OBJID. Raises as ``build`` does; then
     nothing is left there.
     """
@@ -149,7 +149,7 @@ def check(
 ) -> CheckReport:
     """Return the report of a check of packages: folders, METS files, zip or tar files.
 
-    It is an iterator of findings, and has ``ok``. Nothing is read before the first of them is asked for.
+    It is an iterator of findings, and has ``ok``. Nothing is read before the first of them is requested.
     Raises ``ConfigError`` for an option that cannot be used, and when there is nothing to check.
     """
     created = clock.now(os.environ) if "SOURCE_DATE_EPOCH" in os.environ else ""
@@ -166,18 +166,18 @@ class Reportable(Protocol):
     """A result that can be written as JSON."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as data for JSON."""
+        """Return the result as data for JSON."""
 
 
 def report(result: Reportable, target: StrPath | Sequence[StrPath], *, with_provenance: bool = True) -> None:
-    """Write the report of a check at ``target``, or at each of several; other results as ``.json`` only.
+    """Write the report of a check to each ``target``; other results only as ``.json``.
 
     The form follows from the name's ending: .html, .json, .jsonl, .txt, .csv, or .xml for JUnit. An earlier
-    report of the same form is replaced, another file never. With ``with_provenance`` .html and .txt say when,
-    where and by whom the package was checked, and its path. What .html, .txt and .xml tell of the package
-    itself is gathered while it is checked: of a check that has begun already it is read once more. Raises
-    ``ConfigError`` for an ending that is none of these and for a report inside the package, and
-    ``TargetError`` where it cannot be written.
+    report of the same form is replaced, another file never. With ``with_provenance`` .html and .txt state
+    when, where and by whom the package was checked, and its path. The facts of the package in .html, .txt and
+    .xml are gathered while it is checked: after a check that has begun already the package is read once more.
+    Raises ``ConfigError`` for any other ending and for a report inside the package, and ``TargetError`` where
+    the report cannot be written.
     """
     targets = as_paths(target)
     if isinstance(result, CheckReport):
@@ -227,7 +227,7 @@ def inspect(
     budgets: Budgets | None = None,
     progress: Progress | None = None,
 ) -> InspectionReport:
-    """Return the contents of a source: its tables, and the LOBs of each column, where they are and how large.
+    """Return the contents of a source: its tables, and each column's LOBs, places and sizes.
 
     ``verify`` reads every LOB and compares it with its cell. ``ok`` is False when a LOB is not found, a table
     is missing, or verifying finds a fault, of which ``faults`` has the first 10,000. Raises ``SourceError``
@@ -248,9 +248,9 @@ def restore(
     discard_on_interrupt: bool = False,
     progress: Progress | None = None,
 ) -> Restored:
-    """Write the LOBs of the package at ``path`` as whole files into a new folder, each proven on the way.
+    """Write the LOBs of the package at ``path`` as whole, proven files into a new folder.
 
-    What a stopped call left beside ``target`` the same call goes on with, unless ``restart`` removes it.
+    The same call resumes the work that a stopped call left beside ``target``, unless ``restart`` removes it.
     Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing is left at ``target``.
     """
     options = options or RestoreOptions()
@@ -296,9 +296,9 @@ def restore_dry_run(
     *,
     progress: Progress | None = None,
 ) -> DryRun:
-    """Return all that prevents the LOBs of the package at ``path`` from being restored, an iterator.
+    """Return an iterator of all that prevents restoring the LOBs of the package at ``path``.
 
-    Every LOB is found, joined and proven as ``restore`` has it, with ``into`` as ``restore_siard`` has it.
+    Every LOB is located, joined and proven as ``restore`` has it, with ``into`` as ``restore_siard`` has it.
     Nothing is written. Reading it raises ``SourceError`` when the package cannot be read at all.
     """
     options = options or RestoreOptions()
@@ -307,10 +307,10 @@ def restore_dry_run(
 
 
 def status(path: StrPath) -> Status:
-    """Return how far the run is that makes the target ``path``, or its ``.partial``; touches nothing.
+    """Return the state of the run that makes the target ``path``, or whose ``.partial`` it is.
 
-    Raises ``SourceNotFoundError`` where there is neither, ``SourceError`` where no run is, and
-    ``TargetUnfinishedError`` for a journal that is damaged.
+    Nothing is changed. Raises ``SourceNotFoundError`` where there is neither, ``SourceError`` where no run
+    is, and ``TargetUnfinishedError`` for a journal that is damaged.
     """
     return run_status(as_path(path))
 
@@ -324,7 +324,7 @@ def cat(
     roots: Sequence[StrPath] = (),
     budgets: Budgets | None = None,
 ) -> Iterator[bytes]:
-    """Yield the bytes of a LOB of the package at ``path`` in blocks, or those of ``ranges`` of it.
+    """Yield the bytes of a LOB of the package at ``path``, or of ``ranges`` of it, in blocks.
 
     ``lob`` is its ID, ``s0.t2.c4.r14``; ranges are written ``2100-3599``, ``2100-`` or ``-500``. With
     ``verify``, only proven bytes of ranges are yielded; the bytes of a whole LOB are proven once the iterator
@@ -343,7 +343,7 @@ def list_lobs(
     roots: Sequence[StrPath] = (),
     budgets: Budgets | None = None,
 ) -> Iterator[LobEntry]:
-    """Yield the LOBs of the package at ``path``: the cell that names each, its files, size and digests.
+    """Yield the LOBs of the package at ``path``, each with its cell, files, size and digests.
 
     ``table`` and ``column`` leave out all others; they are names, or numbers as in IDs (``s0.t2``, ``c4``).
     No LOB is opened. Raises ``ConfigError`` for a table or column that does not exist, and ``SourceError`` at
@@ -364,7 +364,7 @@ def shards(
     """Yield for each LOB of the package at ``path``, or for one, the byte ranges of its files.
 
     ``base`` is put before the URLs, which are relative to the package. Raises ``SourceError`` for a LOB whose
-    parts, files or relations are not as METS says, before its shard.
+    parts, files or relations differ from METS, before its shard.
     """
     with PackageReader(as_place(path), budgets, as_places(roots)) as package:
         yield from related_shards(package, lob, base=base)
@@ -378,9 +378,9 @@ def open_lob(
     roots: Sequence[StrPath] = (),
     budgets: Budgets | None = None,
 ) -> BufferedReader:
-    """Return a LOB of the package at ``path`` as a binary file: read-only, seekable, over all its parts.
+    """Return a LOB of the package at ``path`` as a seekable binary file over all its parts.
 
-    ``lob`` is its ID, ``s0.t2.c4.r14``. With ``verify``, each part that is touched is proven by its digest
+    ``lob`` is its ID, ``s0.t2.c4.r14``. With ``verify``, each part that is read is proven by its digest
     before any of it is returned; a LOB that stayed in the archive is proven whole. Opening and reading raise
     ``SourceError``. A Python warning is issued for a LOB that the parent's map does not name, or that no
     digest proves.
@@ -390,10 +390,10 @@ def open_lob(
 
 
 class Package:
-    """A package to walk: what it holds, its segments and its LOBs; a context manager, for one thread.
+    """A package to walk: its archives, segments and LOBs; a context manager, for one thread.
 
     ``path`` is its folder, the METS file of its parent, or a zip or tar file. Its METS files are read at the
-    first question; no LOB is. Children that are not in their places are looked for in the ``roots``. Raises
+    first access; no LOB is. Children that are not in their places are looked for in the ``roots``. Raises
     ``SourceError`` when there is no package there.
     """
 
@@ -459,7 +459,7 @@ class Package:
         return self._reader.faults
 
     def lobs(self, *, table: str = "", column: str = "") -> Iterator[LobEntry]:
-        """Yield the LOBs as ``list_lobs`` does; their files say which segment each is in."""
+        """Yield the LOBs as ``list_lobs`` does; their files name their segments."""
         return LobListing(self._reader, table=table, column=column, budgets=self._budgets)
 
     def open_lob(self, lob: str, *, verify: bool = True) -> BufferedReader:
@@ -473,7 +473,7 @@ class Package:
 
 @dataclass(frozen=True, kw_only=True)
 class ArchiveSummary:
-    """An archive in a package: its path there, and what its metadata says; ``tables`` are their names."""
+    """An archive in a package: its path there and its metadata; ``tables`` are table names."""
 
     path: str
     siard_version: str
@@ -484,7 +484,7 @@ class ArchiveSummary:
 
 
 class Segment:
-    """A child of a package: its number from 0 in the order of the parent, its OBJID, and what it holds."""
+    """A child of a package: its number from 0 in the parent's order, its OBJID and its LOBs."""
 
     def __init__(
         self, reader: PackageReader, number: int, held: HeldSegment, budgets: Budgets | None
@@ -518,7 +518,7 @@ class Segment:
         return segment_weight(self._reader, self._held)[1]
 
     def lobs(self) -> Iterator[LobEntry]:
-        """Yield the LOBs that are in it, or parts of which are; ``Package.lobs`` goes through all at once."""
+        """Yield the LOBs with files in the segment; ``Package.lobs`` yields those of all at once."""
         return LobListing(self._reader, segment=self._held, budgets=self._budgets)
 
 

@@ -11,7 +11,7 @@ from metspack.errors import ConfigError
 
 
 def now(environment: Mapping[str, str]) -> str:
-    """Return the time of a run as xs:dateTime in UTC: SOURCE_DATE_EPOCH when it is set, else the time now.
+    """Return the time of a run as xs:dateTime in UTC: SOURCE_DATE_EPOCH, else the time now.
 
     Raises ``ConfigError`` when SOURCE_DATE_EPOCH is not a number of seconds.
     """
@@ -28,7 +28,7 @@ def now(environment: Mapping[str, str]) -> str:
 
 
 def ago(seconds: int) -> str:
-    """Return the time so many seconds before now, whatever SOURCE_DATE_EPOCH is, as xs:dateTime in UTC."""
+    """Return the clock's time ``seconds`` ago as xs:dateTime in UTC, for any SOURCE_DATE_EPOCH."""
     return xs_datetime(datetime.now(UTC) - timedelta(seconds=seconds))
 
 
@@ -38,7 +38,7 @@ def xs_datetime(moment: datetime) -> str:
 
 
 def parsed(text: str) -> str:
-    """Return a moment that a person wrote as xs:dateTime; raises ``ConfigError`` without a time zone."""
+    """Return a person's text as xs:dateTime; raises ``ConfigError`` without a time zone."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -56,7 +56,7 @@ def host() -> str:
 
 
 def operator() -> str:
-    """Return the login name of whoever runs this, or else the number of the user."""
+    """Return the login name of the user, or else the user's number."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # in a container, users need not have names

@@ -1,4 +1,4 @@
-"""Work on a cluster of Dask: what is asked of its workers first, tasks for them, and their results.
+"""Work on a cluster of Dask: the check of its workers, their tasks and their results.
 
 A worker gets paths and offsets, never bytes, and each attempt at a task writes into a folder of its own:
 only this process accepts a result, once. So a worker that dies, one that is slow while another does its task
@@ -34,7 +34,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 FORMS = "tcp://HOST:PORT or local:N"
-"""How a cluster is named."""
+"""The forms of a cluster's address."""
 
 _ADDRESS = re.compile(r"tcp://(?:[^\s/:\[\]]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
 _LOCAL = re.compile(r"local:([1-9][0-9]{0,3})")
@@ -42,11 +42,11 @@ _ANSWER = 10.0  # seconds in which a scheduler answers
 _PATIENCE = 60.0  # seconds for which a cluster may be without any worker: they may be starting again
 _TRIES = 3  # after which a result that cannot be fetched, or a worker that is not reached, is given up
 _ENDING = 10.0  # seconds in which a worker notices that its task is no longer wanted
-_REST = 1.0  # seconds before workers are asked again of which one could not be reached
-_LOOK = 0.1  # seconds between two looks at what has come
-_ASK = 3.0  # seconds between two questions for the workers that there are
+_REST = 1.0  # seconds before workers are checked again after one could not be reached
+_LOOK = 0.1  # seconds between two looks at the results
+_ASK = 3.0  # seconds between two requests for the list of workers
 _REPORTED = 1 << 18  # bytes that a worker moves before it looks whether they are still wanted
-_TOLD = 0.5  # seconds between two words of a worker on how far it is
+_TOLD = 0.5  # seconds between two progress reports of a worker
 _CRITICAL = 50  # logging.CRITICAL, whose module is slow to import
 _NAMED = 5  # workers that a message names
 _AGAIN = "Start it again (dask scheduler, dask worker) and run the same command again."
@@ -54,7 +54,7 @@ _AGAIN = "Start it again (dask scheduler, dask worker) and run the same command 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """What every worker has to see: a path, and what betrays another file there; of a folder its inode."""
+    """A path that every worker must see, and the stamp of its file; of a folder the inode."""
 
     path: str
     stamp: tuple[int, ...]
@@ -74,9 +74,10 @@ def _stamp(path: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerTerms:
-    """What a worker has to be, and to see: the versions, and a file that is there while work is wanted.
+    """The versions that a worker must have, and the paths that it must see.
 
-    "" is no file: then Dask knows. ``run`` names the work, and ``sights`` are asked of a worker once for it.
+    ``wanted`` is a file that exists while the work is wanted, "" to ask Dask instead. ``run`` names the work,
+    and a worker checks ``sights`` once for it.
     """
 
     version: str
@@ -88,12 +89,13 @@ class WorkerTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteWork(Generic[Task, Result]):
-    """Work as workers do it: ``work``, a function of a module, is what each calls; None: what is given out.
+    """The workers' side of some work, and the treatment of their results.
 
-    ``known`` returns the result of a task that needs no worker, None of others. ``accept`` makes the result
-    of what a worker returned, whose name it gets; it is called once for each task, in this process, which
-    does the task itself where it ``doubts`` that. ``stop`` takes ``wanted`` away, the path of a file without
-    which workers give up; ``clear`` removes what they left.
+    Each worker calls ``work``, a function of a module, or for None the function given out. ``known`` returns
+    the result of a task that needs no worker, else None. ``accept`` makes the result from the value that a
+    worker returned, and gets the worker's name; this process calls it once for each task, or does the task
+    itself where it ``doubts`` the value. ``stop`` removes the file ``wanted``, without which workers give up;
+    ``clear`` removes the files that they left.
     """
 
     work: Callable[[Task, Moved], Any] | None = None
@@ -107,7 +109,7 @@ class RemoteWork(Generic[Task, Result]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TaskEnd:
-    """The end of a task on a worker: what came of it, an error, or why the worker is of no use."""
+    """The end of a task on a worker: its result, an error, or why the worker is unfit."""
 
     worker: str
     moved: int = 0
@@ -117,15 +119,15 @@ class _TaskEnd:
 
 
 class _SilentError(TimeoutError):
-    """Nobody answers."""
+    """The cluster's answer is overdue."""
 
 
 class _Unwanted(Exception):  # noqa: N818 -- not an error: the client asked for it
-    """Nobody wants the result any longer."""
+    """The result is no longer wanted."""
 
 
 def unique_name() -> str:
-    """Return a name that nothing else has, for what no output shows: an attempt, a run among others."""
+    """Return a unique name for a run or an attempt, which no output shows."""
     return os.urandom(8).hex()
 
 
@@ -140,10 +142,10 @@ def check_address(address: str) -> None:
 
 @contextmanager
 def opened(address: str | None, credit: Credit = lambda _workers: None) -> Iterator[Cluster | None]:
-    """Give a cluster for the length of a block, None without an address; ``credit`` is told who does what.
+    """Give a cluster for the length of a block, or None without an address.
 
-    Raises ``ConfigError`` for an address that cannot be and where Dask is not installed, ``TargetError``
-    where nobody answers.
+    ``credit`` gets the bytes done by each worker. Raises ``ConfigError`` for an invalid address and where
+    Dask is not installed, ``TargetError`` where no scheduler answers.
     """
     if address is None:
         yield None
@@ -201,7 +203,7 @@ class Cluster:
             raise
 
     def _check(self, terms: WorkerTerms) -> None:
-        """Ask all workers whether they are fit; raises ``TargetError`` where one is not, or none answers."""
+        """Raise ``TargetError`` unless there are workers and all of them are fit."""
         answers = self._answers(terms)
         if not answers:
             raise TargetError(
@@ -213,7 +215,7 @@ class Cluster:
             raise _refusal(self.address, unfit)
 
     def _answers(self, terms: WorkerTerms) -> dict[str, str | Exception]:
-        """Return what each worker answers; one that dies while it is asked is as one that died before."""
+        """Return each worker's answer; a worker that dies meanwhile counts as dead before."""
         tries = 0
         while True:
             with _quiet():
@@ -235,9 +237,9 @@ class Cluster:
             time.sleep(_REST)  # in which the scheduler notices who is dead
 
     def ask(self, function: Callable[..., Any], *given: object, **named: object) -> Any:
-        """Return what a function of the client's returns, which might wait without end for an answer.
+        """Return the result of a client's function, which might wait without end.
 
-        Raises a ``TimeoutError`` after ``_PATIENCE``.
+        Raises a ``TimeoutError`` after ``_PATIENCE`` seconds, and ``TargetError`` when the scheduler is gone.
         """
         import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
         from concurrent.futures import CancelledError  # noqa: PLC0415 -- as that
@@ -255,9 +257,9 @@ class Cluster:
             raise _SilentError from None
 
     def pool(self, remote: RemoteWork[Task, Result], sights: Sequence[Sight]) -> ClusterPool[Task, Result]:
-        """Return a pool of the workers, once each was asked whether it is fit for some work.
+        """Return a pool of the workers, after checking that each is fit for some work.
 
-        They have to see ``sights``. Raises ``TargetError`` where one is not fit.
+        They must see ``sights``. Raises ``TargetError`` for an unfit worker.
         """
         terms = WorkerTerms(
             version=__version__,
@@ -278,32 +280,32 @@ class Cluster:
         with _quiet():
             for each in (self._client, self._local):
                 if each is not None:
-                    with suppress(Exception):  # whatever is wrong with it, nothing more is wanted of it
+                    with suppress(Exception):  # its errors no longer matter
                         each.close(timeout=_ENDING)
         self._client = self._local = None
 
 
 class ClusterExecutor(Executor):
-    """The workers of a cluster in place of this machine's processes; ``opening`` asks them for some work."""
+    """A cluster's workers in place of this machine's processes; ``opening`` gives their pool."""
 
     def __init__(self, cluster: Cluster, opening: Callable[[], ClusterPool[Any, Any]]) -> None:
         self._cluster = cluster
         self._opening = opening
 
     def useful(self, wanted: int | None, *, files: int, size: int) -> int:
-        """Return how many to use: they are there, and two of them at least give this process other work."""
+        """Return the number of workers, at least 2: 1 would stand for this process."""
         del wanted, files, size
         return max(2, self._cluster.jobs)
 
     def of_large(self, jobs: int) -> int:
-        """Return how many to use for large files: all, as each is a process of its own."""
+        """Return how many to use for large files: all, as each worker is one process."""
         return jobs
 
     def prepare(self, work: Callable[..., object], wanted: int | None, *, files: int) -> None:
         """Do nothing: the workers are there."""
 
     def workers(self, jobs: int) -> Workers:
-        """Return the workers; one, for what they cannot do, is this process itself."""
+        """Return the workers; 1 stands for this process, which does what they cannot."""
         found = Workers(jobs)
         if jobs > 1:
             found.use(self._opening, jobs)
@@ -311,7 +313,7 @@ class ClusterExecutor(Executor):
 
 
 class _Errand(Generic[Task, Result]):
-    """A task that was given out, and what has come of it."""
+    """A task that was given out, and its result or error."""
 
     def __init__(
         self, task: Task, key: str, work: Callable[[Task, Moved], Result], result: Result | None = None
@@ -372,11 +374,11 @@ class ClusterPool(Generic[Task, Result]):
             self._out[key] = given
 
     def count(self, moved: Moved) -> None:
-        """Accept what has come, and tell what was moved since the last time."""
+        """Accept finished tasks, and report the bytes moved since the last call."""
         import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
 
         for given in [each for each in self._out.values() if each.future.done()]:
-            # Each is fetched at once, beside the others: a worker that dies then has nothing that is wanted.
+            # Results are fetched at once, side by side: a worker that dies later has none that is wanted.
             if given.coming is None:
                 given.coming = asyncio.run_coroutine_threadsafe(
                     _fetched(self._client, given.future), self._client.loop.asyncio_loop
@@ -386,7 +388,7 @@ class ClusterPool(Generic[Task, Result]):
                 raise self._cluster.gone()
             if given.coming.done():
                 self._take(given, given.coming)
-        # Bytes that were moved twice, as a worker died, are told once.
+        # Bytes that were moved twice, as a worker died, are reported once.
         under_way = [said for key, said in dict(self._under_way).items() if key in self._out]
         done = self._moved + sum(amount for _, amount in under_way)
         if done > self._shown:
@@ -398,7 +400,7 @@ class ClusterPool(Generic[Task, Result]):
             self._shown = done
 
     def awaited(self, given: _Errand[Task, Result], moved: Moved) -> Result:
-        """Wait for a result, accepting meanwhile what else comes and telling what was moved."""
+        """Wait for a result; meanwhile accept others, and report the bytes moved."""
         while True:
             self.count(moved)
             if given.error is not None:
@@ -410,11 +412,11 @@ class ClusterPool(Generic[Task, Result]):
             self._changed.clear()
 
     def close(self) -> None:
-        """Stop what is out, and remove what was begun of it."""
+        """Stop the tasks given out, and remove what they began."""
         self._remote.stop()
         futures = [each.future for each in self._out.values()]
         self._out.clear()
-        with _quiet(), suppress(Exception):  # the end is not to fail for what is not wanted
+        with _quiet(), suppress(Exception):  # an unwanted task must not make the end fail
             if futures and self._terms.wanted and self._client.status == "running":
                 _library().wait(futures, timeout=_ENDING)
             self._cluster.ask(self._client.cancel, futures, force=True)
@@ -422,7 +424,7 @@ class ClusterPool(Generic[Task, Result]):
         self._remote.clear()
 
     def _take(self, given: _Errand[Task, Result], coming: Coming[_TaskEnd]) -> None:
-        """Take what a task came to, which has come here."""
+        """Take the outcome of a task, which was fetched."""
         outcome, error = None, coming.exception()
         if error is None:
             outcome = coming.result()
@@ -457,7 +459,7 @@ class ClusterPool(Generic[Task, Result]):
         self._moved += moved
 
     def _check_there(self) -> None:
-        """Raise ``TargetError`` when the scheduler is gone, or all workers are for long."""
+        """Raise ``TargetError`` when the scheduler is gone, or all workers for ``_PATIENCE``."""
         if self._client.status not in {"running", "connecting"}:
             raise self._cluster.gone()
         now = time.monotonic()
@@ -475,14 +477,14 @@ class ClusterPool(Generic[Task, Result]):
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn what Dask raises about its connection into an error that says what to do."""
+        """Turn an error of Dask about its connection into a ``TargetError`` with a hint."""
         try:
             yield
         except (OSError, RuntimeError, TimeoutError) as error:
             raise self._cluster.gone() from error
 
     def _hear(self, event: Any) -> None:
-        """Take a worker's word on how far it is; called in a thread of Dask's."""
+        """Take a worker's progress report; called in a thread of Dask's."""
         _when, said = event
         with suppress(KeyError, TypeError, ValueError):
             key, amount = str(said["key"]), int(said["bytes"])
@@ -492,21 +494,21 @@ class ClusterPool(Generic[Task, Result]):
 
 
 async def _called(function: Callable[..., Any], *given: object, **named: object) -> Any:
-    """Return what a function of the client's returns, which waits for nothing where its loop runs."""
+    """Return the result of a client's function, awaited in the client's loop."""
     return await function(*given, **named)
 
 
 async def _fetched(client: Any, future: Any) -> _TaskEnd:
-    """Return the result of a task, once it is here; raises ``TimeoutError`` when that takes long."""
+    """Return the fetched result of a task; raises ``TimeoutError`` after ``_PATIENCE``."""
     import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
 
-    # A worker that stands still is taken for dead, but what was asked of it before stays unanswered.
+    # A worker that stands still is taken for dead, but earlier requests to it stay unanswered.
     end: _TaskEnd = await asyncio.wait_for(client.gather(future, asynchronous=True), _PATIENCE)
     return end
 
 
 def _failure(error: Any) -> Exception:
-    """Return what to raise for an error that no worker could return."""
+    """Return the exception for an error that no worker could return."""
     if type(error).__name__ == "KilledWorker":
         return TargetError(
             f"workers of the cluster died again and again at one task, the last one {error.last_worker.name}",
@@ -523,7 +525,7 @@ def _named(error: MetspackError, worker: str) -> MetspackError:
 
 
 def _fault(worker: str, said: str | Exception) -> str:
-    """Return why a worker is of no use, from what it answered."""
+    """Return why a worker is unfit, from its answer."""
     if isinstance(said, OSError):
         return f"{worker} does not answer: {said}"
     if isinstance(said, Exception):
@@ -549,11 +551,11 @@ def _python() -> str:
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-_sighted: set[str] = set()  # the work of which this worker has seen what it has to
+_sighted: set[str] = set()  # the runs whose sights this worker has checked
 
 
 def _unfitness(terms: WorkerTerms, dask_worker: Any = None) -> str:
-    """Return why this worker is of no use, "" when it is."""
+    """Return why this worker is unfit, "" when it is fit."""
     name = str(getattr(dask_worker, "name", ""))
     threads = getattr(getattr(dask_worker, "state", None), "nthreads", 1)
     if threads != 1:
@@ -562,7 +564,7 @@ def _unfitness(terms: WorkerTerms, dask_worker: Any = None) -> str:
 
 
 def _difference(terms: WorkerTerms, name: str) -> str:
-    """Return what is different on this worker from the process that it works for, "" for nothing."""
+    """Return how this worker differs from the process that it works for, "" if in nothing."""
     if __version__ != terms.version:
         return f"worker {name} has metspack {__version__}, expected {terms.version}"
     if (python := _python()) != terms.python:
@@ -577,7 +579,7 @@ def _difference(terms: WorkerTerms, name: str) -> str:
 
 
 def _blindness(sight: Sight, name: str) -> str:
-    """Return what this worker does not see, or not as it is seen elsewhere."""
+    """Return why this worker lacks a sight, "" when it sees the same as its client."""
     try:
         found = _stamp(sight.path)
     except OSError as error:
@@ -619,7 +621,7 @@ def _run(terms: WorkerTerms, work: Callable[[Any, Moved], Any], task: Any, key: 
 
 
 def _is_held(worker: Any, key: str) -> bool:
-    """Return whether Dask still wants the result of a task that this worker is at."""
+    """Return whether Dask still wants the result of this worker's task."""
     state = worker.state.tasks.get(key)
     return state is not None and state.state != "cancelled"
 
@@ -645,7 +647,7 @@ def _library() -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep warnings of Dask's to itself: what matters of them is asked and told here."""
+    """Suppress Dask's warnings: this module checks and reports what matters of them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -29,13 +29,14 @@ OCTETS = {
     "Adler-32": 4,
     "CRC32": 4,
 }
-"""METS's names of the algorithms that can be computed, and how many bytes each gives (METS 1.12.1,
-CHECKSUMTYPE). Of its others, HAVAL, MNP, TIGER and WHIRLPOOL, Python has none.
+"""The METS names of the algorithms that can be computed, and the bytes of their digests.
+
+They are of METS 1.12.1, CHECKSUMTYPE; of its others, HAVAL, MNP, TIGER and WHIRLPOOL, Python has none.
 """
 
 
 MANIFESTS = {algorithm: f"manifest-{name}.txt" for algorithm, name in _HASHLIB_NAMES.items()}
-"""The names of a package's manifests by their algorithms, as BagIt has them (RFC 8493, 2.1.3)."""
+"""The names of a package's manifests by algorithm, as BagIt has them (RFC 8493, 2.1.3)."""
 
 MANIFEST_ALGORITHMS = ("MD5", "SHA-256")
 """The algorithms of the manifests that a package has, always both."""
@@ -44,7 +45,7 @@ _MANIFEST = re.compile(r"manifest-[a-z0-9-]+\.txt", re.IGNORECASE | re.ASCII)
 
 
 def is_manifest(name: str) -> bool:
-    """Return whether a file is called like a manifest, in either letter case and of any algorithm."""
+    """Return whether a name is a manifest's, in either letter case and for any algorithm."""
     return _MANIFEST.fullmatch(name) is not None
 
 
@@ -59,7 +60,7 @@ class Seal:
     """The seal of a package: one value for the files that prove all others.
 
     ``lines`` are those of ``sha256sum`` for the manifests and the parent's METS, or the file that the parent
-    is packed in, in this order; none where only the value is known. The value is their SHA-256.
+    is packed in, in this order; empty where only the value is given. The value is their SHA-256.
     """
 
     value: str
@@ -73,9 +74,9 @@ class Seal:
 
     @classmethod
     def parsed(cls, text: str) -> Self | None:
-        """Return the seal that a text is: its value, or a file as ``document`` has it; None for none.
+        """Return the seal in a text, its value or a file as ``document`` has it, or None.
 
-        Raises ValueError for lines of which the value is not the seal.
+        Raises ValueError for lines whose SHA-256 differs from the value.
         """
         first, *lines = [line.strip(" \t\r") for line in text.strip().split("\n")]
         found = _SEAL.fullmatch(first)
@@ -91,7 +92,7 @@ class Seal:
         return "".join(f"{each}\n" for each in (_SEAL_WORD + self.value, *self.lines))
 
     def differing(self, other: Seal) -> tuple[str, ...]:
-        """Return the files of which the lines differ, as they name them; none where only a value is known."""
+        """Return the paths whose lines differ; empty where one of the seals has only a value."""
         if not (self.lines and other.lines):
             return ()
         odd = {*self.lines} ^ {*other.lines}
@@ -131,10 +132,10 @@ _REPLACED = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplacedDigest:
-    """A messageDigest of an archive that its package has not: ``stated`` in the source, ``written`` now.
+    """A messageDigest that a package replaced: ``stated`` in the source, ``written`` now.
 
     ``found`` is that of the source's content where it differs, None where the two were not compared;
-    ``written`` None is none at all. ``words`` and ``parsed`` are the two ways between it and a note in METS.
+    ``written`` is None without a messageDigest. ``words`` makes the note in METS, ``parsed`` reads it.
     """
 
     stated: Digest
@@ -142,7 +143,7 @@ class ReplacedDigest:
     written: Digest | None
 
     def renewed(self, written: Iterable[Digest]) -> Self:
-        """Return the same of an archive that was written again and has other messageDigests now."""
+        """Return the replacement in an archive that was written again with these messageDigests."""
         now = next((each for each in written if each.algorithm == self.stated.algorithm), None)
         return replace(self, written=now)
 
@@ -157,7 +158,7 @@ class ReplacedDigest:
 
     @classmethod
     def parsed(cls, words: str) -> Self | None:
-        """Return what a note says, None for one that ``words`` did not write."""
+        """Return the replacement in a note, or None for a note that ``words`` did not write."""
         held = _REPLACED.fullmatch(words)
         if held is None:
             return None
@@ -187,7 +188,7 @@ class Hasher(Protocol):
         """Return the digest of the bytes so far, in lower-case hexadecimal digits."""
 
     def copy(self) -> Self:
-        """Return a copy, which goes on from the bytes so far on its own."""
+        """Return an independent copy, which continues after the bytes so far."""
 
 
 class _Checksum:
@@ -210,14 +211,14 @@ class _Checksum:
 
 
 def hasher(algorithm: str) -> Hasher:
-    """Return a new hash object for a METS algorithm name; raises KeyError for one not in ``OCTETS``."""
+    """Return a new hash object for a METS name; raises KeyError for one outside ``OCTETS``."""
     if (function := _ZLIB.get(algorithm)) is not None:
         return _Checksum(function)
     return hashlib.new(_HASHLIB_NAMES[algorithm], usedforsecurity=False)
 
 
 def digest_function(algorithm: str) -> Callable[[bytes | memoryview], str]:
-    """Return the function that gives the digest of bytes in hex; raises KeyError as ``hasher`` does."""
+    """Return the function from bytes to a digest in hex; raises KeyError as ``hasher`` does."""
     if (checksum := _ZLIB.get(algorithm)) is not None:
         return lambda data: f"{checksum(data):08x}"
     make = getattr(hashlib, _HASHLIB_NAMES[algorithm])
@@ -225,7 +226,7 @@ def digest_function(algorithm: str) -> Callable[[bytes | memoryview], str]:
 
 
 class Hashers:
-    """Several digests over one stream of bytes, in the order they were named; ``known`` ones as they are."""
+    """Several digests over one stream of bytes, in the order named; ``known`` ones are given."""
 
     __slots__ = ("_hashers", "_known", "size")
 
@@ -241,19 +242,19 @@ class Hashers:
             each.update(block)
 
     def take(self, blocks: Iterable[bytes]) -> Self:
-        """Add all of some blocks; returns itself."""
+        """Add all blocks, and return the object itself."""
         for block in blocks:
             self.update(block)
         return self
 
     def passing(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield blocks, each once it was added."""
+        """Yield blocks after adding each."""
         for block in blocks:
             self.update(block)
             yield block
 
     def copy(self) -> Hashers:
-        """Return a copy, which goes on from the bytes so far on its own."""
+        """Return an independent copy, which continues after the bytes so far."""
         other = Hashers((), self._known)
         other.size = self.size
         other._hashers = {name: each.copy() for name, each in self._hashers.items()}
@@ -278,17 +279,17 @@ _PREFIX = re.compile(r"(md5|sha-?(?:1|256|384|512)):?", re.IGNORECASE)
 
 
 def algorithm_name(spelling: str) -> str | None:
-    """Return the METS name of an algorithm however it is spelled (``md5``, ``SHA256``), else None."""
+    """Return the METS name of an algorithm in any spelling (``md5``, ``SHA256``), or None."""
     found = spelling.strip().upper().replace("-", "").replace("_", "")
     return _SPELLINGS.get(found.replace("SHA2", "SHA") if len(found) == len("SHA2256") else found)
 
 
 def parsed(text: str, algorithm: str | None = None) -> Digest | None:
-    """Return the digest that a SIARD attribute or element holds, None when it holds none.
+    """Return the digest that a SIARD attribute or element holds, or None without one.
 
     Takes ``md5<hex>`` (SIARD 1.0 and 2.0, P_4.3-3), ``SHA-256:<hex or Base64>`` (2.0,
     messageDigestType) and a bare value with ``algorithm`` given beside it (2.1, 2.2); hex in either
-    letter case. A value that fits none is None.
+    letter case. Any other value counts as none.
     """
     if algorithm in OCTETS and len(text) == 2 * OCTETS[algorithm] and _HEX.fullmatch(text):
         return Digest(algorithm=algorithm, value=text.lower())  # as nearly all are written
@@ -297,7 +298,7 @@ def parsed(text: str, algorithm: str | None = None) -> Digest | None:
 
 
 def usual(texts: Sequence[str], algorithm: str | None) -> list[str] | None:
-    """Return the digests that attributes hold, in lower case; None unless all are bare and hexadecimal."""
+    """Return the digests of attributes in lower case, or None unless all are bare and in hex."""
     if algorithm is None or algorithm not in OCTETS:
         return None
     size = 2 * OCTETS[algorithm]
@@ -307,10 +308,10 @@ def usual(texts: Sequence[str], algorithm: str | None) -> list[str] | None:
 
 
 def in_form_of(text: str, algorithm: str | None, digest: Digest) -> str:
-    """Return ``text`` with the digest that ``parsed`` finds in it exchanged for another of its algorithm.
+    """Return ``text`` with its digest, as ``parsed`` finds it, exchanged for ``digest``.
 
-    Its prefix, its white space, hex or Base64, and the letter case of hex stay; so does a text in
-    which none is found.
+    Both are of one algorithm. Prefix, white space, hex or Base64, and the letter case of hex stay; a text
+    without a digest stays as a whole.
     """
     held = _held(text, algorithm)
     if held is None:
@@ -343,7 +344,7 @@ def _held(text: str, algorithm: str | None) -> tuple[Digest, int, int] | None:
 
 
 def _octets(text: str, length: int) -> bytes | None:
-    """Return the bytes that hex or Base64 stands for, None when it is not exactly that many."""
+    """Return the bytes that hex or Base64 stands for, or None unless they are ``length``."""
     if length == _SHORT and _HEX.fullmatch(text) and len(text) < 2 * length:
         text = text.zfill(2 * length)
     if len(text) == 2 * length:

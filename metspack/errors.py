@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 
 class MetspackError(Exception):
-    """A command cannot be carried out; ``hint`` says what to do about it.
+    """A command cannot be carried out; ``hint`` is the remedy.
 
-    ``details`` are the single faults that the message sums up, each to be shown on a line of its own. ``id``
-    is what programs know the kind of error by.
+    ``details`` are the single faults that the message sums up, each to be shown on a separate line. ``id``
+    identifies the kind of error for programs.
     """
 
     id: ClassVar[str] = "error"
@@ -44,7 +44,7 @@ class SourceNotFoundError(SourceError):
 
 
 class SourceUnfinishedError(SourceNotFoundError):
-    """The source is not there yet: the run that makes it was stopped earlier, and can go on."""
+    """The source is still missing: the run that makes it was stopped, and can be resumed."""
 
     id = "source-unfinished"
 
@@ -74,13 +74,13 @@ class TargetExistsError(TargetError):
 
 
 class TargetUnfinishedError(TargetExistsError):
-    """An earlier run was stopped and left what it had done beside the target: the same command goes on."""
+    """A stopped run left its work beside the target, and the same command resumes it."""
 
     id = "target-unfinished"
 
 
 class StoreError(MetspackError):
-    """A store does not do what it is asked for: it refuses, cannot be reached, or answers wrongly."""
+    """A store fails a request: it refuses, cannot be reached, or answers wrongly."""
 
     id = "store"
 
@@ -94,7 +94,7 @@ class ConfigError(MetspackError):
 class Interrupted(BaseException):
     """Ctrl-C or a request to end; no handler may swallow it, only put it off.
 
-    ``signal`` is its number; ``kept`` says what was kept to go on with, "" for nothing, and ``hint`` how.
+    ``signal`` is its number; ``kept`` states the work kept for resuming, "" for none, and ``hint`` how.
     """
 
     def __init__(self, signal: int = 2) -> None:
@@ -133,7 +133,7 @@ _HINTS = {
 
 
 def hint_of(error: OSError) -> str:
-    """Return what to do about an error of the system."""
+    """Return the remedy for an error of the system."""
     return _HINTS.get(error.errno or 0, _FAILING)
 
 
@@ -142,16 +142,16 @@ _OF_SQLITE, _MISTAKEN = frozenset({"OperationalError", "DatabaseError"}), 1  # a
 
 
 def of_system(error: Exception, path: object = None) -> TargetError | None:
-    """Return what to tell of an error of the system that nothing nearer has explained; None for one of ours.
+    """Return the ``TargetError`` for an error of the system, or None for a fault of metspack.
 
-    ``path`` is what was worked on, for one that names no file.
+    ``path`` is the file or folder in use, for an error that names no file.
     """
     if isinstance(error, OSError) and error.errno not in _OURS:
         where = path if isinstance(error.filename, int) else error.filename or path  # a number: a descriptor
         return TargetError(
             f"cannot read or write {where or 'a file'}: {error.strerror or error}", hint=hint_of(error)
         )
-    # Known by name, for SQLite need not have been loaded.
+    # Recognised by name, since SQLite need not have been loaded.
     is_sqlite = type(error).__module__ == "sqlite3" and type(error).__name__ in _OF_SQLITE
     if is_sqlite and getattr(error, "sqlite_errorcode", None) != _MISTAKEN:
         return TargetError(

@@ -1,4 +1,4 @@
-"""Media types of files: from the SIARD column, else from the extension; what first bytes rule out; pure.
+"""Media types of files, from the SIARD column, the extension and the first bytes; pure.
 
 Python's ``mimetypes`` reads the machine's own tables, so the same input would not always give the
 same bytes; this table is fixed.
@@ -64,7 +64,7 @@ def is_media_type(text: str) -> bool:
 
 
 def media_type(declared: str | None, extension: str) -> str:
-    """Return the column's own ``mimeType`` when it is one, else what the extension stands for."""
+    """Return the column's ``mimeType`` when it is valid, else the extension's media type."""
     if declared and is_media_type(declared.strip()):
         return declared.strip()
     return BY_EXTENSION.get(extension.lower(), DEFAULT)
@@ -87,10 +87,10 @@ _UNLIKE_XML = ("audio", "font", "image", "video")
 
 
 def another_type(kind: str, head: bytes) -> str | None:
-    """Return what a file is by its first bytes, where that is surely not of its media type; None otherwise.
+    """Return a file's type by its first bytes where it contradicts ``kind``, or None.
 
-    Known are formats that nothing else begins like: a media type of any other format is taken as it is, and
-    a file that is not of such a format is ``DEFAULT``.
+    Only formats with a unique beginning are recognised: a media type of any other format is accepted, and a
+    file with the media type of such a format but another beginning is ``DEFAULT``.
     """
     bare = essence(kind)
     is_xml = "xml" in bare

@@ -1,7 +1,7 @@
-"""Values that pass from stage to stage: LOBs, limits, segments, findings; imports nothing of metspack.
+"""Values that pass from stage to stage: LOBs, limits, segments, findings.
 
-Sizes and offsets are bytes. Rows are counted from 1, schemas and tables by the
-number in their folder, segments from 0 (recommendation 0.28 §5.1).
+Sizes and offsets are bytes. Rows are counted from 1, schemas and tables by the number in their folder,
+segments from 0 (recommendation 0.28 §5.1). The module imports nothing of metspack.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self, cast
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digest:
-    """A message digest: METS algorithm name (``MD5``, ``SHA-1``, ``SHA-256`` ...) and lower-case hex."""
+    """A message digest: METS algorithm name (``MD5``, ``SHA-256`` ...) and lower-case hex."""
 
     algorithm: str
     value: str
@@ -23,7 +23,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobPlace:
-    """The place of a LOB in the database: ``cell`` is the path of tags below the row (``c3.u2.u3``)."""
+    """A LOB's place in the database; ``cell`` is the path of tags below a row (``c3.u2.u3``)."""
 
     schema: int
     table: int
@@ -56,14 +56,14 @@ class LobCell:
 
 
 SMALL = 1 << 20
-"""The most bytes of a LOB that goes together with others."""
+"""The most bytes of a LOB in a run."""
 
 LONGEST = 1_000
-"""The most LOBs that go together."""
+"""The most LOBs in a run."""
 
 
 class Columnar:
-    """A data class of columns of one length: the fields ``OF_EACH``, of which the first has all."""
+    """A data class of columns of one length: fields ``OF_EACH``, of which the first is complete."""
 
     __slots__ = ()
 
@@ -73,16 +73,17 @@ class Columnar:
         return len(getattr(self, self.OF_EACH[0]))
 
     def __getitem__(self, which: slice) -> Self:
-        """Return some of the things that the columns are of."""
+        """Return the same slice of all columns."""
         some: Self = replace(cast("Any", self), **{name: getattr(self, name)[which] for name in self.OF_EACH})
         return some
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellRun(Columnar):
-    """LOB cells of one column in consecutive rows, alike in their attributes: columns of one length.
+    """LOB cells of one column in consecutive rows with the same attributes, as columns.
 
-    ``lengths`` and ``digests`` are empty where the cells have none; ``algorithm`` is that of the digests.
+    Columns have one length; ``lengths`` and ``digests`` are empty where the cells have none. ``algorithm`` is
+    that of the digests.
     ``starts`` are the offsets of the cells' start tags in the table's document.
     """
 
@@ -108,7 +109,7 @@ class CellRun(Columnar):
         return LobPlace(schema=self.schema, table=self.table, cell=self.cell, row=self.rows[number])
 
     def at(self, number: int) -> LobCell:
-        """Return one of the cells by itself."""
+        """Return one of the cells, by its place in the run from 0."""
         digest = None
         if self.algorithm is not None:
             digest = Digest(algorithm=self.algorithm, value=self.digests[number])
@@ -141,16 +142,16 @@ class ZipExtent:
     method: int
     flags: int
     archive: int = 0
-    """Which of a source's zip files: 0 is the SIARD archive, others are packed segments."""
+    """The number of the source's zip file: 0 is the SIARD archive, others are packed segments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileExtent:
-    """A whole file that holds a LOB or a part of one: its path below one of a source's granted roots.
+    """A file that holds a LOB or a part of one: its path below a granted root of a source.
 
-    ``modified`` (nanoseconds), ``inode`` and ``device`` tell whether it is still the file that was found;
-    an inode means something on its device alone. With ``offset`` it is those ``size`` bytes of the file at
-    ``path``, which are packed there as they are.
+    ``modified`` (nanoseconds), ``inode`` and ``device`` identify the file that was found; an inode is unique
+    only on its device. With ``offset`` the extent is ``size`` bytes of the file at ``path``, packed there
+    uncompressed.
     """
 
     root: int
@@ -170,7 +171,7 @@ Extent = ZipExtent | FileExtent
 class Proofs:
     """Digests of a LOB's bytes that METS has: of the whole, and of each of its extents.
 
-    None where METS has no digest; ``extents`` may be empty: then it has none of any extent.
+    None where METS has no digest; ``extents`` is empty where METS has none of any extent.
     """
 
     whole: Digest | None = None
@@ -179,10 +180,10 @@ class Proofs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobRef:
-    """A LOB found: its cell, its size in bytes, and where its bytes are, one extent after the other.
+    """A located LOB: its cell, its size in bytes, and the extents of its bytes in order.
 
-    ``entries`` are the names of the archive's entries that it is, none for one that lies outside the archive;
-    ``proofs`` and the media type ``recorded`` are what METS says of it where it comes from a package.
+    ``entries`` are the names of its entries in the archive, empty for a LOB outside; ``proofs`` and the media
+    type ``recorded`` are those of METS where the LOB comes from a package.
     """
 
     cell: LobCell
@@ -207,7 +208,7 @@ class LobRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunShared:
-    """What the LOBs of a run have in common: all but what differs from row to row.
+    """The values that the LOBs of a run have in common.
 
     ``digest`` and ``proof`` are the algorithms of the digests in cells and in METS, None without any;
     ``is_measured``: each cell has its LOB's size for a length, else none has one. ``folders`` are those of
@@ -228,7 +229,7 @@ class RunShared:
 
 
 ExtentColumns = tuple[list[int], list[list[Any]]]
-"""Sizes of extents, and the columns of what they have beside them, as in a ``LobRun``."""
+"""Sizes of extents, and the columns of their other values, as in a ``LobRun``."""
 
 _OFFSET, _LIMIT, _COMPRESSED = 1, 2, 3  # columns of an entry: where it begins, and may end; its bytes there
 
@@ -238,10 +239,10 @@ class LobRun(Columnar):
     """Consecutive LOBs of one column, each whole and in one extent: columns of one length.
 
     At most ``LONGEST``, each of at most ``SMALL`` bytes. ``files`` are the cells' attributes of that name;
-    ``entries`` the names of the archive's entries that they are, none of LOBs outside it.
-    ``extents`` are the columns of what extents have beside their sizes: name, modified, inode and device of
-    files; name, offset, limit, compressed, crc, method and flags of entries. ``digests`` and ``proofs`` are
-    empty where ``shared`` has no algorithm for them.
+    ``entries`` the names of their entries in the archive, empty for LOBs outside it. ``extents`` are the
+    columns of the extents' values beside their sizes: name, modified, inode and device of files; name,
+    offset, limit, compressed, crc, method and flags of entries. ``digests`` and ``proofs`` are empty where
+    ``shared`` has no algorithm for them.
     """
 
     shared: RunShared
@@ -256,7 +257,7 @@ class LobRun(Columnar):
     OF_EACH = ("rows", "files", "sizes", "digests", "proofs", "entries")
 
     def __getitem__(self, which: slice) -> Self:
-        """Return some of the LOBs."""
+        """Return a slice of the LOBs."""
         some = Columnar.__getitem__(self, which)
         return replace(some, extents=[column[which] for column in self.extents])
 
@@ -278,13 +279,13 @@ class LobRun(Columnar):
 
     @property
     def offsets(self) -> Sequence[int]:
-        """Where the entries begin in the archive."""
+        """The offsets at which the entries begin in the archive."""
         column: Sequence[int] = self.extents[_OFFSET]
         return column
 
     @property
     def limits(self) -> Sequence[int]:
-        """Where in the archive something else begins behind each entry."""
+        """The offsets behind each entry at which the archive's next content begins."""
         column: Sequence[int] = self.extents[_LIMIT]
         return column
 
@@ -334,7 +335,7 @@ class LobRun(Columnar):
         )
 
     def lob(self, number: int) -> LobRef:
-        """Return one of the LOBs by itself; ``number`` is its place in the run, from 0."""
+        """Return one of the LOBs, by its place in the run from 0."""
         shared, size = self.shared, self.sizes[number]
         cell = LobCell(
             place=LobPlace(schema=shared.schema, table=shared.table, cell=shared.cell, row=self.rows[number]),
@@ -358,7 +359,7 @@ class LobRun(Columnar):
 
 
 def one_by_one(found: Iterable[LobRun | LobRef]) -> Iterator[LobRef]:
-    """Yield LOBs that come together each by itself."""
+    """Yield LOBs one by one, those of runs included."""
     for each in found:
         if isinstance(each, LobRun):
             yield from each.lobs()
@@ -368,7 +369,7 @@ def one_by_one(found: Iterable[LobRun | LobRef]) -> Iterator[LobRef]:
 
 @unique
 class LinkMode(Enum):
-    """Treatment of LOBs that are whole files: ``COPY``, or ``HARDLINK``, another name of the same file."""
+    """Treatment of LOBs that are whole files: ``COPY``, or ``HARDLINK``, a second name."""
 
     COPY = "copy"
     HARDLINK = "hardlink"
@@ -439,7 +440,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSlot:
-    """The place of many whole LOBs in a segment, one after the other, as ``Slot`` is that of one."""
+    """The place of many whole LOBs in a segment, one after the other, like ``Slot`` for one."""
 
     container: str = ""
     segment: int
@@ -448,7 +449,7 @@ class RunSlot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedSegment:
-    """A closed segment: its number from 0 in its container, files and bytes, and what closed it.
+    """A closed segment: its number from 0 in its container, files, bytes, and why it was closed.
 
     ``first`` and ``last`` are the ids of its first and last file, each a LOB or a part.
     """
@@ -483,7 +484,7 @@ class Severity(Enum):
 class Explanation:
     """The explanation of a code or requirement: its meaning, its clause and its remedy.
 
-    ``example`` is what to write, for a requirement: XML, or paths; empty where there is none.
+    ``example`` is the XML, or the paths, to write for a requirement; empty where there is none.
     """
 
     code: str
@@ -508,12 +509,12 @@ class Explanation:
 
 
 MOST_PLACES = 10_000
-"""Places that one finding has at most; how many there are is said all the same."""
+"""The most places that one finding has; its ``count`` includes all further ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingPlace:
-    """A further place of what a finding is about: file, line and what narrows it, as a finding has them."""
+    """A further place of a finding: file, line and a narrower place, as ``Finding`` has them."""
 
     path: str
     line: int = 0
@@ -522,13 +523,13 @@ class FindingPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something that is wrong with a package.
+    """A fault of a package, or a remark on it.
 
-    ``path`` is the file it is about, relative to the package root with ``/``; ``line`` counts from 1,
-    0 when it means nothing; ``place`` narrows it further (an id, a cell). ``facts`` are the values
-    the message was made from, as sorted pairs. ``requirement`` is that of E-ARK which it tells of
-    (``CSIP60``), empty for none. What one cause does in many places is one finding: ``count`` says in how
-    many, ``others`` are those beside its own, at most ``MOST_PLACES`` in all.
+    ``path`` is the file concerned, relative to the package root with ``/``; ``line`` counts from 1, 0
+    without a line; ``place`` narrows it further (an id, a cell). ``facts`` are the values from which the
+    message was made, as sorted pairs. ``requirement`` is the requirement of E-ARK concerned (``CSIP60``),
+    empty for none. One cause in many places is one finding: ``count`` is the number of places, ``others`` are
+    those beside the first, at most ``MOST_PLACES`` in all.
     """
 
     code: str
@@ -544,12 +545,12 @@ class Finding:
 
     @property
     def explanation(self) -> Explanation:
-        """The explanation of the code, or of the requirement that the finding tells of."""
+        """The explanation of the finding's code or requirement."""
         return _EXPLAINED[-1](self)
 
     @property
     def title(self) -> str:
-        """What is wrong, in a few words that are the same for every finding of the kind."""
+        """The fault in a few words, the same for every finding of the kind."""
         return self.explanation.title
 
     @property
@@ -559,7 +560,7 @@ class Finding:
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
+        """The action that removes the finding's cause."""
         return self.explanation.remedy
 
 
@@ -567,7 +568,7 @@ _EXPLAINED: list[Callable[[Finding], Explanation]] = []
 
 
 def explain_by(explained: Callable[[Finding], Explanation]) -> None:
-    """Let findings be explained by a function; the catalogue of their codes, which makes them, gives it."""
+    """Set the function that explains findings, which the catalogue of their codes gives."""
     _EXPLAINED.append(explained)
 
 
@@ -581,10 +582,10 @@ class Budgets:
     archive that a zip file holds compressed, which is inflated into a temporary file to be checked.
     ``holes`` are bytes of a file that were never written (of a sparse file), which a check reads as zeros.
     ``names`` are different ones of elements and attributes in one document: a parser keeps them all.
-    ``findings`` are those of one code that a check tells one by one, and errors that ``shards`` tells:
+    ``findings`` are those of one code that a check reports one by one, and errors that ``shards`` reports:
     further ones are counted.
     ``others`` are agents, ``fileGrp`` and elements unknown to METS in one METS.
-    ``missing`` are LOBs of an archive that may be looked for in vain: each in every place that is known.
+    ``missing`` are LOBs of an archive that may be looked for in vain, each in every possible place.
     """
 
     entries: int = 200_000_000

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnContext
 
-_REPORTED = 1 << 18  # bytes a worker moves before it says so, and looks whether it is still wanted
+_REPORTED = 1 << 18  # bytes a worker moves before it reports them, and checks whether it is still wanted
 _WAITING = 4  # results for each process from which on there are no further tasks for it
 _NO_WORD = "ignore:resource_tracker:UserWarning"
-_LOOK = 0.1  # seconds between two looks at what the workers say
+_LOOK = 0.1  # seconds between two looks at the workers' reports
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Less than this is read before further processes have started.
 _SMALL_FILES, _SMALL_BYTES = 2_000, 100_000_000
@@ -43,21 +43,21 @@ def are_many(files: int) -> bool:
 
 
 def useful(wanted: int | None, *, files: int, size: int) -> int:
-    """Return the number of processes to use: the one given, else what so many files and bytes justify."""
+    """Return the number of processes: ``wanted``, else as many as files and bytes justify."""
     if wanted is not None:
         return wanted
     return 1 if files < _SMALL_FILES and size < _SMALL_BYTES else os.cpu_count() or 1
 
 
 def of_large(jobs: int) -> int:
-    """Return the number of processes for files whose digests have threads: one keeps two cores busy."""
+    """Return the number of processes for large files: one, with threads, keeps two cores busy."""
     return max(1, jobs // 2)
 
 
 def results(
     work: Callable[[Task, Moved], Result], tasks: Iterable[Task], jobs: int, moved: Moved
 ) -> Generator[Result, None, None]:
-    """Yield what ``work`` makes of the tasks, in their order, with up to ``jobs`` processes.
+    """Yield the results of ``work`` in the order of the tasks, with up to ``jobs`` processes.
 
     ``work`` is a function of a module. The first error, in that order, stops the rest and is raised;
     ``TargetError`` when a process was killed.
@@ -71,19 +71,19 @@ class Pool(Protocol):
     jobs: int
 
     def start(self, work: Callable[..., object]) -> None:
-        """Let them get ready for some work."""
+        """Let the workers get ready for some work."""
 
     def give_out(self, work: Callable[..., Any], tasks: Iterator[Any], pending: deque[Any]) -> None:
-        """Give out tasks until enough wait, and add what stands for their results to ``pending``."""
+        """Give out tasks until enough wait, and add their futures to ``pending``."""
 
     def count(self, moved: Moved) -> None:
-        """Tell what was moved since the last time."""
+        """Report the bytes moved since the last call."""
 
     def awaited(self, future: Any, moved: Moved) -> Any:
-        """Wait for a result, telling meanwhile what was moved."""
+        """Wait for a result, and report the bytes moved meanwhile."""
 
     def close(self) -> None:
-        """End the work, whatever they are at."""
+        """End the work, finished or not."""
 
 
 class Workers:
@@ -99,7 +99,7 @@ class Workers:
         self._is_busy = False
 
     def use(self, given: Callable[[], Pool], jobs: int) -> None:
-        """Let others do all work instead, so many of them, who are asked once there is some."""
+        """Let a pool of ``jobs`` workers do all work; ``given`` opens it once there is some."""
         self._given, self.jobs = given, jobs
 
     def start(self, work: Callable[..., object]) -> None:
@@ -116,9 +116,9 @@ class Workers:
         *,
         is_growing: bool = False,
     ) -> Underway[Task, Result]:
-        """Begin some work, where it is worth a process; it is done once its results were taken.
+        """Begin some work, in processes where it is worth them; taking its results completes it.
 
-        With ``is_growing`` it is, and ``tasks`` may end for now and go on until the first result is taken.
+        With ``is_growing`` it is worth them, and ``tasks`` may pause until the first result is taken.
         """
         tasks = iter(tasks)
         is_worth, pool = is_growing or self._given is not None, None
@@ -133,7 +133,7 @@ class Workers:
     def results(
         self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], moved: Moved
     ) -> Generator[Result, None, None]:
-        """Yield what ``work`` makes of the tasks, as the function ``results`` does."""
+        """Yield the results of the tasks, as the function ``results`` does."""
         yield from self.begin(work, tasks, moved).results()
 
     def note_end(self, *, is_done: bool) -> None:
@@ -155,7 +155,7 @@ class Workers:
         return _taken(self.jobs) or _Pool(self.jobs)
 
     def _end(self) -> None:
-        """End the processes, whatever they are at."""
+        """End the processes, busy or not."""
         if self._pool is not None:
             self._pool.close()
             self._pool = None
@@ -168,7 +168,7 @@ class Workers:
 
 
 class Executor:
-    """Those who do the work of a command: processes of this machine."""
+    """The workers of a command: processes of this machine."""
 
     def useful(self, wanted: int | None, *, files: int, size: int) -> int:
         """Return how many to use, as the function ``useful`` does."""
@@ -189,7 +189,7 @@ class Executor:
     def results(
         self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], jobs: int, moved: Moved
     ) -> Generator[Result, None, None]:
-        """Yield what ``work`` makes of the tasks, as the function ``results`` does."""
+        """Yield the results of the tasks, as the function ``results`` does."""
         with self.workers(jobs) as workers:
             yield from workers.results(work, tasks, moved)
 
@@ -202,7 +202,7 @@ _keepers: list[None] = []
 
 @contextmanager
 def keeping() -> Iterator[None]:
-    """Keep processes that were started in the block until it ends: further work in it has them at once.
+    """Keep processes that were started in the block for further work in it, until it ends.
 
     For one thread of the process.
     """
@@ -216,7 +216,7 @@ def keeping() -> Iterator[None]:
 
 
 def prepare(work: Callable[..., object], wanted: int | None, *, files: int) -> None:
-    """Start processes that are soon to do some work with files, if these are many and ``keeping`` is on."""
+    """Start processes for coming work with files, if these are many and ``keeping`` is on."""
     if not are_many(files) or not _keepers:
         return
     jobs = useful(wanted, files=files, size=0)
@@ -226,7 +226,7 @@ def prepare(work: Callable[..., object], wanted: int | None, *, files: int) -> N
 
 
 def _taken(jobs: int) -> _Pool | None:
-    """Return processes that were kept, at least as many as that; None without."""
+    """Return at least ``jobs`` processes that were kept, or None without them."""
     found = next((each for each in _kept if each.jobs >= jobs), None)
     if found is not None:
         _kept.remove(found)
@@ -251,14 +251,14 @@ class Underway(Generic[Task, Result]):
         self._pool = pool
         self._work = work
         self.added: deque[Task] = deque()
-        # Unlike a generator it goes on after it has ended for now.
+        # Unlike a generator, a map continues after it has ended for now.
         self._tasks = map(_next, repeat(self.added), repeat(tasks))
         self._moved = moved
         self._pending: deque[Any] = deque()
         self.is_beside = pool is not None
 
     def look(self) -> None:
-        """Give out further tasks without waiting for any; raises as ``results`` does when a process ended."""
+        """Give out further tasks without waiting; raises as ``results`` does for a dead process."""
         if self._pool is not None:
             self._pool.give_out(self._work, self._tasks, self._pending)
             self._pool.count(self._moved)
@@ -272,7 +272,7 @@ class Underway(Generic[Task, Result]):
         is_done = False
         try:
             while True:
-                # Results wait here until they are taken: who takes them slowly is to hold no more of them.
+                # Results wait here until they are taken: a slow reader must not make them pile up.
                 if len(self._pending) <= _WAITING * self._pool.jobs:
                     self._pool.give_out(self._work, self._tasks, self._pending)
                 if not self._pending:
@@ -288,7 +288,7 @@ def _next(added: deque[Task], tasks: Iterator[Task]) -> Task:
 
 
 class _Awaited:
-    """What was given to a pool to do: a function and its arguments, and what has come of it."""
+    """A call that was given to a pool: a function and its arguments, and its outcome."""
 
     __slots__ = ("asked", "error", "is_done", "result")
 
@@ -300,7 +300,7 @@ class _Awaited:
 
 
 class _Seat:
-    """A worker process, the pipe to it, and what it is at."""
+    """A worker process, the pipe to it, and its present call."""
 
     __slots__ = ("at", "pipe", "process")
 
@@ -319,10 +319,10 @@ class _Seat:
 
 
 class _Pool:
-    """Processes under way.
+    """Worker processes that are running.
 
-    Each has a pipe of its own, and a thread takes from all what comes. Nothing is shared that one of them may
-    hold when it is killed, as the queues of Python's own pools are, which wait without end then.
+    Each has its pipe, and a thread takes the results of all. They share nothing that a killed process may
+    hold, as the processes of Python's pools share queues, which then wait without end.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -339,7 +339,7 @@ class _Pool:
         self.jobs = jobs
         self._seats: list[_Seat] = []
         self._todo: deque[_Awaited] = deque()
-        self._lock = threading.Lock()  # of the seats and of what is to be done
+        self._lock = threading.Lock()  # of the seats and of the calls to be done
         self._came = threading.Event()
         self._heard, self._word = self._context.Pipe(duplex=False)  # to the thread: a new seat, the end
         self._thread: threading.Thread | None = None
@@ -363,13 +363,13 @@ class _Pool:
             pending.append(given)
 
     def count(self, moved: Moved) -> None:
-        """Tell what was moved since the last time."""
+        """Report the bytes moved since the last call."""
         counted = sum(self._counts)
         moved(counted - self._shown)
         self._shown = counted
 
     def awaited(self, given: _Awaited, moved: Moved) -> Any:
-        """Wait for a result, telling meanwhile what was moved."""
+        """Wait for a result, and report the bytes moved meanwhile."""
         while True:
             self.count(moved)
             if given.is_done:
@@ -384,7 +384,7 @@ class _Pool:
         return given.result
 
     def close(self) -> None:
-        """End the processes, whatever they are at; once more, where a signal ended that."""
+        """End the processes, busy or not; it can be repeated where a signal ended it."""
         self._stop.value = 1
         self._is_over = True
         with _undisturbed():
@@ -397,7 +397,7 @@ class _Pool:
             each.process.join()
 
     def _add(self, given: _Awaited) -> None:
-        """Let a process do something as soon as one is free, or may be started."""
+        """Let a process do a call as soon as one is free, or may be started."""
         if self._is_broken:
             raise _ended()
         seat = None
@@ -416,7 +416,7 @@ class _Pool:
             self._word.send_bytes(b"new")
 
     def _hand_on(self, seat: _Seat) -> None:
-        """Give a process that is free what is next; the lock is held."""
+        """Give a free process the next call; the lock is held."""
         while seat.at is None and self._todo:
             given = self._todo.popleft()
             try:
@@ -431,7 +431,7 @@ class _Pool:
                 seat.at = given
 
     def _take_all(self) -> None:
-        """Take what comes of all processes, in a thread, until one was killed or all is over."""
+        """Take the results of all processes, in a thread, until one was killed or all is over."""
         from multiprocessing.connection import wait  # noqa: PLC0415 -- as in the constructor
 
         try:
@@ -464,7 +464,7 @@ class _Pool:
 
 
 def _serve(pipe: Connection, counts: Any, seat: int, stop: Any) -> None:
-    """Be a worker process: do what comes through the pipe, until it is closed."""
+    """Run a worker process: do the calls that come through the pipe, until it is closed."""
     _begin(counts, seat, stop)
     with suppress(EOFError, OSError):  # the parent wants no more, or is gone
         while True:
@@ -478,7 +478,7 @@ def _serve(pipe: Connection, counts: Any, seat: int, stop: Any) -> None:
 
 
 def _outcome(function: Callable[..., Any], *given: object) -> tuple[Any, Exception | None]:
-    """Call a function; return the result, or the error with the place in this process that raised it."""
+    """Call a function; return its result, or its error with the traceback in this process."""
     try:
         return function(*given), None
     except Exception as error:  # noqa: BLE001 -- the parent's to deal with
@@ -490,9 +490,9 @@ def _outcome(function: Callable[..., Any], *given: object) -> tuple[Any, Excepti
 
 
 def _start_tracker() -> None:
-    """Start the process of Python's that removes semaphores once all others have ended, without its warning.
+    """Start Python's process that removes semaphores once all others ended, without warning.
 
-    It would warn of those that a process which was killed has left, and removes them all the same.
+    It would warn of those that a killed process has left, and removes them all the same.
     """
     from multiprocessing import resource_tracker  # noqa: PLC0415 -- heavy
 
@@ -512,7 +512,7 @@ def _ended() -> TargetError:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Hold back what ends a process, until the block is left.
+    """Hold back the signals that end a process, until the block is left.
 
     A process that is started meanwhile starts whole, or not at all, and no lock is left taken.
     """
@@ -532,7 +532,7 @@ def _remembered() -> Iterator[None]:
     main one whatever the mask.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # handlers are called in the main thread alone
+        yield  # handlers are called only in the main thread
         return
     came: list[int] = []
     handlers = {number: signal.getsignal(number) for number in _ENDING}
@@ -557,10 +557,10 @@ def cores() -> int:
 
 
 class Ahead(Generic[Result]):
-    """A process that runs ahead through what ``work`` yields, while its results are read.
+    """A process that computes the results of ``work`` ahead of their reading.
 
-    ``work`` is a function of a module and, like what it is given and yields, sent from one process to the
-    other. ``rest`` raises what was raised in it, and ``TargetError`` when the process was killed.
+    ``work`` is a function of a module and, like its arguments and results, sent from one process to the
+    other. ``rest`` raises the error of ``work``, and ``TargetError`` when the process was killed.
     """
 
     def __init__(self, work: Callable[..., Iterable[Result]], *given: object) -> None:
@@ -606,7 +606,7 @@ class Ahead(Generic[Result]):
 
 
 def _send(sent: Connection, work: Callable[..., Iterable[Any]], given: tuple[object, ...]) -> None:
-    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
+    # Ctrl-C reaches every process of the terminal; only the parent decides on its meaning.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     with suppress(BrokenPipeError):  # the parent wants no more, or is gone
@@ -627,7 +627,7 @@ _worker: dict[str, Any] = {}
 
 
 def has_parent() -> bool:
-    """Return whether the process that this one works for, if it is a worker, is still there."""
+    """Return whether the parent process of a worker is alive; True outside a worker."""
     if not _worker:
         return True
     import multiprocessing  # noqa: PLC0415 -- as below
@@ -637,7 +637,7 @@ def has_parent() -> bool:
 
 
 def _end_with_parent() -> None:
-    """End this process when the parent is gone, which may have been killed without a word."""
+    """End this process when the parent is gone, which may have been killed."""
     import multiprocessing  # noqa: PLC0415 -- heavy, though not here: it began this process
 
     parent = multiprocessing.parent_process()
@@ -647,7 +647,7 @@ def _end_with_parent() -> None:
 
 
 def _begin(counts: Any, seat: int, stop: Any) -> None:
-    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
+    # Ctrl-C reaches every process of the terminal; only the parent decides on its meaning.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     threading.Thread(target=_end_with_parent, daemon=True).start()

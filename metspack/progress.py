@@ -1,4 +1,4 @@
-"""Progress of long work: stages, amounts done in them, and what can be told of the time."""
+"""Progress of long work: stages, amounts done in them, and estimates of the time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Progress(Protocol):
     """An observer of long work, which may show how far it is."""
 
     def stage(self, name: str, total: int | None) -> None:
-        """Begin a stage of ``total`` bytes, None when that cannot be known."""
+        """Begin a stage of ``total`` bytes, None when they are unknown."""
 
     def advance(self, amount: int) -> None:
         """Add bytes done in the current stage."""
@@ -19,19 +19,19 @@ class Progress(Protocol):
 
 @runtime_checkable
 class LobProgress(Protocol):
-    """An observer that also wants to know how many LOBs the bytes of a stage are."""
+    """An observer that also takes the number of LOBs in a stage."""
 
     def expect_lobs(self, count: int) -> None:
         """Take the number of LOBs whose bytes are the total of the stage that has just begun."""
 
 
 Credit = Callable[[Mapping[str, int]], None]
-"""A function that is called with the bytes that each worker of a cluster has done so far, by its name."""
+"""A function that takes the bytes done so far by each worker of a cluster, by its name."""
 
 
 @runtime_checkable
 class WorkerProgress(Protocol):
-    """An observer that also wants to know which workers of a cluster do what."""
+    """An observer that also takes the bytes done by each worker of a cluster."""
 
     def credit(self, workers: Mapping[str, int]) -> None:
         """Take the bytes that each worker has done so far, by its name."""
@@ -41,10 +41,10 @@ class Silent:
     """An observer that shows nothing."""
 
     def stage(self, name: str, total: int | None) -> None:
-        """Ignore it."""
+        """Do nothing."""
 
     def advance(self, amount: int) -> None:
-        """Ignore it."""
+        """Do nothing."""
 
 
 def begin_lobs(progress: Progress, name: str, total: int, lobs: int) -> None:
@@ -55,12 +55,12 @@ def begin_lobs(progress: Progress, name: str, total: int, lobs: int) -> None:
 
 
 def credit_of(progress: Progress) -> Credit:
-    """Return what takes the bytes of each worker for an observer."""
+    """Return the function that takes the bytes of each worker for an observer."""
     return progress.credit if isinstance(progress, WorkerProgress) else lambda _workers: None
 
 
 class LateStage:
-    """A stage that begins with its first bytes; what comes before them is a stage without a total.
+    """A stage that begins with its first bytes, after a stage without a total.
 
     ``total`` is called between the two.
     """
@@ -105,7 +105,7 @@ _OPTIONAL = {"Looking at sizes"}
 class StageNumbers:
     """The numbers of the stages of a command; one that is not needed is passed over.
 
-    ``is_writing``: what the command writes is removed when it is interrupted.
+    ``is_writing``: the command's output is removed when it is interrupted.
     """
 
     def __init__(self, command: str) -> None:
@@ -114,7 +114,7 @@ class StageNumbers:
         self.is_writing = not _WRITING.isdisjoint(self._names)
 
     def begin(self, name: str) -> str:
-        """Return "stage 3 of 5" for the stage that begins, "" where that is not known."""
+        """Return "stage 3 of 5" for the stage that begins, "" for one without a number."""
         if name not in self._names[self._at :]:
             return ""
         if self._at == 0 and name not in _OPTIONAL:  # those that few options ask for come first
@@ -124,14 +124,14 @@ class StageNumbers:
 
 
 class Pace:
-    """The pace of a stage: bytes and LOBs for each second, and the time left once that can be told.
+    """The pace of a stage: bytes and LOBs for each second, and an estimate of the time left.
 
-    It is told after some seconds, and when the pace of the last few agrees with that of the whole. ``now`` is
+    The estimate needs some seconds, and a pace of the last few that agrees with that of the whole. ``now`` is
     a clock in seconds.
     """
 
     SOUND = 5.0
-    """Seconds before which nothing is told."""
+    """Seconds before the first estimate."""
     _LAST = 3.0
     _LATE = 10.0
     _APART = 2.0
@@ -161,17 +161,17 @@ class Pace:
         return self.done / max(self.elapsed(now), 0.001)
 
     def lob_rate(self, now: float) -> int | None:
-        """Return about how many LOBs are done in each second, as bytes tell; None without any."""
+        """Return the approximate LOBs done in each second, computed from bytes, or None."""
         if not (self.total and self.lobs and self.done):
             return None
         return round(self.rate(now) * self.lobs / self.total)
 
     def percent(self) -> int | None:
-        """Return the share that is done; None without a total."""
+        """Return the percentage done, or None without a total."""
         return min(self.done * 100 // self.total, 100) if self.total else None
 
     def left(self, now: float) -> float | None:
-        """Return the seconds that are left, None while that cannot be told."""
+        """Return the seconds left, or None without an estimate."""
         if not self.total or self.elapsed(now) < self.SOUND or self.done < self.total * self._LEAST:
             return None
         last = next((each for each in reversed(self._late) if now - each[0] >= self._LAST), self._late[0])

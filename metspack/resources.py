@@ -1,6 +1,6 @@
 """The installed package: its version, and its data files.
 
-Those are in a wheel under ``_data``, in a checkout beside the package.
+The data files are in a wheel under ``_data``, in a checkout beside the package.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from pathlib import Path
 _PACKAGE = Path(__file__).resolve().parent
 
 __version__ = "0.1.0"
-"""The version of the software, as METS headers name it; the metadata of the package take it from here."""
+"""The version of the software for METS headers, and for the metadata of the package."""
 
 SCHEMA_VERSION = 1
-"""The version of all JSON that is printed or written, for which ``schemas/`` has the schemas."""
+"""The version of all JSON that is printed or written; ``schemas/`` has the schemas."""
 
 
 def json_head() -> dict[str, object]:
@@ -22,13 +22,13 @@ def json_head() -> dict[str, object]:
 
 
 def root(package: Path = _PACKAGE) -> Path:
-    """Return the folder of ``templates``, ``schemas`` and ``samples``; ``package`` is that of the modules."""
+    """Return the folder of ``templates``, ``schemas`` and ``samples`` for code in ``package``."""
     packaged = package / "_data"
     return packaged if packaged.is_dir() else package.parent
 
 
 def template_folder() -> Path:
-    """Return the folder of the templates: one for each dialect, PREMIS, reports and what they share."""
+    """Return the folder of the templates: of each dialect, PREMIS, reports, and shared ones."""
     return root() / "templates"
 
 

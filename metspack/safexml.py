@@ -1,7 +1,7 @@
 """The project's XML parsers: no DTD, no entities, no network.
 
-Every XML document is parsed here, and nowhere else. No entities but XML's own five and no XInclude either: an
-archive is data from elsewhere and may not make the reader open, fetch or expand anything.
+Every XML document is parsed here, and only here. Of entities only XML's five are expanded, and no XInclude:
+an archive is data from elsewhere and may not make the reader open, fetch or expand anything.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from metspack.errors import MetspackError
 
 
 class XmlError(MetspackError):
-    """XML that is not well-formed, or that has what is never accepted (a DTD).
+    """XML that is not well-formed, or has a forbidden part (a DTD).
 
-    ``line`` and ``column`` count from 1; 0 when not known.
+    ``line`` and ``column`` count from 1; 0 when unknown.
     """
 
     def __init__(self, message: str, *, hint: str = "", line: int = 0, column: int = 0) -> None:
@@ -37,11 +37,11 @@ class DoctypeError(XmlError):
 
 
 class BudgetError(XmlError):
-    """A document that asks for more than the budgets allow."""
+    """A document that exceeds the budgets."""
 
 
 def exceeded(why: str, budget: str, parser: expat.XMLParserType) -> BudgetError:
-    """Return the error for what goes beyond a budget where a parser is."""
+    """Return the error for an exceeded budget, with a parser's position."""
     return BudgetError(
         why,
         hint=f"If that is what it should be, raise the budget: --budget {budget}=N.",
@@ -51,7 +51,7 @@ def exceeded(why: str, budget: str, parser: expat.XMLParserType) -> BudgetError:
 
 
 class Allowance:
-    """A budget of ``what``, elements that a parser meets, one after the other."""
+    """A budget of elements that a parser meets; ``what`` is their name for people."""
 
     def __init__(self, what: str, most: int, budget: str, parser: expat.XMLParserType) -> None:
         self._most = self._left = most
@@ -84,7 +84,7 @@ _SPACES = str.maketrans({"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"})
 
 
 def escaped(text: str) -> str:
-    """Return text as the content of an element; the standard library's own loads half of its network."""
+    """Return text as an element's content, without the heavy import of the standard library."""
     return text.translate(_MARKUP)
 
 
@@ -128,7 +128,7 @@ _USUAL = {b"utf-8", b"us-ascii", b"ascii"}
 def unusual_declaration(head: bytes) -> str:
     """Return the version and encoding of a document by its first bytes, "" for XML 1.0 in UTF-8.
 
-    ASCII is UTF-8 as well. Two bytes a character are told by the byte order mark or by the first character.
+    ASCII is UTF-8 as well. The byte order mark or the first character shows two bytes a character.
     """
     if head[:2] in {b"\xff\xfe", b"\xfe\xff"} or b"\0" in head[:4]:
         return "in UTF-16 or wider"
@@ -159,13 +159,13 @@ def feeding(parser: expat.XMLParserType) -> Callable[[Iterable[bytes]], None]:
 
 
 def feed_block(parser: expat.XMLParserType, block: bytes, *, final: bool) -> None:
-    """Feed one block; raises ``XmlError`` with line and column where the document is not well-formed."""
+    """Feed one block; raises ``XmlError`` with line and column unless it is well-formed."""
     try:
         parser.Parse(block, final)
         if final:
-            parser.StartDoctypeDeclHandler = None  # it knows the parser, which would else not go before it
+            parser.StartDoctypeDeclHandler = None  # it refers to the parser, and would keep it alive
     except expat.ExpatError as error:
-        if block.startswith(_UTF_32):  # XML allows it, expat does not know it
+        if block.startswith(_UTF_32):  # XML allows it, expat does not support it
             raise XmlError("not readable: it is in UTF-32, expected UTF-8", line=1, column=1) from None
         what = expat.errors.messages.get(error.code, str(error))
         if what == expat.errors.XML_ERROR_INVALID_TOKEN:  # "not well-formed (invalid token)"
@@ -214,8 +214,8 @@ def tree(data: bytes) -> etree._Element:
 def compiled_schema(files: Mapping[str, Path]) -> etree.XMLSchema:
     """Return one schema made of W3C XML Schema files, given by target namespace.
 
-    Namespaces are imported in the order given, so that an import of an earlier one, from wherever, finds it
-    there already: libxml2 asks no network for it. Raises ``XmlError``.
+    Namespaces are imported in the order given, so that an import of an earlier one, from any location, finds
+    it there already: libxml2 fetches nothing for it. Raises ``XmlError``.
     """
     bundle = etree.Element(f"{_XS}schema", targetNamespace="urn:metspack:bundle")
     for namespace, path in files.items():
@@ -240,8 +240,8 @@ class _Discarding:
 class Validator:
     """The validation of one document against a schema, block by block, in flat memory.
 
-    ``ID`` values that occur twice and ``IDREF`` values that occur nowhere are not seen: both would have to be
-    remembered. Schema locations that the document names are never looked at.
+    ``ID`` values that occur twice and ``IDREF`` values that occur nowhere are missed: both would have to be
+    remembered. Schema locations that the document names are ignored.
     """
 
     def __init__(self, schema: etree.XMLSchema) -> None:
@@ -249,7 +249,7 @@ class Validator:
         self._parser: Any = etree.XMLParser(target=target, schema=schema, **lxml_options())
 
     def feed(self, block: bytes) -> None:
-        """Take the next bytes of the document; raises ``XmlError`` when libxml2 cannot go on."""
+        """Take the next bytes of the document; raises ``XmlError`` when libxml2 cannot continue."""
         try:
             self._parser.feed(block)
         except etree.XMLSyntaxError as error:
@@ -263,9 +263,9 @@ class Validator:
             raise XmlError(f"not well-formed: {error.msg}") from None
 
     def faults(self, start: int = 0) -> list[str]:
-        """Return the faults found so far, in document order, from number ``start`` on; lines are not known.
+        """Return the faults so far, in document order from number ``start`` on, without lines.
 
-        Undeclared namespace prefixes are among them; what libxml2 only warns of is not.
+        Undeclared namespace prefixes are among them; mere warnings of libxml2 are left out.
         """
         error = etree.ErrorLevels.ERROR
         return [each.message for each in self._parser.feed_error_log if each.level >= error][start:]

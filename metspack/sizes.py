@@ -18,7 +18,7 @@ _HINT = "Write 2100-3599 (first and last byte, from 0), 2100- (to the end) or -5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByteRange:
-    """A range of bytes: from ``first`` to ``last`` inclusive; one of them None as ``parsed_range`` has it.
+    """A range of bytes from ``first`` to ``last`` inclusive, of which one may be None.
 
     ``first`` None: the last ``last`` bytes. ``last`` None: up to the end.
     """
@@ -31,9 +31,9 @@ class ByteRange:
         return f"{first}-{'' if self.last is None else self.last}"
 
     def within(self, size: int) -> range:
-        """Return the offsets of the range in a LOB of ``size`` bytes; empty only for all of an empty LOB.
+        """Return the offsets of the range in a LOB of ``size`` bytes.
 
-        Raises ``ConfigError`` with the size when any of it lies outside.
+        They are empty only for all of an empty LOB. Raises ``ConfigError`` with the size for offsets outside.
         """
         if not size and self.first == 0 and self.last is None:
             return range(0)
@@ -50,7 +50,7 @@ class ByteRange:
 
 
 def parsed_range(text: str) -> ByteRange:
-    """Return the range that a text stands for; raises ``ConfigError`` for one that stands for none.
+    """Return the range that a text stands for; raises ``ConfigError`` for any other text.
 
     ``2100-3599`` is from the first to the last byte, inclusive, counted from 0; ``2100-`` goes to the end;
     ``-500`` is the last 500 bytes (RFC 9110 §14.1.2, for one range).
@@ -72,7 +72,7 @@ _DECADES = ("B", "kB", "MB", "GB", "TB")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeClass:
-    """The LOBs of ``least`` bytes and more, but fewer than ``below`` (None: no bound), and their bytes."""
+    """The LOBs of ``least`` to fewer than ``below`` bytes (None: no bound), and their bytes."""
 
     least: int
     below: int | None
@@ -81,7 +81,7 @@ class SizeClass:
 
     @property
     def label(self) -> str:
-        """The class as people say it: ``empty``, ``below 1 kB``, ``10 kB to 100 kB``, ``1 TB and more``."""
+        """The class in words: ``empty``, ``below 1 kB``, ``10 kB to 100 kB``, ``1 TB and more``."""
         if self.below == 1:
             return "empty"
         if self.below is None:
@@ -144,9 +144,10 @@ _NO_LIMIT = "none"
 
 
 def size(text: str, option: str) -> int | None:
-    """Return a number of bytes, None for ``none``: ``45000``, ``45kB``, ``4GB`` (decimal), ``4GiB`` (binary).
+    """Return the bytes of ``45000``, ``45kB``, ``4GB`` (decimal) or ``4GiB`` (binary).
 
-    Raises ``ConfigError`` naming the option for anything else and for less than one byte.
+    Returns None for ``none``. Raises ``ConfigError`` naming the option for any other text and for less than
+    one byte.
     """
     if text.strip().lower() == _NO_LIMIT:
         return None
@@ -183,7 +184,7 @@ def _at_least_one(number: int, text: str, option: str, what: str) -> int:
 
 
 def shown(number: int) -> str:
-    """Return a size for reading: exact bytes with separators, and from 10,000 on rounded in brackets."""
+    """Return a size for reading: exact bytes, and from 10,000 on a rounded size in brackets."""
     exact = f"{number:,} bytes" if number != 1 else "1 byte"
     if number < 10_000:  # noqa: PLR2004 -- below this the exact figure is as easy to read
         return exact
@@ -201,11 +202,11 @@ def counted(number: int, singular: str, plural: str | None = None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandedOver:
-    """The sizes of a package's parent and of the largest other IP: all files of a folder, or its file.
+    """The sizes of a package's parent and of the largest other IP.
 
-    Paths are relative to the target. A parent that is no folder of its own has the path "."; all files
-    outside the other IPs are its own, manifests included. ``path`` is the other's, "" where there is none.
-    ``is_estimated``: nothing is built.
+    A size is that of all files of a folder, or of a packed IP's file. Paths are relative to the target. A
+    parent without a separate folder has the path "."; all files outside the other IPs belong to it, manifests
+    included. ``path`` is the other's, "" where there is none. ``is_estimated``: nothing is built.
     """
 
     path: str
@@ -218,7 +219,7 @@ class HandedOver:
     def of(
         cls, others: Iterable[tuple[str, int]], parent: str, bytes_: int, *, is_estimated: bool = False
     ) -> Self:
-        """Return the sizes of a parent and of the other IPs, each by its path, "" for the package's root."""
+        """Return the sizes of a parent and of the largest of ``others``, given by path and size."""
         path, most = max(others, key=itemgetter(1), default=("", 0))
         return cls(
             path=path,
@@ -229,7 +230,7 @@ class HandedOver:
         )
 
     def sentence(self) -> str:
-        """Return both in one line.
+        """Return both sizes in one line.
 
         ``Largest to hand over: Northwind_lobseg_0.zip, 935,737 bytes; the parent: 177,238 bytes``
         """
@@ -241,7 +242,7 @@ class HandedOver:
         return "; ".join((f"{begun}: {largest}, {most}", *(f"{name}: {size}" for name, size in rest)))
 
     def document(self) -> dict[str, object]:
-        """Return both as JSON has them."""
+        """Return both sizes as JSON has them."""
         parent = {"path": self.parent_path, "bytes": self.parent_bytes}
         child = {"path": self.path, "bytes": self.bytes} if self.path else None
         is_child = child is not None and self.bytes > self.parent_bytes
@@ -256,7 +257,7 @@ class HandedOver:
 # --- Length of a text -----------------------------------------------------------------------------------
 #
 # ``length`` is bytes for binary and characters for text (SIARD 2.2 T_6.2-1), but real archives count bytes,
-# code points or UTF-16 units of text; which it was can only be told by counting all three.
+# code points or UTF-16 units of text; only counting all three shows which it was.
 
 _ALL_BUT_FOUR_BYTE_LEADS = bytes((*range(0xF0), *range(0xF5, 0x100)))
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -267,7 +268,7 @@ _LONGEST_CHARACTER = 4  # bytes of a code point, in UTF-8 as in UTF-16
 class TextLength:
     """Counts of the bytes, and for text the code points and UTF-16 units, of a stream of blocks.
 
-    Text is UTF-8, or UTF-16 where a byte order mark says so; the mark of UTF-16 may be counted or not.
+    Text is UTF-8, or UTF-16 with a byte order mark; a length may include this mark or not.
     """
 
     __slots__ = ("_decoder", "_head", "_pairs", "bytes", "characters", "is_utf16")
@@ -316,7 +317,7 @@ class TextLength:
             self._pairs += len(block.translate(None, _ALL_BUT_FOUR_BYTE_LEADS))
 
     def unit(self, length: int) -> str | None:
-        """Return the unit in which the stream has this length, None when there is no such unit."""
+        """Return the unit in which the stream has this length, or None without one."""
         if length == self.bytes:
             return "bytes"
         lengths = (length, length + 1) if self.is_utf16 else (length,)

@@ -2,7 +2,7 @@
 
 ``parsed`` turns a ``file`` attribute or a ``lobFolder`` into a ``Reference``, ``located`` an ``xlink:href``
 of METS, and ``joined`` walks it below a root it cannot leave. A reference is never joined as a string, and
-what cannot be a safe name is refused, not cleaned.
+an unsafe name is refused and never cleaned.
 """
 
 from __future__ import annotations
@@ -139,9 +139,9 @@ def parsed(text: str) -> Reference:
 
 
 def located(text: str) -> Reference:
-    """Return the reference that a location in METS holds, as ``parsed`` and as tools for E-ARK write them.
+    """Return the reference in a location of METS, in the form of ``parsed`` or of E-ARK tools.
 
-    Those write ``file:x`` and ``file://./x`` for ``x``, ``a%2Fb`` for ``a/b``, and an identifier in the file
+    These write ``file:x`` and ``file://./x`` for ``x``, ``a%2Fb`` for ``a/b``, and an identifier in the file
     behind ``#``; each is a repair. Raises ``ReferenceRefused`` for any other text.
     """
     try:
@@ -153,13 +153,13 @@ def located(text: str) -> Reference:
         try:
             reference = parsed(meant)
         except ReferenceRefused:
-            raise error from None  # what was written is told of, not what it was taken for
+            raise error from None  # the error reports the text as written, not its assumed meaning
     found = {*reference.repairs, *repairs}
     return replace(reference, repairs=tuple(each for each in Repair if each in found))
 
 
 def _as_meant(text: str) -> tuple[set[Repair], str]:
-    """Return what is unusual in a location, and what tools for E-ARK mean by it."""
+    """Return the repairs of a location, and its meaning for tools for E-ARK."""
     path, mark, _ = text.partition("#")
     relative = _FILE_RELATIVE.sub("", path, count=1) if _FILE_RELATIVE.match(path) else path
     whole = _ESCAPED_SLASH.sub("/", relative)
@@ -172,9 +172,9 @@ def _as_meant(text: str) -> tuple[set[Repair], str]:
 
 
 def are_plain(texts: Sequence[str], *, behind_steps: bool = False) -> bool:
-    """Return whether each text is a relative path that ``parsed`` only has to split into its names.
+    """Return whether each text is a relative path that only needs splitting into names.
 
-    Steps up may be before the names if they are allowed ``behind_steps``.
+    With ``behind_steps`` the names may follow steps up.
     """
     lines = "\n".join((*texts, ""))
     pattern = _ALL_STEPS if behind_steps else _ALL_PLAIN
@@ -205,7 +205,7 @@ def _check_text(text: str, stripped: str) -> None:
 
 
 def _local_path(text: str, rest: str) -> tuple[bool, str]:
-    """Return whether ``file:`` was written, and the path without it and without an empty authority."""
+    """Return whether ``file:`` was written, and the path without it and the local authority."""
     scheme = _FIRST_COLON.match(rest)
     is_file = scheme is not None and scheme[1].lower() == "file"
     if scheme is not None and is_file:
@@ -287,7 +287,7 @@ def _segment(text: str, written: str) -> str:
 
 
 def _fault(name: str) -> tuple[str, str] | None:
-    """Return the rule that a decoded name breaks and what it is, None for a safe one."""
+    """Return the rule that a decoded name breaks and a description, or None for a safe name."""
     if not name:
         return "empty-segment", "nothing between two slashes"
     if name in {".", ".."}:
@@ -311,7 +311,7 @@ def _character_fault(character: str) -> tuple[str, str]:
 
 
 def shown(text: str) -> str:
-    """Return a text for a message: quoted, cut when long, with what a terminal could obey escaped."""
+    """Return a text for a message: quoted, cut when long, with terminal controls escaped."""
     return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
 
 
@@ -320,7 +320,7 @@ def _refuse(text: str, rule: str, what: str, hint: str) -> NoReturn:
 
 
 def walked(base: Sequence[str], segments: Sequence[str]) -> tuple[str, ...]:
-    """Return the names from a root to ``base`` and on along ``segments``, each ``..`` taken as a step up.
+    """Return the names from a root to ``base`` and along ``segments``; ``..`` is a step up.
 
     Raises ``ReferenceRefused`` (``leaves-root``) for a step above the root, even one that comes back.
     """
@@ -352,12 +352,12 @@ def collapsed(segments: Sequence[str]) -> tuple[str, ...]:
 
 
 def joined(base: Sequence[str], reference: Reference) -> tuple[str, ...]:
-    """Return the names from a root to the target of ``reference`` in the folder ``base`` below that root.
+    """Return the names from a root to the target of ``reference`` in the folder ``base``.
 
-    An absolute path starts at the root, whatever the base (``file:///Northwind_lobseg_0/mets.xml`` of
-    recommendation 0.16); ``reference.kind`` says so to those who allow none. Raises
-    ``ReferenceRefused`` for a step above the root (``leaves-root``) and for a drive (``drive``), which
-    lies under no root: who maps drives walks ``reference.segments`` below what the drive stands for.
+    ``base`` is below the root. An absolute path starts at the root for any base
+    (``file:///Northwind_lobseg_0/mets.xml`` of recommendation 0.16); callers that allow none check
+    ``reference.kind``. Raises ``ReferenceRefused`` for a step above the root (``leaves-root``) and a drive
+    (``drive``), which has no root: a caller that maps drives walks ``reference.segments`` below its folder.
     """
     if reference.kind is Kind.DRIVE:
         path = f"{reference.drive}/{'/'.join(reference.segments)}"
@@ -368,11 +368,11 @@ def joined(base: Sequence[str], reference: Reference) -> tuple[str, ...]:
 
 
 def quoted(segments: Sequence[str]) -> str:
-    """Return the relative reference that ``parsed`` reads as these segments: percent-encoded UTF-8.
+    """Return the relative reference that ``parsed`` reads as ``segments``, percent-encoded.
 
-    Kept as they are: unreserved characters, sub-delims and ``@`` (RFC 3986 §3.3); a colon is always
+    Names are in UTF-8. Unreserved characters, sub-delims and ``@`` stay (RFC 3986 §3.3); a colon is always
     escaped, so that no first segment is taken for a scheme or a drive. ``..`` is a step up. Raises
-    ``ReferenceRefused``: ``empty`` for no segments, ``unsafe-name`` for what cannot be a name.
+    ``ReferenceRefused``: ``empty`` for no segments, ``unsafe-name`` for an impossible name.
     """
     if not segments:
         raise ReferenceRefused("a reference needs at least one name", rule="empty")
@@ -390,8 +390,9 @@ def _quoted_name(name: str) -> str:
 
 
 def file_uri(segments: Sequence[str]) -> str:
-    """Return the pseudo-absolute form of recommendation 0.16, ``file:///Northwind_lobseg_0/mets.xml``.
+    """Return the absolute form of recommendation 0.16: ``file:///Northwind_lobseg_0/mets.xml``.
 
-    The path is from the package's root. Raises ``ReferenceRefused`` as ``quoted`` does, and for ``..``.
+    The path begins at the package's root. Raises ``ReferenceRefused`` as ``quoted`` does, and for a step
+    above the root.
     """
     return "file:///" + quoted(walked((), segments))

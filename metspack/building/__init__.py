@@ -1,4 +1,4 @@
-"""Build packages: segments placed and described, the archive rewritten, all checked on disk and published."""
+"""Place and describe segments, rewrite the archive, check the package and publish it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOLD = {
     Code.NO_SIARD.id,
     Code.PSEUDO_ABSOLUTE.id,
 }
-"""Findings that a build warns of in words of its own, as of every convention (P1), or was asked to write."""
+"""Codes of findings that the build itself warns of, like every convention (P1), or that options request."""
 OF_SOURCE = Code.ROWS_DIFFER.id
 """The error that an archive may have had in the source already."""
 _CONVENTIONS = "P1"
@@ -38,13 +38,16 @@ _UNREADABLE = Code.UNREADABLE.id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOutcome:
-    """Result of a check: the errors and, for each code or requirement, the first warning and their number."""
+    """Result of a check: its errors, and its warnings by code.
+
+    ``warned`` has, for each code or requirement, the first warning and the number of warnings.
+    """
 
     errors: list[Finding] = field(default_factory=list)
     warned: dict[str, tuple[Finding, int]] = field(default_factory=dict)
 
     def warnings(self) -> Iterator[str]:
-        """Yield the warnings as sentences, each code or requirement once."""
+        """Yield one sentence for each code or requirement with warnings."""
         for first, count in self.warned.values():
             more = f" (and {count - 1:,} more of {checking.told_as(first)})" if count > 1 else ""
             yield f"the package was checked: {first.path}: {first.code} {first.message}{more}"
@@ -59,10 +62,10 @@ def check_outcome(
     known: Collection[str] = (),
     jobs: int | None = 1,
 ) -> CheckOutcome:
-    """Check a package: with ``whole`` every byte, else all that needs no LOB's bytes; in ``jobs`` processes.
+    """Check a package in ``jobs`` processes.
 
-    ``known`` are the tables whose rows were not as many as metadata.xml says in the source already: they are
-    not an error of what was written.
+    With ``whole`` every byte is checked, else everything but the LOBs' bytes. ``known`` are the tables whose
+    number of rows differed from metadata.xml in the source already; these errors are skipped.
     """
     level = checking.Level.FULL if whole else checking.Level.STRUCTURE
     progress.stage("Checking the new package", checking.weight(package, whole=whole))
@@ -94,9 +97,9 @@ def check_made(
     jobs: int | None = 1,
     note: Callable[[Collection[str]], object],
 ) -> tuple[str, ...]:
-    """Return the warnings of a package that was just written; raises ``TargetError`` when it has errors.
+    """Return the warnings of a package that was just written.
 
-    Then ``note`` gets their paths before.
+    Raises ``TargetError`` when the check finds errors, after calling ``note`` with their paths.
     """
     found = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
     if wrong := found.errors:

@@ -1,7 +1,8 @@
-"""Attempts at segments on other machines: each in a folder of its own, and accepted here, one for each task.
+"""Have segments made on other machines, and accept one attempt for each task.
 
-A worker that dies leaves an attempt, one that is slow goes on with its own while another makes a second, and
-neither is seen in the package. Only this process moves an attempt to its place, and records it.
+Each attempt has a separate folder. A worker that dies leaves its attempt, and a slow one continues while
+another makes a second; the package contains neither. Only this process moves an attempt to its place and
+records it.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ ATTEMPTS = "attempts"
 
 _GONE = "attempts-gone"
 _WANTED = "wanted"
-_ASKED = 20  # files of a source that each worker is asked for; it tells of others when it reads them
+_ASKED = 20  # files of a source that each worker must see at the start; reading reports missing others
 
 
 Attempt = tuple[str, tuple[SegmentDone, ...]]
-"""What an attempt at a task has done: the name of its folder, and its segments or stretch."""
+"""Result of an attempt at a task: the name of its folder, and its segments or stretch."""
 
 
 def begin(work: Path, of: RemoteWork[Task, Result]) -> RemoteWork[Task, Result]:
-    """Begin attempts in the working folder of a run; returns the work with what stops and clears them."""
+    """Begin attempts in a run's working folder; return the work with ``stop`` and ``clear``."""
     folder = work / ATTEMPTS
     writing.remove(work / _GONE)
     writing.make_directory(folder)
@@ -55,13 +56,13 @@ def begin(work: Path, of: RemoteWork[Task, Result]) -> RemoteWork[Task, Result]:
 
 
 def placing(work: Path) -> RemoteWork[SegmentTask, TaskPlaced]:
-    """Begin attempts at segments in the working folder of a run; returns the placing as workers do it."""
+    """Begin attempts at segments in a run's working folder; return the workers' placing."""
     return begin(work, RemoteWork(work=attempt, known=_finished, accept=accept))
 
 
 @contextmanager
 def open_cluster(options: BuildOptions, progress: Progress | None = None) -> Iterator[Cluster | None]:
-    """Open the cluster that a build is to be done on, for the length of a block; None for none.
+    """Open the cluster of a build for the length of a block, or yield None without one.
 
     Raises ``ConfigError`` and ``TargetError``.
     """
@@ -83,9 +84,9 @@ def use(workers: Workers, of: Cluster | None, work: Path, found: Holdings) -> No
 def open_pool(
     of: Cluster, work: Path, found: Holdings, attempted: RemoteWork[Any, Any] | None = None
 ) -> ClusterPool[Any, Any]:
-    """Return the workers of a cluster, once they were asked whether they see the holdings of a source.
+    """Return a cluster's workers after checking that they see the holdings of a source.
 
-    ``attempted`` is what attempts are made of, by itself the placing of segments. Raises ``TargetError``.
+    ``attempted`` is the work of the attempts, None for the placing of segments. Raises ``TargetError``.
     """
     remote = placing(work) if attempted is None else begin(work, attempted)
     try:
@@ -97,21 +98,21 @@ def open_pool(
 
 
 def _sights(found: Holdings) -> Iterator[Sight]:
-    """Yield what workers have to see of a source; of many files that it has, the first ones."""
+    """Yield the roots of a source and the first of its files, which workers must see."""
     files = (path for held in found.archives for path in held.paths)
     for each in (*found.roots, *islice(files, _ASKED)):
         path = each.file if isinstance(each, Stretch) else each
-        with suppress(OSError):  # who reads it tells why that cannot be
+        with suppress(OSError):  # reading the file reports the reason
             yield Sight.of(path.path if isinstance(path, Below) else path)
 
 
 def holdings(found: Holdings, of: Cluster | None) -> Holdings:
-    """Return the holdings of a source as the workers of a cluster open them, whatever folder they are in."""
+    """Return a source's holdings, with absolute paths if a cluster's workers open them."""
     return found if of is None else found.absolute()
 
 
 def attempt(task: SegmentTask, moved: Callable[[int], None]) -> Attempt:
-    """Place a task's segments as ``segments.place`` does, in a new folder below ``work``; records nothing."""
+    """Place a task's segments like ``segments.place``, but in a new folder and unrecorded."""
     with making(task.work, task.label) as folder:
         own = replace(
             task,
@@ -132,9 +133,9 @@ def attempt(task: SegmentTask, moved: Callable[[int], None]) -> Attempt:
 
 @contextmanager
 def making(work: Path, label: str) -> Iterator[Path]:
-    """Give a new folder for an attempt at a task, below which alone the block writes.
+    """Yield a new folder for an attempt at a task; the block may write only below it.
 
-    ``label`` is the task's; an error takes all of the folder away.
+    ``label`` is the task's. An error in the block removes the folder.
     """
     folder = work / ATTEMPTS / f"{label}-{cluster.unique_name()}"
     writing.make_directory(folder)
@@ -142,7 +143,7 @@ def making(work: Path, label: str) -> Iterator[Path]:
     try:
         yield folder
     except BaseException:
-        with suppress(TargetError):  # the error is the one to tell, and who gave the task removes the rest
+        with suppress(TargetError):  # the first error counts; whichever process gave the task cleans up
             writing.remove(folder)
         raise
     finally:
@@ -161,14 +162,14 @@ def _copy_notes(task: SegmentTask, own: SegmentTask) -> None:
 
 
 def _finished(task: SegmentTask) -> TaskPlaced | None:
-    """Return the result of a task that an earlier run finished."""
+    """Return the result of a task that an earlier run finished, or None for any other."""
     return segments.placed_of(task, task.finished) if len(task.finished) == len(task.segments) else None
 
 
 def accept(task: SegmentTask, made: Attempt, worker: str) -> TaskPlaced:
-    """Move what an attempt made to its place and record it, with the worker's name; returns the result.
+    """Move an attempt's files to their places, record it, and return the task's result.
 
-    Other attempts at the task are removed. Raises ``TargetError``.
+    The journal gets the worker's name. Other attempts at the task are removed. Raises ``TargetError``.
     """
     name, done = made
     folder = task.work / ATTEMPTS / name
@@ -184,7 +185,7 @@ def accept(task: SegmentTask, made: Attempt, worker: str) -> TaskPlaced:
 
 
 def move_into(folder: Path, target: Path) -> None:
-    """Move all that is in a folder into another one, whose folders stay and whose files give way."""
+    """Move a folder's content into another folder, merging folders and replacing files."""
     for name in sorted(os.listdir(folder)):
         own, place = folder / name, target / name
         if own.is_dir() and place.is_dir():
@@ -195,21 +196,21 @@ def move_into(folder: Path, target: Path) -> None:
 
 
 def remove_others(work: Path, label: str) -> None:
-    """Remove what is left of all attempts at a task; one that is still made ends by that."""
+    """Remove all remaining attempts at a task; an attempt in progress ends by that."""
     for each in list(os.scandir(work / ATTEMPTS)):
         if each.name.startswith(f"{label}-"):
-            with suppress(TargetError):  # of one that is still made: the rest goes at the end
+            with suppress(TargetError):  # an attempt in progress may add files; _clear removes these
                 writing.remove(Path(each))
 
 
 def _stop(work: Path) -> None:
-    """Take away what says that attempts are wanted, and the folder that they are made in."""
+    """Move the folder of the attempts away, with the file that marks them as wanted."""
     with suppress(SourceError, TargetError):
         if os.path.lexists(work / ATTEMPTS):
             writing.move(work / ATTEMPTS, work / _GONE)
 
 
 def _clear(work: Path) -> None:
-    """Remove the attempts that were stopped; what cannot be removed now is by who goes on."""
+    """Remove the stopped attempts; a resuming run removes the rest."""
     with suppress(TargetError):
         writing.remove(work / _GONE)

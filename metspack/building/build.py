@@ -1,4 +1,4 @@
-"""Build a package: read, plan, place, describe, check; published by one rename."""
+"""Build a package: read, plan, place, describe and check it, and publish it by one rename."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ from metspack.sources.repacking import Departures
 
 __all__ = ["BuildOptions", "BuildWork", "Built", "build", "build_from"]
 
-_FOLDERS = 3  # that a column's LOBs lie in below a segment: of schema, table and column
+_FOLDERS = 3  # of a column's LOBs below a segment: schema, table and column
 
 
 def build(source: Path, target: Path, options: BuildOptions, progress: Progress | None = None) -> Built:
     """Build the package of a source of LOBs at ``target``, which must not exist.
 
-    One that was stopped is gone on with. Raises ``SourceError``, ``PlanError``, ``TargetError`` and
-    ``ConfigError``; then nothing is at the target, and the source is as it was.
+    A build that was stopped is resumed. Raises ``SourceError``, ``PlanError``, ``TargetError`` and
+    ``ConfigError``; after an error the target is absent, and the source is unchanged.
     """
     if source.is_dir() and target.resolve().is_relative_to(source.resolve()):
         raise TargetError(
@@ -86,8 +86,8 @@ def build_from(
 ) -> Built:
     """Build the package of a source that is open already, as ``build`` does.
 
-    ``command`` is the one that does so, ``identity`` what betrays another source or a change of it;
-    ``remarks`` gives what else is to be said of the source once it was planned.
+    ``command`` is the name of the command that builds; ``identity`` differs for another or a changed source.
+    ``remarks`` returns further warnings about the source, and is called after planning.
     """
     run = building_options.run_facts(command, options, identity or opening.identity(source))
     with processes.keeping(), Sharing(shares=isinstance(source, Archive)) as sharing:
@@ -164,7 +164,7 @@ class BuildWork:
 
     @property
     def parent(self) -> Parent:
-        """The parent."""
+        """The parent of the package."""
         return Parent(dialect=self.dialect, objid=self.objid, name=self.name, packing=self.packing)
 
     @property
@@ -173,7 +173,7 @@ class BuildWork:
         return self.division.layout
 
     def make(self, staging: Partial, remarks: Callable[[], Iterable[str]] = tuple) -> Built:
-        """Make the whole package in the staging folder, or what an earlier run has not made of it."""
+        """Make the package in the staging folder, or the parts that an earlier run left undone."""
         self._earlier = EarlierRun(staging)
         with closing(Departures.of(self.archive)) as departures, self._workers:
             self._earlier.prepare(self.parent.make_root(staging))
@@ -229,7 +229,7 @@ class BuildWork:
         )
 
     def _plan_all(self, staging: Partial, departures: Departures) -> Course:
-        """Plan, and look up all that is to be known before the first LOB is placed."""
+        """Plan, and decide columns, OBJID and upgrade before the first LOB is placed."""
         self.stays = self._choose_columns()
         course = self._plan(staging, departures)
         self.objid = self.objid or ids.loose_objid(self.name, course.fingerprint)
@@ -273,7 +273,7 @@ class BuildWork:
         return found
 
     def _about_lobs(self, course: Course, notes: Mapping[str, int]) -> Iterator[str]:
-        """Yield warnings about the LOBs; ``notes`` count those that tasks had something to say about."""
+        """Yield warnings about the LOBs; ``notes`` counts LOBs by the tasks' remark on them."""
         archive = self.archive
         if course.undigested and archive is not None and not self.options.add_digests:
             yield (
@@ -302,7 +302,7 @@ class BuildWork:
             yield f"the archive's messageDigest {value!r} could not be understood and was left as it is"
 
     def _unopened(self) -> tuple[str, ...]:
-        """Return the path of the archive when readers of its version do not open it."""
+        """Return the path of the archive when readers of its version fail to open it."""
         has_lobs_outside = self.version == "1.0" and self.traits.lobs
         return (self.dialect.archive_path(self.objid, self.name),) if has_lobs_outside else ()
 
@@ -316,7 +316,7 @@ class BuildWork:
         return replace(self.traits, split=course.split)
 
     def needed(self, course: Course) -> tuple[int, int]:
-        """Return the number of files and folders that are made at most, and the bytes in them."""
+        """Return the largest possible number of new files and folders, and of their bytes."""
         footprint, ips = self.dialect.footprint, course.segments + 1
         archive = 0 if self.archive is None else max(0, self.archive.size - course.compressed)
         copies = 1 if self.parent.pack is None else 2  # the parent is packed from a folder
@@ -331,9 +331,9 @@ class BuildWork:
         siard: Hashers | None,
         placed: PlacedSegments,
     ) -> tuple[str, ...]:
-        """Describe the parent, write the manifests, and check what lies there then; returns its warnings."""
+        """Describe the parent, write the manifests, check the package, and return the warnings."""
         files = self.parent.pack_files(staging, self._write_parent(staging, siard, placed))
-        # What the paths of each segment in the manifests begin with, and its number.
+        # The beginning of each segment's paths in the manifests, and its number.
         fragments = (
             (f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number)
             for spot in placed.spots()
@@ -360,7 +360,7 @@ class BuildWork:
         return frozenset(found)
 
     def _plan(self, staging: Partial, departures: Departures) -> Course:
-        """Plan, and give every segment its slice of the plan as a file."""
+        """Plan, and write every segment's slice of the plan to a file."""
         lobs = assignment.moving_lobs(self.source, self.stays, self.progress, self._expect)
         return assignment.assign(
             map(self.traits.take, lobs),
@@ -373,13 +373,13 @@ class BuildWork:
         )
 
     def _expect(self, lobs: int) -> None:
-        """Take note of further LOBs: once there are many, the processes start that are to place them."""
+        """Count further LOBs, and start the processes that place them once there are many."""
         self._expected += lobs
         if self._placing is None and self.cluster is None:
             processes.prepare(segments.place, self.options.jobs, files=self._expected)
 
     def _agreement(self) -> Callable[[PlannedSegment | None], None]:
-        """Return a check of each segment, and None at the end, against the plan file if there is one."""
+        """Return the comparison of each segment, and None at the end, with the plan file, if any."""
         if self.plan is None:
             return lambda _segment: None
         size, document = self.source.size, self.source.metadata_document
@@ -391,9 +391,9 @@ class BuildWork:
     ) -> tuple[Hashers | None, PlacedSegments]:
         """Place all LOBs, describe their segments, and write the archive.
 
-        That is done while other processes place LOBs, unless cells are to get digests of them. Then, and
-        where it fails, it is done afterwards: an error that is told is of a LOB if there is any. Raises
-        ``SourceError`` and ``TargetError``.
+        The archive is written while other processes place LOBs, unless cells are to get digests of these.
+        Then, and after a failure, it is written afterwards, so that errors of LOBs are reported first.
+        Raises ``SourceError`` and ``TargetError``.
         """
         written = self._recalled_archive(staging, course)
         begin_lobs(self.progress, "Placing", course.bytes, course.lobs)
@@ -429,17 +429,17 @@ class BuildWork:
         return siard, placed
 
     def _place_ahead(self, staging: Partial, course: Course) -> None:
-        """Place segments that are planned while further ones are, in other processes.
+        """Place planned segments in other processes while planning continues.
 
-        Of errors those of the plan are told first, as if it had been made before. Not where anything is to be
-        known of the whole plan before the first LOB is placed, nor where segments would wait on disk, by
-        however many planning is longer, for the store that they are sent to.
+        Errors of the plan are reported first, as if it had been completed before. Placing begins after
+        planning where the first LOB requires the whole plan, and where segments are sent to a store: they
+        would fill the disk for as long as planning takes.
         """
         options = self.options
         if self._placing is not None:
             self._placing.look()
         elif (
-            # Without an archive the OBJID comes of the plan; that dialect's segments are not named by it.
+            # Without an archive the OBJID follows from the plan; that dialect names segments without it.
             (self.objid or not (self.packing or self.cluster))
             and self.plan is None
             and not (self._is_linking or self.sending.is_remote)
@@ -452,7 +452,7 @@ class BuildWork:
             self._placing.look()
 
     def _advance(self, count: int) -> None:
-        """Count bytes that were placed, which are shown once that stage has come."""
+        """Count placed bytes, and show them once the stage of placing has begun."""
         if self._moved is None:
             self.progress.advance(count)
         else:
@@ -464,7 +464,7 @@ class BuildWork:
         attempts.use(self._workers, self.cluster, staging.work, self.source.holdings())
         # One file is written from its start to its end.
         jobs = 1 if self.packing or self.cluster else self._workers.jobs
-        # Unlike a generator it goes on where it ended before there were further groups.
+        # Unlike a generator, the groups continue after their end once the plan has further ones.
         tasks = starmap(
             partial(self._task, staging, course),
             SegmentGroups(course, jobs, partial(self._earlier.begun, course), is_named=bool(self.objid)),
@@ -533,9 +533,9 @@ class BuildWork:
         corrected: Mapping[int, int],
         meanwhile: Callable[[], object] | None = None,
     ) -> tuple[Hashers, list[str]]:
-        """Write the archive; returns its digests, and sentences on what it no longer has.
+        """Write the archive; return its digests, and sentences on its omissions.
 
-        Other work goes on ``meanwhile``, a function that is called now and then; else progress is shown.
+        ``meanwhile`` is called now and then to continue other work; progress is shown when it is None.
         """
         moved = Relocation(
             archive,
@@ -550,7 +550,7 @@ class BuildWork:
             upgrade=self.upgrade,
         )
         target = self._archive_target(staging)
-        # For what is not to stay: each attempt to write the archive has a folder of its own.
+        # Each attempt to write the archive has a separate folder for temporary files.
         scratch = staging.work / ("archive-again" if meanwhile is None else "archive")
         for folder in (target.parent, scratch):
             writing.make_directories(folder)
@@ -567,7 +567,7 @@ class BuildWork:
         return written, left_out
 
     def _recalled_archive(self, staging: Partial, course: Course) -> tuple[Hashers, list[str]] | None:
-        """Return what an earlier run wrote of the archive; removes what it had begun to write."""
+        """Return the archive that an earlier run completed; remove one that it only began."""
         if not self._earlier.is_there or self.archive is None:
             return None
         target = self._archive_target(staging)
@@ -584,7 +584,7 @@ class BuildWork:
         siard: Hashers | None,
         placed: PlacedSegments,
     ) -> dict[str, Hashers]:
-        """Write the parent's documents; returns the files beside the segments."""
+        """Write the parent's documents, and return the files beside the segments."""
         checksum = self.options.algorithm
         root = self.parent.make_root(staging)
         files = manifests.write_sidecars(

@@ -1,7 +1,7 @@
-"""Convert a package: other limits, another layout or dialect, without restoring it first.
+"""Convert a package to other limits, another layout or dialect, without restoring it.
 
-The LOBs are read through the segments they lie in. Where the package has METS, each part, each whole and
-the archive are proven by it while they are read; each LOB by its cell in any case.
+The LOBs are read from their segments. METS, if the package has any, proves each part, each whole and the
+archive while they are read; the cell proves each LOB in any case.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def convert_package(
 ) -> Built:
     """Build the package at ``path`` anew at ``target``, which must not exist.
 
-    ``path`` is a package's folder or the METS of its parent, or a folder with a .siard file and its LOBs and
-    without METS, as other tools write them; a package whose parent METS is missing is refused. Name and
-    OBJID are those it has, unless the options give others; all else is as ``build`` makes it, so that the
-    options of its first build give the same bytes again. Children that are not in their places are looked for
-    in the ``roots``.
-    Raises as ``build.build``, and goes on as that does; the package is as it was.
+    ``path`` is a package's folder or the METS of its parent, or a folder without METS that holds a .siard
+    file and its LOBs, as other tools write them; a package whose parent METS is missing is refused. Name and
+    OBJID stay, unless the options give others; ``build`` decides everything else, so that the options of the
+    first build give the same bytes again. Children that are missing from their places are searched for in
+    the ``roots``.
+    Raises the errors of ``build.build``, and resumes as that does; the old package stays unchanged.
     """
     progress = progress or Silent()
     check_target(target, path)
@@ -77,7 +77,7 @@ def convert_package(
 
 
 def objid_of(path: Path, options: BuildOptions) -> str:
-    """Return the OBJID that the package at ``path`` keeps or gets by ``convert_package``, "" if not known.
+    """Return the OBJID that ``convert_package`` keeps or gives, "" when the package lacks one.
 
     Raises ``SourceError`` and ``ConfigError``.
     """
@@ -106,7 +106,7 @@ def _opened(path: Path, options: BuildOptions, roots: Sequence[Path] = ()) -> It
 
 
 def _check_never_had_mets(folder: Path) -> None:
-    """Raise ``SourceError`` for what is left of a package: nothing would prove its bytes."""
+    """Raise ``SourceError`` for a package without the parent METS that would prove its bytes."""
     for place, _, names in os.walk(folder):
         for name in sorted(names):
             found = Path(place, name)
@@ -126,7 +126,7 @@ def _check_never_had_mets(folder: Path) -> None:
 
 
 def _archive(folder: Path) -> Path:
-    """Return the one archive in a folder without METS; raises ``SourceError``."""
+    """Return the only archive in a folder without METS; raises ``SourceError``."""
     found = sorted(each for each in folder.iterdir() if is_archive(each.name) and each.is_file())
     if len(found) == 1:
         return found[0]

@@ -1,4 +1,4 @@
-"""Draft a plan: the segments that the LOBs of a source divide into, without writing anything."""
+"""Draft a plan: divide the LOBs of a source into segments without writing anything."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Draft:
     """A plan: its header, its segments, the LOBs in them, and warnings about these.
 
     ``version`` is that of the SIARD archive, None without one. ``split`` counts the LOBs in parts,
-    ``kept`` those that stay inside the archive; ``readers`` tells which programs find the others.
-    ``pack`` is the form of the IPs, ``archive_bytes`` is what the archive has without its LOBs, and
+    ``kept`` those that stay inside the archive; ``readers`` lists the programs that find the others.
+    ``pack`` is the form of the IPs, ``archive_bytes`` the size of the archive without its LOBs, and
     ``lob_path`` the path of some LOB in its segment.
-    ``objid`` is the parent's, "" for LOBs without an archive, whose identity the build makes from the LOBs.
+    ``objid`` is the parent's, "" for LOBs without an archive: then the build derives it from the LOBs.
     """
 
     header: PlanHeader
@@ -67,7 +67,7 @@ class Draft:
 
     @property
     def handed_over(self) -> HandedOver:
-        """The sizes that its largest IP and its parent will have, estimated."""
+        """The estimated sizes of the largest IP and of the parent."""
         segments = [(self.spot(each), each) for each in self.segments]
         return _estimated(
             self.dialect,
@@ -132,7 +132,7 @@ class Draft:
 
 
 class _Leaving:
-    """The LOBs that leave an archive: the ``bytes`` that they take in it, and where one comes to lie."""
+    """The LOBs that leave an archive: their ``bytes`` in it, and the last one's path."""
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -151,7 +151,7 @@ class _Leaving:
             )
         if packed and found.entries:
             names, count = sum(map(len, found.entries)), len(found.entries)
-            # Of the fields beside names, the directory has those of a local header, some, or none.
+            # Besides names, the directory repeats all, some or none of a local header's fields.
             fields = (spans - packed - names - LOCAL.size * count) // 2
             self.bytes += spans + CENTRAL.size * count + names + fields
         elif found.entries:
@@ -159,7 +159,7 @@ class _Leaving:
         return found
 
     def path(self, layout: Layout) -> str:
-        """Return the path of the last of them in its segment, "" where there was none."""
+        """Return the path of the last LOB in its segment, "" without LOBs."""
         if (last := self._last) is None:
             return ""
         shared = last.shared if isinstance(last, LobRun) else last
@@ -175,7 +175,7 @@ def _estimated(
     archive: int,
     path: str,
 ) -> HandedOver:
-    """Estimate the sizes of a planned package: documents are as long as usual, LOBs as long as on average.
+    """Estimate a planned package's sizes from documents of usual and LOBs of average size.
 
     ``archive`` are the bytes of the archive without its LOBs, ``objid`` is the parent's, ``path`` that of
     some LOB in its segment.
@@ -203,9 +203,9 @@ def _estimated(
 
 
 def drafted(path: Path, options: BuildOptions, progress: Progress | None = None) -> Draft:
-    """Return the plan of a source, the same that ``build.build`` follows with the same options.
+    """Return the plan that ``build.build`` follows for a source with the same options.
 
-    Options other than those about segments, names and OBJIDs are ignored.
+    Only options about segments, names and OBJIDs count.
 
     Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
@@ -288,7 +288,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
 def _identity(
     options: BuildOptions, name: str, archive: Archive | None, version: str | None
 ) -> tuple[Dialect, str]:
-    """Return the dialect of the package, and the parent's OBJID as far as it is known."""
+    """Return the package's dialect, and the parent's OBJID, "" where the build derives it."""
     package = PackageOptions(
         objid=options.objid, dialect=options.dialect, dialect_options=options.dialect_options
     )
@@ -297,7 +297,7 @@ def _identity(
 
 
 def objid_of(source: Path, options: BuildOptions) -> str:
-    """Return the OBJID that the parent of a source gets by ``build``, "" where a plan has to be made first.
+    """Return the OBJID that ``build`` gives a source's parent, "" where it requires a plan.
 
     It follows from the name and the metadata of the archive. Raises ``SourceError`` and ``ConfigError``.
     """

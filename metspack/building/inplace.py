@@ -1,6 +1,6 @@
-"""Describe a folder whose LOBs lie in segments already, so that it is a package where it stands.
+"""Describe in place a folder whose LOBs are in segments already, making it a package.
 
-METS files and manifests are added. Nothing that is there is written to, moved or renamed.
+METS files and manifests are added. Existing files keep their bytes, places and names.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _ELSEWHERE = "Or make a package elsewhere: metspack build {} -o OUT."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described(Sealed):
-    """Result of describing a folder: segments, LOBs in them and their bytes, LOBs inside the archive.
+    """Result of describing a folder: its segments, and the LOBs in them with their bytes.
 
-    ``unreferenced`` counts the files in segments that no cell names; ``unopened`` are the archives that no
-    reader of their version of SIARD opens. ``made_of`` are the facts of the archive, ``children`` the
-    segments as IPs, in the order of the parent; ``sealed`` is the package's seal. ``handed_over`` are the
-    sizes of the largest IP and the parent.
+    ``inside`` counts the LOBs inside the archive, ``unreferenced`` the files in segments that no cell names;
+    ``unopened`` are the archives that no reader of their version of SIARD opens. ``made_of`` are the facts
+    of the archive, ``children`` the segments as IPs, in the order of the parent; ``sealed`` is the package's
+    seal. ``handed_over`` are the sizes of the largest IP and the parent.
     """
 
     folder: Path
@@ -61,10 +61,10 @@ class Described(Sealed):
 
 
 def describe_in_place(folder: Path, options: PackageOptions, progress: Progress | None = None) -> Described:
-    """Write the METS files and manifests of a segmented folder into it, and nothing else.
+    """Write METS files and manifests into a segmented folder, and change nothing else.
 
     Raises ``SourceError``, ``TargetError`` and ``ConfigError``; after an error or an interruption the
-    folder is as it was, after a kill it is so when this is called again.
+    folder is unchanged, after a kill the next call takes back what was added.
     """
     if not folder.is_dir():
         raise SourceError(
@@ -93,7 +93,7 @@ class _InPlaceWork:
         """The files to be added to the folder, in this order."""
 
     def make(self) -> Described:
-        """Find, read, describe, put, check."""
+        """Find, read and describe the LOBs, publish the documents, and check the package."""
         self.progress.stage("Finding LOBs", None)
         self._refuse_descriptions()
         name = self._archive_name()
@@ -199,7 +199,7 @@ class _InPlaceWork:
         return spots
 
     def _check_space(self, spots: dict[str, SegmentSpot]) -> None:
-        """Check before all is read that there is space, and permission to write."""
+        """Check for space and for permission to write before the files are read."""
         footprint, ips = self.dialect.footprint, len(spots) + 1
         check_space(
             self.staging,
@@ -245,7 +245,7 @@ class _InPlaceWork:
     def _write_parent(
         self, archive: Archive, lobs: SegmentedLobs, children: list[ChildMets]
     ) -> dict[str, Hashers]:
-        """Write the parent's METS; return the files that are in no segment nor in an unpacked archive."""
+        """Write the parent's METS; return the files outside segments and unpacked archives."""
         files: dict[str, Hashers] = {}
         others: list[PlacedFile] = []
         for number, extent in enumerate(self.folder.others(), start=1):
@@ -285,7 +285,7 @@ class _InPlaceWork:
         return files
 
     def _pieces(self, archive: Archive, lobs: SegmentedLobs) -> Iterator[tuple[PlacedFile, Hashers]]:
-        """Read the files that the archive is; the parts of a zip file have a sequence."""
+        """Read and yield the files of the archive; those of a zip file get a sequence."""
         is_zip = archive.container is not None
         for number, extent in enumerate(self.folder.archive_files()):
             identifier = f"ID_{self.name.upper()}.SIARD.{number + 1}"

@@ -1,4 +1,4 @@
-"""Manifests of a package, and SIARD 2.2's mapping.txt and manifest.txt."""
+"""Write the manifests of a package, and mapping.txt and manifest.txt of SIARD 2.2."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ NAMES = {algorithm: MANIFESTS[algorithm] for algorithm in MANIFEST_ALGORITHMS}
 def write(
     package: Path, work: Path, segments: Iterable[tuple[str, int]], files: Mapping[str, Hashers], top: str
 ) -> Seal:
-    """Write both manifests from the segments' fragments in ``work`` and the files beside the segments.
+    """Write both manifests from the segments' fragments in ``work`` and from ``files``.
 
-    ``segments`` are what all their paths begin with, a folder and its slash or a packed segment's path, and
-    their numbers, in any order; no folder lies in another. ``top`` is the parent's METS, or the file that it
-    is packed in. Returns the package's seal. Raises ``TargetError``.
+    ``segments`` gives, in any order, the beginning of each segment's paths and its number. The beginning is a
+    folder with a slash, outside all other folders, or a packed segment's path. ``files`` are those beside the
+    segments. ``top`` is the path of the parent's METS, or of the file that it is packed in. Returns the
+    package's seal. Raises ``TargetError``.
     """
     with closing(_Entries(segments, files)) as entries:
         written = [
@@ -47,7 +48,7 @@ def size(package: Path) -> int:
 
 
 def _write_manifest(path: Path, blocks: Iterable[bytes]) -> tuple[str, str]:
-    """Write a manifest; returns its name and its SHA-256."""
+    """Write a manifest, and return its name and its SHA-256."""
     return path.name, _write_file(path, blocks, ("SHA-256",)).digest("SHA-256").value
 
 
@@ -60,7 +61,7 @@ def _seal(package: Path, written: list[tuple[str, str]], files: Mapping[str, Has
 
 
 class _Entries(tempdb.Scratch):
-    """Segments and files in the order of their paths, which they are yielded in as often as asked."""
+    """Segments and files, yielded in the order of their paths by each iteration."""
 
     __slots__ = ("_files",)
 
@@ -95,7 +96,10 @@ _URI = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
 
 
 def check(layout: Layout, dialect: str, mapping: str | None, *, manifest: bool, is_packed: bool) -> None:
-    """Raise ``ConfigError`` when layout or dialect has no such files, or ``mapping`` is not a URI."""
+    """Raise ``ConfigError`` for sidecar files that the package cannot have.
+
+    Layout, dialect or packing may exclude them, and ``mapping`` must be a URI.
+    """
     if (why := dialects.facts(dialect).no_sidecars) and (mapping is not None or manifest):
         raise ConfigError(
             f"the dialect {dialect} has no {mappingtxt.NAME} and no {MANIFEST}",
@@ -128,11 +132,11 @@ def write_sidecars(
     manifest: bool,
     checksum: str,
 ) -> dict[str, Hashers]:
-    """Write the files that are asked for; returns the digests of each by its name.
+    """Write the requested files, and return the digests of each by its name.
 
-    ``segments`` gives them in the package's order; ``mets`` is the name of their METS, not a LOB. ``mapping``
-    is the URI that all segment folders are kept under. The digests of the manifest are MD5 or, where METS
-    has them, SHA-256.
+    ``segments`` returns the segments in the package's order; ``mets`` is the name of their METS, which is not
+    a LOB. ``mapping`` is the URI above all segment folders. The digests in manifest.txt are SHA-256 where
+    METS has them, else MD5.
     """
     algorithms = filetable.algorithms(checksum)
     files: dict[str, Hashers] = {}
@@ -148,12 +152,12 @@ def write_sidecars(
 
 
 def placed(name: str, hashers: Hashers, checksum: str) -> PlacedFile:
-    """Return such a file as the parent's METS lists it."""
+    """Return a sidecar file as the parent's METS lists it."""
     return filetable.placed_file(f"ID_{name}", name, "text/plain", hashers, checksum)
 
 
 def _lob_lines(work: Path, spot: SegmentSpot, mets: str, algorithm: str) -> Iterator[bytes]:
-    """Yield the lines of a segment's LOB files: digest, a space, ``*`` for binary, path beside the .siard."""
+    """Yield the lines of a segment's LOB files: digest, a space, ``*``, path beside the .siard."""
     fragment = placing.fragment(work, spot.number, algorithm)
     with reading.text(fragment) as lines:
         for line in lines:
@@ -163,7 +167,7 @@ def _lob_lines(work: Path, spot: SegmentSpot, mets: str, algorithm: str) -> Iter
 
 
 def _write_file(path: Path, blocks: Iterable[bytes], algorithms: Sequence[str]) -> Hashers:
-    """Write a file of these bytes; returns its digests."""
+    """Write a file of these bytes, and return its digests."""
     hashers = Hashers(algorithms)
     with writing.NewFile(path) as file:
         for block in hashers.passing(blocks):

@@ -44,13 +44,13 @@ class PackageOptions:
     """Options of a package: its name, its description and its proofs.
 
     ``created`` is the only time written, as xs:dateTime (2026-05-01T12:00:00Z); the functions of the public
-    API take SOURCE_DATE_EPOCH or the clock when it is empty; ``is_dated``: it is not the clock's, and a run
-    that goes on with another must have the same. ``terms`` say what becomes of a run that was stopped.
-    ``grants`` are the folders that LOBs may lie in beside that of the archive. ``accepted`` is of
+    API take SOURCE_DATE_EPOCH or the clock when it is empty. ``is_dated`` means that it comes from elsewhere
+    than the clock, and that a resuming run must have the same. ``terms`` decide about a run that was stopped.
+    ``grants`` are the folders beside the archive's that may hold LOBs. ``accepted`` are faults of
     ``lobstream.ACCEPTABLE``; ``verify`` reads every byte once more at the end. ``require_message_digest``
-    refuses an archive whose messageDigest is not found right. ``dialect`` is of
-    ``dialects.DIALECTS``; ``checksum``, ``mets_profile`` and ``dialect_options``, those that it alone takes,
-    are as it has them when None.
+    refuses an archive unless its messageDigest is found right. ``dialect`` is a name in
+    ``dialects.DIALECTS``; ``checksum``, ``mets_profile`` and ``dialect_options``, the options of this dialect
+    only, have its defaults when None.
     """
 
     created: str = ""
@@ -83,19 +83,18 @@ class BuildOptions(PackageOptions):
     """Options of a build.
 
     ``jobs`` processes copy LOBs; None is as many as are of use. The package is the same for any number; with
-    more than one the calling module must be importable (``if __name__ == "__main__"``). ``cluster``, as
-    ``cluster.FORMS`` has it, is a Dask cluster whose workers copy LOBs instead. ``plan`` is a plan
-    file, whose layout, limits, split and min_size are taken instead of those given. ``layout`` None is the
+    more than one the calling module must be importable (``if __name__ == "__main__"``). ``cluster``, in a
+    form of ``cluster.FORMS``, is a Dask cluster whose workers copy LOBs instead. ``plan`` is a plan
+    file, whose layout, limits, split and min_size replace the given ones. ``layout`` None is the
     dialect's for archives of that version of SIARD.
-    ``reader``, of ``readers.FOR``, is the program that is to find the LOBs: it gives ``layout`` and
-    ``lob_folder_style`` where these are None, and what it does not read is refused; one that requires a
-    dialect requires it of ``dialect`` and ``dialect_options``.
-    ``min_size`` (bytes) leaves columns inside
-    whose LOBs are all smaller; ``add_digests`` gives a digest to cells without one. ``mapping_uri`` and
-    ``lob_manifest`` ask for the files of ``sidecars``. ``pack``, of ``ipwriter.FORMS``, makes every IP
-    that is a folder one file. ``link_mode`` makes LOBs that are whole files hard links, so that a later edit
-    of such a file is one of the package. ``siard_version`` "2.2" writes an archive of SIARD
-    1.0 as 2.2; None leaves its version.
+    ``reader``, a name in ``readers.FOR``, is the program that is to find the LOBs: it decides ``layout`` and
+    ``lob_folder_style`` where these are None, and a package that it cannot read is refused; the dialect that
+    it requires must be the one in ``dialect`` and ``dialect_options``.
+    ``min_size`` (bytes) leaves columns inside whose LOBs are all smaller; ``add_digests`` gives a digest to
+    cells without one. ``mapping_uri`` and ``lob_manifest`` request the files of ``manifests.write_sidecars``.
+    ``pack``, one of ``ipwriter.FORMS``, makes every IP that is a folder one file. ``link_mode`` can make LOBs
+    that are whole files hard links, so that a later edit of such a file changes the package too.
+    ``siard_version`` "2.2" writes an archive of SIARD 1.0 as 2.2; None leaves its version.
     """
 
     limits: Limits = PRESETS[DEFAULT_PRESET]
@@ -120,10 +119,10 @@ class Built(Sealed):
     """Result of a build: the target, its OBJID, segments, LOBs and their bytes, and warnings.
 
     ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
-    ``linked`` of the ``files`` are hard links, None where none was to be. ``readers`` tells which programs
-    find the LOBs outside; None where there is no archive, or none. ``unopened`` are the archives that no
-    reader opens. ``made_of`` are the facts of the source, ``children`` the segments, in the order of the
-    parent, ``handed_over`` the sizes of the largest IP and the parent; None after an addition.
+    ``linked`` of the ``files`` are hard links, None where all were to be copied. ``readers`` lists the
+    programs that find the LOBs outside, None without such LOBs or an archive. ``unopened`` are the archives
+    that no reader opens. ``made_of`` are the facts of the source, ``children`` the segments, in the order of
+    the parent, ``handed_over`` the sizes of the largest IP and the parent; None after an addition.
     """
 
     target: Path
@@ -146,9 +145,9 @@ class Built(Sealed):
 
 
 def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
-    """Return the package's name: that of its plan or the given one, else one made from the source's stem.
+    """Return the package's name: the plan's, the given one, or one from the source's stem.
 
-    Raises ``ConfigError`` for one that cannot be, or that is not the plan's.
+    Raises ``ConfigError`` for an invalid name, and for one that differs from the plan's.
     """
     chosen = None if options.name is None else ids.given_name(options.name)
     if planned is None:
@@ -162,10 +161,10 @@ def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
 
 
 def objid(options: PackageOptions, name: str, archive: Archive | None, *, is_packed: bool = False) -> str:
-    """Return the parent's OBJID: the given one, else that of name and metadata; "" without an archive.
+    """Return the parent's OBJID: the given one, or one made from name and metadata.
 
-    ``is_packed`` says that IPs are made zip or tar files, for which a dialect may have another default.
-    Raises ``ConfigError`` for one that cannot be.
+    Without an archive to make one from it is "". ``is_packed`` means that IPs become zip or tar files, for
+    which a dialect may have another default. Raises ``ConfigError`` for an invalid OBJID.
     """
     if options.objid is not None:
         return ids.given_objid(options.objid)
@@ -179,9 +178,9 @@ def objid(options: PackageOptions, name: str, archive: Archive | None, *, is_pac
 
 
 def source_facts(options: PackageOptions, source: Source, progress: Progress) -> SourceFacts:
-    """Return the facts of a source that becomes a package, its messageDigest compared as the options have it.
+    """Return the facts of a source, with its messageDigest compared if the options want it.
 
-    Raises ``SourceError`` when it is required to be right and is not, ``ConfigError`` for options that
+    Raises ``SourceError`` unless a required messageDigest is right, ``ConfigError`` for options that
     contradict each other.
     """
     if options.require_message_digest and not options.check_message_digest:
@@ -196,10 +195,10 @@ def source_facts(options: PackageOptions, source: Source, progress: Progress) ->
 
 
 def written_version(archive: Archive | None, asked: str | None) -> str | None:
-    """Return the version of SIARD that a package's archive is written in; None without an archive.
+    """Return the SIARD version in which an archive is written, or None without an archive.
 
-    ``asked`` is the version of an upgrade, None for the archive's own. Raises ``ConfigError`` for an upgrade
-    that there is none of: 1.0 alone becomes another version, 2.2.
+    ``asked`` is the version of an upgrade, None for the archive's present one. Raises ``ConfigError`` for any
+    upgrade but that of an archive of SIARD 1.0.
     """
     if archive is None:
         if asked is not None:
@@ -227,11 +226,11 @@ def dialect(
     archive: Archive | None,
     version: str | None = None,
 ) -> Dialect:
-    """Return the dialect that describes the package of an archive, or of LOBs that belong to none.
+    """Return the dialect that describes the package of an archive or, for None, of loose LOBs.
 
-    ``objid`` is the parent's, "" while it is not known; ``version`` is that of SIARD in which the archive is
-    written, None for its own. Raises ``ConfigError`` for what the
-    dialect cannot say: now, not after an hour of copying.
+    ``objid`` is the parent's, "" before it is decided; ``version`` is that of SIARD in which the archive is
+    written, None for its present one. Raises ``ConfigError`` for facts that the dialect cannot express:
+    now instead of after an hour of copying.
     """
     package = PackageFacts(
         name=name,
@@ -262,7 +261,7 @@ def division(options: BuildOptions, version: str | None) -> Division:
 
 
 def check_reader(options: BuildOptions) -> None:
-    """Raise ``ConfigError`` for packages that the reader does not read for which they are made."""
+    """Raise ``ConfigError`` for packages that their intended reader cannot read."""
     if options.reader is not None:
         reader = readers.named(options.reader)
         given = options.dialect_options or dialects.named(options.dialect).options({})
@@ -273,7 +272,7 @@ def check_reader(options: BuildOptions) -> None:
 def readers_missing(
     options: BuildOptions, style: FolderStyle, version: str | None, layout: Layout, traits: LobTraits
 ) -> tuple[str, ...]:
-    """Return a warning on LOBs that the reader does not find for which a package is made."""
+    """Return a warning on LOBs that the package's intended reader fails to find."""
     if version is None or not traits.lobs:
         return ()
     written = readers.Writing(version=version, layout=layout.name, style=style)
@@ -283,7 +282,7 @@ def readers_missing(
 def readers_of(
     style: FolderStyle, version: str | None, layout: Layout, traits: LobTraits, *, is_merged: bool = False
 ) -> Readership | None:
-    """Return which programs find the LOBs of a package, None where no LOB is outside an archive."""
+    """Return the programs that find a package's LOBs, or None without LOBs beside an archive."""
     if version is None or not traits.lobs:
         return None
     written = readers.Writing(version=version, layout=layout.name, style=style)
@@ -291,26 +290,26 @@ def readers_of(
 
 
 _NOT_OF_BYTES = {"created", "is_dated", "terms", "budgets", "jobs", "cluster", "verify"}
-"""Options on which no byte of a package depends."""
+"""Options that leave every byte of a package the same."""
 
 _FILES = {"plan", "mapping"}
 """Options that name files, on whose bytes those of the package depend."""
 
 
 def run_facts(command: str, options: PackageOptions, source: str) -> RunFacts:
-    """Return what decides the bytes of a package, ``source`` being what betrays another source."""
+    """Return the facts that decide a package's bytes; ``source`` identifies the source."""
     return RunFacts(
         command=command,
         created=options.created,
         is_dated=options.is_dated,
-        # Links that stay would be names of the source's files that nobody asked for.
+        # Links that stay would be unwanted names of the source's files.
         can_go_on=getattr(options, "link_mode", None) is not LinkMode.HARDLINK,
         facts={"source": source, **option_facts(options)},
     )
 
 
 def option_facts(options: Any) -> dict[str, str]:
-    """Return those options of a command on which bytes depend, as words by their names."""
+    """Return the options of a command that decide bytes, as words by their names."""
     told = ((name.replace("_", "-"), _words(name, value)) for name, value in _told(options))
     return {name: words for name, words in told if words not in {"", "none"}}
 

@@ -1,4 +1,4 @@
-"""The parent of a package: the children that it names, the place where it is written, and its pack."""
+"""Collect the children of a package's parent, and decide where it is written and packed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from metspack.sizes import HandedOver
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentSpots:
-    """Where the segments of a plan come to lie, each by its number; ``parent`` is the parent's OBJID."""
+    """Places of a plan's segments by their numbers; ``parent`` is the parent's OBJID."""
 
     dialect: Dialect
     layout: Layout
@@ -47,16 +47,16 @@ class SegmentSpots:
 
 
 class PlacedSegments:
-    """What the parent says of segments and their LOBs, taken task by task.
+    """Facts for the parent on segments and their LOBs, taken task by task.
 
-    ``split`` are the tasks with split LOBs, ``notes`` those on all LOBs. What follows from a segment's number
-    is not held.
+    ``split`` are the tasks with split LOBs, ``notes`` count the notes on all LOBs. Facts that follow from a
+    segment's number are computed on request.
     """
 
     def __init__(self, spots: SegmentSpots, packing: Packing | None) -> None:
         self._spots = spots
         self._packing = packing
-        self._firsts = array("q", bytes(8 * len(spots.keys)))  # of the segments of its task
+        self._firsts = array("q", bytes(8 * len(spots.keys)))  # the first segment of each task
         self._sizes, self._files, self._bytes, self._totals = (array("q", self._firsts) for _ in range(4))
         self._digests = {name: bytearray() for name in (*MANIFEST_ALGORITHMS, spots.dialect.checksum_type)}
         self.split: list[int] = []
@@ -84,7 +84,7 @@ class PlacedSegments:
         column[number * width : (number + 1) * width] = value[:width].ljust(width)
 
     def corrected(self) -> dict[int, int]:
-        """Return the tasks that wrote digests which cells are to get, by the numbers of their segments."""
+        """Return the tasks that wrote digests for cells, by the numbers of their segments."""
         return {number: self._firsts[number] for number in self._corrected}
 
     def spots(self) -> Iterator[SegmentSpot]:
@@ -114,7 +114,7 @@ class PlacedSegments:
 
 
 class PlacedChildren(Sequence[ChildMets]):
-    """Segments as the parent names them, made when they are asked for."""
+    """Segments as the parent names them, each made on access."""
 
     def __init__(self, placed: PlacedSegments, numbers: Sequence[int]) -> None:
         self._placed = placed
@@ -143,7 +143,7 @@ class PlacedChildren(Sequence[ChildMets]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parent:
-    """The parent of a package, with this OBJID and name; ``packing`` is how each IP is packed."""
+    """The parent of a package with this OBJID and name; ``packing`` is that of each IP."""
 
     dialect: Dialect
     objid: str
@@ -152,7 +152,7 @@ class Parent:
 
     @property
     def pack(self) -> Packing | None:
-        """How the parent is packed, None where it is not: one in the package's root is no folder."""
+        """The packing of the parent, None for folders and for one in the package's root."""
         return self.packing if self.dialect.parent_folder(self.objid) else None
 
     @property
@@ -172,7 +172,7 @@ class Parent:
         return self.dialect.archive_path(self.objid, self.name)
 
     def make_root(self, staging: Partial) -> Path:
-        """Return the folder in which the parent is written: one that does not stay, if packed."""
+        """Make and return the folder in which the parent is written, a temporary one if packed."""
         if self.pack is None:
             return staging.package
         root = staging.work / "parent"
@@ -180,7 +180,7 @@ class Parent:
         return root
 
     def pack_files(self, staging: Partial, files: dict[str, Hashers]) -> dict[str, Hashers]:
-        """Pack the parent where it is a folder, with its ``files``; returns the files beside the segments."""
+        """Pack the parent's ``files`` if it is a folder; return the files beside the segments."""
         if self.pack is None:
             return files
         ip = self.dialect.parent_folder(self.objid)
@@ -191,7 +191,7 @@ class Parent:
             return {self.pack.file(ip): pack.finish()}
 
     def handed_over(self, package: Path, files: Mapping[str, Hashers], placed: PlacedSegments) -> HandedOver:
-        """Return the sizes of the largest IP and of the parent; ``files`` are those beside the segments."""
+        """Return the largest IP's and the parent's sizes; ``files`` are those beside segments."""
         sizes: Counter[str] = Counter()
         for path, each in files.items():
             sizes[path.partition("/")[0] if "/" in path or self.pack else ""] += each.size
@@ -200,7 +200,7 @@ class Parent:
         return HandedOver.of(chain(sizes.items(), children), self.path, own)
 
     def content(self, work: Path, placed: PlacedSegments) -> ParentContent:
-        """Return the content of the parent, but for an archive."""
+        """Return the content of the parent without an archive."""
         return ParentContent(
             objid=self.objid,
             name=self.name,

@@ -1,6 +1,6 @@
-"""Copying or linking a segment's LOBs to their place while hashing them: each byte is read once.
+"""Copy or link a segment's LOBs to their places and hash them, reading each byte once.
 
-A segment is placed knowing only its own slice of the plan, so segments can be placed in any order
+Placing a segment takes only its slice of the plan, so segments can be placed in any order
 and by any number of processes with the same result.
 """
 
@@ -37,7 +37,7 @@ class Links:
     bytes: int = 0
 
     def words(self, lobs: int) -> Iterator[str]:
-        """Yield a warning on what hard links mean, where there are any among so many LOBs."""
+        """Yield a warning on the effect of hard links, if any; ``lobs`` counts all LOBs."""
         if self.lobs:
             others = lobs - self.lobs
             copied = f", {counted(others, 'other was', 'others were')} copied" if others else ""
@@ -82,7 +82,7 @@ def _is_elsewhere(lob: LobRef) -> TargetError:
 
 
 def whole_file(lob: LobRef) -> FileExtent | None:
-    """Return the file that a LOB is, None for one that is in parts, or in another file."""
+    """Return the file that holds just this LOB, or None for a LOB in parts or inside a file."""
     extent = lob.extents[0]
     is_whole = len(lob.extents) == 1 and extent.size == lob.size
     return extent if is_whole and isinstance(extent, FileExtent) and extent.offset is None else None
@@ -98,10 +98,11 @@ def place_together(
     moved: Moved,
     apart: Callable[[int], PlacedFile],
 ) -> Iterator[Placed]:
-    """Place small files together, each proven by the digests ``stated``, an algorithm and its values.
+    """Place small files together, each proven by its digests in ``stated``.
 
-    ``checksum`` is the algorithm in METS. Bytes are ``put`` at their path, unless they are there already. A
-    file that is not as it should be is placed ``apart`` by its number, which tells why.
+    ``stated`` gives algorithms, each with its values. ``checksum`` is the algorithm in METS. Bytes are
+    ``put`` at their path, unless they are there already. A file that fails the proof is placed ``apart`` by
+    its number, which reports the reason.
     """
     names = list(dict.fromkeys((*algorithms(checksum), *(name for name, _ in stated))))
     functions = [digest_function(name) for name in names]
@@ -133,15 +134,15 @@ def place_together(
 
 
 class Placing:
-    """Copies LOBs and parts of LOBs to their places, one after the other, hashing each byte once.
+    """Copies LOBs and parts of LOBs to their places in order, hashing each byte once.
 
     The parts of a LOB are placed in order and by one ``Placing``, so that the whole is read once.
     ``checksum`` is the METS algorithm, ``algorithms`` are those that the whole of each LOB gets beside it;
     files get those of the manifests as well. ``moved`` is called with numbers of bytes copied, ``ended`` with
-    each LOB when its last byte was taken and proven, but for those of runs that are as their cells say;
-    ``joined`` as well with one in parts.
-    ``links``: what is a whole file becomes a hard link in folders, and is read and proven all the same.
-    ``goes_on``: earlier parts of the first LOB may have been placed before, by a run that was stopped.
+    each LOB when its last byte was taken and proven, except LOBs of runs that agree with their cells;
+    ``joined`` as well with a LOB in parts.
+    With ``links`` a whole file becomes a hard link in folders, and is read and proven all the same.
+    With ``goes_on`` a run that was stopped may have placed earlier parts of the first LOB.
     """
 
     def __init__(
@@ -173,9 +174,9 @@ class Placing:
         self._split: Passage | None = None
 
     def place(self, found: Iterable[LobRun | Entry], segment: Destination) -> Iterator[Placed]:
-        """Place LOBs and parts in a segment, yielding files once they are written, those of a run together.
+        """Place LOBs and parts in a segment; yield files once written, a run's together.
 
-        Raises ``SourceError`` for a LOB that is not what its source and its cell say, ``TargetError``
+        Raises ``SourceError`` for a LOB that contradicts its source or its cell, ``TargetError``
         where writing fails.
         """
         for each in found:
@@ -188,13 +189,13 @@ class Placing:
                     yield self._place_one(lob, None, segment)
 
     def _is_plain(self, shared: RunShared) -> bool:
-        """Return whether nothing is asked of a run's LOBs but to be as their cells say."""
+        """Return whether a run's LOBs need only be compared with their stated digests."""
         is_asked = bool(self._asked) and shared.digest is None
         known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
         return not is_asked and known
 
     def _place_run(self, run: LobRun, segment: Destination) -> Iterator[Placed]:
-        """Place the LOBs of a run; one that is not what it should be goes by itself, which tells why."""
+        """Place a run's LOBs together, and each that fails its proof singly, to report why."""
         shared = run.shared
         media_type = shared.media_type if shared.recorded is None else shared.recorded
         place = LobPlace(schema=shared.schema, table=shared.table, cell=shared.cell, row=0)
@@ -222,20 +223,20 @@ class Placing:
         )
 
     def _link_folder(self, segment: Destination) -> Folder | None:
-        """Return the segment if whole files are linked into it."""
+        """Return the segment if whole files are linked into it, else None."""
         return segment if self._links and isinstance(segment, Folder) else None
 
     def _link_run(self, run: LobRun, paths: Sequence[str], segment: Folder) -> Iterator[memoryview | None]:
-        """Link the files of a run to their places and return their bytes, which are read there.
+        """Link the files of a run to their places and return their bytes, read there.
 
-        What is hashed is then what lies in the package, whatever becomes of the name in the source.
+        The hashed bytes are thus those in the package, even when the name in the source changes.
         """
         shared, names = run.shared, run.extents[0]
         try:
             with self._holdings.open_folder(shared.holding, shared.folders or ()) as folder:
                 for path, name in zip(paths, names, strict=True):
                     segment.link(path, folder, name)
-        except OSError:  # each by itself tells why
+        except OSError:  # placing each LOB singly reports why
             return repeat(None, len(run))
         folder_path = segment.root / paths[0].rpartition("/")[0]
         here = (path.rpartition("/")[2] for path in paths)
@@ -250,7 +251,7 @@ class Placing:
         path += self._layout.part_suffix(part)
         hashers = self._place_part(lob, part, path, segment)
         return replace(
-            # A piece of a film is no film: what the whole is, is said of the whole.
+            # A piece of a film is no film: only the whole gets the media type of its bytes.
             placed_file(f"{lob_id}.p{part.number}", path, lob.media_type, hashers, self._checksum),
             part_of=lob_id,
             sequence=part.number,
@@ -270,11 +271,11 @@ class Placing:
         return passage
 
     def _link(self, passage: Passage, file: FileExtent, path: str, folder: Folder) -> None:
-        """Link a file, read it where it was found, and make sure that it is this one that was linked."""
+        """Link a file, read it where it was found, and check that the link leads to this file."""
         try:
             with suppress(OSError), self._holdings.open_folder(file.root, file.path[:-1]) as source:
                 folder.link(path, source, file.path[-1])
-            for _ in self._passing(passage):  # tells as well why there is nothing to link
+            for _ in self._passing(passage):  # also reports why there is nothing to link
                 pass
             _check_link(file, folder, path)
         except BaseException:
@@ -289,7 +290,7 @@ class Placing:
         *,
         is_last: bool = True,
     ) -> Iterator[bytes]:
-        """Yield the next ``size`` bytes of a LOB; the last ones are yielded before the LOB is proven."""
+        """Yield the next ``size`` bytes of a LOB, the last ones before the LOB is proven."""
         for block in passage.portion(size):
             if hashers is not None:
                 hashers.update(block)
@@ -317,7 +318,7 @@ class Placing:
 
 
 def _check_link(file: FileExtent, folder: Folder, path: str) -> None:
-    """Put a file that was linked on disk; raises ``SourceError`` unless it is the one that was read."""
+    """Sync a linked file to disk; raise ``SourceError`` unless it is the file that was read."""
     found = Stamp(size=file.size, modified=file.modified, inode=file.inode, device=file.device)
     try:
         place = folder.root / path
@@ -334,7 +335,7 @@ def _check_link(file: FileExtent, folder: Folder, path: str) -> None:
 
 
 def lob_paths(layout: Layout, found: LobRun | Entry) -> list[str]:
-    """Return the places in their segment of LOBs, or of a part of one."""
+    """Return the paths of LOBs, or of a part of one, in their segment."""
     if isinstance(found, LobRun):
         return layout.lob_paths(found.place, found.rows, found.shared.extension)
     lob, part = found
@@ -351,7 +352,7 @@ def write_manifest_fragments(
 ) -> None:
     """Write the lines of both manifests for a segment's files, sorted by path, into ``work``.
 
-    ``folder`` is where the placed files lie below the package's root (with a slash at its end, or "");
+    ``folder`` is that of the placed files below the package's root (with a slash at its end, or "");
     ``files`` are others of the segment, by their paths below the root.
     """
     others = sorted(

@@ -1,4 +1,4 @@
-"""New cells of a rewritten archive: places of moved LOBs, digests; its upgrade, and notes on its source."""
+"""Give a rewritten archive new cells with places and digests, an upgrade, and notes."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _STRUCTURE = ("content/", HEADER)
 
 
 class Relocation:
-    """New cells for an archive whose LOBs were placed as a course has it.
+    """New cells for an archive whose LOBs were placed as ``course`` assigns them.
 
-    ``corrected`` are the tasks that wrote digests which their cells are to get, by the segments' numbers;
-    with ``upgrade`` the archive is written as SIARD 2.2.
+    ``corrected`` are the tasks that wrote digests for cells, by the segments' numbers; with ``upgrade`` the
+    archive is written as SIARD 2.2.
     """
 
     def __init__(
@@ -75,10 +75,10 @@ class Relocation:
         work: Path,
         meanwhile: Callable[[], object] = lambda: None,
     ) -> Hashers:
-        """Write the archive without the LOBs that moved, its cells pointing at them; returns its digests.
+        """Write the archive without moved LOBs, its cells naming them; return its digests.
 
         ``departures`` are the entries to be left out; ``wrote`` is called with numbers of bytes written,
-        ``meanwhile`` now and then. ``work`` is a folder for what is not to stay.
+        ``meanwhile`` now and then. ``work`` is a folder for temporary files.
         """
         if not self._course.files and self._upgrade is None:
             return rewriting.copy(self._archive, target, work=work, algorithms=algorithms, seals=True)
@@ -95,10 +95,10 @@ class Relocation:
         )
 
     def values(self, table: Table) -> NewCells | None:
-        """Return the new values of a table's LOB cells, to be asked for in document order.
+        """Return the new values of a table's LOB cells, or None for a table without LOBs.
 
-        None for a table without LOBs. Where LOBs stay their cells change too: the database's lobFolder and
-        their column's, from which they may have counted, are no longer what they were.
+        Callers take the values in document order. Where LOBs stay, their cells change too: they may have been
+        relative to the lobFolder of the database or the column, and both are replaced.
         """
         if (table.schema, table.number) not in self._tables:
             return None
@@ -129,7 +129,10 @@ class Relocation:
         return NewCells(one=value, many=files)
 
     def _files(self, run: CellRun, before: str, segments_of: SegmentsOfColumn) -> list[str]:
-        """Return the new ``file`` of cells that keep their digests; of shared LOBs that of the first cell."""
+        """Return the new ``file`` of cells that keep their digests.
+
+        Cells that share a LOB get the ``file`` of the first one.
+        """
         firsts = self._sharing.firsts_of(run)
         if not any(firsts):
             own = self._own_files(run, before, segments_of)
@@ -154,7 +157,7 @@ class Relocation:
         return [next(placed) if first is None else told[first] for first in firsts]
 
     def _own_files(self, run: CellRun, before: str, segments_of: SegmentsOfColumn) -> list[str]:
-        """Return the new ``file`` of cells each of which has a file of its own."""
+        """Return the new ``file`` of cells that share no files."""
         found: list[str] = []
         for extension, which in by_extension(run.files):
             while len(found) < which.stop:
@@ -170,8 +173,8 @@ class Relocation:
         return found
 
     def left_out(self) -> Iterator[str]:
-        """Yield sentences on what the archive that was written no longer has, besides the LOBs."""
-        # Of folders the upgrade has said all.
+        """Yield sentences on what the written archive lacks, besides the moved LOBs."""
+        # The upgrade itself reports the columns' folders.
         yield from left_out(self._archive, self._renamed if self._upgrade is None else ())
 
     def _outside(self, cell: LobCell, before: str, segments_of: SegmentsOfColumn) -> NewCell:
@@ -199,7 +202,7 @@ class Relocation:
 
 
 class _Digests:
-    """Digests that cells are to get, read from what the ``tasks`` wrote, in the order of the cells."""
+    """Digests for cells, read in the order of the cells from the files of the ``tasks``."""
 
     def __init__(self, work: Path, tasks: Mapping[int, int]) -> None:
         self._work = work
@@ -222,7 +225,7 @@ class _Digests:
 
 
 def upgrade_notes(archive: Archive) -> Iterator[str]:
-    """Yield sentences on what becomes of values that SIARD 2.2 has no place for.
+    """Yield sentences on the treatment of values that have no place in SIARD 2.2.
 
     Raises ``SourceError``, naming table and column, for types and names that 2.2 lacks.
     """
@@ -237,10 +240,10 @@ def upgrade_notes(archive: Archive) -> Iterator[str]:
 
 
 def prepare_upgrade(archive: Archive, departures: Departures, progress: Progress) -> Upgrade:
-    """Read all tables, and return how they become those of SIARD 2.2.
+    """Read all tables, and return the upgrade that makes them tables of SIARD 2.2.
 
     ``departures`` are the entries that leave the archive. Raises ``SourceError``, naming table, column and
-    row, for cells that 2.2 cannot hold, and for names that it lacks of entries that stay.
+    row, for cells that 2.2 cannot hold, and for names of staying entries that it lacks.
     """
     stay = (
         name
@@ -260,10 +263,10 @@ def prepare_upgrade(archive: Archive, departures: Departures, progress: Progress
 def history(
     archive: Archive, made_of: SourceFacts, written: ZipContainer, names: Sequence[str], style: FolderStyle
 ) -> tuple[str, ...]:
-    """Return the notes on what an archive was made of, ``written`` being what it has become.
+    """Return the notes on an archive's source; ``written`` is the archive made from it.
 
-    Notes that came with it stay, and name the messageDigest that it has now. ``names`` are new notes on its
-    name; ``style`` is that of its LOBs outside.
+    Notes that came with the source stay, and name the new messageDigest. ``names`` are new notes on the
+    archive's name; ``style`` is that of its LOBs outside.
     """
     before = [words for words in archive.history if words not in {each.note for each in FolderStyle}]
     digests: tuple[Digest, ...] = ()

@@ -1,4 +1,4 @@
-"""Builds that go on: the segments and the archive that an earlier run made, read from its journal."""
+"""Resume builds: read from the journal which segments and archive an earlier run made."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from metspack.planning.slices import SliceStretch
 from metspack.sources.opening import SourceFacts
 
 COMPARED = "compared"
-"""The messageDigest was compared: ``made_of`` are the facts of the source."""
+"""The event of a compared messageDigest; its ``made_of`` are the facts of the source."""
 
 _OF_TASKS = re.compile(r"(?:digests|wholes|parts|placed)-[0-9]+(?:-[0-9]+)?\.jsonl|manifest-[0-9]+\..+")
 
 
 class EarlierRun:
-    """What an earlier run of a build left; nothing where there was none.
+    """The results of an earlier run of a build, empty without one.
 
-    ``journal`` is where segments are recorded, None where nothing goes on with them; ``archive`` is the event
-    of this name, None where the archive was not written.
+    ``journal`` is the file that records segments, None where no run resumes from them; ``archive`` is the
+    event of this name, None before the archive was written.
     """
 
     def __init__(self, staging: Partial) -> None:
@@ -54,9 +54,9 @@ class EarlierRun:
 
     @contextmanager
     def as_written(self) -> Iterator[None]:
-        """Raise ``TargetUnfinishedError`` where the block meets what no run records.
+        """Raise ``TargetUnfinishedError`` where the block meets values that no run records.
 
-        Checksums tell what a disk did to a journal, and not who wrote it.
+        Checksums reveal damage to a journal, but accept one of another writer.
         """
         try:
             yield
@@ -66,21 +66,21 @@ class EarlierRun:
             ) from error
 
     def made_of(self) -> SourceFacts | None:
-        """Return the facts of the source, where its messageDigest was compared."""
+        """Return the facts of the source, or None before its messageDigest was compared."""
         with self.as_written():
             return None if self._compared is None else SourceFacts.restored(self._compared["made_of"])
 
     def begun(self, course: Course, number: int) -> PlacedBefore | None:
-        """Return as far as a segment was placed, None for one of which nothing was.
+        """Return the progress of placing a segment, or None before its beginning.
 
-        A run that was stopped while it planned may have found other LOBs for it.
+        The slice must be the same: a run that was stopped while it planned may have found other LOBs for it.
         """
         return self._begun.get((number, course.digests[number]))
 
     def finished(
         self, course: Course, numbers: Sequence[int], stretch: SliceStretch, *, is_described: bool
     ) -> tuple[SegmentDone, ...]:
-        """Return those of some segments, from the first on, or the stretch, that need not be placed."""
+        """Return the finished ones of some segments, up to a gap, or the finished stretch."""
         found = []
         for number in numbers:
             done = self._done.get((number, stretch, is_described))
@@ -90,7 +90,7 @@ class EarlierRun:
         return tuple(found)
 
     def done(self, course: Course) -> tuple[int, int]:
-        """Return the number of LOBs and parts that need not be placed, and their bytes."""
+        """Return the number of LOBs and parts that are placed already, and their bytes."""
         found = [
             each
             for (number, _, is_described), each in self._done.items()
@@ -100,7 +100,7 @@ class EarlierRun:
         return files, sum(each.bytes for each in found)
 
     def _is_there(self, done: SegmentDone) -> bool:
-        """Return whether what was recorded is there, by name and size; the closing check sees the rest."""
+        """Return whether a recorded segment exists; the last check looks beyond name and size."""
         child = done.child
         if child is None:
             return True
@@ -111,7 +111,7 @@ class EarlierRun:
             return False
 
     def prepare(self, parent: Path) -> None:
-        """Remove what is to be made anew besides the package and ``parent``, where the parent is written."""
+        """Remove working files that are made anew, except ``parent``, the parent's folder."""
         if not self.is_there:
             return
         for each in os.scandir(self._staging.work):
@@ -119,7 +119,7 @@ class EarlierRun:
                 writing.remove(Path(each))
 
     def keep(self, kept: Iterable[str], parent: Path, archive: str) -> None:
-        """Remove what is in the package besides segments: ``kept`` are their paths.
+        """Remove all files of the package but the segments at ``kept`` and a written archive.
 
         ``parent`` is the folder in which the parent is written, ``archive`` the path of the archive there.
         """
@@ -129,9 +129,9 @@ class EarlierRun:
             keep_only(parent, own)
 
     def record_faults(self, paths: Collection[str], segments: Iterable[tuple[int, str]]) -> None:
-        """Record what findings at some paths concern: of segments, each a number and its path, or the rest.
+        """Record the segments, or the rest, that findings at ``paths`` concern.
 
-        Another run makes that anew.
+        ``segments`` gives numbers and paths. The next run makes the recorded ones anew.
         """
         if self.journal is None:
             return
@@ -157,7 +157,7 @@ class EarlierRun:
             )
 
     def written_archive(self, course: Course, target: Path) -> tuple[Hashers, list[str]] | None:
-        """Return digests and words of the archive that was written for a plan at a path, None without one."""
+        """Return digests and words of the archive written for a plan, or None without one."""
         said = self.archive
         try:
             if said is None or said["plan"] != course.digest or os.lstat(target).st_size != said["size"]:

@@ -1,6 +1,6 @@
-"""Folders whose LOBs lie in segments already: their files, and the LOBs read and compared where they lie.
+"""List the files of a folder divided into segments, and compare its LOBs in place.
 
-Paths are relative to the folder, with ``/``. What is known of each file is kept on disk.
+Paths are relative to the folder, with ``/``. The facts on each file are kept on disk.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _FILES = "the files of the folder"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentFolder:
-    """A segment's folder, and the number in its name among those of its ``series`` (None without one).
+    """A segment's folder, with its ``series`` and the number in its name, or None.
 
-    ``word`` names it in ids: ``Northwind_s0_t2_c4_seg_0``.
+    ``word`` stands for it in ids: ``Northwind_s0_t2_c4_seg_0``.
     """
 
     path: str
@@ -57,10 +57,10 @@ class SegmentFolder:
 
 
 def segment_folder(path: str) -> SegmentFolder | None:
-    """Return the segment that a file belongs to by its path, None for one in the root itself.
+    """Return the segment of a file by its path, or None for a file in the root.
 
-    ``*_lobseg_<n>`` and ``*_lobs/<column>/seg_<n>`` are known by their names; else it is the first
-    folder of the path.
+    Folders ``*_lobseg_<n>`` and ``*_lobs/<column>/seg_<n>`` are segments by their names; else the segment is
+    the first folder of the path.
     """
     first, *below = path.split("/")
     if not below:
@@ -79,10 +79,10 @@ def segment_folder(path: str) -> SegmentFolder | None:
 
 
 class SegmentedFolder(tempdb.Scratch):
-    """The files below a folder as they were when it was looked through; a context manager.
+    """The files below a folder, as listed at the start; a context manager.
 
-    ``root`` is absolute. Raises ``SourceError`` for what is neither file nor folder, and for names that no
-    METS can hold.
+    ``root`` is absolute. Raises ``SourceError`` for entries that are neither file nor folder, and for names
+    that no METS can hold.
     """
 
     def __init__(self, root: Path) -> None:
@@ -140,7 +140,7 @@ class SegmentedFolder(tempdb.Scratch):
         return [path for path, _ in zip(names, range(_SHOWN), strict=False)]
 
     def archives(self) -> list[str]:
-        """Return the names of the SIARD archives in the root: files, the wholes of parts, unpacked ones."""
+        """Return the names of the SIARD archives in the root: whole, in parts or unpacked."""
         sql = "SELECT path FROM file WHERE segment IS NULL OR path LIKE '%/' || ? ORDER BY path"
         names: dict[str, None] = {}
         for (path,) in self._database.execute(sql, (metadata.NAME,)):
@@ -152,7 +152,7 @@ class SegmentedFolder(tempdb.Scratch):
         return list(names)
 
     def set_apart(self, archive: str) -> None:
-        """Take the files that an archive is, whole or in parts or unpacked, out of the segments."""
+        """Take the files of an archive, whole, in parts or unpacked, out of the segments."""
         sql = "SELECT path FROM file WHERE segment IS NULL"
         own = [
             (path,)
@@ -166,10 +166,10 @@ class SegmentedFolder(tempdb.Scratch):
         )
 
     def claim(self, path: str, lob: str) -> str:
-        """Record that a file holds a LOB or a part of one; return the first LOB that was recorded for it.
+        """Record that a file belongs to a LOB; return the first LOB recorded for the file.
 
-        "" for the archive's own files. Raises ``SourceError`` for a file in the root, and for one that was
-        not there.
+        The result is "" for a file of the archive. Raises ``SourceError`` for a file in the root, and for one
+        that was missing when the files were listed.
         """
         row = self._database.execute("SELECT segment, lob FROM file WHERE path = ?", (path,)).fetchone()
         if row is None:
@@ -188,8 +188,8 @@ class SegmentedFolder(tempdb.Scratch):
     def segments(self) -> list[SegmentFolder]:
         """Return the segments, by series and number, once all LOBs have claimed their files.
 
-        A file among the folders of segments and in none of them (``x_lobs/notes.txt``) belongs to none,
-        unless it is a LOB: then all of ``x_lobs`` is one. Raises ``SourceError`` for gaps in the numbers.
+        A file beside the folders of segments (``x_lobs/notes.txt``) is in no segment, unless it is a LOB:
+        then all of ``x_lobs`` is one. Raises ``SourceError`` for gaps and repetitions in the numbers.
         """
         for (first,) in self._database.execute(_UNDIVIDED).fetchall():
             if not LOBS.fullmatch(first) or not self._divided(first):
@@ -202,7 +202,7 @@ class SegmentedFolder(tempdb.Scratch):
         found = [
             each
             for (path,) in self._database.execute(_SEGMENTS)
-            if (each := segment_folder(f"{path}/x")) is not None  # it is, with a file in it
+            if (each := segment_folder(f"{path}/x")) is not None  # always true of a file's path
         ]
         found.sort(key=lambda each: (each.series, each.number or 0))
         self._check_numbers(found)
@@ -235,7 +235,7 @@ class SegmentedFolder(tempdb.Scratch):
         return str(found)
 
     def archive_files(self) -> Iterator[FileExtent]:
-        """Yield the files that the archive is, sorted by their paths."""
+        """Yield the files of the archive, sorted by their paths."""
         return self._extents("lob = ''")
 
     def unnamed(self) -> Iterator[FileExtent]:
@@ -260,7 +260,7 @@ class SegmentedFolder(tempdb.Scratch):
         return int(files), int(size)
 
     def check_unchanged(self) -> None:
-        """Raise ``SourceError`` when files below the folder were added, removed or changed since."""
+        """Raise ``SourceError`` when files were added, removed or changed after their listing."""
         seen = 0
         with closing(walking.entries(self.root)) as found:
             for path, _, *stamp in self._rows(found):
@@ -295,10 +295,10 @@ _EXAMPLES = 3
 
 @dataclass(slots=True, kw_only=True)
 class Counted:
-    """Counts of a folder: LOBs in segments and their bytes, LOBs inside the archive, cells that share a file.
+    """Counts of a folder's LOBs, in segments and ``inside`` the archive, and of shared files.
 
-    ``example`` is the first cell whose file another had named, after that other; ``unnamed`` counts the
-    files that no cell names, ``strangers`` are the first of them.
+    ``bytes`` are those in segments. ``shared`` counts cells whose file an earlier cell names, ``example`` is
+    the first such pair; ``unnamed`` counts the files that no cell names, ``strangers`` are the first of them.
     """
 
     lobs: int = 0
@@ -314,8 +314,8 @@ class Counted:
 class SegmentedLobs(tempdb.Scratch):
     """LOBs and other files of a folder's segments, kept on disk; a context manager.
 
-    ``find`` finds the LOBs of all cells, ``read`` reads all files of the segments; the other methods give
-    what was read. ``notes`` counts LOBs by the warning about them.
+    ``find`` finds the LOBs of all cells, ``read`` reads all files of the segments; the other methods return
+    the results. ``notes`` counts LOBs by the warning about them.
     """
 
     def __init__(self, archive: Archive, folder: SegmentedFolder, checksum: str) -> None:
@@ -333,9 +333,9 @@ class SegmentedLobs(tempdb.Scratch):
         )
 
     def find(self, staging: Partial) -> None:
-        """Find the LOBs of all cells: every one inside the archive or in files of the folder.
+        """Find the LOBs of all cells, inside the archive or in files of the folder.
 
-        Raises ``SourceError`` for any that is neither, or in a file that is part of another LOB as well.
+        Raises ``SourceError`` for a LOB elsewhere, and for one that has some parts of another LOB.
         """
         with (
             Sharing() as sharing,
@@ -374,7 +374,7 @@ class SegmentedLobs(tempdb.Scratch):
             self.counted.example = (first, lob.place.id)
 
     def _path(self, lob: LobRef, extent: FileExtent | ZipExtent) -> str:
-        """Return the path of a LOB's file below the folder; raises ``SourceError`` for one not below it."""
+        """Return the path of a LOB's file below the folder; raises ``SourceError`` for others."""
         if isinstance(extent, ZipExtent):
             raise SourceError(
                 f"{what(lob)} lies in a packed segment; in place only folders can be described",
@@ -394,10 +394,10 @@ class SegmentedLobs(tempdb.Scratch):
         return path
 
     def read(self, staging: Partial, options: PackageOptions, progress: Progress) -> None:
-        """Read all files of the segments once: the LOBs in the order of their cells, then the others.
+        """Read all files of the segments once: LOBs in the order of their cells, then others.
 
-        Of the options it takes ``accepted``. Raises ``SourceError`` for a LOB that is not what its cell says,
-        and for files that changed.
+        Of the options only ``accepted`` counts. Raises ``SourceError`` for a LOB that contradicts its cell,
+        and for changed files.
         """
         algorithms = tuple(each for each in self._algorithms if each not in MANIFEST_ALGORITHMS)
         accepted = options.accepted
@@ -487,13 +487,13 @@ class SegmentedLobs(tempdb.Scratch):
         self._database.execute(_PUT, (segment, *row))
 
     def files(self, segment: str) -> Iterator[PlacedFile]:
-        """Yield the files of a segment: LOBs and parts in the order of their cells, then others by path."""
+        """Yield a segment's files: LOBs and parts in the order of cells, then others by path."""
         sql = f"SELECT {', '.join(COLUMNS)} FROM file WHERE segment = ? ORDER BY n"  # noqa: S608 -- ours
         for row in self._database.execute(sql, (segment,)):
             yield filetable.file_of(row)
 
     def turns(self) -> dict[str, int]:
-        """Return the segments, each with the turn of its first file."""
+        """Return the segments, each with the number of its first file in reading order."""
         return dict(self._database.execute("SELECT segment, min(n) FROM file GROUP BY segment"))
 
     def split_lobs(self) -> Iterator[SplitLob]:
@@ -503,14 +503,14 @@ class SegmentedLobs(tempdb.Scratch):
             yield SplitLob(id=identifier, size=size, media_type=kind, checksum=checksum)
 
     def split_parts(self, objids: dict[str, str]) -> Iterator[SplitPart]:
-        """Yield the parts of the split LOBs in the same order; ``objids`` are the segments' by folder."""
+        """Yield the parts in the order of the split LOBs; ``objids`` are the segments' by folder."""
         sql = "SELECT part_of, id, segment FROM file WHERE part_of <> '' ORDER BY n"
         for lob, part, segment in self._database.execute(sql):
             yield SplitPart(lob=lob, id=part, child=objids[segment])
 
 
 def is_split(lob: LobRef) -> bool:
-    """Return whether a LOB is in parts: also when the first is the only one, as its name alone tells."""
+    """Return whether a LOB is in parts; a single part is recognised by its name."""
     extent = lob.extents[0]
     if len(lob.extents) > 1 or isinstance(extent, ZipExtent):
         return len(lob.extents) > 1
@@ -518,15 +518,15 @@ def is_split(lob: LobRef) -> bool:
     return name.startswith(whole) and splitparts.is_first(name[len(whole) :])
 
 
-# --- What a run left that was to describe such a folder ---
+# --- Remains of a run that was to describe such a folder ---
 
 
 def is_package(root: Path, found: Recovery) -> bool:
-    """Return whether a folder is a package, in which an interrupted description had put all its files.
+    """Return whether an interrupted description had put all its files into a folder.
 
-    The parent's METS is put last. Where it is there the folder is a package, of which nothing is taken back;
-    where it is not, METS and manifests alone are, as far as the folder has no others. Raises
-    ``TargetUnfinishedError`` for a journal of other files.
+    The parent's METS is put last. With it the folder is a package, and nothing is taken back; without it only
+    METS and manifests are. Raises ``TargetUnfinishedError`` when the journal names other files than these, or
+    lacks any of those in the folder.
     """
     paths = [path for path, _ in found.puts]
     own = {*(MANIFESTS[each] for each in MANIFEST_ALGORITHMS), PLAIN_METS}

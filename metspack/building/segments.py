@@ -1,7 +1,7 @@
-"""Segments as units of work: each is placed and described from its own slice of the plan.
+"""Place and describe segments as units of work, each from its slice of the plan.
 
-A task holds all that a process needs, on this machine or another that sees the same files; what
-comes back is small. Results are the same whoever did the work, in whatever order.
+A task holds all that a process needs, on this machine or another that sees the same files; its
+result is small. Results are the same for every worker and every order.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentTask:
-    """Segments to be placed and described together: one, or those that share split LOBs, in order.
+    """Segments to be placed and described together: one, or those with shared split LOBs.
 
-    ``parent`` is the parent's OBJID; ``packing`` how each IP is packed, None for folders. ``add_digests`` is
-    the algorithm of the digests that cells without one are to get; ``accepted`` what a LOB may be in spite
-    of its cell; ``links``: LOBs that are whole files are hard-linked.
-    ``stretch`` is what is placed of the slice; ``is_described``: all of it is, and the segments are
-    described. Otherwise that is done afterwards, by a task that has the results in ``placed``.
-    ``journal`` is where segments are recorded that are finished, with the ``digests`` of their slices; None
-    for nowhere. ``plan`` is where the slices lie, None for ``work``. ``finished`` are the results of an
-    earlier run: of all of it, which is not done again, or of the first segments. With ``clears`` that run
-    may have left more, which is removed.
+    ``segments`` are in order. ``parent`` is the parent's OBJID; ``packing`` that of each IP, None for
+    folders. ``add_digests`` is the algorithm of digests for cells without one; ``accepted`` are the faults
+    that a LOB may have; with ``links`` LOBs that are whole files are hard-linked.
+    ``stretch`` is the part of the slice to be placed; with ``is_described`` it is all of the slice, and the
+    segments are described. Otherwise a later task describes them, with the results in ``placed``.
+    ``journal`` records finished segments, with the ``digests`` of their slices; None for no record.
+    ``plan`` is the folder of the slices, None for ``work``. ``finished`` are the results of an earlier run,
+    which stay: of all segments, or of the first ones. With ``clears`` that run may have left more, which is
+    removed.
     """
 
     segments: tuple[SegmentSpot, ...]
@@ -82,16 +82,17 @@ class SegmentTask:
 
     @property
     def label(self) -> str:
-        """The task in the names of its files: its number, and the stretch where that is not described."""
+        """The task in the names of its files: its number, or number and start of a stretch."""
         return f"{self.number}" if self.is_described else _label(self.number, self.stretch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentDone:
-    """A segment that was placed and described, or a stretch that was only placed: then without ``child``.
+    """A segment that was placed and described, or a stretch that was placed.
 
-    ``number`` is the segment's, ``digest`` its slice's, ``bytes`` are those placed. ``sizes`` are those of
-    the task's three files of notes, and ``notes`` its notes, with all segments of the task up to this one.
+    A stretch has no ``child``. ``number`` is the segment's, ``digest`` its slice's, ``bytes`` are those
+    placed. ``sizes`` are those of the task's three files of notes, and ``notes`` its notes, with all segments
+    of the task up to this one.
     """
 
     number: int
@@ -117,7 +118,7 @@ class SegmentDone:
 
     @classmethod
     def restored(cls, document: Mapping[str, Any]) -> SegmentDone:
-        """Return what ``document`` gave."""
+        """Return the result that ``document`` recorded; raises ValueError for invalid numbers."""
         start, stop = document["stretch"]
         digests, wholes, parts = document["sizes"]
         child = document["child"] or {"size": 0, "files": 0, "bytes": 0, "total": 0}
@@ -138,10 +139,10 @@ class SegmentDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskPlaced:
-    """Result of a task: the METS of its segments as the parent names them, and notes on their LOBs.
+    """Result of a task: its segments' METS as the parent names them, and notes on LOBs.
 
-    ``is_split``: there are split LOBs; ``has_digests``: there are digests that cells are to get.
-    ``stretch`` is what was placed of the slice; where it was not described there are no children.
+    ``is_split`` means that there are split LOBs, ``has_digests`` that there are digests for cells.
+    ``stretch`` is the placed part of the slice; without a description there are no children.
     """
 
     numbers: tuple[int, ...]
@@ -185,7 +186,7 @@ def wholes_path(work: Path, task: int | str) -> Path:
 
 
 def parts_path(work: Path, task: int | str) -> Path:
-    """Return the path of the parts of split LOBs: ``[LOB id, part id, child OBJID]`` on each line."""
+    """Return the path of split LOBs' parts: ``[LOB id, part id, child OBJID]`` on each line."""
     return work / f"parts-{task}.jsonl"
 
 
@@ -194,7 +195,10 @@ NOTES = digests_path, wholes_path, parts_path
 
 
 def digest_for_cells(checksum: str) -> str:
-    """Return the algorithm of digests added to cells: METS's if SIARD has it (2.2 T_6.2-1), else SHA-256."""
+    """Return the algorithm of digests that are added to cells.
+
+    It is that of METS if SIARD has it (2.2 T_6.2-1), else SHA-256.
+    """
     return checksum if checksum in {"MD5", "SHA-1", "SHA-256"} else "SHA-256"
 
 
@@ -232,7 +236,7 @@ class _ProvenLobs:
         )
 
     def synced(self) -> tuple[int, int, int]:
-        """Put what was noted so far on disk; returns the sizes of the files."""
+        """Sync the notes so far to disk, and return the sizes of the files."""
         for each in (self.digests, self.wholes, self.parts):
             each.sync()
         return self.digests.size, self.wholes.size, self.parts.size
@@ -274,9 +278,9 @@ def _line(*fields: object) -> bytes:
 
 
 def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
-    """Place the LOBs of a task's segments, write each one's METS and its lines of the manifests.
+    """Place the LOBs of a task's segments, and write their METS and lines of the manifests.
 
-    Of what is not to be described the files are listed, for the task that does so. Each segment and stretch
+    The files of a stretch are only listed, for the task that describes its segment. Each segment and stretch
     is on disk before it is recorded. ``moved`` is called with numbers of bytes copied. Raises
     ``SourceError`` and ``TargetError``.
     """
@@ -294,7 +298,7 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
 def place_rest(
     task: SegmentTask, moved: Callable[[int], None], disk: writing.SyncedTogether
 ) -> list[SegmentDone]:
-    """Place and record the segments of a task that are not finished."""
+    """Place and record the unfinished segments of a task."""
     proven = _ProvenLobs(task)
     done: list[SegmentDone] = []
     try:
@@ -337,7 +341,7 @@ def place_rest(
 
 
 def record(task: SegmentTask, done: SegmentDone, disk: writing.SyncedTogether, **said: str) -> None:
-    """Put what was done of a segment on disk, and then record it, with what else is ``said``."""
+    """Sync a segment or stretch to disk, and then record it with the fields in ``said``."""
     (spot,) = (each for each in task.segments if each.number == done.number)
     disk.sync(*([task.package / spot.ip] if task.packing is None else []))
     if task.journal is not None:
@@ -345,7 +349,7 @@ def record(task: SegmentTask, done: SegmentDone, disk: writing.SyncedTogether, *
 
 
 def placed_of(task: SegmentTask, done: Sequence[SegmentDone]) -> TaskPlaced:
-    """Return the result of a task of which this was done."""
+    """Return the result of a task from its finished segments or stretch."""
     last = done[-1]
     digests, wholes, _ = last.sizes
     return TaskPlaced(
@@ -359,7 +363,7 @@ def placed_of(task: SegmentTask, done: Sequence[SegmentDone]) -> TaskPlaced:
 
 
 def clear(task: SegmentTask) -> None:
-    """Remove what an earlier run left of segments, or of a stretch, that it had not finished."""
+    """Remove the unfinished segments, or the unfinished stretch, of an earlier run."""
     first = task.segments[len(task.finished)]
     if not task.is_described:
         writing.remove(placed_path(task.work, task.label))
@@ -372,7 +376,7 @@ def clear(task: SegmentTask) -> None:
 
 
 def clear_segment(task: SegmentTask, spot: SegmentSpot) -> None:
-    """Remove all that there is of a segment."""
+    """Remove all files of a segment."""
     for algorithm in MANIFEST_ALGORITHMS:
         writing.remove(placing.fragment(task.work, spot.number, algorithm))
     writing.remove(task.work / f"pack-{spot.number}")
@@ -386,7 +390,7 @@ def _place_segment(
     proven: _ProvenLobs,
     disk: writing.SyncedTogether,
 ) -> tuple[ChildMets | None, int]:
-    """Place and describe a segment; returns its METS, and the bytes of its LOBs."""
+    """Place and describe a segment; return its METS, and the bytes of its LOBs."""
     with closing(Placements()) as placements, _open_target(task, spot, disk) as target:
         found = slices.runs(slices.path(task.sliced, spot.number))
         for placed in placer.place(found, target.lobs):
@@ -403,7 +407,7 @@ def _place_stretch(
     _proven: _ProvenLobs,
     disk: writing.SyncedTogether,
 ) -> tuple[ChildMets | None, int]:
-    """Place the LOBs of a stretch, and list their files; returns no METS, and the bytes of the LOBs."""
+    """Place the LOBs of a stretch, and list their files; return None and the LOBs' bytes."""
     found = slices.runs(slices.path(task.sliced, spot.number), task.stretch)
     with closing(Placements()) as placements:
         with Folder(task.package / spot.content, shared=True, is_synced=not disk.is_possible) as folder:
@@ -420,9 +424,10 @@ def described_segments(
     task_of: Callable[[tuple[int, ...]], SegmentTask],
     do: Callable[[SegmentTask], object],
 ) -> Iterator[TaskPlaced]:
-    """Yield the results of described segments; give ``do`` the task to describe one that was only placed.
+    """Yield the results of described segments, and pass tasks for the others to ``do``.
 
-    ``task_of`` returns the task of some segments; what ``do`` is called with comes among the ``results``.
+    ``task_of`` returns the task of some segments. ``do`` is called with the task that describes a segment
+    once its stretches were placed; the result of that task comes among the ``results``.
     """
     stretches: list[TaskPlaced] = []
     for each in results:
@@ -436,7 +441,7 @@ def described_segments(
 
 
 def _describe_together(task: SegmentTask, disk: writing.SyncedTogether) -> TaskPlaced:
-    """Describe a segment of which all stretches were placed."""
+    """Describe a segment after all its stretches were placed."""
     (spot,) = task.segments
     labels = [_label(task.number, each.stretch) for each in task.placed]
     with closing(Placements()) as placements:
@@ -497,7 +502,7 @@ class _FolderTarget:
 
 
 class _PackTarget:
-    """A segment that becomes one file: its LOBs go there at once, its documents by way of ``work``."""
+    """A segment that becomes one file: LOBs go there at once, documents by way of ``work``."""
 
     def __init__(
         self, task: SegmentTask, spot: SegmentSpot, packing: Packing, pack: Pack, work: Path
@@ -538,7 +543,7 @@ def _open_target(
 
 
 def describe(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> ChildMets:
-    """Describe a segment and write its lines of the manifests; returns its METS as the parent names it."""
+    """Describe a segment, write its lines of the manifests, and return it as a child."""
     files = _write_documents(placements, spot, task, task.package)
     placing.write_manifest_fragments(placements, f"{spot.content}/", task.work, spot.number, files)
     return _child(placements, files, spot, task)
@@ -547,7 +552,7 @@ def describe(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> Ch
 def _write_documents(
     placements: Placements, spot: SegmentSpot, task: SegmentTask, root: Path
 ) -> dict[str, Hashers]:
-    """Write the documents of an IP below ``root``; returns their digests by path."""
+    """Write the documents of an IP below ``root``, and return their digests by path."""
     return task.dialect.write_child(root, spot, task.parent, placements.runs)
 
 
@@ -558,7 +563,7 @@ def _child(
     task: SegmentTask,
     packed: int = 0,
 ) -> ChildMets:
-    """Return a described segment as its parent names it; ``packed`` are the bytes of its file, 0 without."""
+    """Return a segment as its parent names it; ``packed`` are the bytes of its file, or 0."""
     mets = files[f"{spot.ip}/{task.dialect.mets}"]
     algorithms = (*MANIFEST_ALGORITHMS, task.dialect.checksum_type)
     return named_child(

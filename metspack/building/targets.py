@@ -1,4 +1,4 @@
-"""Targets of a build: on disk, or in a store, which gets each segment as soon as that is finished."""
+"""Build to a target on disk, or in a store that gets each segment once it is finished."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHA256 = "SHA-256"
 
 
 def check_options(options: BuildOptions, version: str | None) -> None:
-    """Raise ``ConfigError`` for options that cannot be combined, or not for a version of SIARD."""
+    """Raise ``ConfigError`` for options that exclude each other or the version of SIARD."""
     if options.pack is not None and options.link_mode is LinkMode.HARDLINK:
         raise ConfigError(
             "--link-mode hardlink cannot be combined with --pack",
@@ -41,7 +41,10 @@ def check_options(options: BuildOptions, version: str | None) -> None:
 
 
 class Sending:
-    """The work for a target in a store, none for one on disk; ``local`` is where the package is made."""
+    """Sends a package to a target in a store, and does nothing for one on disk.
+
+    ``local`` is the path on disk where the package is made.
+    """
 
     def __init__(self, target: Path | None = None) -> None:
         self._store = StoreTarget(target) if isinstance(target, StorePath) else None
@@ -57,7 +60,7 @@ class Sending:
             self._store.begin(told, staging.package, is_resumed=staging.is_resumed, restarts=restarts)
 
     def room(self, size: int, course: Course, segment: int | None, jobs: int | None) -> int:
-        """Return the bytes that are needed on disk of ``size``, with segments of so many bytes at most."""
+        """Return how many of ``size`` bytes the disk needs; ``segment`` is a segment's limit."""
         if not self.is_remote or segment is None:
             return size
         return min(size, max(0, size - course.bytes) + segment * (_AHEAD * course.jobs(jobs) + 2))
@@ -69,7 +72,7 @@ class Sending:
         spot: Callable[[int], SegmentSpot],
         packing: Packing | None,
     ) -> Iterator[TaskPlaced]:
-        """Yield what was placed; its files are in the store then, and take no room on disk."""
+        """Yield each result after sending its files, which then take no room on disk."""
         for each in placed:
             if self._store is not None:
                 for number in each.numbers:
@@ -86,7 +89,7 @@ class Sending:
             store.send(package, lobs, empties=True)
 
     def finish(self, package: Path, top: str, *, verifies: bool) -> None:
-        """Put what is left, manifests and the parent's METS last; raises as ``StoreTarget.finish`` does."""
+        """Send the rest, manifests and the parent's METS last; raises as ``StoreTarget.finish``."""
         if self._store is not None:
             digests = dict(_digests(package)) if verifies else None
             self._store.finish(package, {top, *map(MANIFESTS.__getitem__, MANIFEST_ALGORITHMS)}, digests)
@@ -101,10 +104,10 @@ def _digests(package: Path) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def open_target(source: Path, target: Path, options: BuildOptions) -> Iterator[Sending]:
-    """Give the target for the length of a block; what is made on disk for a store goes with a good end.
+    """Yield the target for the length of a block, and remove a store's local files at its end.
 
-    After a bad one that leaves nothing to go on with, nothing is left in the store either; else the mirrors
-    of a source in a store are kept as well.
+    After an error that leaves nothing to resume, the store's files are removed as well; after any other the
+    local files stay, with the mirrors of a source in a store.
     """
     if isinstance(target, StorePath) and options.link_mode is LinkMode.HARDLINK:
         raise ConfigError(
@@ -122,7 +125,7 @@ def open_target(source: Path, target: Path, options: BuildOptions) -> Iterator[S
         if os.path.lexists(journal.partial_of(sending.local)):
             mirrors.leave()
         elif store is not None:
-            with suppress(MetspackError, OSError):  # the error is the one to tell
+            with suppress(MetspackError, OSError):  # the first error counts
                 store.give_up()
         raise
     if store is not None:

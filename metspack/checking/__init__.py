@@ -1,6 +1,6 @@
-"""The check of a package from the files on disk; shares no code with the writers of packages.
+"""The check of a package from the files on disk; shares no code with the packages' writers.
 
-Names are loaded when they are first used: a code is explained without what a check loads.
+Names are loaded when they are first used: a code is explained without loading a check's modules.
 """
 
 from __future__ import annotations

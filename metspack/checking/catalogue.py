@@ -1,7 +1,7 @@
-"""The catalogue of a check, a temporary database of METS, files and cells; and nearest names, pure.
+"""A check's catalogue, a temporary database of METS, files, cells; nearest names, pure.
 
-Paths are bytes relative to the package's root, with ``/``: names on disk need not be UTF-8, and bytes
-sort as manifests do.
+Paths are bytes relative to the package's root, with ``/``: names on disk need not be UTF-8, and bytes sort as
+manifests do.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ CREATE UNIQUE INDEX alike_statement ON alike (
 
 _COUNTED = "SELECT count(*) FROM (SELECT 1 FROM ({}) WHERE path = ? LIMIT ?)"
 _OF_ONE = "SELECT * FROM ({}) WHERE path = ? ORDER BY rank"
-# Sooner than in groups, for which all would be sorted: alike ones are next to all of very many.
+# Faster than GROUP BY, which would sort all: of very many statements most are equal.
 _PUT_ALIKE = """
 INSERT INTO alike SELECT rank, number, line, place, algorithm, digest, length FROM ({}) WHERE path = ?
 ON CONFLICT DO UPDATE SET line = excluded.line, place = excluded.place WHERE excluded.line < line
@@ -183,20 +183,20 @@ ORDER BY rank, line, number, algorithm, digest, length
 """
 
 LISTED_PATH = "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)"
-"""Makes the lines of manifests be found by their paths before all else is indexed."""
+"""Makes the lines of manifests searchable by path before the other indexes are built."""
 PATHS_INDEX = "CREATE INDEX IF NOT EXISTS entry_path ON entry (path, size)"
-"""Makes the entries of METS be found by their paths before all else is indexed."""
+"""Makes the entries of METS searchable by path before the other indexes are built."""
 GONE = """(
 SELECT path FROM lost_mets UNION ALL SELECT e.path FROM gone g CROSS JOIN entry e ON e.id = g.entry
 )"""
-"""The paths of all files that have a finding because they are missing, some of them more than once."""
+"""The paths of all files with a finding because they are missing, some more than once."""
 APART = "SELECT path FROM apart ORDER BY path"
-"""The folders, each with its slash, of what was found apart from the package."""
+"""The folders, each with its slash, of packages that were found outside this one."""
 OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
-"""Which of the manifests are those of a bag."""
+"""The condition for manifests of a bag."""
 BAG, PAYLOAD = b"bagit.txt", b"data/"
-"""The file that makes a folder a bag, and the folder of the payload in it (RFC 8493, 2.1)."""
-# An index tells in one go that nothing occurs twice; only where something does is each row looked at.
+"""The file that makes a folder a bag, and the payload's folder in it (RFC 8493, 2.1)."""
+# An index shows in one go that no path occurs twice; only where one does is each row looked at.
 _ANY_PATH_TWICE = "SELECT (SELECT count(path) FROM entry) > (SELECT count(DISTINCT path) FROM entry)"
 _INDEXES_OF_METS = (
     "CREATE INDEX entry_id ON entry (mets, xml_id)",
@@ -237,13 +237,13 @@ _ABOVE = (
 IN_OUTERMOST = """EXISTS (
     SELECT 1 FROM outermost o WHERE o.folder = (SELECT max(folder) FROM outermost WHERE folder <= {0})
     AND substr({0}, 1, length(o.folder)) = o.folder)"""
-"""Whether a path is in one of the folders that are kept: only the last one before it can be around it."""
+"""Whether a path is in one of the kept folders: only the last one before it can hold it."""
 DEEPEST = 256
-"""The last names of a path that leads nowhere which are looked for elsewhere: each is one more look."""
+"""The number of last names of a lost path that are looked for elsewhere, one look each."""
 _BATCH = 2_000
 _NEAR = 500
 Row = tuple[Any, ...]
-_CACHE = 2000  # KiB: more of it makes nothing sooner, as the file is in the memory of the system
+_CACHE = 2000  # KiB: more would gain no time, as the file is in the system's memory
 # Lower-case names of the usual characters, none of which Windows would not hold: each its own folded form.
 _USUAL = b"abcdefghijklmnopqrstuvwxyz0123456789._-/"
 _UNUSUAL = re.compile(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")
@@ -258,21 +258,21 @@ def outermost(folders: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class Catalogue(tempdb.Scratch):
-    """Everything a check knows about one package, in a private temporary database; a context manager."""
+    """All data of a check on one package, in a private temporary database; a context manager."""
 
     def __init__(self) -> None:
-        # One transaction, never ended: what is thrown away in the end need not be committed row by row.
+        # One transaction, never ended: the database is discarded, so that nothing needs a commit.
         super().__init__("BEGIN", cache=_CACHE, schema=_SCHEMA)
         self._are_entries_indexed = False
         self._depth: tuple[int | None, tuple[int, int | None]] = (None, (0, None))
 
     def number(self, sql: str, *values: object) -> int:
-        """Return the one number that a query gives, 0 when it gives none."""
+        """Return the one number that a query gives, or 0 when it gives none."""
         found = self.row(sql, *values)
         return int(found[0]) if found and found[0] is not None else 0
 
     def statements(self, sql: str, path: bytes, most: int) -> list[Row]:
-        """Return all that the statements of a query say of one file; of more than ``most`` alike ones once.
+        """Return all statements on one file in a query; of more than ``most``, equal ones once.
 
         They have a path, a rank, a number, a line, a place, an algorithm, a digest and a length.
         """
@@ -287,13 +287,13 @@ class Catalogue(tempdb.Scratch):
         self._database.executemany(sql, rows)
 
     def insert(self, insertion: tempdb.BulkInsert, shared: Row, rows: Iterable[Row]) -> None:
-        """Insert rows, all of which have the ``shared`` values."""
+        """Insert rows with the ``shared`` values in each."""
         insertion.run(self._database, shared, rows)
 
     def insert_columns(
         self, insertion: tempdb.BulkInsert, shared: Row, columns: Sequence[Sequence[Any] | None]
     ) -> None:
-        """Insert rows that are given as columns, all of which have the ``shared`` values."""
+        """Insert rows given as columns, with the ``shared`` values in each."""
         insertion.run_columns(self._database, shared, columns)
 
     def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
@@ -311,24 +311,25 @@ class Catalogue(tempdb.Scratch):
         named_by: str | None = None,
         package: bytes | None = None,
     ) -> int:
-        """Add a METS document that is to be read (or is ``done``); returns its id, 1 for the first.
+        """Add a METS document to be read, or one that is ``done``; return its id, 1 for the first.
 
-        ``called`` is the OBJID that the parent has for it, ``found`` where it lies when that is elsewhere,
-        ``named_by`` how it is linked when that is no link of parent and child as the recommendation has it.
-        ``package`` is the folder of the package that it is a representation's of, None for a package's own.
+        ``called`` is the OBJID that the parent has for it, ``found`` its place when that is elsewhere,
+        ``named_by`` how it is linked when that is no link of parent and child as in the recommendation.
+        ``package`` is the folder of the package whose representation has it, or None for a package's own
+        METS.
         """
         key = None if called is None else bare(called)
         known = (parent, called, done, key, found, named_by, package, *self._depth_below(parent))
         return self.put(_PUT_METS, *_places(path), *known)
 
     def new_missing(self, paths: Iterable[bytes], parent: int) -> int:
-        """Add METS documents that are not there; returns the id of the first, after which they count up."""
+        """Add METS documents that do not exist; return the first id, from which they count up."""
         first = self.number("SELECT max(id) FROM mets") + 1
         self.insert(_MISSING_METS, (parent, *self._depth_below(parent)), map(_places, paths))
         return first
 
     def _depth_below(self, parent: int | None) -> tuple[int, int | None]:
-        """Return how deep a METS lies below the topmost one, and one far above it, for ``is_above``."""
+        """Return the depth of a METS below ``parent``, and a METS far above it, for ``is_above``."""
         if parent != self._depth[0] and (row := self.row(_DEPTHS, parent)) is not None:
             depth, near_depth, far, far_depth = row
             is_longer = far is not None and depth - near_depth == near_depth - far_depth
@@ -336,12 +337,12 @@ class Catalogue(tempdb.Scratch):
         return self._depth[1] if parent == self._depth[0] and parent is not None else (0, None)
 
     def is_above(self, mets: int, other: int) -> bool:
-        """Return whether a METS is another one, or above it: in a few steps, however long the chain is."""
+        """Return whether a METS is another one or above it, in a few steps for any length of chain."""
         depth = self.number("SELECT depth FROM mets WHERE id = ?", mets)
         return self._at_depth(other, depth) == mets
 
     def top_of(self, mets: int) -> int:
-        """Return the topmost METS above one, or itself."""
+        """Return the topmost METS above one, or the METS itself."""
         return self._at_depth(mets, 0)
 
     def _at_depth(self, mets: int, depth: int) -> int:
@@ -352,7 +353,7 @@ class Catalogue(tempdb.Scratch):
 
     @cached_property
     def is_any_path_twice(self) -> bool:
-        """Whether METS list any file twice; asked once all of them are read and indexed."""
+        """Return whether METS list any file twice; read once all METS are in and indexed."""
         return bool(self.number(_ANY_PATH_TWICE))
 
     def keep_outermost(self, folders: Iterable[bytes]) -> None:
@@ -361,7 +362,7 @@ class Catalogue(tempdb.Scratch):
         self.put_many("INSERT INTO outermost VALUES (?)", ((each,) for each in outermost(folders)))
 
     def index_entries(self) -> None:
-        """Build the indexes of files by ID, and of mptr: after the first METS, the only large one perhaps."""
+        """Build the indexes of files by ID, and of mptr, after the first METS, often the largest."""
         if not self._are_entries_indexed:
             for statement in _INDEXES_OF_METS:
                 self._database.execute(statement)
@@ -378,16 +379,16 @@ class Catalogue(tempdb.Scratch):
         self._database.execute("CREATE INDEX IF NOT EXISTS cell_path ON cell (path)")
 
     def index_places(self) -> None:
-        """Build the index of cells by place and path, which only files of other IDs are looked for with."""
+        """Build the index of cells by place and path, used only to look for files of other IDs."""
         self._database.execute("CREATE INDEX IF NOT EXISTS cell_place ON cell (place, path)")
 
     def index_ids(self) -> None:
-        """Build the index of files by ID alone, which only the check of cells uses."""
+        """Build the index of files by ID in all METS, used only by the check of cells."""
         self._database.execute("CREATE INDEX IF NOT EXISTS entry_name ON entry (xml_id, path)")
 
 
 def _places(path: bytes) -> tuple[bytes, bytes, bool]:
-    """Return the path of a METS, its folder, and whether that is called like a segment."""
+    """Return the path of a METS, its folder, and whether the folder has a segment's name."""
     folder = folder_of(path)
     return path, folder, SEGMENT.fullmatch(shown(folder[:-1].rpartition(b"/")[2])) is not None
 
@@ -421,7 +422,7 @@ class Batch:
 
 
 def shown(path: bytes) -> str:
-    """Return a path for people and reports; bytes that are not UTF-8 are escaped as hexadecimal."""
+    """Return a path for messages and reports; bytes outside UTF-8 are escaped as hexadecimal."""
     return path.decode("utf-8", "backslashreplace")
 
 
@@ -436,7 +437,7 @@ def fault(error: OSError) -> str:
 
 
 def folded_name(name: bytes) -> bytes:
-    """Return a name as a file system sees it that ignores letter case and Unicode normalisation forms."""
+    """Return a name folded as in file systems that ignore letter case and Unicode form."""
     if name.isascii():
         return name.lower()
     text = name.decode("utf-8", "surrogateescape")
@@ -444,12 +445,12 @@ def folded_name(name: bytes) -> bytes:
 
 
 def are_usual(names: bytes) -> bool:
-    """Return whether nothing is to be said of any of the names, which have a ``/`` between them."""
+    """Return whether none of the names, joined by ``/``, can give a finding."""
     return not names.translate(None, _USUAL) and not _UNUSUAL.search(names)
 
 
 def nearest_file(catalogue: Catalogue, path: bytes) -> str:
-    """Return the file in the same folder whose name is nearest to a missing one's, "" if there is none."""
+    """Return the file in the same folder with the name nearest to a missing one's, or ""."""
     folder = folder_of(path)
     names = catalogue.rows(
         "SELECT path FROM disk WHERE path > ? AND path < ? AND kind = 'f' ORDER BY path LIMIT ?",

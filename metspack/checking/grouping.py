@@ -1,7 +1,7 @@
-"""Grouped findings: a missing, renamed or foreign folder is reported once, with a count of its files.
+"""Group findings: a missing, renamed or foreign folder is reported once for its files.
 
-So is a requirement that every METS of a kind breaks alike: that comes of the tool that wrote them. And so are
-links that are all wrong in the same way, because one name or one beginning of names was changed.
+A requirement that every METS of a kind breaks is reported once as well, as its cause is the tool that wrote
+them. So are links that are wrong in the same way, because one name or one beginning of names was changed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from metspack.checking.similarity import TextEdit
 from metspack.model import MOST_PLACES, Finding, FindingPlace
 
 _PLACES_KEPT = 100_000  # of all causes together
-_KEPT = 1_000  # folders that are told apart at a time: a package has a few, a hostile one endless many
+_KEPT = 1_000  # groups held at a time: a package has a few, a hostile one endless many
 
 _COME = "SELECT path FROM renamed WHERE other = ?"
 _IS_GONE = """
@@ -39,12 +39,12 @@ _VERY_LONG = 1 << 10
 _FIRST_WINDOW, _LAST_WINDOW = 256, 1 << 16  # numbers that are looked at together
 
 Folder = Callable[[bytes], bytes | None]
-"""Returns the folder that a file shares its fault with, None when the file is at fault alone."""
+"""Returns the folder with which a file shares its fault, or None for a separate fault."""
 
 
 @dataclass(slots=True)
 class _Held:
-    """A finding that stands for others, with how many they are and some of those ``others``."""
+    """A finding that stands for others, with their number and some of those ``others``."""
 
     first: Finding
     count: int = 1
@@ -57,16 +57,16 @@ def _place(finding: Finding) -> FindingPlace:
 
 
 class FindingGroups:
-    """Groups findings about files: of those with one cause only the first is kept, with their number."""
+    """Groups findings on files: of those with one cause the first is kept, with their number."""
 
     def __init__(self) -> None:
         self._held: dict[tuple[str, bytes | None, Hashable], _Held] = {}
 
     def take(self, folder: bytes | None, finding: Finding, alike: Hashable = None) -> Iterator[Finding]:
-        """Take a finding about a file below a folder that is at fault; yield what is not to be held back.
+        """Take a finding on a file below a folder that is at fault; yield the findings now due.
 
-        Those of one code are said together when they share the folder and what is ``alike``. Without a
-        folder the file is at fault alone.
+        Findings of one code are reported together when they share the folder and ``alike``. Without a folder
+        the finding is due at once.
         """
         if folder is None:
             yield finding
@@ -78,7 +78,7 @@ class FindingGroups:
             self._held[key] = _Held(finding)
 
     def count(self, folder: bytes | None, code: str, alike: Hashable = None, number: int = 1) -> bool:
-        """Count findings if they would be held back behind another; return whether none need be made."""
+        """Count findings if another one of their group is held; return whether it is."""
         held = self._held.get((code, folder, alike))
         if held is None:
             return False
@@ -86,7 +86,7 @@ class FindingGroups:
         return True
 
     def release(self) -> Iterator[Finding]:
-        """Yield what was held back: each folder's first finding, with the number of those like it."""
+        """Yield each folder's first finding that was held, with the number of those like it."""
         for (_, folder, _), each in self._held.items():
             more = each.count - 1
             yield _with_more(each.first, shown(folder or b""), more) if more else each.first
@@ -102,10 +102,10 @@ def _with_more(finding: Finding, folder: str, more: int) -> Finding:
 
 
 class AlikeRows(Iterator[Row]):
-    """Rows about files in the order of their numbers, of which those of one kind can be passed over at once.
+    """Rows about files in the order of their numbers; those of one kind may be passed over.
 
-    ``number`` and ``path`` are columns of ``source``, FROM with WHERE. ``alike`` is what rows of a kind have
-    in common beside a missing folder: a condition on ``?5``.
+    ``number`` and ``path`` are columns of ``source``, FROM with WHERE. ``alike`` is the condition on ``?5``
+    that rows of a kind share beside a missing folder.
     """
 
     def __init__(
@@ -126,9 +126,10 @@ class AlikeRows(Iterator[Row]):
         return tuple(row)
 
     def alike(self, folder: bytes | None, kind: Hashable) -> int:
-        """Take the row that came last for one of a kind, all of which are counted; return how many follow.
+        """Count the last row as one of a kind; return the number of rows that are passed over.
 
-        Those are passed over, if they are many. ``folder`` is the uppermost one that is missing around it.
+        These follow it and are of the same kind; they are passed over only if they are many. ``folder`` is
+        the uppermost missing one around the row's file.
         """
         if (folder, kind) != self._kind:
             self._kind, self._of_kind, self._due = (folder, kind), 0, _FIRST_WINDOW
@@ -153,9 +154,10 @@ class AlikeRows(Iterator[Row]):
 
 
 class SharedFaults:
-    """Groups what is wrong alike with every document of a kind; what some of them alone have is told of each.
+    """Groups the faults that all documents of a kind share; the others are reported for each.
 
-    ``kind`` is a word for several: ``packages``. ``alike`` tells findings of one fault by their facts.
+    ``kind`` is a word for several: ``packages``. ``alike`` are the names of facts that separate faults of a
+    code.
     """
 
     def __init__(self, *alike: str) -> None:
@@ -163,7 +165,7 @@ class SharedFaults:
         self._held: dict[str, dict[Hashable, _Held]] = {}
 
     def take(self, kind: str, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Take all findings about one document; yield those that not every document has, held back or not."""
+        """Take all findings on one document; yield those that not every document has."""
         keyed = {self._key(each): each for each in findings}
         if kind not in self._held:
             self._held[kind] = {key: _Held(each) for key, each in keyed.items()}
@@ -180,7 +182,7 @@ class SharedFaults:
                 first.others.append(finding)
 
     def release(self) -> Iterator[Finding]:
-        """Yield what every document of its kind has: once, with their number when there are several."""
+        """Yield the findings that every document of a kind has: once, with the documents' number."""
         for kind, held in self._held.items():
             for fault in held.values():
                 yield fault.first if fault.count == 1 else _of_all(fault.first, kind, fault.count)
@@ -212,10 +214,10 @@ def _of_all(finding: Finding, kind: str, count: int) -> Finding:
 def each_of(
     rows: Iterable[Row], most: int, finding: Callable[..., Finding], number: Callable[[], int]
 ) -> Iterator[Finding]:
-    """Yield a finding for each row, made of its values; one for all of those that will only be counted.
+    """Yield a finding for each row, and one for all rows that will only be counted.
 
-    ``most`` are told one by one, so that ``FurtherFindings`` keeps no place of what is far behind these.
-    ``number`` returns how many rows there are.
+    The finding is made of the row's values. ``most`` are reported one by one; ``FurtherFindings`` keeps no
+    place of those far behind. ``number`` returns how many rows there are.
     """
     left = iter(rows)
     last = most + MOST_PLACES
@@ -228,9 +230,9 @@ def each_of(
 def each_counted(
     catalogue: Catalogue, sql: str, most: int, finding: Callable[..., Finding], *values: object
 ) -> Iterator[Finding]:
-    """Yield a finding for each row of a query as ``each_of`` does, which itself counts those far behind.
+    """Yield a finding for each row of a query as ``each_of`` does, counting those far behind.
 
-    What stands behind the last ORDER BY of ``sql``, if anything, is to be but the order of its rows.
+    The last ORDER BY of ``sql``, if any, may be followed only by the order of its rows.
     """
     last = most + MOST_PLACES
     for number, row in enumerate(catalogue.rows(f"{sql} LIMIT {last + 1}", *values)):
@@ -242,7 +244,7 @@ def each_counted(
 
 
 class FurtherFindings:
-    """Counts the findings of a code beyond ``most``: one finding stands for them, with the first places.
+    """Counts the findings of a code beyond ``most``: one stands for them, with the first places.
 
     Those of several packages, and those for several requirements, are counted apart.
     """
@@ -294,22 +296,22 @@ _DIFFERING = {
     Code.LEAVES_ROOT.id: ("href", "nearest"),
     Code.RENAMED.id: ("expected", "found"),
 }
-"""The facts that one cause changes alike, in all places of a package: what METS says, and what it means."""
+"""The facts that one cause changes in all places of a package: METS's text and its meaning."""
 
 _OF_OTHERS = ("parent", "expected")
-"""The same of a child that is found, but names another parent."""
+"""The facts of a child that is found, but names another parent."""
 
 _PARENTS = {Code.PARENT_NOT_HERE.id: ("expected", "nearest"), Code.PARENT_NOWHERE.id: ("expected", "nearest")}
-"""The same of a parent, which packages name that are apart from each other."""
+"""The facts of a parent, which packages name that are apart from each other."""
 
 _WITH_CAUSE = _DIFFERING | _PARENTS
 
 
 def cause(finding: Finding, package: str) -> str:
-    """Return what made a finding, as far as others have the same cause; "" for one that is told alone.
+    """Return the cause of a finding that others may share, or "" for a finding without one.
 
     Links of one ``package`` have one cause if all were changed by one edit; those of several packages, if
-    they name one parent that is called otherwise.
+    they name one parent that has another OBJID.
     """
     if (differing := _WITH_CAUSE.get(finding.code)) is None:
         return ""
@@ -347,10 +349,10 @@ class _Cause:
 
 
 class CommonCauses:
-    """Findings with a cause that others may have too: of each cause one is told, with all its places.
+    """Findings by their causes: one finding is reported of each cause, with all its places.
 
-    What is told does not depend on the order in which the findings come; of ``most`` causes, at least. Where
-    there are very many places, fewer are told of each, the first of those that came.
+    The result is independent of the order of the findings, for at least ``most`` causes. With very many
+    places, fewer are reported of each cause, the first ones taken.
     """
 
     def __init__(self, most: int) -> None:
@@ -358,9 +360,9 @@ class CommonCauses:
         self._held: dict[str, _Cause] = {}
 
     def take(self, cause: str, finding: Finding, *, owner: str, rank: tuple[str, ...]) -> bool:
-        """Take a finding about the package ``owner``; the one with the least ``rank`` is told.
+        """Take a finding about the package ``owner``; the one with the least ``rank`` is reported.
 
-        Returns False for one that is to be told now, as it has a cause and too many are held.
+        Returns False for a finding to be reported now: it has no cause, or too many are held.
         """
         if not cause or (cause not in self._held and len(self._held) >= self._most):
             return False
@@ -386,7 +388,7 @@ class CommonCauses:
 
 
 def absent(catalogue: Catalogue) -> Folder:
-    """Return what gives the uppermost folder on the way to a missing file that is missing itself."""
+    """Return a function that gives the uppermost missing folder above a missing file, or None."""
     return climbing(
         lambda folder: catalogue.row(_IS_FOLDER, folder) is None,
         lambda: catalogue.number("SELECT max(length(path)) FROM folder"),
@@ -394,16 +396,19 @@ def absent(catalogue: Catalogue) -> Folder:
 
 
 def told(catalogue: Catalogue) -> Callable[[bytes, bytes | None], bool]:
-    """Return what tells whether a missing file has a finding: its own, or that on the METS lost with it.
+    """Return a function that gives whether a missing file or its lost METS has a finding.
 
-    It gets the path, and the uppermost folder on the way there that is missing too (``absent``).
+    It takes the path, and the uppermost folder above it that is missing too (``absent``).
     """
     is_lost_with_mets = lost_with_mets(catalogue)
     return lambda path, folder: catalogue.row(_IS_GONE, path) is not None or is_lost_with_mets(folder)
 
 
 def lost_with_mets(catalogue: Catalogue) -> Callable[[bytes | None], bool]:
-    """Return what tells whether a missing folder, None for none, had a METS, which has a finding."""
+    """Return a function that gives whether a missing folder had a METS; False for None.
+
+    Such a METS has a finding.
+    """
     last: tuple[bytes | None, bool] = (None, False)
 
     def is_lost(folder: bytes | None) -> bool:
@@ -417,9 +422,9 @@ def lost_with_mets(catalogue: Catalogue) -> Callable[[bytes | None], bool]:
 
 
 def with_manifests(catalogue: Catalogue, path: bytes, finding: Finding) -> Finding:
-    """Return the finding on a METS that is lost, with the lines of manifests that name it too.
+    """Return the finding on a lost METS, with the lines of manifests that name it too.
 
-    Nothing else is told of these then. It is called when the manifests have been read.
+    These lines have no further finding then. The manifests must have been read.
     """
     catalogue.put(LISTED_PATH)
     lines = [f"{name} line {line}" for name, line in catalogue.rows(IN_MANIFESTS, path)]
@@ -431,10 +436,10 @@ def with_manifests(catalogue: Catalogue, path: bytes, finding: Finding) -> Findi
 
 
 def without(catalogue: Catalogue, sql: str, *values: object) -> Folder:
-    """Return what gives the uppermost folder around a file in which nothing is of a kind.
+    """Return a function that gives the uppermost folder around a file without rows of a kind.
 
-    ``sql`` finds what is: its last two parameters are paths between which a folder's files are, and
-    ``values`` those before. The package's own folder is never given.
+    ``sql`` finds such rows: its last two parameters are paths between which a folder's files are, and
+    ``values`` those before. The package's root folder is never given.
     """
 
     def is_shared(folder: bytes) -> bool:
@@ -445,7 +450,7 @@ def without(catalogue: Catalogue, sql: str, *values: object) -> Folder:
 
 
 def moved(path: bytes, to: bytes) -> tuple[bytes, bytes] | None:
-    """Return the folder that was renamed or moved with a file, and what it is now; None for a file alone."""
+    """Return the folder that was moved with a file, and its new path; None for a single file."""
     before, now = path.split(b"/"), to.split(b"/")
     shared = 0
     while shared < min(len(before), len(now)) and before[~shared] == now[~shared]:
@@ -456,7 +461,7 @@ def moved(path: bytes, to: bytes) -> tuple[bytes, bytes] | None:
 
 
 def come(catalogue: Catalogue) -> Folder:
-    """Return what gives the folder that an unlisted file has come to, with others, from another folder."""
+    """Return a function that gives the folder to which an unlisted file was moved with others."""
 
     def folder(path: bytes) -> bytes | None:
         row = catalogue.row(_COME, path)
@@ -473,9 +478,10 @@ def some_of(sources: Sequence[str], most: int) -> str:
 
 
 def climbing(is_shared: Callable[[bytes], bool], longest: Callable[[], int] | None = None) -> Folder:
-    """Return what climbs from a file's folder as long as the folders share the fault; one answer is kept.
+    """Return a function that climbs from a file's folder as long as folders share the fault.
 
-    All folders share it whose paths are longer than ``longest`` tells, which is asked for very long ones.
+    The last answer is kept. All folders with paths longer than ``longest()`` share it; it is called only for
+    very long paths.
     """
     last: tuple[bytes, bytes | None] = (b"", None)
 
@@ -484,7 +490,7 @@ def climbing(is_shared: Callable[[bytes], bool], longest: Callable[[], int] | No
         at = parent = path.rpartition(b"/")[0]
         if parent != last[0]:
             highest = None
-            # Nobody climbs through what no folder has: each step would be one through the whole path.
+            # Paths longer than any folder's are skipped: each step would be one through the whole path.
             if longest is not None and len(at) > _VERY_LONG and len(at) > (most := longest()):
                 end = at.find(b"/", most + 1)
                 highest = at if end < 0 else at[:end]

@@ -1,4 +1,4 @@
-"""Listing of a package's folders into the catalogue, with findings on files and names at risk."""
+"""List a package's folders into the catalogue, and report files and names at risk."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ SELECT f.path, coalesce(
     (SELECT min(g.path) FROM folded g WHERE g.name = f.name AND g.path < f.path)
 ) AS other FROM folded f WHERE other IS NOT NULL ORDER BY f.path
 """
-# Microsoft, Naming Files, Paths, and Namespaces: characters, device names, and what is cut off at the end.
+# Microsoft, Naming Files, Paths, and Namespaces: characters, device names, and characters cut off at the end.
 _NOT_FOR_WINDOWS = re.compile(
     rb'(?i:(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?)|.*[<>:"\\|?*\x00-\x1f].*|.*[. ]', re.DOTALL
 )
 _METS = PLAIN_METS.encode()
 _UNREADABLE, _EMPTY, _ODD = "unreadable", "empty", "odd"
 _Folders = Mapping[Path, set[bytes]]
-# An archive that was unpacked has this folder, which says its version and is empty (SIARD 2.2 P_4.2-4).
+# An archive that was unpacked has this folder, which states its version and is empty (SIARD 2.2 P_4.2-4).
 _IS_VERSION = re.compile(rb"(?:.*/)?header/(?:siard)?version/[^/]+", re.DOTALL)
 
 
@@ -56,8 +56,8 @@ def findings(
 ) -> Iterator[Finding]:
     """Put all files below a path of the package into the catalogue; yield the findings on them.
 
-    ``kind`` becomes f (file), d (folder), l (symbolic link) or s (special). Without ``whole`` only the
-    METS documents are kept, no file is asked for its size, and only what cannot be read is yielded.
+    ``kind`` becomes f (file), d (folder), l (symbolic link) or s (special). Without ``whole`` only the METS
+    documents are kept, no sizes are read, and only findings on unreadable folders are yielded.
     """
     tree, _ = places.held(start)
     taking = _Taking(catalogue, start, whole=whole)
@@ -82,8 +82,8 @@ _AFTER_SLASH = b"0"
 def noticed(catalogue: Catalogue, *, are_read: bool = True) -> Iterator[Finding]:
     """Yield the findings on the files listed since the last call.
 
-    An empty folder with files that METS or a manifest name is told of by these: they are lost. Whether it
-    is, is known when METS and manifests ``are_read``.
+    An empty folder with files that METS or a manifest name has no finding, as these are reported missing.
+    Empty folders wait until METS and manifests ``are_read``.
     """
     kinds = "" if are_read else f"WHERE kind <> '{_EMPTY}'"
     for path, kind, reason in catalogue.rows(f"{_NOTICED} {kinds} ORDER BY rowid"):
@@ -99,7 +99,7 @@ def alike(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def _walk(taking: _Taking, place: tuple[Path, tuple[str, ...]], agreement: Agreement | None) -> None:
-    """Take what lies in the folders on disk that the catalogue has, and in those below."""
+    """Take the contents of the folders on disk that the catalogue has, and of those below."""
     while (path := taking.next_folder()) is not None:
         if agreement is not None and agreement.is_inside(path):
             continue
@@ -111,7 +111,7 @@ def _walk(taking: _Taking, place: tuple[Path, tuple[str, ...]], agreement: Agree
 
 
 class _Taking:
-    """The files of a listing on their way to the catalogue; ``start`` is the path where it began."""
+    """The files of a listing that go to the catalogue; ``start`` is the path where it began."""
 
     def __init__(self, catalogue: Catalogue, start: bytes, *, whole: bool) -> None:
         self.catalogue = catalogue
@@ -121,7 +121,7 @@ class _Taking:
         self._last = catalogue.put(_PUT_FOLDER, start) - 1
 
     def next_folder(self) -> bytes | None:
-        """Return the next folder to be listed, None after the last."""
+        """Return the next folder to be listed, or None after the last."""
         row = self.catalogue.row(_FOLDERS, self._last, 1)
         if row is None:
             return None
@@ -149,7 +149,7 @@ class _Taking:
         self.flush()
 
     def take_agreed(self, segment: AgreedSegment) -> None:
-        """Add the data of a segment in which all agrees: METS, archives and folders, but no other file."""
+        """Add the data of an agreed segment: METS, archives and folders, but no other file."""
         if segment.data == segment.folder:
             self.take_file(segment.mets, segment.size)
         for path, size in segment.kept:
@@ -167,7 +167,7 @@ class _Taking:
             self._keep_name(path)
 
     def take_other(self, path: bytes, kind: str) -> None:
-        """Add something that is neither a file nor a folder."""
+        """Add a folder, a link or a special file."""
         if kind == "d":
             self._batch.add(_PUT_FOLDER, path)
         if self.whole:
@@ -205,7 +205,7 @@ class _Taking:
 
 
 def _list_packed(taking: _Taking, tree: PackageTree, start: bytes) -> Iterator[Finding]:
-    """List all of a zip or tar file; a folder in it is empty when nothing follows that lies in it."""
+    """List all of a zip or tar file; a folder is empty when no entry below it follows."""
     last: Item | None = None
     try:
         for item in tree.walk():
@@ -230,11 +230,11 @@ def beside(
     seen: set[Below],
     covers: Callable[[str], bool] | None,
 ) -> Iterator[Finding]:
-    """Yield bytes of zip and tar files of a package that are no entry's; note files in no package.
+    """Yield bytes of a package's zip and tar files outside entries; note files in no package.
 
     ``packages`` are the folders of those under check, by their roots: a file in a granted root may hold
-    others. Files that were ``seen`` are passed over, and those of segments that agree. Lists ``covers``
-    some; without it only bytes are looked at.
+    others. Files that were ``seen`` are passed over, and those of segments that agree. Files for which
+    ``covers`` is true are on a list and not noted; without ``covers`` only bytes are looked at.
     """
     packed: dict[Below, list[PackedTree]] = {}
     for tree in places.trees:

@@ -1,4 +1,4 @@
-"""Files that were verified before, as a ledger says: they need not be read; the others are noted in it."""
+"""Leave out files that a ledger has as verified, and note the others in it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TABLES = (
 )
 _PUT_FILE = "INSERT INTO remembered VALUES (?, ?)"
 _PUT_FACT = "INSERT OR IGNORE INTO remembered_fact VALUES (?, ?)"
-# What is stated of a file now is all among what was verified; of others nothing is stated at all.
+# All present statements on a file are among the verified ones, and there is at least one.
 _PUT_TAKEN = """
 INSERT INTO taken SELECT r.path, r.time FROM remembered r
 WHERE EXISTS (SELECT 1 FROM ({0}) s WHERE s.path = r.path)
@@ -41,7 +41,7 @@ _HAS_FACT = "SELECT 1 FROM remembered_fact WHERE path = ? AND fact = ?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedFile:
-    """A file whose bytes were as stated: how it was before it was read, and what was stated, in words."""
+    """A file whose bytes agreed: its stamp before it was read, and the stated facts, as texts."""
 
     path: bytes
     stamp: FileStamp
@@ -49,32 +49,32 @@ class VerifiedFile:
 
 
 class Remembering(Protocol):
-    """A memory of which files were verified when, beyond one check."""
+    """A memory of verified files and the times, beyond one check."""
 
     @property
     def figures(self) -> LedgerFigures:
-        """How many files were read and taken so far."""
+        """Return how many files were read and taken so far."""
 
     def begin(self, objid: str, package: str) -> None:
         """Begin with a package, by its OBJID and path."""
 
     def not_due(self) -> Iterator[tuple[VerifiedFile, str]]:
-        """Yield the files that need not be read if they are unchanged, by path, with the time of each."""
+        """Yield the files that need no reading while unchanged, by path, with the time of each."""
 
     def take(self, taken: Iterable[tuple[bytes, str]]) -> None:
         """Note the files that were not read, with the time of each."""
 
     def note(self, verified: Sequence[VerifiedFile], odd: Sequence[bytes] = (), *, read: int = 0) -> None:
-        """Note files that are as stated, those that are not, and how many were ``read``."""
+        """Note files that agree, files that do not (``odd``), and how many were ``read``."""
 
     def end(self) -> None:
-        """End the check, which has come to its end."""
+        """End the check, which is complete."""
 
 
 class LedgerUse:
     """The use of a ledger by the check of one package; without one nothing is done.
 
-    ``stated`` is a query for what is stated of files: ``path`` and ``fact``, in words.
+    ``stated`` is a query for the statements on files: ``path`` and ``fact``, as texts.
     """
 
     def __init__(
@@ -89,11 +89,11 @@ class LedgerUse:
 
     @property
     def is_kept(self) -> bool:
-        """Whether there is a ledger."""
+        """Return whether there is a ledger."""
         return self._ledger is not None
 
     def leave_out(self) -> None:
-        """Leave out the files that the ledger has as they are and as is stated now: they are done."""
+        """Leave out the files that are unchanged and verified for all that is stated now."""
         if self._ledger is None:
             return
         for statement in _TABLES:
@@ -110,10 +110,7 @@ class LedgerUse:
         self._catalogue.put("INSERT OR IGNORE INTO done SELECT path FROM taken")
 
     def is_taken(self, parts: Sequence[bytes], facts: Sequence[str]) -> bool:
-        """Return whether neither the parts of a whole need be read, nor the whole, of which facts are stated.
-
-        Where one is to be read, all are.
-        """
+        """Return whether a whole with ``facts`` is verified with all its parts; if not, read all."""
         if self._ledger is None:
             return False
         if all(self._catalogue.row(_IS_TAKEN, path) for path in parts) and all(
@@ -125,18 +122,18 @@ class LedgerUse:
         return False
 
     def end(self) -> None:
-        """Note the files that were taken from the ledger, and that all others were read."""
+        """Note the files that were taken from the ledger, and that the check is complete."""
         if self._ledger is not None:
             self._ledger.take(self._catalogue.rows("SELECT path, time FROM taken"))
             self._ledger.end()
 
     def look_at(self, paths: Iterable[bytes]) -> None:
-        """Keep how files are before they are read."""
+        """Keep the stamps of files before they are read."""
         if self._ledger is not None:
             self._stamps |= self._stamps_of(paths)
 
     def note(self, files: Mapping[bytes, tuple[str, ...]], read: int) -> None:
-        """Note the facts of files that were looked at, none of those that are odd."""
+        """Note files that were read, with the facts of those that agree."""
         if self._ledger is None:
             return
         verified, odd = list[VerifiedFile](), list[bytes]()
@@ -155,12 +152,12 @@ class LedgerUse:
             self._ledger.note([replace(last, facts=(*last.facts, *facts))])
 
     def _stamps_of(self, paths: Iterable[bytes]) -> dict[bytes, FileStamp]:
-        """Return how files are now; of those that are packed how the zip or tar file is."""
+        """Return the present stamps of files; a packed file has that of its zip or tar file."""
         found: dict[bytes, FileStamp] = {}
         files = ((*self._file_of(path), path) for path in paths)
         for (root, folder), group in groupby(files, key=itemgetter(0, 1)):
             some = list(group)
-            with suppress(OSError):  # it is told where it is read
+            with suppress(OSError):  # the reader reports it
                 statuses = reading.statuses(root, folder, map(itemgetter(2), some))
                 stamps = zip(map(itemgetter(3), some), statuses, strict=True)
                 found |= {path: status[:3] for path, status in stamps if status is not None}
@@ -175,6 +172,6 @@ class LedgerUse:
         if place is None:
             return Path(), (), ""
         if not place.segments:
-            whole = Path(os.path.realpath(place.root))  # a person named it: it may be a link
+            whole = Path(os.path.realpath(place.root))  # it was given by path, and may be a link
             return whole.parent, (), whole.name
         return place.root, place.segments[:-1], place.segments[-1]

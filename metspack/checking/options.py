@@ -1,4 +1,4 @@
-"""The options of a check: level, sample, what is expected, schemas, E-ARK profile, budgets and processes."""
+"""The options of a check: level, sample, expected packages, schemas, profile, budgets, jobs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = disk.path)
 class LedgerFigures:
     """The figures of a check with a ledger: files that were read, and those taken from it.
 
-    ``oldest`` is the earliest time at which one of those was verified, "" for none.
+    ``oldest`` is the earliest time at which one of those was verified, or "" without one.
     """
 
     read: int = 0
@@ -56,11 +56,11 @@ class LedgerFigures:
     oldest: str = ""
 
     def with_read(self, files: int) -> LedgerFigures:
-        """Return them with more files that were read."""
+        """Return the figures with more files that were read."""
         return replace(self, read=self.read + files)
 
     def with_taken(self, time: str) -> LedgerFigures:
-        """Return them with one more file, which was verified at a time."""
+        """Return the figures with one more file taken, which was verified at a time."""
         return replace(self, taken=self.taken + 1, oldest=min(filter(None, (self.oldest, time))))
 
 
@@ -68,7 +68,7 @@ class LedgerFigures:
 class FileSample:
     """A share of a package's files, or a number of them; ``seed`` chooses which.
 
-    A file's place in the order of choice depends on its path and the seed alone, so that the larger of two
+    A file's place in the order of choice depends only on its path and the seed, so that the larger of two
     samples holds the smaller one.
     """
 
@@ -78,19 +78,19 @@ class FileSample:
     seed: int = SEED
 
     def size(self, total: int) -> int:
-        """Return how many of ``total`` files are taken: a share is rounded up, so that none is nothing."""
+        """Return how many of ``total`` files are taken; a share is rounded up."""
         if self.share is None:
             return min(self.files, total)
         return -(-total * self.share.numerator // self.share.denominator)
 
     def key(self, path: bytes) -> bytes:
-        """Return what the files are chosen by, the smallest first."""
+        """Return the key by which the files are chosen, the smallest first."""
         return hashlib.sha256(b"%d\n" % self.seed + path).digest()[:8]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampled:
-    """The size of a sample: ``hashed`` of the ``files`` for which METS or a manifest has a digest.
+    """The size of a sample: ``hashed`` of the ``files`` with a digest in METS or a manifest.
 
     METS files are not among them: they are always hashed.
     """
@@ -126,9 +126,10 @@ def _refused(text: str, why: str) -> ConfigError:
 
 
 def choose(catalogue: Catalogue, sample: FileSample) -> Sampled:
-    """Put the paths of a sample into the catalogue; return how many files there are, none hashed so far.
+    """Put the paths of a sample into the catalogue; return the number of files to choose from.
 
-    The files on disk, the METS documents and the manifests are in the catalogue, and indexed.
+    None is hashed so far. The files on disk, the METS documents and the manifests are in the catalogue, and
+    indexed.
     """
     catalogue.function("sample_key", sample.key)
     total = catalogue.number(f"SELECT count(*) FROM ({_STATED})")  # noqa: S608 -- a constant
@@ -145,7 +146,7 @@ _MOST = 64 << 20  # bytes of a list
 _NEAR, _HINTS = 1_000, 100
 _MARK = "\ufeff"
 _NAMES = ("objid", "identifier", "id", "package", "name", "folder", "path", "file")
-_ALONE = ("objid", "identifier", "id", "folder")  # that the only column of a table may be called
+_ALONE = ("objid", "identifier", "id", "folder")  # names of a table's only column
 _DELIMITERS = ",;\t"
 _FORM_OF_LIST = (
     "It has an OBJID or the name of a folder in each line, is CSV with a header (a column objid or folder), "
@@ -155,7 +156,7 @@ _FORM_OF_LIST = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedPackage:
-    """A package that is expected, by the line that says so; ``also`` is another name that it has there."""
+    """An expected package with its line in the list; ``also`` is another name that it has there."""
 
     name: str
     line: int
@@ -164,7 +165,7 @@ class ExpectedPackage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveredName:
-    """What a package is called: the path of its METS or itself, OBJID, folder or file without its suffix."""
+    """The names of a package: the path of its METS or itself, OBJID, and folder or file stem."""
 
     path: str
     objid: str
@@ -172,13 +173,13 @@ class DeliveredName:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names it goes by."""
+        """Return its OBJID and its folder's name, as far as it has them."""
         return tuple(dict.fromkeys(name for name in (self.objid, self.folder) if name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedPackages:
-    """The packages that a file announces, each once; those announced ``again``; its own OBJID (``known``)."""
+    """The packages in a list, each once; those ``again`` in it; the list's OBJID (``known``)."""
 
     path: Path
     packages: tuple[ExpectedPackage, ...]
@@ -188,7 +189,7 @@ class ExpectedPackages:
     def compared(
         self, given: Sequence[DeliveredName], within: Collection[str]
     ) -> Iterator[tuple[DeliveredName | None, Finding]]:
-        """Yield the findings: of packages ``given`` that nobody announced, and of the list those not there.
+        """Yield the findings on ``given`` packages outside the list, and on missing ones in it.
 
         ``within`` are the OBJIDs and folders of all METS in the packages, which came with them.
         """
@@ -222,15 +223,15 @@ class ExpectedPackages:
 
 
 def _folder_of(name: str) -> str:
-    """Return the name of the folder that a name is, which may be a path or that of a zip or tar file."""
+    """Return the folder's name in a name, which may be a path or that of a zip or tar file."""
     last = name.rstrip("/").rpartition("/")[2]
     return stem_of_pack(last) or last
 
 
 def expected(path: Path, budgets: Budgets) -> ExpectedPackages:
-    """Return the packages that a file announces: a list, CSV or the METS of a parent, told by its content.
+    """Return the packages that a file announces: a list, CSV or the METS of a parent.
 
-    Raises ``ConfigError`` for what is none of these, or empty.
+    The content decides which of these it is. Raises ``ConfigError`` for any other or an empty file.
     """
     try:
         with reading.opening(path) as descriptor:
@@ -281,7 +282,7 @@ def _of_lines(text: str) -> Iterator[ExpectedPackage]:
 
 
 def _of_csv(path: Path, text: str) -> list[ExpectedPackage] | None:
-    """Return the packages in a table with a header, None for a text that is none."""
+    """Return the packages in a table with a header, or None for another text."""
     import csv  # noqa: PLC0415 -- few checks expect packages by a list
 
     lines = text.splitlines()
@@ -318,7 +319,7 @@ def _of_csv(path: Path, text: str) -> list[ExpectedPackage] | None:
 
 
 def _of_mets(path: Path, data: bytes, budgets: Budgets) -> ExpectedPackages:
-    """Return the packages that a METS leads down to, and its own OBJID."""
+    """Return the packages that a METS leads down to, and its OBJID."""
     known, by_div = "", dict[tuple[int, int], list[Mptr]]()
     try:
         for fact in reader.read(reading.blocks((data,)), budgets):
@@ -363,7 +364,7 @@ _FORM_OF_SEAL = (
 
 
 def sealed(given: str) -> Seal:
-    """Return the seal that a person gives, its value or a file; raises ``ConfigError`` for what is none."""
+    """Return the seal in a value or a file; raises ``ConfigError`` for any other text or file."""
     if not os.path.lexists(given) and (found := _seal(given, given)) is not None:
         return found
     try:
@@ -428,21 +429,21 @@ def period(text: str) -> int:
 class Level(Enum):
     """The level of a check; ``<`` means that less is read.
 
-    Each level does all that the one before it does, but ``FIXITY`` does not open the archive: to it, the
-    archive is a file like any other.
+    Each level does all that the one before it does, except that ``FIXITY`` does not open the archive: to it,
+    the archive is a file like any other.
     """
 
     LINKS = "links"
     """The METS documents: both directions of the links, and the digests and sizes of child METS."""
     STRUCTURE = "structure"
-    """And all that needs no LOB's bytes: files, sizes, manifests, structMaps, the archive's cells."""
+    """Also all without a LOB's bytes: files, sizes, manifests, structMaps, the archive's cells."""
     FIXITY = "fixity"
-    """And the size and every digest of every file in every METS and manifest; not the archive's cells."""
+    """Also size and digests of every file in METS and manifests, without the archive's cells."""
     FULL = "full"
-    """And the cells against the files' bytes, every entry of the archive, its messageDigest."""
+    """Also the cells against the files' bytes, every entry of the archive, its messageDigest."""
 
     def __lt__(self, other: object) -> bool:
-        """Whether this level reads less."""
+        """Return whether this level reads less."""
         if not isinstance(other, Level):
             return NotImplemented
         levels = list(Level)
@@ -450,12 +451,12 @@ class Level(Enum):
 
     @property
     def hashes(self) -> bool:
-        """Whether the bytes of every file are read."""
+        """Return whether the bytes of every file are read."""
         return self in {Level.FIXITY, Level.FULL}
 
     @property
     def opens_archives(self) -> bool:
-        """Whether archives are opened, and their cells looked at."""
+        """Return whether archives are opened, and their cells looked at."""
         return self in {Level.STRUCTURE, Level.FULL}
 
 
@@ -463,13 +464,13 @@ class Level(Enum):
 class Looking:
     """The options of a check.
 
-    ``sample`` limits the files that are hashed; ``grammar`` is what METS documents are valid by, None for
-    the project's own; ``strict`` asks a second engine too; ``profile`` is which of the E-ARK standards they
-    are held against. ``jobs`` processes hash files, None for as many as are of use; with more than one the
-    files of a large package are listed in a process of its own while its METS are read. What is found is the
-    same. ``expected`` are the packages that are announced, ``seal`` is that of the only package. ``ledger``
-    is where it is kept when each file was verified; those verified less than ``older_than`` seconds ago are
-    not read. ``cluster`` is one whose workers read segments and files in place of processes. Raises
+    ``sample`` limits the files that are hashed; ``grammar`` are the schemas for METS documents, None for the
+    project's own; ``strict`` adds a second engine; ``profile`` is the choice of E-ARK standards to check
+    against. ``jobs`` processes hash files, None for as many as are of use; with more than one the files of a
+    large package are listed in another process while its METS are read. The findings are the same.
+    ``expected`` are the packages that are announced, ``seal`` is that of the only package. ``ledger`` is the
+    file that keeps when each file was verified; those verified less than ``older_than`` seconds ago are not
+    read. ``cluster`` is one whose workers read segments and files in place of processes. Raises
     ``ConfigError`` for a sample or a ledger at a level that hashes no files, and for both together.
     """
 
@@ -488,12 +489,12 @@ class Looking:
 
     @property
     def leaves_none_out(self) -> bool:
-        """Whether no files are left out by a sample or a ledger."""
+        """Return whether no files are left out by a sample or a ledger."""
         return self.sample is None and self.ledger is None
 
     @property
     def is_of_every_file(self) -> bool:
-        """Whether all files are looked at, and METS documents judged by the project's own schemas alone."""
+        """Return whether all files are looked at, and METS validated only by the project's schemas."""
         is_part = not self.leaves_none_out or self.level is Level.LINKS
         return not (is_part or self.strict or self.grammar is not None)
 
@@ -519,17 +520,17 @@ class Looking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOptions:
-    """The options of a check as a person gives them; ``looking`` are the parsed ones.
+    """The options of a check as they are given; ``looking`` returns the parsed ones.
 
     ``roots`` are further folders in which children may lie, found by their OBJID. ``sample`` is the share
-    (``1%``) or number (``250``) of files to hash, chosen by ``seed``. METS documents are judged by the
-    schemas in ``schema_dir`` if given, and by xmlschema too with ``strict_schema``. ``profile`` is which of
-    the E-ARK standards each is held against, by itself those that it says it follows (docs/rules.md).
-    ``jobs`` processes hash files; with more than one the calling module must be importable. ``expect`` is a
-    file that announces the packages; ``seal`` is the value of the package's seal, or a file with it.
-    ``ledger`` is the file that remembers when each file was verified; with ``older_than`` (``90d``) only
-    those are read that were verified longer ago (docs/ledger.md). ``cluster`` is a Dask cluster, as
-    ``cluster.FORMS`` has it, whose workers read segments and files instead.
+    (``1%``) or number (``250``) of files to hash, chosen by ``seed``. METS documents are validated by the
+    schemas in ``schema_dir`` if given, and by xmlschema too with ``strict_schema``. ``profile`` is the choice
+    of E-ARK standards to check against, by default those that each METS claims (docs/rules.md). ``jobs``
+    processes hash files; with more than one the calling module must be importable. ``expect`` is a file that
+    announces the packages; ``seal`` is the value of the package's seal, or a file with it. ``ledger`` is the
+    file that keeps when each file was verified; with ``older_than`` (``90d``) only those are read that were
+    verified longer ago (docs/ledger.md). ``cluster`` is a Dask cluster, in one of ``cluster.FORMS``, whose
+    workers read segments and files instead.
     """
 
     level: Level = Level.FULL

@@ -1,4 +1,4 @@
-"""The packages of a check: those at its paths and in deliveries, each once; those that are one, together."""
+"""The packages of a check: those at its paths and in deliveries, each once, sets together."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import PackageTree, PackedTree
 
 NO_PACKAGE = "no package"
-"""The kind of what is none."""
+"""The kind of entries that are no package."""
 
 
 def found(
     paths: Sequence[Path], granted: Sequence[Path], packs: OpenPacks, budgets: Budgets
 ) -> tuple[DeliveredPackage, ...]:
-    """Return what is at the paths and in the deliveries among them: packages, each once, then what is none.
+    """Return the packages at the paths and in the deliveries among them, then other entries.
 
-    Raises ``SourceError`` if one path alone is given and there is nothing to check; of several paths that is
-    a finding on the one.
+    Each package comes once. Raises ``SourceError`` if one path is given and there is nothing to check; with
+    several paths that is a finding on the one.
     """
     here = [each for path in paths for each in _at(path, packs, budgets, is_only=len(paths) == 1)]
     _check_some(here, paths)
@@ -43,17 +43,17 @@ def found(
     if not is_only:
         here = [ip for each in here for ip in (each.ips or (each,))]
     packages = _once([_widened(each, granted, packs, budgets) for each in here if each.is_package])
-    if not is_only:  # beside others one is called by its folder, though its METS was given
+    if not is_only:  # beside others a package has its folder's path, even if its METS was given
         packages = [
             each if each.is_packed or Path(each.shown).is_dir() else replace(each, shown=str(each.path))
             for each in packages
         ]
-    # What was left out lies in what was not.
+    # Packages that were left out lie in the others.
     return (*packages, *(each for each in here if not each.is_package))
 
 
 def _at(path: Path, packs: OpenPacks, budgets: Budgets, *, is_only: bool) -> Iterator[DeliveredPackage]:
-    """Yield what is at a path: a package, or all that is in a delivery."""
+    """Yield the package at a path, or all packages and entries of a delivery."""
     try:
         here = delivery.named(path, packs, budgets)
         is_lost = here[0].path == path and here[0].is_package and not here[0].mets
@@ -76,7 +76,7 @@ def _at(path: Path, packs: OpenPacks, budgets: Budgets, *, is_only: bool) -> Ite
 
 
 def _check_some(here: Sequence[DeliveredPackage], paths: Sequence[Path]) -> None:
-    """Raise ``SourceError`` if nothing of what was found is a package, or the one path is of what is none."""
+    """Raise ``SourceError`` if nothing found is a package, or the one given path is none."""
     if here and all(each.source for each in here):
         first = finding(here[0])
         facts = dict(first.facts)
@@ -87,7 +87,7 @@ def _check_some(here: Sequence[DeliveredPackage], paths: Sequence[Path]) -> None
 
 
 def finding(each: DeliveredPackage) -> Finding:
-    """Return the finding on what is in a delivery and is no package that can be read."""
+    """Return the finding on an entry of a delivery that is no readable package."""
     if each.source:
         error = delivery.about_source(each)
         reason = error.message.removeprefix(f"{each.shown} is ").partition(", expected")[0]
@@ -101,7 +101,7 @@ def finding(each: DeliveredPackage) -> Finding:
 
 
 def identity(each: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> reader.Identity:
-    """Return the OBJID of a package and what kind it is, with the form that it has; of what is none that."""
+    """Return a package's identity, with its form in ``kind``; for other entries only a kind."""
     if not each.is_package:
         return reader.Identity(kind=NO_PACKAGE if each.source or each.other else "")
     tree = each.tree(packs)
@@ -114,7 +114,7 @@ def identity(each: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> read
     if each.top is not None:
         tree, mets = top_tree(each, each.top, packs), mets.rpartition("/")[2]
     here = reader.Identity()
-    for _ in range(2):  # what fails once may be read again by the check, which then finds nothing wrong
+    for _ in range(2):  # a read that failed may succeed in the check, which then has no finding
         with suppress(OSError, MetspackError), tree.content(os.fsencode(mets)) as content:
             here = reader.identity(content.blocks(), mets.rpartition("/")[2], budgets)
             break
@@ -131,7 +131,7 @@ def top_tree(each: DeliveredPackage, top: DeliveredPackage, packs: OpenPacks) ->
 
 
 def _once(packages: Sequence[DeliveredPackage]) -> list[DeliveredPackage]:
-    """Return the packages without those that were given twice, and those in the folder of another."""
+    """Return the packages without repeated ones, and without those in the folder of another."""
     first: dict[tuple[str, str, str | None], DeliveredPackage] = {}
     for each in packages:
         first.setdefault((os.path.realpath(each.path), each.within, each.mets), each)
@@ -142,7 +142,7 @@ def _once(packages: Sequence[DeliveredPackage]) -> list[DeliveredPackage]:
 def put_together(
     packages: Sequence[DeliveredPackage], index: ObjidIndex, packs: OpenPacks, budgets: Budgets
 ) -> Iterator[DeliveredPackage]:
-    """Yield packages in their order; IPs to which one leads that is under check too become one with it.
+    """Yield packages in their order, with the IPs under check to which one leads as its members.
 
     So they are checked as if they lay in one folder, side by side, which is how their METS name each other.
     """
@@ -177,7 +177,7 @@ def put_together(
 
 
 def _is_ip(each: DeliveredPackage) -> bool:
-    """Whether a package is one IP in a folder or a file of its own, with the METS that CSIP has."""
+    """Return whether a package is one IP in a separate folder or file, with CSIP's METS."""
     return each.mets == CSIP_METS and each.top is None and bool(each.folder)
 
 
@@ -185,9 +185,9 @@ _METS_PLACES = ("", "*/", "representations/*/", "*/representations/*/")
 
 
 def weight(path: Path | Sequence[Path], *, whole: bool = True) -> int:
-    """Return about how many bytes a check of what is at ``path`` reads, to tell how far it is.
+    """Return about how many bytes a check of ``path`` reads, to measure its progress.
 
-    ``whole`` is a full check; any other reads METS files alone, where these have their usual places.
+    ``whole`` is a full check; any other reads only METS files, where these have their usual places.
     """
     if not isinstance(path, Path):
         return sum(weight(each, whole=whole) for each in path)
@@ -199,7 +199,7 @@ def weight(path: Path | Sequence[Path], *, whole: bool = True) -> int:
         return 0
     if stem_of_pack(path.name) is not None and path.is_file():
         return path.stat().st_size
-    # What cannot be looked at is the check's business, not its progress's.
+    # The check reports unreadable files; the progress leaves them out.
     lots = walking.all_lots(path if path.is_dir() else path.parent, (), (b"",), sizes=True)
     sizes = chain.from_iterable(zip(each.names, each.sizes, strict=True) for each in lots)
     # An archive is read as a file, and its entries once more.
@@ -212,7 +212,7 @@ _UP = b"../"
 def _widened(
     package: DeliveredPackage, granted: Sequence[Path], packs: OpenPacks, budgets: Budgets
 ) -> DeliveredPackage:
-    """Return the package rooted at the folder that its METS leads up into, if a root given contains it.
+    """Return the package rooted at the folder that its METS leads up into, if a root has it.
 
     Only the files that a METS lists make a folder the package's: METS of other packages, and links, do not.
     """
@@ -230,7 +230,7 @@ def _widened(
 
 
 def _steps_up(package: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> int:
-    """Return how many folders above its METS the listed files lie; 0 if the METS cannot be read."""
+    """Return how many folders above its METS the listed files lie; 0 for an unreadable METS."""
     path = os.fsencode(package.mets or "")
     own = path.count(b"/")
     try:
@@ -240,7 +240,7 @@ def _steps_up(package: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> 
             facts = reader.read(content.blocks(), budgets)
             return max((_climb(fact) - own for fact in facts if isinstance(fact, reader.File)), default=0)
     except (OSError, MetspackError):
-        return 0  # what is wrong with it is told where it is checked
+        return 0  # the check of the package reports its faults
 
 
 def _climb(file: reader.File) -> int:

@@ -1,4 +1,4 @@
-"""Run of a check: its steps over one package or several, level by level."""
+"""Run a check: its steps over one package or several, level by level."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAM
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageResult:
-    """The result of one package: its path as given, its OBJID and kind, and how many findings are about it.
+    """The result of one package: its path as given, OBJID and kind, and its findings' numbers.
 
     ``is_complete`` is False when its check was interrupted, or not begun. ``makers`` are those who made the
-    package and ``made`` is when, as its METS says.
+    package and ``made`` is the date, both from its METS.
     """
 
     path: str
@@ -75,7 +75,7 @@ class PackageResult:
 
     @property
     def is_package(self) -> bool:
-        """Whether it is a package, and not an empty folder or what one can be made of."""
+        """Return whether it is a package, as opposed to an empty folder or a package's source."""
         return self.kind != NO_PACKAGE
 
 
@@ -83,9 +83,9 @@ class PackageResult:
 class CheckSummary:
     """The counts of a check: METS documents, files they list, links, bytes hashed, findings.
 
-    ``sampled`` tells how many files of how many were hashed, None for all; ``routes`` lead to LOBs outside;
+    ``sampled`` counts the files hashed of a sample, None for all; ``routes`` lead to LOBs outside;
     ``results`` are those of each package, in the order of paths; a finding about several counts for each.
-    ``beside`` are the errors about none of them, such as a package expected that did not come; ``apart`` are
+    ``beside`` are the errors about none of them, such as an expected package that did not come; ``apart`` are
     the paths of findings about none. ``ledger`` has the figures of a check that keeps one.
     """
 
@@ -105,21 +105,21 @@ class CheckSummary:
 
     @property
     def unopened(self) -> tuple[str, ...]:
-        """The archives of SIARD 1.0 with LOBs outside, which that version does not have."""
+        """Return the archives of SIARD 1.0 with LOBs outside, which that version does not have."""
         return tuple(each.path for each in self.routes if each.version == "1.0")
 
     @property
     def findings(self) -> int:
-        """All findings."""
+        """Return the number of all findings."""
         return self.errors + self.warnings + self.infos
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """A package whose check has ended: its catalogue (open for as long), and where its bytes lie.
+    """A package whose check has ended: its catalogue (open for as long), and its file tree.
 
-    ``is_complete`` is False when the check was interrupted, and ``is_one`` when there are other packages: the
-    paths of its findings begin with its own path then.
+    ``is_complete`` is False when the check was interrupted. ``is_one`` is False when there are other
+    packages: then the paths of its findings begin with its path.
     """
 
     package: DeliveredPackage
@@ -130,21 +130,21 @@ class Checked:
 
     @property
     def prefix(self) -> str:
-        """The beginning of the paths of its findings, without the last ``/``."""
+        """Return the beginning of the paths of its findings, without the last ``/``."""
         return "" if self.is_one else self.package.shown
 
     @property
     def links(self) -> Graph:
-        """Its links, with paths in the package; made anew of the catalogue at every call."""
+        """Return its links, with paths in the package; built from the catalogue at every call."""
         return graph(self.catalogue, self.package.shown)
 
     @property
     def links_as_given(self) -> Graph:
-        """The same with the paths that its findings have."""
+        """Return its links with the paths that its findings have."""
         return self.links if self.is_one else self.links.renamed(self.as_given)
 
     def as_given(self, path: str) -> str:
-        """Return a path of the package as the findings have it."""
+        """Return a path of the package in the form of the findings."""
         if self.is_one or not path:
             return path
         given, path = self.places.as_given(path) or (self.prefix, path)
@@ -159,14 +159,14 @@ class Observer(Protocol):
 
 
 class Checking(Iterator[Finding]):
-    """A check under way: an iterator of findings; ``summary`` is of what was done so far.
+    """A check under way: an iterator of findings, whose ``summary`` counts the work so far.
 
     ``graphs`` are the links of each package that was checked, in that order; none unless ``keeps_links``, as
-    they grow with the METS documents. Each package is shown to the ``observer``.
-    Raises ``SourceError`` when there is nothing at a path to check, ``TargetError`` when the temporary
-    directory has no room; what is wrong with a package itself is only ever a finding. Of several packages,
-    each finding's path begins with the package's own. What was read goes into the ``ledger``, if any;
-    ``credit`` is told what each worker of a cluster did.
+    they grow with the METS documents. Each package is shown to the ``observer``. Raises ``SourceError`` when
+    there is nothing at a path to check, ``TargetError`` when the temporary directory has no room; a fault of
+    a package is only ever a finding. With several packages, each finding's path begins with the package's.
+    The files read are noted in the ``ledger``, if any; ``credit`` is called with the work of each worker of a
+    cluster.
     """
 
     def __init__(
@@ -226,7 +226,7 @@ class Checking(Iterator[Finding]):
 
     @property
     def summary(self) -> CheckSummary:
-        """The counts so far; complete when the iterator is exhausted."""
+        """Return the counts so far; complete when the iterator is exhausted."""
         packages, files, links = self._counts
         return CheckSummary(
             packages=packages,
@@ -267,7 +267,7 @@ class Checking(Iterator[Finding]):
             self._sampled += more
 
     def _together(self) -> Iterator[Finding]:
-        """Yield all findings, at last those that have one cause, each cause once, and those only counted."""
+        """Yield all findings, at last those with a shared cause, one per cause, and counted ones."""
         most = self._looking.budgets.findings
         further, causes = FurtherFindings(most), CommonCauses(most)
         try:
@@ -331,7 +331,10 @@ class Checking(Iterator[Finding]):
             )
 
     def _unopened(self, told: Iterable[tuple[DeliveredPackage, Sequence[Finding]]]) -> Iterator[Finding]:
-        """Yield the findings on what cannot be checked; what has none is named by a list, and no result."""
+        """Yield the findings on entries that cannot be checked.
+
+        An entry without a finding is named by a list, and gets no result.
+        """
         for each, findings in told:
             self._ended.add(each.shown)
             if not findings:
@@ -341,7 +344,7 @@ class Checking(Iterator[Finding]):
                 yield finding
 
     def _expected(self, found: Sequence[DeliveredPackage], index: ObjidIndex) -> Iterator[Finding]:
-        """Yield what differs from the packages that were announced, if any were."""
+        """Yield the findings on differences from the announced packages, if any were announced."""
         if self._looking.expected is None:
             return
         given = [
@@ -361,7 +364,7 @@ class Checking(Iterator[Finding]):
         return each.shown if each.mets is None else f"{each.shown}/{each.mets}"
 
     def _as_given(self, finding: Finding, each: DeliveredPackage, places: CheckedTree) -> Finding:
-        """Return a finding with the package's own path before its own, where there are several."""
+        """Return a finding with the package's path before its own, where there are several packages."""
         self._owner = self._scope = each.shown
         if finding.path in self._around.apart:
             path = owner = os.path.normpath(f"{each.shown}/{finding.path}")
@@ -377,7 +380,7 @@ class Checking(Iterator[Finding]):
         return replace(finding, path=f"{given}/{path}")
 
     def stop(self) -> None:
-        """End a check that was interrupted: what is known of the package under way is counted and shown."""
+        """End an interrupted check: count and show the data of the package under way."""
         self._end_package(is_complete=False)
 
     def _of_one(self, each: DeliveredPackage, index: ObjidIndex) -> Iterator[Finding]:
@@ -397,7 +400,7 @@ class Checking(Iterator[Finding]):
                         yield from self._told(catalogue, places, each, findings)
                         return
                     agreement.end_reading()
-                    self._open, self._bytes = None, 0  # each file is looked at by itself then
+                    self._open, self._bytes = None, 0  # each file is looked at separately then
                     self._packs.clear()
             with self._under_way(each) as (catalogue, places):
                 steps = self._steps(catalogue, places, each, index, agreement)
@@ -416,14 +419,14 @@ class Checking(Iterator[Finding]):
             except GeneratorExit:
                 raise
             except BaseException:
-                self.stop()  # the catalogue is closed by the time that anybody else hears of it
+                self.stop()  # the catalogue is closed before a caller gets the exception
                 raise
             self._end_package(is_complete=True)
 
     def _told(
         self, catalogue: Catalogue, places: CheckedTree, each: DeliveredPackage, findings: Iterable[Finding]
     ) -> Iterator[Finding]:
-        """Yield findings with the requirements that they tell of as well, and note what links are."""
+        """Yield findings with the requirements that they break as well; note the faults of links."""
         standards = _StandardsCheck(catalogue, places, PackageRoot(name="", is_rooted=True), self._looking)
         noted = ("", "")
         for finding in findings:
@@ -434,7 +437,7 @@ class Checking(Iterator[Finding]):
             yield self._as_given(standards.named(finding), each, places)
 
     def _end_package(self, *, is_complete: bool) -> None:
-        """Count what was looked at in the package under way, and show it to the observer; once."""
+        """Count the contents of the package under way, and show it to the observer; once."""
         if self._open is None:
             return
         (each, catalogue, places), self._open = self._open, None
@@ -469,7 +472,8 @@ class Checking(Iterator[Finding]):
     ) -> Iterator[Finding]:
         """Yield all findings; those on bytes are left to ``_of_bytes`` where segments agree.
 
-        Raises ``Unsettled`` then for what needs a look at each file. Those ``verified`` are not read again.
+        Raises ``Unsettled`` then for a check that needs a look at each file. The files of ``verified`` are
+        not read again.
         """
         looking, level = self._looking, self._looking.level
         whole = level > Level.LINKS
@@ -502,8 +506,8 @@ class Checking(Iterator[Finding]):
         covers = self._around.covers if whole else None
         yield from inventory.beside(catalogue, places, self._folders, self._packs, covers)
         standards = _StandardsCheck(catalogue, places, at := PackageRoot.of(each), looking)
-        # A file that no METS lists has no place in E-ARK's packages, and what has no METS is hardly one.
-        # Those beside the IPs of a set are metspack's own way.
+        # A file that no METS lists has no place in E-ARK's packages, and a folder without METS is hardly one.
+        # Only metspack writes manifests beside the IPs of a set.
         is_own = bool(each.ips) and self._found[each.shown].software == _OWN
         if whole and each.mets is not None and (is_own or not standards.claims.of_root(at.top)):
             yield from manifests.missing(catalogue)
@@ -561,7 +565,7 @@ class Checking(Iterator[Finding]):
     def _of_bytes(
         self, catalogue: Catalogue, places: CheckedTree, each: DeliveredPackage
     ) -> Iterator[Finding]:
-        """Yield the findings on the bytes of what is not in agreed segments, once all else is known."""
+        """Yield the findings on the bytes outside agreed segments, after all other findings."""
         if self._looking.level is Level.FULL:
             budgets = self._looking.budgets
             yield from archive.of_bytes(catalogue, places, each.path, self._count_bytes, budgets)
@@ -586,7 +590,7 @@ class Checking(Iterator[Finding]):
 
 
 def _folders(found: Sequence[DeliveredPackage]) -> Mapping[Path, set[bytes]]:
-    """Return the folders of packages by their roots, and the archives that lie there in none."""
+    """Return the folders of packages by their roots, with other archives below these roots."""
     folders: dict[Path, set[bytes]] = {}
     for each in found:
         if each.is_package:
@@ -598,7 +602,7 @@ def _folders(found: Sequence[DeliveredPackage]) -> Mapping[Path, set[bytes]]:
 
 
 def _ordered(packages: Sequence[DeliveredPackage], index: ObjidIndex) -> list[DeliveredPackage]:
-    """Return the packages with each parent before its children, and else by OBJID, however they are given."""
+    """Return the packages with each parent before its children, otherwise by OBJID."""
     known = [(each, index.of(each)) for each in packages]
     known.sort(key=lambda each: (bare(each[1].objid) if each[1] else "", each[0].path.name, each[0].shown))
     numbers: dict[str, list[int]] = {}
@@ -619,7 +623,7 @@ def _ordered(packages: Sequence[DeliveredPackage], index: ObjidIndex) -> list[De
 
 
 def _put_after(number: int, parents: Sequence[set[int]], after: dict[int, None]) -> None:
-    """Put a package behind its parents, and theirs; one that is above itself stands where it is met."""
+    """Put a package behind its parents, and theirs; one above itself stays where it is met."""
     ahead, under_way = [number], set[int]()
     while ahead:
         here = ahead[-1]
@@ -631,7 +635,7 @@ def _put_after(number: int, parents: Sequence[set[int]], after: dict[int, None])
 
 
 def _of_copy(each: DeliveredPackage, index: ObjidIndex, first: dict[str, str]) -> Iterator[Finding]:
-    """Yield that a package has the OBJID of one before; ``first`` are those met first, by their OBJIDs."""
+    """Yield that a package has the OBJID of one before; ``first`` maps OBJIDs to these."""
     found = index.of(each)
     if found is not None and found.objid:
         other = first.setdefault(bare(found.objid), each.shown)
@@ -641,19 +645,19 @@ def _of_copy(each: DeliveredPackage, index: ObjidIndex, first: dict[str, str]) -
 
 
 def _against_seal(places: CheckedTree, each: DeliveredPackage, looking: Looking) -> Iterator[Finding]:
-    """Yield that the package has not the seal that it must have, if there is one."""
+    """Yield that the package differs from the seal that it must have, if there is one."""
     if looking.seal is not None:
         path = os.fsencode(each.mets or PLAIN_METS) if each.top is None else os.fsencode(each.top.path.name)
         yield from manifests.against_seal(places, path, looking.seal)
 
 
 def _is_in_a_folder(each: DeliveredPackage) -> bool:
-    """Whether a package is a folder, all of it, that has a METS."""
+    """Return whether a package is a folder, all of it, that has a METS."""
     return each.mets is not None and not (each.is_packed or each.members or each.top)
 
 
 class _StandardsCheck:
-    """The step that holds packages against standards, with their large tables once there is need of them."""
+    """The check against standards, which loads their large tables when they are needed."""
 
     def __init__(
         self, catalogue: Catalogue, places: CheckedTree, root: PackageRoot, looking: Looking
@@ -673,7 +677,7 @@ class _StandardsCheck:
             yield from self._judgement.findings(chain((first,), claimed))
 
     def named(self, finding: Finding) -> Finding:
-        """Return a finding of another step with the requirement that it tells of as well, if there is one."""
+        """Return a finding of another step with the requirement that it breaks as well, if any."""
         is_done = finding.requirement or self._given[-1].profile is Profile.RECOMMENDATION
         return finding if is_done else self._judgement.named(finding)
 
@@ -695,12 +699,12 @@ def check(
 ) -> Checking:
     """Return the findings about one package or several, yielded as they are found.
 
-    ``path`` is a package's folder, its METS file, or a zip or tar file of it. Children that do not lie
-    where their parent has them are looked for by OBJID in ``roots`` and in the packages themselves, in
-    folders and in zip and tar files. ``progress`` gets the number of bytes just hashed; ``sample``,
-    ``grammar``, ``strict``, ``jobs`` and ``profile`` are as ``Looking`` has them. Nothing is written but a
-    temporary database. Each package that was checked is shown to the ``observer``; the result has its links
-    if it ``keeps_links``. Raises ``ConfigError`` as ``Looking`` does.
+    ``path`` is a package's folder, its METS file, or a zip or tar file of it. Children that are missing at
+    the place in their parent are looked for by OBJID in ``roots`` and in the packages, in folders and in zip
+    and tar files. ``progress`` gets the number of bytes just hashed; ``sample``, ``grammar``, ``strict``,
+    ``jobs`` and ``profile`` are as in ``Looking``. Nothing is written but a temporary database. Each package
+    that was checked is shown to the ``observer``; the result has its links if it ``keeps_links``. Raises
+    ``ConfigError`` as ``Looking`` does.
     """
     looking = Looking(
         level=level,

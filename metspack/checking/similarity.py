@@ -24,8 +24,8 @@ _SAID = {
 
 
 def nearest(text: str, candidates: Iterable[str]) -> str:
-    """Return the candidate most like ``text``, "" if none is like it; letter case counts least."""
-    # Only a person waits for this, and difflib is slow to import.
+    """Return the candidate most like ``text``, or ""; letter case counts least."""
+    # Only a few messages need it, and difflib is slow to import.
     from difflib import get_close_matches  # noqa: PLC0415
 
     known = list(candidates)
@@ -57,7 +57,7 @@ def likeness(text: str, other: str) -> str:
 
 
 def _other_part(text: str, other: str) -> str:
-    """Return the one part in which texts differ that else agree for the most part; "" for other texts."""
+    """Return the one part in which largely equal texts differ, or "" for other texts."""
     start = _shared(text, other)
     end = min(_shared(text[::-1], other[::-1]), min(len(text), len(other)) - start)
     before, now = text[start : len(text) - end], other[start : len(other) - end]
@@ -95,7 +95,7 @@ class TextEdit:
         return cls(before=text[: len(text) - end], now=other[: len(other) - end])
 
     def applied(self, text: str) -> str:
-        """Return the text after the edit, unchanged where there is nothing to be changed."""
+        """Return the text after the edit, unchanged where the edit does not apply."""
         if self.is_case:
             if self.before:
                 return text.replace(self.before, self.now)
@@ -113,13 +113,13 @@ def _differing(text: str, other: str) -> Iterator[tuple[str, str]]:
 
 
 class KnownEdits:
-    """The edits met last, which tell at once what is meant by a text that was changed in the same way."""
+    """The edits met last, which give the meaning of a text that was changed in the same way."""
 
     def __init__(self) -> None:
         self._edits: dict[TextEdit, None] = {}
 
     def learn(self, text: str, other: str) -> None:
-        """Remember the edit between what was written and what was meant."""
+        """Remember the edit between the written and the meant text."""
         edit = TextEdit.of(text, other)
         self._edits.pop(edit, None)
         self._edits[edit] = None
@@ -127,14 +127,14 @@ class KnownEdits:
             del self._edits[next(iter(self._edits))]
 
     def meant(self, text: str) -> Iterator[str]:
-        """Yield what may have been meant by a text, the edit met last first."""
+        """Yield the possible meanings of a text, that by the last edit first."""
         for edit in reversed(list(self._edits)):
             if (other := edit.applied(text)) != text:
                 yield other
 
 
 def _shared(text: str, other: str) -> int:
-    """Return with how many letters both begin."""
+    """Return the number of letters that both begin with."""
     pairs = enumerate(zip(text, other, strict=False))
     return next((number for number, (one, another) in pairs if one != another), min(len(text), len(other)))
 
@@ -151,7 +151,7 @@ def _letters_off(text: str, other: str) -> int:
 
 
 def line_end_likeness(blocks: Iterable[bytes], expected: Digest) -> str:
-    """Return a note that bytes have a digest once their line ends are converted; "" if they do not."""
+    """Return a note that bytes have a digest once their line ends are converted, or ""."""
     hashers = {end: Hashers((expected.algorithm,)) for end in _SAID}
     for block in _whole_ends(blocks):
         unix = block.replace(b"\r\n", b"\n")

@@ -1,4 +1,4 @@
-"""The file tree of a package under check: its own, with the children and members mounted in it."""
+"""The file tree of a package under check, with the children and members mounted in it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from metspack.mets.links import target
 from metspack.model import Budgets
 from metspack.packages.files import MountedTree, NoTree, PackageTree, path_of
 
-_GUESSES = 50  # locations outside that get a guess at what was meant
+_GUESSES = 50  # locations outside that get a guess at the meaning
 
 
 def _lies(at: bytes, tree: PackageTree) -> list[tuple[bytes, tuple[str, ...]]]:
-    """Return the absolute path of a tree on disk as names, as given and without links; none if packed."""
+    """Return the absolute paths of a tree on disk as names, as given and real; none if packed."""
     if tree.is_packed or isinstance(tree, NoTree):
         return []
     forms = dict.fromkeys((os.path.abspath(tree.shown), os.path.realpath(tree.shown)))
@@ -31,7 +31,7 @@ def _lies(at: bytes, tree: PackageTree) -> list[tuple[bytes, tuple[str, ...]]]:
 class CheckedTree(MountedTree):
     """A package's file tree with mounted children; resolves references to paths in it.
 
-    The files in which its segments agree, if that was looked at, are not to be put into the catalogue.
+    The files of an ``agreement`` of segments, if there is one, are not to be put into the catalogue.
     """
 
     def __init__(
@@ -41,34 +41,34 @@ class CheckedTree(MountedTree):
         self.agreement, self.holes = agreement, (budgets or Budgets()).holes
         self._apart: list[bytes] = []
         self.given: dict[str, str] = {}
-        """The paths of children that are packages under check themselves, with what they were given as."""
+        """The paths of children that are packages under check too, with their given paths."""
         self.members: dict[int, list[tuple[bytes, bytes]]] = {}
-        """By the number of a root the IPs in it that are one package: the folder of each there and here."""
+        """By the number of a root the IPs in it that are one package: each folder there and here."""
         self._outside, self._guesses = KnownEdits(), 0
         self._last: tuple[bytes, bytes, tuple[str, ...]] = (b"", b"", ())
         self._here: list[tuple[bytes, tuple[str, ...]]] = _lies(b"", base)
 
     @property
     def agreed_files(self) -> int:
-        """The number of files that are not put into the catalogue."""
+        """Return the number of files that are not put into the catalogue."""
         return 0 if self.agreement is None else self.agreement.files
 
     def mount(self, at: bytes, tree: PackageTree, *, apart: bool = False) -> None:
-        """Mount a tree at a path; ``apart`` if the path is only a label and not a path of the package."""
+        """Mount a tree at a path; ``apart`` if the path is a label and no path of the package."""
         super().mount(at, tree)
         self._here += _lies(at + b"/", tree)
         if apart:
             self._apart.append(at + b"/")
 
     def join(self, folder: str, tree: PackageTree, given: str, root: int, within: str) -> None:
-        """Mount an IP that is one of those which are one package; it lies ``within`` a folder of a root."""
+        """Mount an IP that is a member of the package, from the folder ``within`` a root."""
         at = os.fsencode(folder)
         self.mount(at, tree)
         self.given[shown(at)] = given
         self.members.setdefault(root, []).append((os.fsencode(within), at))
 
     def of_member(self, root: int, path: bytes) -> bytes | None:
-        """Return the path in the package of what lies at a path in a root; None for what is no member's."""
+        """Return the path in the package of a path in a root, or None outside the members."""
         for within, folder in self.members.get(root, ()):
             if not within or path.startswith(within + b"/"):
                 return folder + b"/" + (path[len(within) + 1 :] if within else path)
@@ -80,7 +80,7 @@ class CheckedTree(MountedTree):
         return f"{tree.shown}/{shown(inner)}"
 
     def as_given(self, path: str) -> tuple[str, str] | None:
-        """Return the package of its own that a path is in, as it was given, and the path there; else None."""
+        """Return the mounted package that has a path, as it was given, and the path in it, or None."""
         at = path if self.given else ""
         while at:
             if (given := self.given.get(at)) is not None:
@@ -90,20 +90,20 @@ class CheckedTree(MountedTree):
 
     @contextmanager
     def content(self, path: bytes) -> Iterator[Content]:
-        """Open a file; raises ``HolesRefused`` for one on disk that has too many bytes of holes."""
+        """Open a file; raises ``HolesRefused`` for one on disk with too many bytes of holes."""
         with super().content(path) as content:
             if content.size > self.holes and (place := self.below(path)) is not None:
                 reading.check_holes_of(place.root, place.segments, self.holes)
             yield content
 
     def below(self, path: bytes) -> Below | None:
-        """Return the file on disk at a path, None for one that is packed."""
+        """Return the file on disk at a path, or None for one that is packed."""
         tree, inner = self.held(path)
         found = None if tree.is_packed else tree.location(inner)
         return found if isinstance(found, Below) else None
 
     def here(self, reference: uris.Reference) -> bytes | None:
-        """Return the path in the package that an absolute reference leads to, None if it leads elsewhere."""
+        """Return the path in the package of an absolute reference, or None if it leads elsewhere."""
         if reference.kind is not uris.Kind.ABSOLUTE or ".." in reference.segments:
             return None
         for at, names in self._here:
@@ -112,7 +112,7 @@ class CheckedTree(MountedTree):
         return None
 
     def nearest_inside(self, document: bytes, href: str) -> str:
-        """Return the file, at the root or beside the document, whose path a location outside ends with."""
+        """Return the file, at the root or beside the document, whose path ends a location, or ""."""
         for known in self._outside.meant(href):
             if self.is_there(os.fsencode(known)):
                 return known
@@ -132,9 +132,9 @@ class CheckedTree(MountedTree):
         return ""
 
     def resolved(self, document: bytes, reference: uris.Reference) -> bytes:
-        """Return the path that a reference in a document means; raises ``ReferenceRefused``.
+        """Return the path that a reference in a document means.
 
-        A tree mounted apart is a package of its own; no reference leads out of it.
+        A tree mounted apart is a separate package; no reference leads out of it. Raises ``ReferenceRefused``.
         """
         if self._last[0] != document:  # a document's references come one after the other
             boundary = next((each for each in self._apart if document.startswith(each)), b"")

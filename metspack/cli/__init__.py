@@ -1,6 +1,6 @@
 """The command line: the only place that prints, reads argv or exits.
 
-Signals are answered from the first line of ``main`` on: what takes long to load is loaded after that.
+Signals are answered from the first line of ``main`` on; slow imports follow after that.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ EXIT_ENDED = 143
 EXIT_PIPE = 141
 
 _GARBAGE = 100_000
-"""New objects after which garbage is looked for: to start makes many, and all of them stay."""
+"""New objects after which garbage is collected: the start makes many, and all of them stay."""
 
 _AGAIN = 0.01
 """Seconds after which an interruption that was swallowed is sent again."""
@@ -40,7 +40,10 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, 
 
 
 def _answer(handler: Callable[[int, FrameType | None], object] | signal.Handlers) -> None:
-    """Let a handler answer the signals that end a process, but for those that the caller ignores (nohup)."""
+    """Set a handler for the signals that end a process, except those that the caller ignores.
+
+    ``nohup``, for example, ignores SIGHUP.
+    """
     for number in _ENDING:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, handler)
@@ -53,7 +56,7 @@ def _code_of(sent: int) -> int:
 def _leave(sent: int, _frame: FrameType | None) -> NoReturn:
     """End the process at once: there is nothing to clean up yet, or nothing any more.
 
-    An exception would do neither in the midst of an import nor as Python ends.
+    An exception would fail to end it during an import or the end of Python.
     """
     os._exit(_code_of(sent))
 
@@ -68,9 +71,9 @@ def _interrupt(sent: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _send_again(lost: sys.UnraisableHookArgs) -> bool:
-    """Send a signal again whose interruption Python swallowed, and return whether that is so.
+    """Send a signal again whose interruption Python swallowed, and return whether it did.
 
-    It does where it ends a generator by itself. All further signals are ignored by then.
+    Python does so where it ends a generator by itself. All further signals are ignored by then.
     """
     from metspack.errors import Interrupted  # noqa: PLC0415
 
@@ -95,7 +98,7 @@ def main() -> NoReturn:
     _answer(_leave)
     gc.set_threshold(_GARBAGE)
     code = _run()
-    # What is left ends with the process: nobody need look for garbage in it, or interrupt it.
+    # The remaining objects end with the process: collecting them, or interrupting it, is useless.
     gc.freeze()
     gc.disable()
     _answer(signal.SIG_IGN)
@@ -171,7 +174,7 @@ def _codes() -> tuple[tuple[type[MetspackError], int], ...]:
 
 
 def _running() -> str:
-    """Return what an error of the system that names no file is about, so far as it is known."""
+    """Return a subject for an error of the system that names no file: a file of the command."""
     import shlex  # noqa: PLC0415
 
     return f"a file of the command {shlex.join(('metspack', *sys.argv[1:]))}"

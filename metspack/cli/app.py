@@ -27,14 +27,14 @@ _COMMANDS = (
     *("inspect", "plan", "build", "check", "explain", "links", "convert", "merge"),
     *("restore", "cat", "list", "shards", "status", "sample", "help"),
 )
-"""The commands in the order of the help, each a module of its own but for the help itself."""
+"""The commands in the order of the help, each a separate module, except the help itself."""
 
 _SHORT = {"explain", "sample", "status"}
-"""Commands that do not work long enough for a log."""
+"""Commands that are too short for a log."""
 
 
 class Commands(Mapping[str, Any]):
-    """The commands by name, each loaded when it is first asked for: most calls are of one."""
+    """The commands by name, each loaded on first use: most calls are of one."""
 
     def __getitem__(self, name: str) -> Any:
         """Return the command of a name."""
@@ -90,7 +90,7 @@ def show_help(
 
 
 class MetspackGroup(TyperGroup):
-    """The outermost command, which loads those below it as they are asked for."""
+    """The outermost command, which loads those below it on first use."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": None})
@@ -163,4 +163,4 @@ def _print_version(*, json_output: bool) -> None:
 
 
 command = typer.main.get_command(app)
-"""All of it as one command, made once."""
+"""The application as one command, made once."""

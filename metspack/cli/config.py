@@ -1,4 +1,4 @@
-"""``metspack.toml``: a file with one table of options for each command (``[build]``).
+"""Options from ``metspack.toml``, a file with one table for each command (``[build]``).
 
 Click looks a value up on the command line, in the option's variable, in ``default_map``, then takes the
 default; a file only fills ``default_map``.
@@ -32,8 +32,8 @@ _HINT = "Write a table for each command, such as [build], and its options below:
 
 
 def _read(ctx: typer.Context, config: Path | None) -> Path | None:
-    """Make a file's options the defaults of the command; return the file, None where there is none."""
-    if ctx.resilient_parsing:  # the shell asks what there is, nothing is done
+    """Make a file's options the defaults of the command; return the file, or None without one."""
+    if ctx.resilient_parsing:  # the shell completes a word, no command runs
         return config
     file = config or _own_file()
     if file is not None:
@@ -72,7 +72,7 @@ def _own_file() -> Path | None:
 
 
 def defaults(file: Path, commands: Mapping[str, Command]) -> dict[str, dict[str, object]]:
-    """Return what a file sets, by command and parameter; raises ``ConfigError``."""
+    """Return the options in a file, by command and parameter; raises ``ConfigError``."""
     found: dict[str, dict[str, object]] = {}
     for name, table in _document(file).items():
         if name not in commands:
@@ -118,7 +118,7 @@ def _document(file: Path) -> dict[str, Any]:
 
 
 def _given(option: TyperOption, value: Any, place: str) -> object:
-    """Return a value as the command line gives it; raises ``ConfigError`` for what it cannot give."""
+    """Return a value as the command line gives it; raises ``ConfigError`` for any other value."""
     if option.is_flag:
         if isinstance(value, bool):
             return value

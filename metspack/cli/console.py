@@ -34,7 +34,7 @@ _AT_ONCE = 200  # lines of a long table
 
 
 def open_log(path: Path) -> None:
-    """Open the log of this run, and record the start; raises ``TargetError`` when it cannot be written."""
+    """Open the log of this run, and record the start; raises ``TargetError`` if that fails."""
     from metspack.files.writing import Log  # noqa: PLC0415 -- few runs have one
 
     log = Log(path)
@@ -43,7 +43,7 @@ def open_log(path: Path) -> None:
 
 
 def tell(event: str, **facts: object) -> None:
-    """Append an event, if there is a log; one that can be written no more is given up with a warning."""
+    """Append an event to the log, if there is one; on a failure close it with a warning."""
     for log in _open[:]:
         try:
             _record(log, event, **facts)
@@ -53,7 +53,7 @@ def tell(event: str, **facts: object) -> None:
 
 
 def end(code: int) -> None:
-    """Append how the run ended, and close the log."""
+    """Append the exit code of the run, and close the log."""
     tell("end", exit_code=code)
     _close()
 
@@ -73,14 +73,14 @@ _LOGGED_EVERY = 5.0  # seconds between those in the log
 
 
 def escaped(text: str) -> str:
-    """Return text without control characters, so that a name in an archive cannot steer the terminal."""
+    """Return text without control characters: no name in an archive can steer the terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == " " else repr(c)[1:-1] for c in text)
 
 
 def error(message: str, hint: str = "", details: Iterable[str] = ()) -> None:
-    """Print an error, what it sums up line by line, and what to do about it."""
+    """Print an error, its details line by line, and the remedy."""
     details = tuple(details)
     tell("error", message=message, details=details, hint=hint)
     _say(("error:", "error"), (f" {message}", ""))
@@ -94,12 +94,12 @@ _result = {"is_json": False, "is_begun": False}
 
 
 def expect_json() -> None:
-    """Print the error that ends the run, if one does, as JSON on stdout too."""
+    """Switch on JSON output, on stdout, for an error that ends the run."""
     _result["is_json"] = True
 
 
 def end_with_error(name: str, message: str, hint: str = "", details: Iterable[str] = ()) -> None:
-    """Print the error that ends the run; ``name`` is the id that programs know it by (docs/errors.md).
+    """Print the error that ends the run; ``name`` is its id for programs (docs/errors.md).
 
     Where the result was to be JSON and nothing of it was printed, it is a line of JSON on stdout as well.
     """
@@ -119,7 +119,7 @@ def warning(message: str) -> None:
 
 
 def info(message: str) -> None:
-    """Print what is worth to be known and nothing to be done about."""
+    """Print information that needs no action."""
     tell("info", message=message)
     _say(("info:", "info"), (f" {message}", ""))
 
@@ -144,14 +144,14 @@ def fault() -> None:
 
 
 class ReaderLeft(BaseException):
-    """Who reads stdout has seen enough; no handler below the command line may swallow it."""
+    """The reader of stdout has closed it; no handler below the command line may swallow this."""
 
 
 def prepare(arguments: Sequence[str]) -> None:
-    """Begin a run: stdout takes every text, and what its encoding cannot hold is written as a code.
+    """Begin a run: stdout takes every text, with codes for characters it cannot encode.
 
-    ``arguments`` are those of the command line: whether JSON was asked for is to be known of one that cannot
-    be understood as well.
+    ``arguments`` are those of the command line: they show whether JSON is wanted even where Typer cannot
+    parse them.
     """
     _result.update(is_json="--json" in takewhile("--".__ne__, arguments), is_begun=False)
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -159,19 +159,19 @@ def prepare(arguments: Sequence[str]) -> None:
 
 
 def forget_output() -> None:
-    """Let nothing more be written to a stdout that cannot take it."""
+    """Redirect stdout, which cannot take more, to the null device."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def finish() -> None:
-    """Hand over what was printed; raises as ``out`` does, for what it held back."""
+    """Flush the printed text; raises as ``out`` does, for text that it held back."""
     if sys.stdout is not None:
         with _delivered():
             sys.stdout.flush()
 
 
 def out(line: str = "") -> None:
-    """Print one line of the result; raises ``ReaderLeft``, and ``TargetError`` when it cannot be written."""
+    """Print one line of the result; raises ``ReaderLeft``, and ``TargetError`` if that fails."""
     _print(escaped(line))
 
 
@@ -184,7 +184,7 @@ def outs(lines: Iterable[str]) -> None:
             if len(held) == _AT_ONCE:
                 full, held = held, []
                 _print(_escaped_lines(full))
-    finally:  # what comes before an error is printed before it
+    finally:  # lines before an error are printed before it
         if held:
             _print(_escaped_lines(held))
 
@@ -201,7 +201,7 @@ def prose(text: str, hanging: str = "") -> None:
 
 
 def styled(pieces: Iterable[tuple[str, str]]) -> None:
-    """Print one line of the result from texts and their styles, in colour where stdout is a terminal.
+    """Print one line of the result from texts and their styles, in colour on a terminal.
 
     Styles are ``error``, ``warning``, ``info``, ``good`` and ``faint``; any other is plain. NO_COLOR and
     FORCE_COLOR decide when they are set.
@@ -210,7 +210,7 @@ def styled(pieces: Iterable[tuple[str, str]]) -> None:
 
 
 def width() -> int | None:
-    """Return how many columns the terminal has that stdout is, None when it is none: nothing is wrapped."""
+    """Return the number of columns of stdout's terminal; None without one: nothing is wrapped."""
     if not _is_terminal(sys.stdout):
         return None
     from rich.console import Console  # noqa: PLC0415 -- heavy: only where a person looks at it
@@ -244,7 +244,7 @@ def document(value: Mapping[str, object]) -> None:
     """Print a result as JSON: plain ASCII, so that nothing in it can steer a terminal either.
 
     A member that is an iterator becomes an array, an element a line, and is never held as a whole. The first
-    element is asked for before anything is printed: what cannot be had at all gives no half a document.
+    element is computed before anything is printed: an error there leaves no half document.
     """
     members = {
         name: chain([*islice(each, 1)], each) if isinstance(each, Iterator) else each
@@ -281,9 +281,9 @@ def record(value: Mapping[str, object]) -> None:
 
 
 def pour(block: bytes) -> None:
-    """Write bytes of the result as they are; raises as ``out`` does, and ``ConfigError`` for a terminal.
+    """Write bytes of the result as they are; raises as ``out`` does, and ``ConfigError``.
 
-    A terminal gets plain text alone: anything else could steer it.
+    A terminal gets only plain text, as anything else could steer it: other bytes raise ``ConfigError``.
     """
     _check_stdout()
     if sys.stdout.isatty() and not _is_plain(block):
@@ -328,7 +328,7 @@ def _delivered() -> Iterator[None]:
 
 
 def table(header: tuple[str, ...], rows: Iterable[tuple[object, ...]], right: frozenset[int]) -> None:
-    """Print rows under a header; columns of ``right`` are numbers and stand right-aligned."""
+    """Print rows under a header; the numbers in the columns ``right`` are right-aligned."""
     cells = [header, *(tuple(_cell(value) for value in row) for row in rows)]
     widths = [max(len(row[n]) for row in cells) for n in range(len(header))]
     for row in cells:
@@ -344,7 +344,7 @@ def _cell(value: object) -> str:
 
 
 def _words(pace: Pace, now: float, rate: str, percent: str = "") -> Iterator[str]:
-    """Yield the words on a stage: rates, percent, time elapsed and time left, as far as they are there."""
+    """Yield the words on a stage: rates, percent, time elapsed and time left, if available."""
     lobs, left = pace.lob_rate(now), pace.left(now)
     words = (
         *(rate, "" if lobs is None else f"{lobs:,} LOBs/s", percent),
@@ -403,13 +403,13 @@ class _Bar:
 
 
 class _StageDisplay:
-    """Progress for a person, as a bar on a terminal and as plain lines elsewhere, and for the log."""
+    """Progress display: a bar on a terminal, plain lines elsewhere, and events for the log."""
 
     def __init__(self, command: str, *, is_quiet: bool) -> None:
         self._numbers = StageNumbers(command)
         self._name = self._number = ""
         self._pace = Pace(None, time.monotonic())
-        self._shown = self._logged = 0.0  # when the last line, and the last event, told how far it is
+        self._shown = self._logged = 0.0  # the times of the last line and of the last event on progress
         self._workers: Mapping[str, int] = {}
         self._has_lines = not (is_quiet or _is_terminal(sys.stderr))
         self._bar = None if is_quiet or self._has_lines else _Bar(self._words)
@@ -474,7 +474,7 @@ class _StageDisplay:
         _say((f"{name}: {', '.join(_words(pace, now, rate, percent))}", ""))
 
     def interrupt(self) -> None:
-        """Take the bar away, and say what is done before the run ends."""
+        """Remove the bar, and print that unfinished work is being removed, if there is any."""
         if self._bar is not None:
             self._bar.bar.stop()
             if self._numbers.is_writing:
@@ -498,16 +498,16 @@ _under_way: list[_StageDisplay] = []
 
 
 def interrupt() -> None:
-    """Take the bar away at once: the run was interrupted, and cleans up before it ends."""
+    """Remove the bar at once: the run was interrupted, and cleans up before it ends."""
     while _under_way:
         _under_way.pop().interrupt()
 
 
 @contextmanager
 def progress(command: str = "", *, quiet: bool) -> Iterator[Shown]:
-    """Give something to tell progress to: a bar on a terminal, plain lines elsewhere, nothing when quiet.
+    """Yield a display of progress: a bar on a terminal, lines elsewhere, nothing when quiet.
 
-    ``command`` is what numbers its stages. The log, if there is one, is told in any case.
+    ``command`` is the one whose stages are numbered. The log, if there is one, gets events in any case.
     """
     if quiet and not _open:
         yield Silent()

@@ -32,7 +32,7 @@ _RIGHT = frozenset({5, 6, 7, 10, 11})
 
 
 def show(source: Source, found: Inspection, facts: SourceFacts, columns: int | None) -> None:
-    """Print what was found; where the table is wider than ``columns`` it is printed line by line instead."""
+    """Print an inspection; where the table is wider than ``columns`` it is printed line by line."""
     _head(source, found, facts)
     if found.columns:
         rows = [_row(each) for each in found.columns]
@@ -77,7 +77,7 @@ def _lost(error: LobUnresolved, hint: str) -> str:
 
 
 def print_verification(verification: Verification, facts: SourceFacts) -> None:
-    """Print the result of reading every LOB."""
+    """Print the result of the verification of every LOB."""
     console.out()
     if facts.verdict is not None:
         console.out(f"archive   {facts.seal_words()}{f', SHA-256 {facts.sha256}' if facts.sha256 else ''}")

@@ -1,1 +1,1 @@
-"""Zip and tar files, and the IPs packed in them: directories read and checked, files written."""
+"""Zip and tar files, and the IPs packed in them: checked directories, and files written."""

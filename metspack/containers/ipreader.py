@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 ZIP, TAR = b".zip", b".tar"
 SUFFIXES = (ZIP, TAR)
-_APPLE_DOUBLE = b"._"  # what macOS writes beside a file, under the same name
+_APPLE_DOUBLE = b"._"  # the prefix of the file that macOS writes beside another of the same name
 _OPEN = 32  # a check looks through all packs of a package several times: those that stay open are read once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """An entry of a folder: ``kind`` f (file), d (folder), l (link), s (special); files may have a size."""
+    """An entry: ``kind`` is f (file), d (folder), l (link), s (special); files may have a size."""
 
     name: bytes
     kind: str
@@ -35,7 +35,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """A file opened for reading: its bytes, and all of them from the start in blocks."""
+    """A file opened for reading: its size in bytes, and a function that yields them all."""
 
     size: int
     chunks: Callable[[], Iterator[bytes]]
@@ -65,20 +65,20 @@ class PackedError(SourceError):
 
 
 def unpacked_name(name: bytes) -> bytes | None:
-    """Return the name or path of a zip or tar file without its suffix, None for any other file."""
+    """Return the name or path of a zip or tar file without suffix, or None for any other file."""
     suffix = next((each for each in SUFFIXES if name.lower().endswith(each)), None)
     is_of_macos = name.rpartition(b"/")[2].startswith(_APPLE_DOUBLE)
     return None if suffix is None or is_of_macos else name[: -len(suffix)]
 
 
 def stem_of_pack(name: str) -> str | None:
-    """Return the name of a zip or tar file without its suffix, None for any other file."""
+    """Return the name of a zip or tar file without its suffix, or None for any other file."""
     stem = unpacked_name(os.fsencode(name))
     return None if stem is None else os.fsdecode(stem)
 
 
 def form_of(head: bytes) -> str:
-    """Return the form of a packed file by its first 512 bytes, zip or tar, "" for any other file."""
+    """Return ``zip`` or ``tar`` by a file's first 512 bytes, or "" for any other file."""
     return "zip" if head.startswith(b"PK\x03\x04") else "tar" if head[257:262] == b"ustar" else ""
 
 
@@ -106,11 +106,11 @@ class PackFile:
         return self._directory.medium.held
 
     def extent(self, path: str) -> ZipExtent | None:
-        """Return the entry at a path, None when there is no such file."""
+        """Return the extent of the file at a path, or None without one."""
         return self._directory.extent(path)
 
     def content(self, path: bytes) -> Content | None:
-        """Return a file's bytes, None when there is no such file."""
+        """Return the bytes of the file at a path, or None without one."""
         extent = self._directory.extent(os.fsdecode(path))
         if extent is None:
             return None
@@ -118,7 +118,7 @@ class PackFile:
         return Content(size=extent.size, chunks=lambda: contents(medium, extent, what=what))
 
     def location(self, path: bytes) -> Stretch | Compressed | None:
-        """Return the extent of a file's bytes, None when there is no such file."""
+        """Return the place of a file's bytes in the packed file, or None without one."""
         extent = self._directory.extent(os.fsdecode(path))
         if extent is None:
             return None
@@ -130,7 +130,7 @@ class PackFile:
         return Stretch(file=self._path, offset=offset, size=extent.size)
 
     def stray(self) -> str:
-        """Return which bytes of the file are no entry's, or what it lacks, as a sentence; "" for none."""
+        """Return words on bytes outside all entries, or on a missing end, or "" for neither."""
         return self._directory.stray()
 
     def close(self) -> None:
@@ -168,7 +168,7 @@ class OpenPacks:
         return PackFile(path, Tar(path, self._budgets))
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all open files."""
         while self._open:
             self._open.popitem()[1].close()
 

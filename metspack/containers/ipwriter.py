@@ -1,8 +1,8 @@
-"""Write IPs as one zip or tar file each, which holds the IP's folder; it grows while the files are made.
+"""Write each IP as one zip or tar file, which holds the IP's folder and grows file by file.
 
 Unpacked beside one another such files give, byte for byte, the package that is not packed; so METS is the
 same in both, and an IP is found in its file by its OBJID. The same IP gives the same bytes: files in the
-order in which they are put, one time for all, no owners.
+order of ``put``, one time for all files, no owners.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ from metspack.model import LONGEST, SMALL
 
 ZIP, TAR = "zip", "tar"
 FORMS = (ZIP, TAR)
-"""The forms that IPs can be packed in, without compression (AIP28), so that every file can be sought in."""
+"""The forms of packed IPs, without compression (AIP28), so that readers can seek in files."""
 
 _MODE = 0o644
 
 
 def packed_size(form: str | None, files: Iterable[tuple[int, int]], *, name: int) -> int:
-    """Estimate the bytes of an IP's file, or of its folder for None, from counts of files and their bytes.
+    """Estimate the bytes of an IP's packed file, or of its folder with the form None.
 
-    Files that are counted together are taken to be of one size, and names to have ``name`` characters.
+    ``files`` are counts of files, each with their bytes in all. Files counted together are taken to have one
+    size, and names to have ``name`` characters.
     """
     total = 0
     for count, size in files:
@@ -66,7 +67,7 @@ class Folder(Closable):
     """A new folder, which files are written into; a context manager.
 
     Raises ``TargetError`` when it exists, unless it is ``shared`` with other processes. With ``is_synced``
-    False somebody else puts the files on disk, all together.
+    False the caller puts the files on disk, all together.
     """
 
     def __init__(self, root: Path, *, shared: bool = False, is_synced: bool = True) -> None:
@@ -98,12 +99,12 @@ class Folder(Closable):
         return here.link(name, folder, file)
 
     def take_back(self, path: str) -> None:
-        """Remove what was put here; what is already gone is fine. Raises ``TargetError``."""
+        """Remove a file that was put here, if it still exists; raises ``TargetError``."""
         folder, name = self._enter(path)
         folder.take_back(name)
 
     def _enter(self, path: str) -> tuple[writing.OpenFolder, str]:
-        """Return the folder of a file, made and opened where it is another than the last, and its name."""
+        """Return the open folder of a file, made if it is not the last one, and the file's name."""
         folder, _, name = path.rpartition("/")
         if self._open is None or self._open[0] != folder:
             self.close()
@@ -138,11 +139,11 @@ class Packing:
             )
 
     def file(self, ip: str) -> str:
-        """Return the path of the file that an IP's folder is packed as."""
+        """Return the path of an IP's packed file in the package."""
         return f"{ip}.{self.form}"
 
     def open_pack(self, package: Path, ip: str, work: Path, algorithms: Iterable[str]) -> Pack:
-        """Open the file of an IP, to be filled; ``work`` is a folder for this alone."""
+        """Open the file of an IP, to be filled; ``work`` is a folder for no other use."""
         target = package / self.file(ip)
         writing.make_directories(target.parent)
         form = _Zip if self.form == ZIP else _TarWriter
@@ -233,11 +234,11 @@ def _header(name: str, size: int, when: int) -> bytes:
 
 
 class Pack:
-    """The file of one IP while it is filled; a context manager that removes it after an exception.
+    """The file of one IP while it is filled; a context manager, which removes it on error.
 
     Paths are those below the IP's folder, which is the one at the file's root. Small files are hashed as they
-    are written; what else is in the file is read back for it, as a zip file's local headers are only complete
-    once their data are written.
+    are written; all other bytes are read back for hashing, as a zip file's local headers are complete only
+    after their data.
     """
 
     def __init__(self, form: _Form, folder: str, algorithms: tuple[str, ...]) -> None:
@@ -273,11 +274,11 @@ class Pack:
         self._hashed = self._form.file.size
 
     def below(self, folder: str) -> Destination:
-        """Return a destination for files below a folder of the IP ("" is its own)."""
+        """Return a destination for files below a folder of the IP ("" is the IP's folder)."""
         return _PackedFolder(self, f"{folder}/") if folder else self
 
     def take(self, root: Path, ip: str, files: Mapping[str, Hashers]) -> None:
-        """Add files that lie below ``root``, sorted; ``ip`` is the IP's folder there."""
+        """Add the files below ``root``, sorted; ``ip`` is the IP's folder there."""
         for path in sorted(files, key=str.encode):
             self.put(path.removeprefix(f"{ip}/"), _blocks(root / path), files[path].size)
 

@@ -1,7 +1,7 @@
-"""Directories of tar files (POSIX ustar and pax, GNU long names): the extent of each member's bytes.
+"""Directories of tar files (POSIX ustar and pax, GNU long names), with the members' extents.
 
-Members are read where they are and never extracted. What could be read in two ways (a name twice, a name
-that leaves its folder) is refused, as the zip reader refuses it.
+Members are read in place and never extracted. Anything that could be read in two ways (a name twice, a name
+that leaves its folder) is refused, as the zip reader does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metspack.model import Budgets, ZipExtent
 _BLOCK = 512
 _LONGEST = 1 << 20  # a pax header or a GNU long name; no file system has longer names
 _KINDS = {b"1": "l", b"2": "l", b"3": "s", b"4": "s", b"5": "d", b"6": "s", b"D": "d"}
-"""The kinds of members (D: a folder with a list of what an incremental backup found); others are files."""
+"""The kinds of members (D: a folder with an incremental backup's list); others are files."""
 _GLOBAL, _LONG_NAME = b"g", b"L"
 _EXTENDED = {b"x", b"X", _GLOBAL, _LONG_NAME}
 _PASSED_OVER = {b"A", b"K", b"V"}  # an ACL of Solaris, a link's long target, the label of a GNU tar
@@ -36,7 +36,7 @@ _HINT = "Get the file again from another copy, or unpack it with a tool that you
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A member: ``kind`` is f (file), d (folder, its name ends with ``/``), l (link) or s (special)."""
+    """A member: ``kind`` f (file), d (folder, its name ends with ``/``), l (link), s (special)."""
 
     name: bytes
     kind: str
@@ -45,10 +45,10 @@ class Member:
 
 
 class Tar(tempdb.Scratch):
-    """A tar file opened for reading: its directory, in a temporary database on disk; a context manager.
+    """A tar file opened for reading; a context manager.
 
-    Raises SourceError when it is not a tar file, or is damaged, cut off or misleading, and OSError as the
-    system does.
+    The directory is in a temporary database on disk. Raises SourceError when it is not a tar file, or is
+    damaged, cut off or misleading, and OSError as the system does.
     """
 
     __slots__ = ("_end", "_holes", "medium", "what")
@@ -77,18 +77,18 @@ class Tar(tempdb.Scratch):
 
     @property
     def top(self) -> str:
-        """The one folder that holds all members, "" where there is none."""
+        """The one folder that holds all members, or "" without one."""
         sql = "SELECT (SELECT min(name) FROM member), (SELECT max(name) FROM member)"  # each by the index
         names = self._database.execute(sql).fetchone()
         return folder_of_all(*(os.fsdecode(each or b"") for each in names))
 
     def member(self, name: bytes) -> Member | None:
-        """Return the member of exactly that name, None when there is none."""
+        """Return the member of exactly that name, or None without one."""
         sql = "SELECT name, kind, offset, size FROM member WHERE name = ?"
         return next((_member(row) for row in self._database.execute(sql, (name,))), None)
 
     def extent(self, name: str) -> ZipExtent | None:
-        """Return the extent of the file of exactly that name, None when there is none."""
+        """Return the extent of the file of exactly that name, or None without one."""
         member = self.member(os.fsencode(name))
         if member is None or member.kind != "f":
             return None
@@ -110,9 +110,9 @@ class Tar(tempdb.Scratch):
             yield _member(row)
 
     def stray(self) -> str:
-        """Return what the file lacks or has behind its last member, "" for an end as tar writes it.
+        """Return words on an end that is missing, or on bytes behind it, or "" for a usual end.
 
-        One block of zeros is end enough: no program writes it before the last member.
+        One block of zeros is enough: no program writes it before the last member.
         """
         if self.medium.pread(_BLOCK, self._end) != bytes(_BLOCK):
             at = min(self._end, self.medium.size)
@@ -173,7 +173,7 @@ class Tar(tempdb.Scratch):
             raise self._refusal(f"is cut off: a member at byte {start:,} would have {size:,} bytes")
 
     def _header(self, block: bytes, at: int) -> tuple[bytes, int]:
-        """Return a header's type and size; raises SourceError when its checksum is not that of its bytes."""
+        """Return a header's type and size; raises SourceError when its checksum is wrong."""
         said = _OCTAL.fullmatch(block[148:156])
         found = sum(block) - sum(block[148:156]) + 8 * 0x20
         if len(block) < _BLOCK or said is None or int(said[1] or b"0", 8) != found:

@@ -46,7 +46,7 @@ _LOCAL_MAGIC = b"PK\x03\x04"
 _SPANNED_MAGICS = (b"PK\x07\x08", b"PK00")
 _unusual = re.compile(rb"[\\\0:]|/[/.]|\A[/.]|\A\Z").search
 _ALIKE = (*range(12), *range(28, 36), 41)
-"""The bytes of a record in which those of a run are the same: all but time, sizes, CRC-32, mode, offset."""
+"""The bytes that are equal in all records of a run: not time, sizes, CRC-32, mode, offset."""
 _FEW = 8  # a run of fewer is not worth it
 _NEAREST, _FARTHEST = 16, 4096  # records that are looked at together
 _LONGEST_PAUSE = 256
@@ -81,7 +81,7 @@ def unreadable(what: str, error: OSError, start: int) -> SourceError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory:
-    """The central directory as the end of a zip file gives it: number of entries, offset and length."""
+    """The central directory by the end of a zip file: number of entries, first and last offset."""
 
     entries: int
     start: int
@@ -106,7 +106,7 @@ def directory(medium: Medium, size: int, what: str) -> Directory:
     """Return the place of the central directory of a zip file of ``size`` bytes.
 
     Raises SourceError when the file is not a zip file, is cut off, has other bytes before or after the
-    archive, lies on several disks, or misstates its directory (APPNOTE 4.3.14 to 4.3.16).
+    archive, spans several disks, or misstates its directory (APPNOTE 4.3.14 to 4.3.16).
     """
     if not size:
         raise SourceError(f"{what}: is empty; expected a zip file", hint=DAMAGED)
@@ -173,7 +173,7 @@ def _end_position(medium: Medium, tail: bytes, base: int, size: int, what: str) 
 
 
 def _refuse_trailing(tail: bytes, position: int, base: int, size: int, what: str) -> None:
-    """Raise SourceError when the end record is this file's own: right behind the directory it names."""
+    """Raise SourceError when the end record belongs to this file, right behind its directory."""
     end = _end(tail, position)
     expected = (end.start, end.length, base + position)
     if MAX32 not in expected and end.start + end.length != base + position:
@@ -234,7 +234,7 @@ def _end64(medium: Medium, locator: bytes, locator_at: int, what: str) -> tuple[
 
 
 def _check_both(short: _End, wide: _End, position: int, what: str) -> None:
-    """Raise SourceError unless the two end records agree where the short one is not at its maximum."""
+    """Raise SourceError unless each number of the short end record is the wide one's or maximal."""
     for name, maximum in (
         ("disk", MAX16),
         ("directory_disk", MAX16),
@@ -282,15 +282,15 @@ def _check_place(medium: Medium, end: _End, stop: int, what: str) -> None:
 
 
 class CentralRecords:
-    """The records of a central directory in their order there, each checked; iterating reads them once.
+    """The records of a central directory in order, each checked; iterating reads them once.
 
-    They come many at a time, as the fields of one ``Row`` after the other in one list. What was read of
-    them when an error is raised has come before it.
+    They come many at a time, as the fields of one ``Row`` after the other in one list. The records read
+    before an error are yielded before it is raised.
 
-    After iterating, and of those read so far: ``ordered`` when no entry begins before the least end of the
+    After iterating, and for those read so far: ``ordered`` when no entry begins before the least end of the
     one before it, so that none overlap (30 bytes of local header, the name and the compressed data);
     ``zip64`` when a record uses or needs ZIP64 (version 4.5). Raises SourceError as ``central_row`` does, and
-    when the directory is not what the end record says.
+    when the directory differs from the end record.
     """
 
     __slots__ = (
@@ -341,11 +341,11 @@ class CentralRecords:
             self.ordered = False
 
     def _take(self, buffer: bytes, base: int, values: list[Any]) -> int:
-        """Take the whole records in ``buffer``, which begins at offset ``base``; return the bytes taken.
+        """Take the whole records in ``buffer``, from offset ``base`` on; return the bytes taken.
 
-        This is the loop that runs ten million times: ordinary records that are alike are taken together,
-        one that goes by itself is taken here, and whatever is unusual in any way goes to ``central_row``,
-        which takes or refuses it.
+        This is the loop that runs ten million times: ordinary records with equal bytes (``_ALIKE``) are taken
+        together, any other ordinary record is taken here, and one that is unusual in any way goes to
+        ``central_row``, which takes or refuses it.
         """
         unpack, ratio, edge = CENTRAL.unpack_from, self._budgets.ratio, len(buffer) - CENTRAL.size
         position = looked = 0
@@ -400,10 +400,10 @@ class CentralRecords:
         return position
 
     def _take_alike(self, buffer: bytes, position: int, step: int, base: int, values: list[Any]) -> int:
-        """Take ordinary records of ``step`` bytes that are like the first; return their bytes, 0 for none.
+        """Take ordinary records of ``step`` bytes with the first one's form; return their bytes.
 
-        Longer stretches are looked at the longer the runs have been, and ever fewer of them where there are
-        none, so that little is done in vain.
+        Return 0 without any. The stretches that are looked at grow with the runs and become rarer where
+        there are none, so that little is done in vain.
         """
         records = buffer[position : position + self._reach * step]
         number = _run_of(records, step)
@@ -414,7 +414,7 @@ class CentralRecords:
         return taken
 
     def _take_run(self, records: bytes, step: int, base: int, values: list[Any]) -> int:
-        """Take those of some like records of ``step`` bytes each whose names have one folder.
+        """Take the first records of ``step`` bytes whose names have one folder.
 
         Returns the bytes taken, 0 unless all are ordinary.
         """
@@ -463,10 +463,9 @@ class CentralRecords:
         return len(records)
 
     def _far(self, buffer: bytes, position: int, size: int, compressed: int) -> int:
-        """Return the offset beyond 4 GiB that the extra field at ``position`` holds, else 0xFFFFFFFF.
+        """Return the offset beyond 4 GiB in the extra field at ``position``, or 0xFFFFFFFF.
 
-        Archives with LOBs are large, so that this form, where nothing else is in the ZIP64 field, is
-        an ordinary one.
+        Archives with LOBs are large, so that this form, a ZIP64 field with only an offset, is ordinary.
         """
         number, length, offset = _OFFSET_ALONE.unpack_from(buffer, position)
         if (
@@ -480,7 +479,7 @@ class CentralRecords:
 
 
 def _run_of(records: bytes, step: int) -> int:
-    """Return how many records of ``step`` bytes are alike, 0 where each goes by itself."""
+    """Return how many records of ``step`` bytes form a run, 0 for fewer than ``_FEW``."""
     last = (_FEW - 1) * step
     # Names of other lengths are nearly always seen here, at once.
     if len(records) < last + step or records[last + 28 : last + 36] != records[28:36]:
@@ -490,7 +489,7 @@ def _run_of(records: bytes, step: int) -> int:
 
 
 def _alike(records: bytes, step: int, places: Iterable[int]) -> int:
-    """Return how many records of ``step`` bytes have the first one's bytes at some places."""
+    """Return how many records of ``step`` bytes equal the first one at some places."""
     stop = len(records)
     for place in places:
         column = records[place:stop:step]
@@ -499,7 +498,7 @@ def _alike(records: bytes, step: int, places: Iterable[int]) -> int:
 
 
 def _are_far(records: bytes, named: int, step: int) -> bool:
-    """Return whether records have their offset, and nothing else, in a ZIP64 field."""
+    """Return whether all records have a ZIP64 field with only their offset."""
     field = CENTRAL.size + named
     is_alone = _OFFSET_ALONE.unpack_from(records, field)[:2] == (ZIP64_EXTRA, 8)
     return (
@@ -508,7 +507,7 @@ def _are_far(records: bytes, named: int, step: int) -> bool:
 
 
 def _fields(records: bytes, named: int, step: int, *, is_far: bool) -> list[Any]:
-    """Return CRC-32, compressed size, size, name and offset of each record, one behind the other."""
+    """Return CRC-32, compressed size, size, name and offset of each record in one list."""
     whole = len(records) // step // _AT_ONCE * _AT_ONCE * step
     many, one = (_form(named, step, number, is_far=is_far) for number in (_AT_ONCE, 1))
     found = chain(many.iter_unpack(records[:whole]), one.iter_unpack(records[whole:]))
@@ -520,14 +519,14 @@ def _fields(records: bytes, named: int, step: int, *, is_far: bool) -> list[Any]
 
 @lru_cache(maxsize=64)
 def _form(named: int, step: int, number: int, *, is_far: bool) -> struct.Struct:
-    """Return the form of the fields that are a record's own, in so many records."""
+    """Return the form of the fields that differ between records, for ``number`` records."""
     rest = step - CENTRAL.size - named
     form = f"16xIII18x{named}s4xQ{rest - 12}x" if is_far else f"16xIII14xI{named}s{rest}x"
     return struct.Struct("<" + number * form)
 
 
 class RecordWindow:
-    """Central records by offset: read ahead while they are taken in their own order."""
+    """Central records by offset: read ahead while they are taken in physical order."""
 
     __slots__ = ("_block", "_medium", "_next", "_start", "_stop", "_what")
 
@@ -543,7 +542,7 @@ class RecordWindow:
         """Return the whole record at offset ``at``."""
         raw = self._held(at)
         if raw is None:
-            # Out of order, a record is read alone; in order, a megabyte of them.
+            # Out of order, only one record is read; in order, a megabyte of them.
             ahead = reading.CHUNK if at == self._next else CENTRAL.size + 3 * MAX16
             self._block = read(self._medium, at, min(ahead, self._stop - at), self._what)
             self._start = at

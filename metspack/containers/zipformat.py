@@ -1,7 +1,7 @@
-"""Structures of zip files: records, flags, limits, and the features that are accepted; reads no file.
+"""Structures of zip files: records, flags, limits and accepted features; reads no file.
 
-Clause numbers "APPNOTE" are PKWARE's; SIARD asks for version 6.3.2 of it (SIARD 2.2 G_4.1-1).
-Whatever two readers could understand in two ways is refused: an archive has one content.
+Clause numbers "APPNOTE" are PKWARE's; SIARD requires version 6.3.2 of it (SIARD 2.2 G_4.1-1).
+Anything that two readers could understand in two ways is refused: an archive has one content.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from metspack.model import Budgets, ZipExtent
 
 LOCAL = struct.Struct("<IHHHHHIIIHH")
 CENTRAL = struct.Struct("<IHHHH4xIIIHHHH2xII")
-"""A central record without its time and its internal attributes, which do not affect the content."""
+"""A central record without time and internal attributes, which leave the content unchanged."""
 WHOLE_CENTRAL = struct.Struct("<IHHHHHHIIIHHHHHII")
 """A central record with all its fields, to be written."""
 END = struct.Struct("<IHHHHIIH")
@@ -46,9 +46,12 @@ STREAMED = 0x0008
 UTF8 = 0x0800
 """Flag bit 11: the name is UTF-8, otherwise code page 437 (APPNOTE D.2)."""
 MEANT_UTF8 = 0x1_0000
-"""Added to flags, of 16 bits: the name is UTF-8 and not flagged so."""
+"""Added to the 16 bits of flags: the name is UTF-8 without flag bit 11."""
 BY_FIELD = 0x2_0000
-"""Added to flags: the name is that of the extra field ``UNICODE_PATH``; above is the other's CRC-32."""
+"""Added to flags: the name is in the extra field ``UNICODE_PATH``.
+
+The bits above hold the CRC-32 of the header's name.
+"""
 _CRC_AT = 18
 _ENCRYPTED = 0x0001 | 0x0040 | 0x2000
 _PATCHED = 0x0020
@@ -64,7 +67,7 @@ _AES = 99
 ZIP64_EXTRA = 1
 UNICODE_PATH = 0x7075
 renames = re.compile(rb"up..\x01", re.DOTALL).search
-"""Search for what can be such an extra field."""
+"""Search for bytes that can be a Unicode Path extra field."""
 ZIP64_VERSION = 45
 """The version that is needed for sizes and offsets of 8 bytes (APPNOTE 4.4.3.2)."""
 _SHOWN = 120
@@ -139,7 +142,7 @@ class Lengths(NamedTuple):
 
 
 def kind(head: bytes) -> str:
-    """Return what a file that begins with ``head`` (512 bytes or more, or all of it) seems to be."""
+    """Return words for the format of a file by ``head``, its first 512 bytes or more, or all."""
     for magic, name in _KINDS:
         if head.startswith(magic):
             return name
@@ -160,7 +163,7 @@ def refusal(what: str, name: str, problem: str, hint: str) -> SourceError:
 
 
 def encoded(name: str, flags: int) -> bytes:
-    """Return an entry's name as the archive holds it, b"" where its extra field has another."""
+    """Return an entry's name as the archive holds it, or b"" if its extra field has another."""
     if flags & BY_FIELD:
         return b""
     # ASCII is the same in both, and cp437 takes ten times as long.
@@ -168,7 +171,7 @@ def encoded(name: str, flags: int) -> bytes:
 
 
 def unicode_path(raw: bytes, extra: bytes) -> str | None:
-    """Return the name in an entry's Unicode Path extra field (APPNOTE 4.6.9), None for one not of ``raw``."""
+    """Return the name in the Unicode Path extra field for ``raw`` (APPNOTE 4.6.9), or None."""
     field = extra_field(extra, UNICODE_PATH) or b""
     if field[:5] != b"\1" + zlib.crc32(raw).to_bytes(4, "little"):
         return None
@@ -178,9 +181,10 @@ def unicode_path(raw: bytes, extra: bytes) -> str | None:
 
 
 def _named(raw: bytes, extra: bytes, made: int, flags: int, what: str) -> tuple[str, int]:
-    """Return an entry's name, and its flags with what they do not say of the encoding (APPNOTE D.1, D.2).
+    """Return an entry's name, and its flags with the encoding that was found (APPNOTE D.1, D.2).
 
-    Programs on Unix and macOS write UTF-8 without a flag. Raises SourceError for a flag that does not fit.
+    Programs on Unix and macOS write UTF-8 without a flag. Raises SourceError for a name that contradicts its
+    flag, or an extra field that contradicts the name.
     """
     is_meant = made >> 8 in _UNIX_SYSTEMS and not raw.isascii() and not flags & UTF8
     try:
@@ -205,10 +209,10 @@ def _named(raw: bytes, extra: bytes, made: int, flags: int, what: str) -> tuple[
 
 
 def name_fault(name: str) -> str:
-    """Return the fault that makes a name unfit for an entry, "" when it is fit.
+    """Return the fault that makes a name unfit for an entry, or "" for a fit one.
 
-    Fit is a relative path: segments that are not empty, ``.`` or ``..``, joined by ``/``, with one
-    more ``/`` at the end of a directory's.
+    A relative path is fit: segments that are not empty, ``.`` or ``..``, joined by ``/``, with one
+    more ``/`` at the end of a directory's name.
     """
     if not name:
         return "has no name"
@@ -226,7 +230,7 @@ def name_fault(name: str) -> str:
 
 
 def central_row(record: bytes, at: int, what: str, budgets: Budgets) -> Row:
-    """Return the entry that a whole central record at offset ``at`` names, with everything checked.
+    """Return the entry of a whole central record at offset ``at``, with everything checked.
 
     Raises SourceError for each feature that is not accepted: unfit names, links and special
     files, encryption, other methods than stored and deflated, several disks, ratios over budget,
@@ -310,7 +314,7 @@ def _size_fault(method: int, compressed: int, size: int, budgets: Budgets) -> tu
 
 
 def extra_field(extra: bytes, number: int = ZIP64_EXTRA) -> bytes | None:
-    """Return the data of the first extra field with that id, None when there is none (APPNOTE 4.5.1)."""
+    """Return the data of the first extra field with that id, or None (APPNOTE 4.5.1)."""
     position = 0
     while position + 4 <= len(extra):
         found, length = struct.unpack_from("<HH", extra, position)
@@ -322,10 +326,10 @@ def extra_field(extra: bytes, number: int = ZIP64_EXTRA) -> bytes | None:
 
 
 def widened(short: tuple[int, int, int, int], extra: bytes) -> tuple[int, int, int, int]:
-    """Return size, compressed size, offset and disk with those at their maximum taken from ZIP64.
+    """Return size, compressed size, offset and disk, maximal ones from the ZIP64 field.
 
     The field holds exactly those (APPNOTE 4.5.3), or all from the first on, as some programs write;
-    then the ones that were not at their maximum must agree. Raises ValueError saying what is wrong.
+    then the ones that were not at their maximum must agree. Raises ValueError with the fault.
     """
     size, compressed, offset, disk = short
     needed = [size == MAX32, compressed == MAX32, offset == MAX32, disk == MAX16]
@@ -356,12 +360,12 @@ def _agrees(needed: bool, short: int, wide: int) -> bool:
 
 
 def local_header_length(head: bytes, extent: ZipExtent, what: str) -> tuple[int, bool, bool]:
-    """Return a local header's length in bytes, and whether a data descriptor may and must follow the data.
+    """Return a local header's length in bytes, and whether a descriptor may and must follow.
 
     ``head`` is the archive from ``extent.offset`` on and holds at least the header (30 bytes, the
-    name and the extra field). Raises SourceError where it does not say what the central directory
-    says (APPNOTE 4.3.7). Lengths that were not known when it was written (zero, or 0xFFFFFFFF with
-    ZIP64 zeros) are left to the descriptor; programs are about that leave out flag bit 3 then.
+    name and the extra field). Raises SourceError where it differs from the central directory (APPNOTE
+    4.3.7). Lengths that were still open when it was written (zero, or 0xFFFFFFFF with ZIP64 zeros) are
+    in the data descriptor behind the data; some programs leave out flag bit 3 in the second case.
     """
     signature, _, flags, method, _, _, crc, compressed, size, named, extra = LOCAL.unpack_from(head)
     name = head[LOCAL.size : LOCAL.size + named]
@@ -423,7 +427,7 @@ DESCRIPTOR_MAX = 24
 
 
 def descriptor_length(tail: bytes, extent: ZipExtent, room: int) -> int | None:
-    """Return the length of the data descriptor that ``tail`` begins with, None when there is none.
+    """Return the length of the data descriptor at the start of ``tail``, or None without one.
 
     It agrees with the central directory in one of its four forms: with a signature or without, with
     sizes of 8 or 4 bytes (APPNOTE 4.3.9). ``room`` is the bytes up to the next structure: the
@@ -441,6 +445,6 @@ def descriptor_length(tail: bytes, extent: ZipExtent, room: int) -> int | None:
 
 
 def folder_of_all(first: str | None, last: str | None) -> str:
-    """Return the folder that holds all paths from the first to the last by name, "" where none does."""
+    """Return the folder that holds all paths from the first to the last by name, or ""."""
     folder, slash, _ = (first or "").partition("/")
     return folder if slash and (last or "").startswith(f"{folder}/") else ""

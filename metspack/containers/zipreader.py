@@ -55,7 +55,7 @@ from metspack.files.reading import Closable
 from metspack.model import Budgets, ExtentColumns, LobRun, ZipExtent
 
 inflating: Any
-"""The module for deflate and CRC-32: zlib, or isal_zlib (pip install metspack[fast]), twice as fast."""
+"""The module for deflate and CRC-32: zlib, or the faster isal_zlib of ``metspack[fast]``."""
 try:
     inflating = import_module("isal.isal_zlib")
 except ImportError:
@@ -66,7 +66,7 @@ _HEADER_GUESS = 512  # most local headers, with their name and extra field, are 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """Offsets of an entry in its archive: local header, data, the data's end, and the end of the entry.
+    """Offsets of an entry in its archive: local header, data, end of the data, end of the entry.
 
     ``stop`` is behind the data descriptor when there is one, else equal to ``end_of_data``.
     """
@@ -78,20 +78,20 @@ class Span:
 
 
 def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]:
-    """Yield an entry's bytes, inflated, in blocks of at most ``reading.CHUNK``; none when it is empty.
+    """Yield an entry's bytes, inflated, in blocks of at most ``reading.CHUNK``.
 
     ``what`` names the archive in errors. Raises SourceError when the local header or the data
-    descriptor differs from the central directory, or the data does not inflate to the size and
-    CRC-32 promised, neither more nor less; the last only after the last block was yielded, so
-    bytes are proven when the iterator has ended.
+    descriptor differs from the central directory, or the data inflates to another size or CRC-32 than
+    promised; the CRC-32 is compared after the last block was yielded, so bytes are proven when the
+    iterator has ended. An empty entry has no blocks.
     """
     if extent.method == PLAIN:
         end = extent.offset + extent.size
         place = Span(start=extent.offset, data=extent.offset, end_of_data=end, stop=end)
         yield from _data(medium, b"", place, what)
         return
-    # Most LOBs are small: one read then gets header, data and descriptor. Of a large one so much would be
-    # held twice.
+    # Most LOBs are small: one read then gets header, data and descriptor. For a large one that would hold
+    # its bytes twice.
     head = _head(medium, extent, reading.CHUNK if extent.compressed < reading.CHUNK else _HEAD, what)
     place = _span(medium, head, extent, what)
     blocks = _data(medium, head, place, what)
@@ -113,9 +113,9 @@ _SLACK = 128  # bytes that the extra field of a local header may have
 
 
 def small_contents(medium: Medium, run: LobRun) -> Iterator[bytes | memoryview | None]:
-    """Yield the bytes of each of some small entries, proven; None for one that ``contents`` has to see.
+    """Yield the bytes of each small entry of a run, proven, or None if only ``contents`` can.
 
-    Entries that lie one behind the other are read at once.
+    Entries that stand one behind the other are read at once.
     """
     names, offsets, limits, compressed, *_, flags = run.extents
     lengths = [
@@ -144,7 +144,7 @@ def _encoded(names: Sequence[str], flags: Sequence[int]) -> list[bytes]:
 
 
 def _stretch(offsets: Sequence[int], lengths: Sequence[int]) -> int:
-    """Return how many bytes to read for entries that lie one behind the other, the first at least."""
+    """Return how many bytes to read for adjacent entries, at least those of the first."""
     first, stretch = offsets[0], lengths[0]
     for offset, length in zip(offsets, lengths, strict=True):
         end = offset + length - first
@@ -160,7 +160,7 @@ _Row = tuple[
 
 
 def _small(medium: Medium, head: memoryview, row: _Row) -> bytes | memoryview | None:
-    """Return the bytes of an entry from what begins with it."""
+    """Return the bytes of an entry that begins at ``head``, or None as ``small_contents`` does."""
     start = _start(head, row)
     if start is None:  # as when lengths stand behind the data
         start = _checked_start(medium, head, row)
@@ -168,7 +168,7 @@ def _small(medium: Medium, head: memoryview, row: _Row) -> bytes | memoryview | 
 
 
 def _start(head: memoryview, row: _Row) -> int | None:
-    """Return where data begins behind a local header that says plainly what the central directory says."""
+    """Return where data begins in ``head``, or None unless the header has the central values."""
     size, _, offset, limit, compressed, crc, method, flags, name = row
     if len(head) < _LOCAL_SIZE:
         return None
@@ -190,7 +190,7 @@ def _start(head: memoryview, row: _Row) -> int | None:
 
 
 def _checked_start(medium: Medium, head: memoryview, row: _Row) -> int | None:
-    """Return where data begins, by all that its local header and descriptor may say; None if they lie."""
+    """Return where data begins by local header and descriptor, or None if they are wrong."""
     size, name, offset, limit, compressed, crc, method, flags, _ = row
     where = {"name": name, "offset": offset, "limit": limit, "method": method, "flags": flags}
     try:
@@ -204,7 +204,7 @@ def _checked_start(medium: Medium, head: memoryview, row: _Row) -> int | None:
 
 
 def _proven(data: memoryview, row: _Row) -> bytes | memoryview | None:
-    """Return the bytes of an entry from what begins with its data, None unless they are as promised."""
+    """Return the proven bytes of an entry from ``data``, which begins with them, or None."""
     size, _, _, _, compressed, crc, method, _, _ = row
     raw = data[:compressed]
     out: bytes | memoryview = raw
@@ -222,9 +222,9 @@ def _proven(data: memoryview, row: _Row) -> bytes | memoryview | None:
 
 
 def is_hollow(extent: ZipExtent) -> bool:
-    """Return whether an empty entry is marked as deflated and has no deflate stream, not even its end.
+    """Return whether an empty entry is marked as deflated but lacks any deflate stream.
 
-    Java programs write such entries. No byte of them is in doubt: CRC-32 and both sizes are 0.
+    Java programs write such entries. All of their bytes are certain: CRC-32 and both sizes are 0.
     """
     return extent.method == DEFLATED and not (extent.compressed or extent.size or extent.crc)
 
@@ -312,7 +312,7 @@ def _inflated(blocks: Iterator[bytes], extent: ZipExtent, what: str) -> Iterator
             continue
         rest, full = block, True
         while (rest or full) and not inflater.eof:
-            # One byte more than promised is asked for, so that a bomb is noticed and never held.
+            # The limit is one byte more than promised, so that a bomb is noticed and never held.
             limit = min(reading.CHUNK, left + 1)
             try:
                 out = inflater.decompress(rest, limit)
@@ -354,8 +354,8 @@ class CentralRecord:
 class ZipContainer(Closable):
     """A zip file opened for reading: its checked directory, over one file or the parts of one.
 
-    ``zip64`` is whether the archive has a ZIP64 end record, or an entry that asks for version 4.5.
-    To be used by one thread; ``contents`` the function serves others with the medium alone.
+    ``zip64`` is whether the archive has a ZIP64 end record, or an entry that needs version 4.5.
+    To be used by one thread; the function ``contents`` serves other threads, with the medium only.
     """
 
     __slots__ = ("_directory", "_folders", "_index", "comment", "medium", "path", "size", "zip64")
@@ -375,7 +375,7 @@ class ZipContainer(Closable):
         records = CentralRecords(medium, self._directory, budgets, str(path))
         self._index = _index(records, self._directory, str(path))
         self.zip64 = self._directory.zip64 or records.zip64
-        # Folders that were asked for what is not in them, and whether there are such folders at all.
+        # Folders in which a name was looked up in vain, and whether the archive has such a folder.
         self._folders: dict[str, bool] = {}
 
     @classmethod
@@ -387,8 +387,8 @@ class ZipContainer(Closable):
     ) -> Self:
         """Return the archive at ``path`` with its directory read and checked.
 
-        ``parts`` are the files it was cut into, in order, when it was (SIARD 2.2 S_8.2). No link is
-        followed to a path that is given as ``Below``.
+        ``parts`` are the files of an archive that was cut, in order (SIARD 2.2 S_8.2). No link is followed
+        to a path that is given as ``Below``.
 
         Raises SourceError when there is no such file, it is not a zip file, or anything in its directory
         is damaged, misleading, over budget or not allowed in SIARD (G_4.1-1 to G_4.1-4), and
@@ -413,12 +413,12 @@ class ZipContainer(Closable):
 
     @property
     def top(self) -> str:
-        """The one folder that holds all entries, "" where there is none."""
+        """The one folder that holds all entries, or "" without one."""
         sql = "SELECT (SELECT min(name) FROM entry), (SELECT max(name) FROM entry)"  # each by the index
         return folder_of_all(*self._index.execute(sql).fetchone())
 
     def extent(self, name: str) -> ZipExtent | None:
-        """Return the extent of the entry with exactly that name, None when there is none."""
+        """Return the extent of the entry with exactly that name, or None without one."""
         folder = name[: name.rfind("/") + 1]
         if not self._folders.get(folder, True):
             return None
@@ -433,7 +433,7 @@ class ZipContainer(Closable):
         return None if row is None else _extent(row, row[8] or self._directory.start)
 
     def columns(self, names: Sequence[str]) -> ExtentColumns | None:
-        """Return sizes and extents of entries as columns of a ``LobRun``, None unless all are there."""
+        """Return sizes and extents of entries as columns of a ``LobRun``, or None if one lacks."""
         different = dict.fromkeys(names)
         if len(different) < len(names):  # each is looked up once, however often it is named
             if (once := self.columns(list(different))) is None:
@@ -452,7 +452,7 @@ class ZipContainer(Closable):
         return sizes, extents
 
     def _in_order(self, names: Sequence[str]) -> Iterable[Sequence[Any]] | None:
-        """Return the columns of entries that lie in the order of their names, as they nearly always do."""
+        """Return the columns of entries that stand in the order of ``names``, or None for others."""
         number = len(names)
         try:
             cursor = self._index.execute(_FROM_NAME, (names[0], number + 1))
@@ -477,9 +477,9 @@ class ZipContainer(Closable):
     ) -> Iterator[CentralRecord]:
         """Yield every entry in physical order, by the offset of its local header.
 
-        ``chosen`` gives the names of those that are yielded, of some with their offsets; all are without it.
-        ``within`` is as in ``entries_within``. With a ``folder``, which ends with a slash, its own entry
-        and those below it are all that there are.
+        ``chosen`` takes names with their offsets, many at a time, and returns the names to yield; without
+        it all are yielded. ``within`` is as in ``entries_within``. With a ``folder``, which ends with a
+        slash, only the folder's entry and those below it are yielded.
         """
         window = RecordWindow(self.medium, self._directory.stop, str(self.path))
         # "0" is the character after "/": the range holds every name that begins with the folder's.
@@ -492,7 +492,7 @@ class ZipContainer(Closable):
                 yield CentralRecord(extent=found_at, raw=raw, is_directory=row[1].endswith("/"))
 
     def entries_within(self, stretches: Iterable[tuple[int, int]]) -> Iterator[list[tuple[str, int]]]:
-        """Yield names and offsets of the entries that begin in stretches of the file, many at a time."""
+        """Yield names and offsets of entries that begin in stretches of the file, many at a time."""
         for stretch in stretches:
             yield from self._many(_NAMES_WITHIN, stretch)
 
@@ -502,7 +502,10 @@ class ZipContainer(Closable):
             yield some
 
     def stray(self) -> str:
-        """Return which bytes between entries are none's, "" for none; what is damaged itself is left out."""
+        """Return words on the first bytes between entries that belong to none, or "" without any.
+
+        Damaged entries are passed over.
+        """
         for row in tempdb.rows(self._index, _SPACED, (self._directory.start,)):
             found = _extent(row, row[8])
             with suppress(SourceError):
@@ -527,11 +530,11 @@ class ZipContainer(Closable):
         return map(itemgetter(0), tempdb.beginning(self._index, "entry", ("name",), prefix))
 
     def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
-        """Yield the names that begin with ``prefix``, sorted by code points, each with the entry's bytes."""
+        """Yield names that begin with ``prefix``, by code points, each with the size in bytes."""
         return tempdb.beginning(self._index, "entry", ("name", "size"), prefix)
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
-        """Yield an entry's bytes as ``contents`` the function does."""
+        """Yield an entry's bytes as the function ``contents`` does."""
         return contents(self.medium, extent, what=str(self.path))
 
     def check_unchanged(self) -> None:
@@ -570,7 +573,7 @@ _FROM_NAME = (
     "SELECT size, name, offset, compressed, crc, method, flags FROM entry "
     "WHERE offset >= (SELECT offset FROM entry WHERE name = ?) ORDER BY offset LIMIT ?"
 )
-_FIRST = 8  # names that show whether entries lie in an order
+_FIRST = 8  # names that show whether entries stand in an order
 _BY_NAMES = (
     f"SELECT size, name, offset, ifnull({_LIMIT}, ?), compressed, crc, method, flags "  # noqa: S608 - constants
     "FROM json_each(?) AS given JOIN entry ON entry.name = given.value ORDER BY given.key"
@@ -601,7 +604,7 @@ def _fill(index: sqlite3.Connection, records: CentralRecords, what: str) -> None
     index.execute("BEGIN")
     try:
         for values in records:
-            # In their order none can contradict another: then many at a time are put in.
+            # Ordered records cannot contradict one another: many at a time are inserted.
             if records.ordered and values:
                 _PUT_TOGETHER.run_columns(index, (), [values[slot::ROW_FIELDS] for slot in range(ROW_FIELDS)])
             else:
@@ -624,7 +627,7 @@ def _fill(index: sqlite3.Connection, records: CentralRecords, what: str) -> None
 
 
 def _rows(values: list[Any]) -> Iterator[tuple[Any, ...]]:
-    """Return the rows that values are of, one behind the other."""
+    """Return the rows of a flat list of values."""
     return zip(*[iter(values)] * ROW_FIELDS, strict=True)
 
 

@@ -1,4 +1,4 @@
-"""Write zip files: another's entries as they are, renamed or with new contents, and new ones."""
+"""Write zip files from entries of others, kept, renamed or with new contents, and new ones."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ GROWTH = 32
 _UNIX = 3 << 8
 _OLDEST = 20
 _FIRST_YEAR, _YEARS = 1980, 127
-_FIRST_DAY = 0x21  # 1980-01-01, the earliest that a zip file can say
+_FIRST_DAY = 0x21  # 1980-01-01, the earliest date in a zip file
 _FILE_MODE = 0o100644 << 16
 _FOLDER_MODE = 0o40755 << 16 | 0x10
 
 
 class ZipWriter:
-    """Appends entries to a new file; the central directory waits in a file of ``work``.
+    """A writer appends entries to a new file; the central directory waits in a file of ``work``.
 
-    Entries of another archive keep their names, methods, times and attributes; new ones get what is
-    the same in every run. ``finish`` writes the directory; the caller closes ``file``.
+    Entries of another archive keep their names, methods, times and attributes; new ones get values that
+    are the same in every run. ``finish`` writes the directory; the caller closes ``file``.
     """
 
     def __init__(self, target: Path, work: Path) -> None:
@@ -71,7 +71,7 @@ class ZipWriter:
         self._list(_Central(record.raw).relocated(offset))
 
     def write(self, record: CentralRecord, contents: Iterable[bytes]) -> None:
-        """Append an entry with new contents in place of those it has."""
+        """Append an entry of another archive with new contents."""
         self._put(_Central(record.raw), contents, record.extent.name, GROWTH * record.extent.size)
 
     def add(
@@ -83,11 +83,11 @@ class ZipWriter:
         most: int | None = None,
         when: tuple[int, int] = (0, _FIRST_DAY),
     ) -> None:
-        """Append an entry that is in no other archive, deflated or stored, dated 1980-01-01 unless ``when``.
+        """Append a new entry, deflated or stored, dated 1980-01-01 without ``when``.
 
-        ``when`` is of ``moment``; ``most`` is the bytes that ``contents`` has at most, None when that is not
-        known: sizes of 4 GiB and more need room in front of them. Raises TargetError when there are more.
-        A tuple of one block is written at once, with the same bytes.
+        ``when`` is a result of ``moment``; ``most`` is the largest number of bytes in ``contents``, or None
+        for any: sizes of 4 GiB and more need room in the local header. Raises TargetError when there are
+        more. A tuple of one block is written at once, with the same bytes.
         """
         is_whole = most is not None and isinstance(contents, tuple) and len(contents) == 1
         if is_whole and max(map(len, contents)) < MAX32 >> 1:
@@ -105,7 +105,7 @@ class ZipWriter:
         method: int = DEFLATED,
         when: tuple[int, int] = (0, _FIRST_DAY),
     ) -> bytes:
-        """Append entries as ``add`` does one after the other: each of one block, far smaller than 4 GiB.
+        """Append entries as ``add`` does, each of one block far smaller than 4 GiB.
 
         Return the bytes that were appended.
         """
@@ -116,7 +116,7 @@ class ZipWriter:
         return whole
 
     def reserve(self, names: Sequence[str], sizes: Sequence[int]) -> int:
-        """Leave room for ``new_entries`` that are stored and written by others; return where it begins."""
+        """Leave room for stored ``new_entries`` that others write; return its offset."""
         offset = self.file.size
         self.file.skip(sum(sizes) + LOCAL.size * len(names) + len("".join(names).encode()))
         return offset
@@ -177,7 +177,7 @@ def new_entries(
     method: int = DEFLATED,
     when: tuple[int, int] = (0, _FIRST_DAY),
 ) -> tuple[list[bytes], list[bytes]]:
-    """Return the bytes of entries as ``add_run`` appends them at an offset, and the record of each."""
+    """Return the pieces that ``add_run`` appends at an offset, and the record of each entry."""
     entries: list[bytes] = []
     records: list[bytes] = []
     for name, data in zip(names, contents, strict=True):
@@ -222,9 +222,9 @@ def _packed(blocks: Iterable[bytes], method: int) -> Iterator[bytes]:
 
 
 def unwrapped(record: CentralRecord, root: str) -> CentralRecord:
-    """Return a record as it is for the same entry without the folder ``root`` in its name.
+    """Return the record of the same entry without the folder ``root`` in its name.
 
-    Raises ValueError when the entry does not lie below that folder.
+    Raises ValueError when the entry is outside that folder.
     """
     if not record.extent.name.startswith(root):
         raise ValueError(f"{record.extent.name!r} does not lie below {root!r}")
@@ -249,7 +249,7 @@ def unwrapped_entry(raw: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _unwrapped(name: bytes, extra: bytes) -> tuple[bytes, bytes]:
-    """Return a name without its first folder, and extra fields of which none names another."""
+    """Return a name and its extra fields without the name's first folder."""
     path = unicode_path(name, extra)
     own, rest = name[name.find(b"/") + 1 :], _without(extra, UNICODE_PATH)
     if path:
@@ -267,7 +267,7 @@ def moment(when: datetime) -> tuple[int, int]:
 
 
 def _new(name: str, method: int, when: tuple[int, int] = (0, _FIRST_DAY)) -> bytes:
-    """Return the central record of an entry that is new."""
+    """Return the central record of a new entry."""
     flags = 0 if name.isascii() else UTF8
     attributes = _FOLDER_MODE if name.endswith("/") else _FILE_MODE
     raw = encoded(name, flags)
@@ -307,7 +307,7 @@ class _Central:
         )
 
     def relocated(self, offset: int) -> bytes:
-        """Return the record of a copied entry: only the offset is another."""
+        """Return the record of a copied entry, which has only another offset."""
         size, compressed, _ = self._sizes()
         if self.fields[_OFFSET] != MAX32 and offset < MAX32:
             self.fields[_OFFSET] = offset
@@ -342,7 +342,7 @@ class _Central:
         return WHOLE_CENTRAL.pack(*self.fields) + self._name + self._extra + self._comment
 
     def _sizes(self) -> tuple[int, int, int]:
-        """Return size, compressed size and offset, from the ZIP64 field where that holds them."""
+        """Return size, compressed size and offset, those at their maximum from the ZIP64 field."""
         values = [self.fields[_SIZE], self.fields[_COMPRESSED], self.fields[_OFFSET]]
         held = next((part[4:] for kind, part in _extras(self._extra) if kind == ZIP64_EXTRA), b"")
         for position, value in enumerate(values):
@@ -354,7 +354,7 @@ class _Central:
 
 
 def _extras(extra: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the kind and the bytes of each extra field; what no longer is one comes last as it is."""
+    """Yield kind and bytes of each extra field; a rest that is no field comes last, kind -1."""
     at = 0
     while at + 4 <= len(extra):
         kind, length = struct.unpack_from("<2H", extra, at)
@@ -365,7 +365,7 @@ def _extras(extra: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _without(extra: bytes, kind: int) -> bytes:
-    """Return extra fields but for those of one kind."""
+    """Return extra fields without those of one kind."""
     return b"".join(part for each, part in _extras(extra) if each != kind)
 
 

@@ -1,4 +1,4 @@
-"""Files and folders: staging, transactions and their journal; calls that may do less than asked for."""
+"""Files and folders: staging, transactions, journals; system calls repeated to the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def pread(descriptor: int, size: int, start: int) -> bytes:
 
 
 def read_into(descriptor: int, buffer: memoryview, size: int) -> int:
-    """Read into a buffer at once, and on up to ``size`` bytes or the end of the file; return how many."""
+    """Fill a buffer by one read, then by more up to ``size`` bytes; return the bytes read."""
     done = os.readv(descriptor, (buffer,))
     while 0 < done < size and (more := os.readv(descriptor, (buffer[done:size],))):
         done += more
@@ -23,7 +23,7 @@ def read_into(descriptor: int, buffer: memoryview, size: int) -> int:
 
 
 def write(descriptor: int, data: bytes | memoryview) -> None:
-    """Write all bytes."""
+    """Write all bytes, by several calls if need be."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]

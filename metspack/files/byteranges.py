@@ -20,7 +20,7 @@ from metspack.stores.ranges import Ranges
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """The state of a file, which betrays a change: size in bytes, time of change, inode and its device."""
+    """A file's state, to detect a change: size in bytes, time of change, inode and device."""
 
     size: int
     modified: int
@@ -42,7 +42,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Below:
-    """A file by its names below a trusted folder: no link is followed on the way; ``str`` gives its path."""
+    """A file by its names below a trusted folder, opened without links; ``str`` is its path."""
 
     root: Path
     segments: tuple[str, ...]
@@ -58,7 +58,7 @@ class Below:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """A range of a file's bytes that is a file itself: packed in a zip or tar file without compression."""
+    """A range of a file that is a file itself, packed uncompressed in a zip or tar file."""
 
     file: Below
     offset: int
@@ -89,15 +89,15 @@ def _absolute(path: Path | Below | Stretch) -> Path | Below | Stretch:
 
 
 def _file_of(path: Path | Below | Stretch) -> tuple[Path, Sequence[str]]:
-    """Return the file that a range is of: a root, and the segments below it."""
+    """Return the file of a path or range: a root, and the segments below it."""
     file = path.file if isinstance(path, Stretch) else path
     return (file.root, file.segments) if isinstance(file, Below) else (file, ())
 
 
 class Medium(Closable):
-    """Files, or ranges of files, opened for reading and read as one, in their order; a context manager.
+    """Files, or ranges of files, read as one in their order; a context manager.
 
-    ``stamps`` are those of the files when they were opened. Raises what ``reading.opened`` does.
+    ``stamps`` are those of the files when they were opened. Raises as ``reading.opened`` does.
     """
 
     __slots__ = ("_descriptors", "_ends", "_offsets", "_ranges", "_starts", "paths", "size", "stamps")
@@ -165,9 +165,9 @@ class Medium(Closable):
         return block
 
     def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-        """Yield the bytes from ``start`` to ``stop`` (to the end when None) in blocks of ``reading.CHUNK``.
+        """Yield the bytes from ``start`` to ``stop`` (None: the end) by ``reading.CHUNK``.
 
-        Ends early, without an error, when a file was cut; who needs ``stop`` bytes must count.
+        A file that was cut ends them early, without an error: a caller who needs ``stop`` bytes must count.
         """
         stop = self.size if stop is None else stop
         while start < stop and (block := self.pread(min(reading.CHUNK, stop - start), start)):
@@ -187,10 +187,10 @@ _BLOCKS = "CREATE TABLE block (number INTEGER PRIMARY KEY, data BLOB);"
 
 
 class SpooledMedium(Medium):
-    """Bytes that can only be read from their beginning, kept in a temporary database to be read anywhere.
+    """A stream of bytes, kept in a temporary database so that any range can be read.
 
-    All of them are read at once. ``paths`` are where they come from, for people; no file is held open.
-    Raises what reading them does, and ``sqlite3.Error`` when the temporary disk is full.
+    The whole stream is read at once. ``paths`` are its origin, for people; no file is held open. Raises the
+    errors of reading it, and ``sqlite3.Error`` when the temporary disk is full.
     """
 
     __slots__ = ("_at", "_block", "_database")
@@ -208,7 +208,7 @@ class SpooledMedium(Medium):
             raise
 
     def _keep(self, blocks: Iterable[bytes]) -> int:
-        """Keep all bytes in blocks of one size; returns how many."""
+        """Store all bytes in blocks of one size, and return their number."""
         self._database.execute("BEGIN")
         held, number = bytearray(), 0
         for block in blocks:
@@ -241,5 +241,5 @@ class SpooledMedium(Medium):
         return self._block
 
     def close(self) -> None:
-        """Let go of the bytes."""
+        """Remove the stored bytes."""
         self._database.close()

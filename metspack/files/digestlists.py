@@ -1,7 +1,7 @@
-"""Lists of digests as programs write them: BagIt's, those of md5sum, BSD and openssl, in any encoding.
+"""Lists of digests in any encoding, as BagIt, md5sum, BSD and openssl write them.
 
 A file is a list by its name, which ends with an algorithm or ``checksums`` (``SHA256SUMS``, ``S1.zip.md5``),
-and by its content: lines of a digest and a path. Any other file is but a file.
+and by its content: lines of a digest and a path. Any other file is a plain file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LINE = re.compile(rb"(\\?)([0-9A-Fa-f]++)(?:( [ *]|[ \t]+\*?)(.+))?", re.DOTALL
 _TAGGED = re.compile(rb"(\\?)([A-Za-z0-9-]++) ?\((.+)\) ?= ?([0-9A-Fa-f]+)", re.DOTALL)
 _ESCAPES = {b"\\\\": b"\\", b"\\n": b"\n", b"\\r": b"\r"}
 _BY_LENGTH = {2 * octets: name for name, octets in OCTETS.items() if name.startswith(("MD5", "SHA"))}
-_SOME = 1_000  # lines of which one must be of a list
+_SOME = 1_000  # lines, at least one of which must have a list's form
 _FEWEST = 8  # bytes of a digest by an algorithm that is not computed: a word may be of the same letters
 
 _WIDE, _COMMENT = "UTF-16 for UTF-8", "a comment"
@@ -41,20 +41,21 @@ BEYOND_BAGIT = {_WIDE, _COMMENT, _TAGGED_LINE, ESCAPED, _BACKSLASHES}
 
 
 def is_list(name: str) -> bool:
-    """Return whether a file is called like a list."""
+    """Return whether a file's name is that of a list."""
     return _NAME.fullmatch(name) is not None
 
 
 def algorithm_of(name: str) -> str:
-    """Return the algorithm that the name of a list says, "" where it says none."""
+    """Return the algorithm in the name of a list, "" without one."""
     found = _NAME.fullmatch(name)
     return "" if found is None else found[1] or found[3] or ""
 
 
 def unmarked(blocks: Iterable[bytes], codec: str = "") -> tuple[list[str], Iterator[bytes]]:
-    """Return forms of a text besides UTF-8 with line feeds, and its blocks in UTF-8 with line feeds.
+    """Return a text's deviations from UTF-8 with line feeds, and its blocks without them.
 
-    A mark says that it is in UTF-16, unless a ``codec`` is known, which raises ``UnicodeError`` for others.
+    A byte order mark stands for UTF-16, unless a ``codec`` is given, which raises ``UnicodeError`` for other
+    text.
     """
     ahead = iter(blocks)
     first = next(ahead, b"")
@@ -75,7 +76,7 @@ def unmarked(blocks: Iterable[bytes], codec: str = "") -> tuple[list[str], Itera
 
 
 def stated_path(written: bytes) -> tuple[str, bytes]:
-    """Return the reason why a path is not valid, empty if it is, and the path."""
+    """Return why a path is invalid ("" if it is valid), and the path without ``./`` before it."""
     path = re.sub(rb"\A(?:\./)+", b"", written)
     names = path.split(b"/")
     if path.startswith(b"/"):
@@ -89,9 +90,9 @@ def stated_path(written: bytes) -> tuple[str, bytes]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestLine:
-    """A line of a list: its digest and path, or the ``reason`` why it has none; neither for a comment.
+    """A line of a list: its digest and path, or the ``reason`` why it has none, or a comment.
 
-    ``forms`` are what is not as md5sum writes it.
+    ``forms`` are the deviations from md5sum's form.
     """
 
     digest: str = ""
@@ -102,10 +103,10 @@ class DigestLine:
 
 
 class LineReader:
-    """A reader of the lines of a list, by whose name or else by the length of digests it knows the algorithm.
+    """A reader of a list's lines; the name or the length of digests gives the algorithm.
 
-    ``is_there`` says which paths are files; ``decode`` returns the path that is written. ``fault`` is why the
-    first line that begins with a digest is not understood, "" for none.
+    ``is_there`` returns whether a path is a file; ``decode`` returns the path for its written form. ``fault``
+    is the reason why the first line that begins with a digest has none of a list's forms, "" for none.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class LineReader:
         self.fault = ""
 
     def fits(self, blocks: Iterable[bytes]) -> bool:
-        """Return whether a content is that of a list, whose first line gives the algorithm if need be."""
+        """Return whether a content is a list's; its first digest gives the algorithm if need be."""
         found = _NAME.fullmatch(self._name)
         line = None
         for written in islice(reading.lines(unmarked(blocks)[1]), _SOME):
@@ -132,7 +133,7 @@ class LineReader:
         return line is not None or (found is not None and found[1] is not None)
 
     def parsed(self, line: bytes) -> DigestLine:
-        """Return what a line says."""
+        """Return the digest and path of a line, or the reason why it has none."""
         forms, text = [], line.rstrip(b"\r\n")
         if not line.endswith(b"\n"):
             forms.append("no line feed at the end")
@@ -162,7 +163,7 @@ class LineReader:
         return DigestLine(digest=digest, path=path, algorithm=algorithm, forms=tuple(forms))
 
     def _path(self, line: re.Match[bytes], forms: list[str]) -> bytes:
-        """Return the path in a line, a digest alone being that of the file after which the list is called."""
+        """Return a line's path; a bare digest is that of the file that the list is named after."""
         escape, digest, mark, written = line.groups()
         if written is None:
             name = os.fsencode((_NAME.fullmatch(self._name) or [""] * 4)[2] or "")

@@ -1,7 +1,7 @@
-"""Journals, read only: of a transaction on a folder its files and last step; of runs their events.
+"""Journals to be read: a transaction's files and last step, and the events of runs.
 
-``<folder>.partial/journal.jsonl`` is written by ``files.transaction`` and ``files.staging``; here it is only
-read. Each line is an object of JSON with a checksum of its own.
+``files.transaction`` and ``files.staging`` write ``<folder>.partial/journal.jsonl``; this module only reads
+it. Each line is an object of JSON with its checksum.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from metspack.resources import __version__
 Kind = TypeVar("Kind")
 
 IN_PLACE = "metspack build --keep-segments --in-place"
-"""The command that changes a folder which is there."""
+"""The command that changes an existing folder."""
 
 BEGUN = "begun"
 """The first event, with the command: the new files are being made beside the folder."""
@@ -49,7 +49,7 @@ NAME = "journal.jsonl"
 """The name of a journal in its ``.partial``."""
 
 _LINE = 1 << 26
-_FIRST_LINE = 1 << 20  # it says whose the rest is, which may be anything before that
+_FIRST_LINE = 1 << 20  # it identifies the file, which may be anything until then
 _SUM = "sum"
 _HEX = 16
 
@@ -71,7 +71,7 @@ def _checksum(text: str) -> str:
 
 
 def unsealed(line: bytes) -> dict[str, Any] | None:
-    """Return the event of a line, None where its checksum is not that of the rest, or is missing."""
+    """Return the event of a line, or None where its checksum is wrong or missing."""
     try:
         event = json.loads(line)
         said = event.pop(_SUM)
@@ -83,9 +83,9 @@ def unsealed(line: bytes) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEvents:
-    """The events of a run: those whole, the bytes that they take, and the first line that is damaged.
+    """The intact events of a run, their bytes, and the number of the first damaged line.
 
-    A last line that was not written to its end is not damaged: the run was stopped while it wrote it.
+    An unfinished last line counts as missing: the run was stopped while it wrote the line.
     """
 
     events: tuple[dict[str, Any], ...] = ()
@@ -106,10 +106,11 @@ def run_events(descriptor: int) -> RunEvents:
 
 
 def sealed_events(descriptor: int, longest: int = _LINE) -> Iterator[tuple[int, dict[str, Any] | None, int]]:
-    """Yield number and event of each line of an open file, which stays open, and the bytes up to its end.
+    """Yield for each line of an open file its number from 1, event, and end in bytes.
 
-    None stands for the event of a damaged line, or of one of more bytes than ``longest``, which is the last
-    that is yielded. A last line that was not written to its end is none. Raises ``OSError``.
+    The file stays open. A damaged line, or one of more bytes than ``longest``, has None for its event and the
+    end of the line before it; it is yielded last. A damaged line at the end of the file is left out: the run
+    may have been stopped in it. Raises ``OSError``.
     """
     size, fault = 0, None
     with open(reading.opened(descriptor), "rb", closefd=True) as file:
@@ -131,7 +132,7 @@ def sealed_events(descriptor: int, longest: int = _LINE) -> Iterator[tuple[int, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """The state of a transaction: its last event, and the files it puts, in order, with their SHA-256."""
+    """A transaction's last event, and the files that it puts, in order, with their SHA-256."""
 
     event: str
     puts: tuple[tuple[str, str], ...] = ()
@@ -148,7 +149,7 @@ def journal_of(partial: Path) -> Path:
 
 
 def read_as(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
-    """Return a dataclass with values that a journal has; raises ``TypeError`` where one has another type."""
+    """Return a dataclass with values of a journal; raises ``TypeError`` for a wrong type."""
     for each in fields(cast("Any", kind)):
         types = set(str(each.type).split(" | "))
         if each.name in values and types <= {"int", "str", "bool", "None"}:
@@ -159,7 +160,7 @@ def read_as(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
 
 
 def strange(partial: Path, why: str) -> TargetUnfinishedError:
-    """Return the error for a ``.partial`` with what no run of metspack leaves in one."""
+    """Return the error for a ``.partial`` with content that no run of metspack leaves."""
     return TargetUnfinishedError(
         f"{partial} was not left like this by metspack: {why}",
         hint="Nothing of it is used. Look at what it is and where it came from, and move it away.",
@@ -167,7 +168,7 @@ def strange(partial: Path, why: str) -> TargetUnfinishedError:
 
 
 def check_kinds(partial: Path) -> None:
-    """Raise ``TargetUnfinishedError`` when there is anything below a folder but files and folders."""
+    """Raise ``TargetUnfinishedError`` unless all below a folder are files and folders."""
     waiting = [os.fspath(partial)]
     while waiting:
         with os.scandir(waiting.pop()) as entries:
@@ -180,9 +181,9 @@ def check_kinds(partial: Path) -> None:
 
 
 def recovery(descriptor: int) -> Recovery | None:
-    """Return the state that an open journal records, None when it is not a transaction's.
+    """Return the state that an open journal records, or None when it is not a transaction's.
 
-    A last line that was not written to its end is ignored.
+    An unfinished last line is ignored.
     """
     found: Recovery | None = None
     try:
@@ -210,7 +211,7 @@ def _events(descriptor: int) -> Iterator[dict[str, Any]]:
             if not line.endswith(b"\n"):
                 return
             event = None
-            with suppress(ValueError, RecursionError):  # the rest of a word that a kill cut off
+            with suppress(ValueError, RecursionError):  # the rest of a line that a kill cut off
                 event = json.loads(line)
             if isinstance(event, dict):
                 yield event
@@ -225,20 +226,20 @@ def is_locked(descriptor: int) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:  # a file system that knows no locks: nothing can be told
+    except OSError:  # a file system without locks: other holders stay unseen
         return False
     fcntl.flock(descriptor, fcntl.LOCK_UN)
     return False
 
 
 def interrupted(folder: Path) -> str | None:
-    """Return the name of the ``.partial`` of the transaction that is changing a folder or was interrupted.
+    """Return the name of the ``.partial`` of an unfinished transaction on a folder, or None.
 
-    The folder is then neither as it was nor as it is to become. None when there is no such transaction.
-    Never raises.
+    The transaction is running or was interrupted, and the folder is in an intermediate state. Raises
+    nothing.
     """
     partial = partial_of(folder.resolve())
-    # Beside a folder that holds the package nothing is opened that is not there.
+    # Without a ``.partial``, as beside a finished package, nothing is opened.
     found = _read(partial) if os.path.lexists(partial) else None
     return partial.name if found is not None and found.event in {PUTTING, TAKING_BACK} else None
 
@@ -251,22 +252,22 @@ def _read(partial: Path) -> Recovery | None:
         return None
 
 
-# --- Runs that make a target: how far they came, and what is to be done ---
+# --- Runs that make a target: their progress, and how to resume them ---
 
 BEGIN = "begin"
 """The first event of a run: its command and its facts."""
 
 RESUMED = "resumed"
-"""Another run of the same command went on from here."""
+"""Another run of the same command continued from here."""
 
 PLANNED = "planned"
-"""All is known that is to be done; ``segments`` and ``bytes`` count it."""
+"""The plan is complete; ``segments`` and ``bytes`` count its work."""
 
 SEGMENT = "segment"
 """A segment is finished, or another unit of that kind: ``number`` and ``bytes``."""
 
 STRETCH = "stretch"
-"""A stretch of a segment is finished: its LOBs lie there, and it has no METS yet."""
+"""A stretch of a segment is finished: its LOBs are in place, and its METS is to come."""
 
 DESCRIBED = "describing"
 """All LOBs are placed: the parent is described, and the package checked."""
@@ -275,7 +276,7 @@ ARCHIVE = "archive"
 """The archive is written."""
 
 FAULTY = "faulty"
-"""The check of the target found faults: in some ``segments``, or ``elsewhere``; these are made anew."""
+"""The target's check found faults in ``segments`` or ``elsewhere``; these are made anew."""
 
 PUBLISHING = "publishing"
 """The target is finished, and about to take its place."""
@@ -294,7 +295,7 @@ _FIELDS: Mapping[str, Mapping[str, type]] = {
 
 
 def _is_run_event(event: Mapping[str, Any]) -> bool:
-    """Return whether an event has what its kind has in all runs; the rest is read by who goes on with it."""
+    """Return whether an event has its kind's fields; the run that resumes reads the rest."""
     name = event.get("event")
     if not isinstance(name, str):
         return False
@@ -313,7 +314,7 @@ def _is_run_event(event: Mapping[str, Any]) -> bool:
 
 
 def standing(events: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """Return the events of a run but those of what a failed check found faults in later."""
+    """Return a run's events except those of parts in which a later check found faults."""
     found: list[Mapping[str, Any]] = []
     for each in events:
         if each["event"] != FAULTY:
@@ -331,10 +332,10 @@ def standing(events: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagingTerms:
-    """How a command treats what an earlier run of it left, and what it leaves itself.
+    """The treatment of the work that an earlier run left, and of the work of this run.
 
-    ``restart``: what is there is removed; ``discards``: nothing is kept after an interruption. ``command`` is
-    the command line, for who wants to go on with it.
+    ``restart``: the earlier work is removed; ``discards``: nothing is kept after an interruption. ``command``
+    is the command line that resumes the run.
     """
 
     restart: bool = False
@@ -343,16 +344,16 @@ class StagingTerms:
 
 
 USUAL = StagingTerms()
-"""The terms that hold when a person says none."""
+"""The terms that hold by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """What decides the bytes that a command writes: the same facts give the same.
+    """The facts that decide the bytes that a command writes: the same facts give the same bytes.
 
     ``command`` is its name; ``created`` the time that it writes, of the clock unless it ``is_dated``.
-    ``facts`` are all others, each by the name that people know it by. Where a command ``can_go_on`` False, it
-    starts over by itself.
+    ``facts`` are all others, each by its name for people. With ``can_go_on`` False a command starts over
+    without ``restart``.
     """
 
     command: str
@@ -362,16 +363,16 @@ class RunFacts:
     facts: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """Return them as an event has them."""
+        """Return the facts as the fields of an event."""
         return {**asdict(self), "facts": dict(self.facts), "version": __version__}
 
     def starts_over(self, begun: Mapping[str, Any]) -> bool:
-        """Return whether a run that began so was one of a command that cannot go on, as this one cannot."""
+        """Return whether ``begun`` is of the same command, and neither run can be resumed."""
         is_other = begun.get("command") != self.command or begun.get("can_go_on")
         return not self.can_go_on and not is_other
 
     def differences(self, begun: Mapping[str, Any]) -> Iterator[str]:
-        """Yield in what they are not those that a run began with."""
+        """Yield the differences from the facts with which a run began."""
         if begun["command"] != self.command:
             yield f"command: metspack {begun['command']} then, metspack {self.command} now"
             return
@@ -386,7 +387,7 @@ class RunFacts:
 
 
 def refusal(partial: Path, begun: Mapping[str, Any], different: Sequence[str]) -> TargetUnfinishedError:
-    """Return the error for a command that is not the one that was stopped."""
+    """Return the error for a command that differs from the stopped one."""
     return TargetUnfinishedError(
         f"{partial} is what a stopped metspack {begun['command']} left, and this one is not the same: "
         f"{different[0]}",
@@ -397,7 +398,7 @@ def refusal(partial: Path, begun: Mapping[str, Any], different: Sequence[str]) -
 
 
 def damaged(partial: Path, number: int) -> TargetUnfinishedError:
-    """Return the error for a journal with a line that nobody wrote as it is."""
+    """Return the error for a journal with a damaged line."""
     return TargetUnfinishedError(
         f"{journal_of(partial)} line {number} is damaged: its checksum is not that of the line",
         hint="What that run had done cannot be relied on: --restart starts over, and so does removing "
@@ -409,10 +410,10 @@ def damaged(partial: Path, number: int) -> TargetUnfinishedError:
 class Status:
     """The state of a run that makes a target, or changes one.
 
-    ``state`` is "running", "stopped" (it can go on), "complete" or "none" (there is nothing to say).
-    ``command`` is the name of the run's command, ``stage`` how far it is. ``segments_done`` of all
-    ``segments`` are finished, and ``bytes_done`` of all ``bytes`` of LOBs; ``rate`` is bytes a second of the
-    run at work, None where that cannot be told. ``pid`` is the process at work, ``resume`` says how to go on.
+    ``state`` is "running", "stopped" (it can be resumed), "complete" or "none" (there is no run).
+    ``command`` is the name of the run's command, ``stage`` its present stage. ``segments_done`` of all
+    ``segments`` are finished, and ``bytes_done`` of all ``bytes`` of LOBs; ``rate`` is bytes a second of a
+    running process, or None. ``pid`` is the last process at work, ``resume`` how to resume its work.
     """
 
     path: Path
@@ -431,22 +432,22 @@ class Status:
 
     @property
     def units(self) -> str:
-        """What ``segments`` are: stretches of LOBs where a command makes none."""
+        """The word for ``segments``: stretches of LOBs where a command makes no segments."""
         return "segments" if self.command in _SEGMENTING else "stretches"
 
     def kept(self) -> str:
-        """Return what of the run is kept, as words."""
+        """Return the kept work of the run in words."""
         of = "" if self.segments is None else f" of {self.segments:,}"
         plan = "the plan, and " if self.command in _SEGMENTING else ""
         return f"{plan}{self.segments_done:,}{of} {self.units}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as data for JSON."""
+        """Return the state as data for JSON."""
         partial = None if self.partial is None else str(self.partial)
         return asdict(self) | {"path": str(self.path), "partial": partial}
 
     def words(self) -> Iterator[str]:
-        """Yield it as lines for people."""
+        """Yield the state as lines for people."""
         if self.state in {"none", "complete"}:
             yield f"{self.path}: {'complete' if self.state == 'complete' else 'nothing is at work on it'}"
             return
@@ -474,9 +475,9 @@ _STAGES = {
 
 
 def status(path: Path) -> Status:
-    """Return the state of the run on a target, named by its own path or that of its ``.partial``.
+    """Return the state of the run on a target, given by its path or by its ``.partial``.
 
-    Nothing is touched. Raises ``SourceNotFoundError`` where there is neither, ``SourceError`` for a
+    Nothing is changed. Raises ``SourceNotFoundError`` where there is neither, ``SourceError`` for a
     ``.partial`` that no run made, and ``TargetUnfinishedError`` for a damaged journal.
     """
     partial = path if path.name.endswith(".partial") else partial_of(path.absolute())
@@ -546,7 +547,7 @@ def _status_of(path: Path, partial: Path, found: RunEvents, newest: float, *, is
 
 
 def not_found(path: Path, hint: str, words: str = "was not found") -> SourceNotFoundError:
-    """Return the error for a path where nothing is: that a run is to make it, where one was stopped."""
+    """Return the error for a missing path, which reports a run that makes it, if there is one."""
     if os.path.lexists(partial := partial_of(path.absolute())):
         try:
             found = status(partial)

@@ -1,9 +1,9 @@
-"""Mirrors of stores: what a store lists, as folders and files without bytes, filled as they are read.
+"""Mirrors of stores: their listings as folders and sparse files, filled when they are read.
 
 A ``StorePath`` is a path that people see as ``s3://bucket/key`` and the system as the place of its mirror in
-a temporary folder. There each object is a sparse file of its size, whose time of change tells of its etag, so
-that all that looks at folders and files works as it does on disk. Bytes come when a file is opened: those of
-a large one by ranges (``ranged``), those of a small one into its mirror, emptied before many are filled.
+a temporary folder. There each object is a sparse file of its size, whose time of change stands for its etag,
+so that code for folders and files works as it does on disk. Bytes come when a file is opened: those of a
+large one by ranges (``ranged``), those of a small one into its mirror, which is emptied when many are full.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from metspack.stores.ranges import Ranges
 from metspack.stores.urls import StoreUrl, note_mirrors, shown
 
 UNFINISHED = "metspack-unfinished.json"
-"""The object that is in a prefix until all else of the package is there."""
+"""The object that marks a prefix until the rest of the package is there."""
 
 LARGE = 8 << 20
 """Bytes from which on an object is read by ranges, and never kept as a whole."""
@@ -40,11 +40,11 @@ _NAME = re.compile(r"metspack-stores-[0-9]+")
 _REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}
 _FILLED = 256 << 20  # bytes that are kept filled by one process, beside the last
 _OURS = 0o700  # the mode of folders
-_LISTED = _OURS | stat.S_ISVTX  # and of those of which all is there that the store has
+_LISTED = _OURS | stat.S_ISVTX  # and of folders that are listed completely
 _EMPTY, _FULL = 0o700, 0o600  # modes of files
 
 EMPTIED = _EMPTY
-"""The mode of a file on disk whose bytes are in a store alone."""
+"""The mode of a file on disk whose bytes are only in a store."""
 
 _METS = re.compile(r"mets\.xml", re.IGNORECASE)
 
@@ -59,7 +59,7 @@ def are_used() -> bool:
 
 
 class StorePath(PosixPath):
-    """The path of an object, or of a folder of objects; its ``os.fspath`` is the place of its mirror."""
+    """The path of an object or of a folder of objects; ``os.fspath`` gives its mirror."""
 
     __slots__ = ()
 
@@ -79,11 +79,11 @@ class StorePath(PosixPath):
         return StorePath, tuple(self.parts)
 
     def absolute(self) -> StorePath:
-        """Return itself."""
+        """Return the path itself, which is absolute."""
         return self
 
     def resolve(self, strict: bool = False) -> StorePath:  # noqa: ARG002 -- as Path has it
-        """Return itself: a store has no links."""
+        """Return the path itself: a store has no links."""
         return self
 
     def is_absolute(self) -> bool:
@@ -91,11 +91,11 @@ class StorePath(PosixPath):
         return True
 
     def iterdir(self) -> Iterator[StorePath]:  # type: ignore[override]
-        """Yield what is in the folder."""
+        """Yield the paths in the folder."""
         return (self / name for name in os.listdir(self))
 
     def glob(self, pattern: str, **_named: Any) -> Iterator[StorePath]:  # type: ignore[override]
-        """Yield what is below the folder by a pattern, in whose parts ``*`` and the like may stand."""
+        """Yield the paths below the folder by a pattern, whose parts may have ``*`` and the like."""
         first, _, rest = pattern.partition("/")
         with suppress(OSError):
             for name in sorted(os.listdir(self)):
@@ -108,9 +108,10 @@ class StorePath(PosixPath):
 
 
 def path_of(given: str | Path) -> StorePath | None:
-    """Return the path in a store that a text or a path names, None for one on disk; raises ``ConfigError``.
+    """Return the path in a store that a text or a path names, or None for one on disk.
 
-    Of a path the two slashes are one; a folder on disk called ``s3:`` is therefore to be named from the root.
+    A path has one slash for the URL's two; a folder on disk called ``s3:`` is therefore to be named from the
+    root. Raises ``ConfigError``.
     """
     if isinstance(given, StorePath):
         return given
@@ -135,7 +136,7 @@ def inside(place: str | os.PathLike[str]) -> bool:
 
 
 def _begun() -> str:
-    """Return the folder of all mirrors, made when it is first asked for."""
+    """Return the folder of all mirrors, which the first call makes."""
     if not _base:
         above = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 -- made so that nobody else can write to it
         _remove_left(above)
@@ -159,7 +160,7 @@ def _begun() -> str:
 
 @contextmanager
 def _on_disk(place: str = "") -> Iterator[None]:
-    """Turn a refusal of the disk into a ``TargetError`` that names the folder there, not what it mirrors."""
+    """Turn a refusal of the disk into a ``TargetError`` that names the folder on disk."""
     try:
         yield
     except OSError as error:
@@ -173,10 +174,10 @@ def _on_disk(place: str = "") -> Iterator[None]:
 
 
 def keep(key: str, *, anew: bool) -> None:
-    """Take the mirrors that ``leave`` left under this key, or give those of this process that key.
+    """Take the mirrors that were kept under ``key``, or keep this process's mirrors under it.
 
-    A run that goes on finds files there as they were: with the same inodes. With ``anew`` what was left is
-    removed. Nothing happens while another process has them.
+    A resumed run finds its files there with the same inodes. With ``anew`` the mirrors that ``leave`` left
+    are removed. Nothing happens while another process has them.
     """
     if not _locks:
         return
@@ -219,7 +220,7 @@ def _use(place: str) -> None:
 
 
 def leave() -> None:
-    """Leave the mirrors that are kept under a key where they are when the process ends."""
+    """Leave the mirrors on disk, under their key, when the process ends."""
     _left.add(_base)
 
 
@@ -227,7 +228,7 @@ _left: set[str] = set()
 
 
 def _remove_left(above: str) -> None:
-    """Remove what processes that were killed have left."""
+    """Remove the mirrors that killed processes left."""
     with suppress(OSError):
         for each in os.scandir(above):
             if _NAME.fullmatch(each.name) and each.stat(follow_symlinks=False).st_uid == os.getuid():
@@ -251,12 +252,12 @@ def _remove(folder: str) -> None:
 
 
 def forget_all() -> None:
-    """Forget all stores, and remove their mirrors: for programs that go on when these have changed."""
+    """Forget all stores and remove their mirrors, for programs that outlive a change of them."""
     global _base  # noqa: PLW0603
     if _base and _locks:
         for _ in range(
             0 if _base in _left else 2
-        ):  # some file systems refuse once what they do when asked again
+        ):  # some file systems refuse the first call and obey the second
             with suppress(OSError):
                 _remove(_base)
         _left.discard(_base)
@@ -277,17 +278,17 @@ _BUCKET = 2
 
 @_on_disk()
 def prepare(place: str) -> None:
-    """List the folders of a store on the way to a place in its mirror, and that place if it is one."""
+    """List a store's folders on the way to a place in its mirror, and the place if it is one."""
     names = place[len(_base) + 1 :].split("/")
     if len(names) < _BUCKET:
         return
     bucket = os.path.join(_base, *names[:_BUCKET])
-    if not os.path.isdir(bucket):  # nobody has named it: a path beside one that somebody did
+    if not os.path.isdir(bucket):  # a path beside the named buckets
         return
     at = bucket
     *above, last = names[_BUCKET:] or [""]
     if last and os.path.dirname(place) not in _known:
-        # The folder above is listed, and not those above that: a bucket may hold very much at its top.
+        # Only the folder right above is listed: a bucket may hold very much at its top.
         for name in above:
             at, is_listed = os.path.join(at, name), at in _known
             if not is_listed:
@@ -301,10 +302,10 @@ def prepare(place: str) -> None:
 
 @_on_disk()
 def relist(folder: StorePath) -> None:
-    """Have a folder of a store listed anew when it is next looked at: this process has written there."""
+    """Discard the mirror of a folder in which this process wrote, so that it is listed anew."""
     place = os.path.join(_base, *folder.parts)
     if not _base or not os.path.isdir(os.path.dirname(place)):
-        return  # nor was the folder above
+        return  # the folder above was never listed
     with suppress(FileNotFoundError):
         _remove(place)
     _known.difference_update([each for each in _known if f"{each}/".startswith(f"{place}/")])
@@ -317,7 +318,7 @@ def _make_folder(place: str) -> None:
 
 
 def _list(place: str, scheme: str, bucket: str) -> None:
-    """List one folder, and all below it if it is that of a package, once."""
+    """List one folder once, with all below it if it is a package's."""
     if place in _known:
         return
     lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -402,7 +403,7 @@ def _make_folders(place: str, root: str) -> None:
 
 
 def object_at(descriptor: int, place: str) -> tuple[client.Store, StoredObject]:
-    """Return the object of which an open file is the mirror."""
+    """Return the store and the object of an open mirror."""
     found = os.fstat(descriptor)
     scheme, bucket, key = place[len(_base) + 1 :].split("/", 2)
     modified = found.st_mtime_ns
@@ -412,9 +413,9 @@ def object_at(descriptor: int, place: str) -> tuple[client.Store, StoredObject]:
 
 
 def place_of(root: Path, segments: Sequence[str] = ()) -> str:
-    """Return the place in a mirror that names below a root lead to, "" for one that is in none.
+    """Return the place in a mirror for names below a root, "" for a place in none.
 
-    What is on the way is listed. Raises ``StoreError``.
+    The folders on the way are listed. Raises ``StoreError``.
     """
     place = os.path.join(os.fspath(root), *segments)
     if not inside(place):
@@ -439,12 +440,12 @@ def prepare_below(root: str, segments: Sequence[str]) -> None:
 
 
 def is_large(descriptor: int) -> bool:
-    """Return whether the object of which an open file is the mirror is read by ranges."""
+    """Return whether the object of an open mirror is read by ranges."""
     return os.fstat(descriptor).st_size >= LARGE
 
 
 def ranged(descriptor: int, place: str) -> Ranges:
-    """Return the bytes of an object by the open file that is its mirror."""
+    """Return the bytes of the object of an open mirror, to be read by ranges."""
     return Ranges(*object_at(descriptor, place))
 
 
@@ -452,7 +453,7 @@ _full: deque[tuple[str, int]] = deque()
 
 
 def fill(descriptor: int, place: str) -> None:
-    """Fill the mirror that is open; it stays so until the descriptor is closed. Raises ``StoreError``."""
+    """Fill an open mirror, which stays full until the descriptor is closed. Raises ``StoreError``."""
     while True:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
         found = os.fstat(descriptor)
@@ -483,7 +484,7 @@ def _fill(place: str) -> None:
 
 
 def _empty_some() -> None:
-    """Empty the mirrors that were filled first and that nobody reads, when many are full."""
+    """Empty the mirrors that were filled first and are not being read, when many are full."""
     total = sum(size for _, size in _full)
     for _ in range(len(_full) - 1):
         if total <= _FILLED:
@@ -515,9 +516,9 @@ def _emptied(place: str) -> bool:
 
 
 def empty(path: Path, size: int, modified: int) -> None:
-    """Free the bytes of a file that was put into a store; its size and time of change are as they are given.
+    """Free the bytes of a file that was put into a store, and set its size and time of change.
 
-    A process that is killed here has set the mode, or changed nothing: what another finds can be put right.
+    The mode is set first: when the process is killed here, another run can repair the file by it.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
@@ -530,9 +531,9 @@ def empty(path: Path, size: int, modified: int) -> None:
 
 
 def working_folder(url: str) -> str:
-    """Return the folder in which a package for a store is made: the same for the same URL, and only ours.
+    """Return this user's folder in which a package for a store is made, one for each URL.
 
-    Raises ``TargetError`` for one that others can write to.
+    Raises ``TargetError`` for a folder to which others can write.
     """
     above = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 -- looked at before it is used
     place = os.path.join(os.path.realpath(above), f"metspack-build-{sha256(url.encode()).hexdigest()[:16]}")
@@ -550,9 +551,10 @@ def working_folder(url: str) -> str:
 def small_contents(
     folder: str, names: Iterable[tuple[str, tuple[int, int, int, int] | None]], most: int
 ) -> Iterator[bytes | None]:
-    """Yield the bytes of small objects in one folder of a mirror, many of them asked for at once.
+    """Yield the bytes of small objects in one folder of a mirror, by many requests at once.
 
-    None comes for what is not there, is no file, has another status than the one given, or is larger.
+    None stands for a name without a file, a file with another status than the given one, and one of ``most``
+    bytes or more.
     """
 
     def read(task: tuple[str, tuple[int, int, int, int] | None]) -> bytes | None:
@@ -576,7 +578,7 @@ def small_contents(
 
 
 def check_finished(path: Path) -> None:
-    """Raise ``SourceUnfinishedError`` for the prefix of a build that stopped; nothing for what is on disk."""
+    """Raise ``SourceUnfinishedError`` for a prefix in a store whose build has yet to end."""
     if isinstance(path, StorePath) and os.path.lexists(path / UNFINISHED):
         raise SourceUnfinishedError(
             f"{path} is not finished: the build that makes it was stopped, or is still at work",
@@ -585,7 +587,7 @@ def check_finished(path: Path) -> None:
 
 
 def check_no_store(address: str | None, paths: Iterable[object]) -> None:
-    """Raise ``ConfigError`` for a cluster that is to read what is in a store."""
+    """Raise ``ConfigError`` for a cluster together with a path in a store."""
     remote = next((each for each in paths if isinstance(each, StorePath)), None)
     if address is not None and remote is not None:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Open, read and hash files: by descriptor, without following links; no other module opens one.
+"""Open, read and hash files by descriptor, without links; no other module opens one.
 
 A path from an archive or a METS is a sequence of checked segments (``uris``); it is walked with
 directory descriptors and ``O_NOFOLLOW``, so no symbolic link, and no link swapped in between two
@@ -32,7 +32,7 @@ CHUNK = 1 << 20
 """Bytes per read of a large file."""
 
 BLOCK = 1 << 16
-"""Bytes that a parser is given at once: what it finds in one block is held together."""
+"""Bytes that a parser gets at once: its results from one block are held together."""
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 _WALK = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
@@ -43,9 +43,9 @@ StrPath = str | os.PathLike[str]
 
 
 def as_path(given: StrPath) -> Path:
-    """Return a path that a program gave; raises ``ConfigError`` for what no file or folder can be called.
+    """Return a path that a program gave; raises ``ConfigError`` for an impossible name.
 
-    A URL is not one: what takes stores calls ``as_place``.
+    A URL raises it as well: functions that take stores call ``as_place``.
     """
     found = as_place(given)
     if isinstance(found, mirrors.StorePath):
@@ -77,7 +77,7 @@ def as_place(given: StrPath) -> Path:
 
 
 def as_paths(given: StrPath | Sequence[StrPath]) -> tuple[Path, ...]:
-    """Return one path or several as ``as_path`` does; a ``str`` is one path, and not its letters."""
+    """Return one path or several as ``as_path`` does; a ``str`` is one path."""
     return (as_path(given),) if isinstance(given, str | bytes | os.PathLike) else tuple(map(as_path, given))
 
 
@@ -101,9 +101,9 @@ class Closable(ABC):
 
 
 def release(descriptor: int) -> None:
-    """Close a descriptor whose bytes were read or are on disk, whatever the system says to that.
+    """Close a descriptor whose bytes were read or are on disk, ignoring errors but EBADF.
 
-    A negative number is that of a file which is closed already.
+    A negative number stands for a file that is closed already.
     """
     if descriptor < 0:
         return
@@ -133,9 +133,9 @@ def opened(root: Path | int, segments: Sequence[str] = ()) -> int:
 
 
 def opened_by_ranges(root: Path, segments: Sequence[str]) -> tuple[int, Ranges | None]:
-    """Return a descriptor as ``opened`` does, and the ranges that a large object of a store is read by.
+    """Return a descriptor as ``opened`` does, and the ranges of a large object, or None.
 
-    Where there are such, the descriptor tells of its status alone.
+    The descriptor of a large object in a store is good only for its status.
     """
     if mirrors.are_used() and (place := mirrors.place_of(root, segments)):
         descriptor = _opened(root, segments)
@@ -177,13 +177,13 @@ def _opened(root: Path | int, segments: Sequence[str]) -> int:
 
 
 def name_file(error: OSError, root: Path | int, segments: Sequence[str]) -> None:
-    """Give an error that names no file the name of the one at ``segments`` below ``root``."""
+    """Add the file at ``segments`` below ``root`` to an error that names no file."""
     if error.filename is None and isinstance(root, Path):
         error.filename = str(root.joinpath(*segments))
 
 
 def kind(mode: int) -> str:
-    """Return what is neither file nor folder by its mode."""
+    """Return the kind of an entry that is neither file nor folder, by its mode."""
     for test, name in (
         (stat.S_ISLNK, "a symbolic link"),
         (stat.S_ISFIFO, "a named pipe"),
@@ -214,12 +214,12 @@ def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
 
 
 def holds_nothing(root: Path, segments: Sequence[str] = ()) -> bool:
-    """Return whether it is certain that there is no folder, or that what is there is none."""
+    """Return whether it is certain that there is no folder of that path."""
     return _refused(root, segments) in {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
 
 
 def _refused(root: Path, segments: Sequence[str]) -> int | None:
-    """Return the number of the error with which a folder cannot be opened; None also where nobody knows."""
+    """Return the errno of opening a folder, or None without one and where stores are used."""
     if mirrors.are_used():
         return None
     try:
@@ -233,7 +233,7 @@ def _refused(root: Path, segments: Sequence[str]) -> int | None:
 def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
     """Give the descriptor of ``opened`` for the length of a block.
 
-    An OSError of the block that names no file is about this one, and leaves with its name.
+    An OSError of the block that names no file gets the name of this one.
     """
     descriptor = opened(root, segments)
     try:
@@ -249,9 +249,9 @@ def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
 def streaming(
     root: Path | int, segments: Sequence[str] = ()
 ) -> Iterator[tuple[int, Callable[..., Iterator[bytes]]]]:
-    """Give the descriptor of ``opening``, and a function that yields bytes as ``chunks`` does from it.
+    """Give the descriptor of ``opening``, and a function that yields bytes as ``chunks`` does.
 
-    The descriptor of a large object of a store is good for its status alone; errors are those of ``opening``.
+    The descriptor of a large object in a store is good only for its status; errors are those of ``opening``.
     """
     if isinstance(root, int):
         with opening(root, segments) as descriptor:
@@ -273,7 +273,7 @@ def streaming(
 def buffered(
     root: Path | int, segments: Sequence[str] = (), *, start: int = 0
 ) -> Iterator[io.BufferedReader]:
-    """Give the file of ``opening`` with a buffer, to read lines of it from a byte on."""
+    """Give the file of ``opening`` with a buffer, to read lines from byte ``start`` on."""
     with opening(root, segments) as descriptor:
         if start:  # its own seek() would hide why the system refuses it
             os.lseek(descriptor, start, os.SEEK_SET)
@@ -283,7 +283,7 @@ def buffered(
 
 @contextmanager
 def text(path: Path) -> Iterator[io.TextIOWrapper]:
-    """Give the file of ``opening`` as text in UTF-8, whose lines end with a line feed alone."""
+    """Give the file of ``opening`` as text in UTF-8; only line feeds end its lines."""
     with (
         opening(path) as descriptor,
         open(descriptor, encoding="utf-8", newline="\n", closefd=False) as file,
@@ -304,12 +304,12 @@ def small_files(
     *,
     seen: Callable[[int], object] | None = None,
 ) -> Iterator[memoryview | None]:
-    """Yield the bytes of files in one folder, each read at once into ``buffer``; None for what is odd.
+    """Yield the bytes of files in one folder, each read into ``buffer``, or None.
 
-    Odd is what is not a regular file, cannot be read, does not fit, or has not this status after it was read;
-    where that is None, the size that it had before: who needs to know more looks at it with ``opened``. No
-    link is followed below ``root``. What is yielded is there until the next is asked for. ``seen`` is called
-    with the open descriptor of each file that is not odd.
+    None stands for a file that is not regular, cannot be read, does not fit, or has another status after the
+    reading than in ``stamps`` (without one: another size than before); ``opened`` gives the reason. Files in
+    a store are all None with ``seen``, which is called with the open descriptor of each file that is yielded.
+    No link is followed below ``root``. The bytes are valid until the next are requested.
     """
     if mirrors.are_used() and (place := mirrors.place_of(root, (*folders, ""))):
         if seen is None:
@@ -362,7 +362,7 @@ def _small(
 
 
 def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[Status | None]:
-    """Return the status of each regular file in one folder, None of what is not one or cannot be looked at.
+    """Return the status of each regular file in one folder, or None for any other name.
 
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
@@ -382,7 +382,7 @@ def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[S
 
 
 def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[str]:
-    """Return those of the names that anything has in one folder, be it a link.
+    """Return the names that exist in one folder, including those of links.
 
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
@@ -410,10 +410,10 @@ def _status(found: os.stat_result) -> Status:
 
 
 def chunks(descriptor: int, start: int = 0, stop: int | None = None, *, size: int = CHUNK) -> Iterator[bytes]:
-    """Yield the bytes from ``start`` to ``stop`` (to the end when None) without moving the descriptor.
+    """Yield the bytes from ``start`` to ``stop`` (None: the end) without moving the descriptor.
 
-    In blocks of ``size`` bytes at most. Ends early, without an error, when the file does; who needs ``stop``
-    bytes must count.
+    Blocks have at most ``size`` bytes. A file that ends early ends them, without an error: a caller who needs
+    ``stop`` bytes must count.
     """
     size = size or CHUNK
     while stop is None or start < stop:
@@ -426,7 +426,7 @@ def chunks(descriptor: int, start: int = 0, stop: int | None = None, *, size: in
 
 
 def blocks(source: Iterable[bytes], *takers: Callable[[bytes], object]) -> Iterator[bytes]:
-    """Yield bytes in blocks of at most ``BLOCK``, as parsers are fed; ``takers`` get them before that."""
+    """Yield bytes to parsers in blocks of at most ``BLOCK``, after calling ``takers`` with them."""
     for chunk in source:
         for take in takers:
             take(chunk)
@@ -435,7 +435,7 @@ def blocks(source: Iterable[bytes], *takers: Callable[[bytes], object]) -> Itera
 
 
 def stretches(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines, many at once; one that is longer than any path needs is cut into several."""
+    """Yield lines, many at once; one longer than ``BLOCK`` is cut into several."""
     rest = b""
     for block in blocks:
         whole, end, rest = (rest + block).rpartition(b"\n")
@@ -458,26 +458,26 @@ def cut(stretch: bytes) -> Iterator[bytes]:
 
 
 def lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines with their line feed; a longer one than any path needs is cut into pieces."""
+    """Yield lines with their line feed; one longer than ``BLOCK`` is cut into several."""
     return chain.from_iterable(map(cut, stretches(blocks)))
 
 
 def told(source: Iterable[bytes], tell: Callable[[int], object]) -> Iterator[bytes]:
-    """Yield blocks of bytes; ``tell`` is called with the size of each before that."""
+    """Yield blocks of bytes after calling ``tell`` with the size of each."""
     for block in source:
         tell(len(block))
         yield block
 
 
 class HolesRefused(SourceError):  # noqa: N818 -- the state of the file
-    """A file most of which was never written: to read its zeros may take days."""
+    """A file with many bytes that were never written: reading its zeros may take days."""
 
 
-_OCTETS_OF_BLOCK = 512  # whatever the file system's own are
+_OCTETS_OF_BLOCK = 512  # for any block size of the file system
 
 
 def check_holes(descriptor: int, most: int) -> None:
-    """Raise ``HolesRefused`` for a file with more than so many bytes of holes; their bytes are not read."""
+    """Raise ``HolesRefused`` for a file with more than ``most`` bytes of holes, unread."""
     found = os.fstat(descriptor)
     if found.st_size - _OCTETS_OF_BLOCK * found.st_blocks <= most:
         return
@@ -499,7 +499,7 @@ def check_holes(descriptor: int, most: int) -> None:
 
 
 def check_holes_of(root: Path, segments: Sequence[str], most: int) -> None:
-    """Raise ``HolesRefused`` as ``check_holes`` does for a file on disk; objects of stores have no holes."""
+    """Raise ``HolesRefused`` as ``check_holes`` does; objects of stores have no holes."""
     if not mirrors.inside(root):
         with opening(root, segments) as descriptor:
             check_holes(descriptor, most)
@@ -507,10 +507,10 @@ def check_holes_of(root: Path, segments: Sequence[str], most: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The digests wanted of a file: algorithms for the whole, and for the bytes up to a boundary.
+    """The digests wanted of a file: algorithms for the whole and for the bytes to a boundary.
 
-    ``boundary`` is in bytes, 0 for none; ``as_text`` asks how long the text is. A file with more than
-    ``holes`` bytes that were never written is not read, None for any.
+    ``boundary`` is in bytes, 0 for none; ``as_text`` requests the length of the text. A file with more than
+    ``holes`` bytes that were never written is refused; None accepts any number.
     """
 
     algorithms: tuple[str, ...]
@@ -520,13 +520,13 @@ class Asked:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing but digests of the whole is wanted."""
+        """Whether only digests of the whole are wanted."""
         return not self.boundary and not self.as_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hashed:
-    """The result of hashing a file: digests of the whole and up to the boundary, size, length of the text."""
+    """A file's size, digests of the whole and of the bytes to the boundary, and text length."""
 
     size: int
     digests: Mapping[str, str]
@@ -538,7 +538,7 @@ Outcome = Hashed | OSError | MetspackError
 
 
 class Hashing:
-    """Bytes of which digests, size and length are computed as they come; ``result`` is that of all so far."""
+    """The digests, size and text length of a stream of bytes, computed as the bytes come."""
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
@@ -559,7 +559,7 @@ class Hashing:
             self._text.update(block)
 
     def result(self) -> Hashed:
-        """Return what was asked."""
+        """Return the result for all bytes so far."""
         digests, until = (
             {name: each.digest(name).value for name in self._asked.algorithms}
             for each in (self._hashers, self._until)
@@ -572,7 +572,7 @@ def hash_blocks(
 ) -> Hashed:
     """Read a file's bytes and return their digests and size; raises as ``chunks`` does.
 
-    The bytes are added to ``whole`` as well, of which they are a part.
+    The bytes are also added to ``whole``, of which the file is a part.
     """
     hashing = Hashing(asked)
     for block in chunks:
@@ -585,7 +585,7 @@ def hash_blocks(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRun:
-    """Files of one folder below a trusted root, of each of which the same is asked.
+    """Files of one folder below a trusted root, all with the same digests wanted.
 
     ``names`` have a ``/`` between each two.
     """
@@ -598,10 +598,10 @@ class FileRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashedRun:
-    """The result of hashing a run, as columns: sizes, and each algorithm's digests without a gap.
+    """The result of hashing a run, as columns: sizes, and each algorithm's joined digests.
 
-    Files that could not be read, and those of which there is more to say, are in ``others`` by their number;
-    where a file has no digest, blanks stand for it.
+    Files that could not be read, and those with further results, are in ``others`` by their number; blanks
+    stand for a missing digest.
     """
 
     sizes: array[int]
@@ -610,7 +610,7 @@ class HashedRun:
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], algorithms: Sequence[str]) -> Self:
-        """Return the columns of what was found of each file by itself."""
+        """Return the columns for the outcomes of single files."""
         return cls(
             sizes=array("q", [each.size if isinstance(each, Hashed) else 0 for each in outcomes]),
             digests={name: "".join(_value(each, name) for each in outcomes) for name in algorithms},
@@ -618,7 +618,7 @@ class HashedRun:
         )
 
     def outcome(self, number: int) -> Outcome:
-        """Return what was found of one file."""
+        """Return the outcome of one file."""
         if (found := self.others.get(number)) is not None:
             return found
         count = len(self.sizes)
@@ -637,7 +637,7 @@ def _value(outcome: Outcome, algorithm: str) -> str:
 def hash_runs(runs: Sequence[FileRun], progress: Callable[[int], None]) -> list[HashedRun]:
     """Read the files of runs, each once, and return the result for each run.
 
-    ``progress`` is told of small files now and then, and at the end of a run.
+    ``progress`` gets the bytes of small files now and then, and at the end of a run.
     """
     buffer = memoryview(bytearray(CHUNK))
     return [_hash_run(run, buffer, progress) for run in runs]
@@ -654,7 +654,7 @@ def _hash_run(run: FileRun, buffer: memoryview, progress: Callable[[int], None])
 def _hash_small(
     run: FileRun, names: Sequence[str], buffer: memoryview, progress: Callable[[int], None]
 ) -> HashedRun:
-    """Read files that are expected to be small; larger ones, and errors, cost one more look."""
+    """Read files that are expected to be small; larger ones, and errors, are read once more."""
     algorithms = run.asked.algorithms
     sizes, others = array("q"), dict[int, Outcome]()
     columns = [(name, digest_function(name), list[str]()) for name in algorithms]
@@ -686,7 +686,7 @@ def hash_file(
     progress: Callable[[int], None],
     whole: Hashing | None = None,
 ) -> Outcome:
-    """Read one file, and return what was asked of it, or the error because of which it cannot be read."""
+    """Read one file and return its digests as ``asked``, or the error that prevents reading."""
     try:
         with streaming(root, segments) as (descriptor, blocks_of):
             if asked.holes is not None and not mirrors.inside(root):
@@ -698,9 +698,9 @@ def hash_file(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartRun:
-    """The files that are the parts of one whole, in their order, and what is asked of each and of the whole.
+    """The files that are the parts of one whole, in order, and the digests wanted of the whole.
 
-    Each is a trusted root, names below it, and what is asked of it.
+    Each file is a trusted root, names below it, and the digests wanted of it.
     """
 
     files: tuple[tuple[Path, tuple[str, ...], Asked], ...]
@@ -709,7 +709,7 @@ class PartRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashedParts:
-    """The result of hashing the parts of a whole, and the whole, which needs all parts without an error."""
+    """The outcomes of the parts, and that of the whole, which is valid if all parts were read."""
 
     parts: tuple[Outcome, ...]
     whole: Hashed

@@ -1,8 +1,7 @@
-"""Staging of new packages: made in ``<target>.partial/``, published by one rename or not at all.
+"""Staging of new packages in ``<target>.partial/``, each published by one rename.
 
-``package/`` becomes the target by one rename, ``journal.jsonl`` and ``work/`` say how far it came: a run that
-was stopped is gone on with by the same command. What is visible under the target's own name is complete or
-absent.
+``package/`` becomes the target by that rename; ``journal.jsonl`` and ``work/`` record the progress, so that
+the same command resumes a stopped run. Under the target's name there is a complete package or nothing.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from metspack.files import journal, reading, tempdb, walking, writing
 from metspack.files.journal import USUAL, RunEvents, RunFacts, StagingTerms
 
 NOT_FOUND = "Name a package's folder, or the METS file of its parent IP."
-"""What to do where there is no package at a path."""
+"""The hint for a path without a package."""
 
-_AROUND = 16  # journal, manifests, the archive's directory: what there is once, however large the package
+_AROUND = 16  # journal, manifests, the archive's directory: files of every package, however large
 
 
 def check_vacant(target: Path) -> tuple[Path, Path]:
@@ -53,18 +52,18 @@ def check_vacant(target: Path) -> tuple[Path, Path]:
 
 
 def _sweep(partial: Path) -> None:
-    """Remove a ``.partial`` whose run was killed when its target was in its place; raises nothing."""
+    """Remove a ``.partial`` whose run was killed after publishing; raises nothing."""
     with suppress(OSError, SourceError, TargetError):
         with suppress(OSError), reading.opening(journal.journal_of(partial)) as file:
             events = journal.run_events(file).events
             is_over = bool(events) and events[-1].get("event") == journal.PUBLISHING
             if is_over and not os.path.lexists(partial / "package") and writing.take_lock(file):
                 writing.remove(partial)
-        writing.remove_empty(partial)  # the journal was the last that was in it
+        writing.remove_empty(partial)  # the journal is the last file to be removed
 
 
 class Partial:
-    """``<target>.partial/``: where a package, or files for one, are made before they are visible."""
+    """``<target>.partial/``, where a package or files for one are made before publication."""
 
     journal: writing.Journal | writing.RunJournal
 
@@ -76,7 +75,7 @@ class Partial:
         self._room: tuple[int, int | None] | None = None
 
     def _make(self) -> None:
-        """Make all of it, which must not exist; raises ``TargetError``."""
+        """Make the folder, which must not exist, and its content; raises ``TargetError``."""
         try:
             writing.make_directory(self.root)
             writing.make_directory(self.package)
@@ -84,12 +83,12 @@ class Partial:
             self.journal = writing.Journal(journal.journal_of(self.root))
         except BaseException as error:  # also an interruption at the moment in which the folder was made
             if not isinstance(error.__cause__, FileExistsError):
-                with suppress(TargetError):  # the error is the one to tell
+                with suppress(TargetError):  # the first error is the one to report
                     self.discard()
             raise
 
     def keep_room(self) -> None:
-        """Remember what is free: ``free`` and ``free_files`` leave out what is written from now on."""
+        """Remember the free space: ``free`` and ``free_files`` ignore what is written from now on."""
         self._room = self.free(), self.free_files()
 
     def device(self) -> int:
@@ -111,7 +110,7 @@ class Partial:
             return os.statvfs(self.root).f_frsize
 
     def free_files(self) -> int | None:
-        """Return the free inodes of its file system, None when their number is not limited."""
+        """Return the free inodes of its file system, or None when they are unlimited."""
         if self._room is not None:
             return self._room[1]
         with writing.explained(self.root):
@@ -119,7 +118,7 @@ class Partial:
         return status.f_favail if status.f_files else None
 
     def discard(self) -> None:
-        """Remove everything under ``<target>.partial/`` that this run made, the journal last, on disk too."""
+        """Remove everything under ``<target>.partial/``, the journal last, on disk as well."""
         remove_contents(self.root)
         journal = getattr(self, "journal", None)
         if journal is not None:
@@ -129,20 +128,19 @@ class Partial:
 
 
 def remove_contents(partial: Path) -> None:
-    """Remove what is in a ``.partial`` folder but the journal, on disk too. Raises ``TargetError``."""
+    """Remove all in a ``.partial`` folder but the journal, on disk too. Raises ``TargetError``."""
     for each in ("package", "work"):
         writing.remove(partial / each)
-    with suppress(TargetError):  # without it, a power cut may leave what nobody knows the origin of
+    with suppress(TargetError):  # without it, a power cut may leave files of unknown origin
         writing.sync_directory(partial)
 
 
 class Staging(Partial):
-    """``<target>.partial/``: where a package is made before it becomes ``<target>`` by one rename.
+    """``<target>.partial/``, where a package is made before one rename publishes it.
 
-    One that an earlier run of the same command left is gone on with (``is_resumed``): ``events`` are those
-    of its journal that came after the first, and ``created`` is the time that it wrote. Raises
-    ``TargetError`` when the target exists, another run is at work on it, or ``.partial`` was left by another
-    command.
+    An earlier run of the same command is resumed (``is_resumed``): ``events`` are those of its journal after
+    the first, and ``created`` is the time that it wrote. Raises ``TargetError`` when the target exists,
+    another run is at work on it, or ``.partial`` was left by another command.
     """
 
     journal: writing.RunJournal
@@ -164,7 +162,7 @@ class Staging(Partial):
             with writing.explained(self.root):
                 self._begin(run)
         except BaseException:
-            # What an earlier run left is there for its own command.
+            # The work of an earlier run is kept for the command that it belongs to.
             if self._is_new:
                 self.discard()
             else:
@@ -172,7 +170,7 @@ class Staging(Partial):
             raise
 
     def _open(self) -> None:
-        """Open the journal, its folder made if need be; raises ``TargetError`` unless it is free to use."""
+        """Open the journal, making its folder if need be; raises ``TargetError`` when it is in use."""
         while True:
             try:
                 if os.path.lexists(self.root):
@@ -189,7 +187,7 @@ class Staging(Partial):
                 break
             if self.journal.is_there():
                 return
-            self.journal.close()  # another run has removed it, as the last thing that it did
+            self.journal.close()  # another run has removed it as its last step
         events = journal.run_events(self.journal.descriptor).events
         self.journal.close()
         pid = f" (process {events[-1].get('pid', events[0].get('pid'))})" if events else ""
@@ -258,9 +256,9 @@ class Staging(Partial):
         return {"pid": os.getpid(), "words": self._terms.command, "started": clock.ago(0)}
 
     def leave(self, error: BaseException) -> None:
-        """End the run by an error: what is done is kept to go on with, if there is something and it can be.
+        """End the run after an error; finished work is kept for resuming where possible.
 
-        The error then says so.
+        The error then states that, and how to resume.
         """
         if self._is_published():
             complete = f"{self.target} is complete"
@@ -288,7 +286,7 @@ class Staging(Partial):
             error.hint = " ".join(filter(None, (error.hint, f"{kept}. {how}")))
 
     def _is_final(self, error: BaseException) -> bool:
-        """Return whether what was done is of no use after an error: of the source, or nobody wants it."""
+        """Return whether an error, or an interruption with ``discards``, ends the run for good."""
         if isinstance(error, Interrupted | KeyboardInterrupt):
             return self._terms.discards
         is_of_system = isinstance(error, TargetError | StoreError) or isinstance(error.__cause__, OSError)
@@ -318,7 +316,7 @@ class Staging(Partial):
         self._end()
 
     def _is_published(self) -> bool:
-        """Return whether the target has come to be: the disk tells, as an interruption may follow at once."""
+        """Return whether the target was made, by the disk: an interruption may follow at once."""
         made, target = self._published, self.target
         if made is None or not os.path.lexists(target):
             return False
@@ -330,13 +328,13 @@ class Staging(Partial):
         self._end()
 
     def _empty(self) -> None:
-        """Remove all that was made; the journal forgets it first, as it may not be removed to its end."""
+        """Remove the journal's events, then all that was made: the removal may be interrupted."""
         self.journal.cut(0)
         for each in (self.package, self.work):
             writing.remove(each)
 
     def _end(self) -> None:
-        """Remove what is left, the journal last: as long as it is there, it says whose that is."""
+        """Remove the rest, the journal last: as long as it exists, it identifies the folder."""
         remove_contents(self.root)
         writing.remove(journal.journal_of(self.root))
         self.journal.close()
@@ -358,13 +356,13 @@ def stage(target: Path, run: RunFacts, terms: StagingTerms = USUAL) -> Iterator[
         with tempdb.unexplained(target):
             yield staging
     except BaseException as error:
-        with suppress(TargetError):  # the error is the one to tell
+        with suppress(TargetError):  # the first error is the one to report
             staging.leave(error)
         raise
 
 
 def check_target(target: Path, package: Path) -> None:
-    """Raise ``TargetError`` when a target exists already, or lies inside the package.
+    """Raise ``TargetError`` when a target exists already, or is inside the package.
 
     Raises ``SourceNotFoundError`` where there is no package.
     """
@@ -381,9 +379,9 @@ def check_target(target: Path, package: Path) -> None:
 
 
 def check_space(staging: Partial, *, files: int, bytes_: int) -> None:
-    """Raise ``TargetError`` unless so many files and folders, and bytes in them, can be written there.
+    """Raise ``TargetError`` unless there is space for so many files, folders and bytes.
 
-    Counted as well: what every target needs once, and that each file takes whole blocks.
+    The count includes the files that every target needs once, and whole blocks for each file.
     """
     where, files = staging.target.parent, files + _AROUND
     free = staging.free_files()
@@ -405,10 +403,10 @@ def check_space(staging: Partial, *, files: int, bytes_: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StretchDone:
-    """A stretch that is finished: its number, the digest of what was to be done, its files and their bytes.
+    """A finished stretch: its number, the digest of its task, its files and their bytes.
 
-    One of another digest is done anew. ``sizes`` are those of the files of notes that it left in the working
-    folder, in their order.
+    A stretch with another digest is done anew. ``sizes`` are those of the files of notes that it left in the
+    working folder, in their order.
     """
 
     number: int
@@ -423,12 +421,12 @@ class StretchDone:
 
     @classmethod
     def restored(cls, document: Mapping[str, Any]) -> StretchDone:
-        """Return what ``document`` gave."""
+        """Return the stretch from the event that ``document`` returned."""
         names = ("number", "digest", "files", "bytes")
         return cls(**{name: document[name] for name in names}, sizes=tuple(document["sizes"]))
 
     def has_notes(self, paths: Iterable[Path]) -> bool:
-        """Return whether the files of notes are there, as long as they were."""
+        """Return whether the files of notes exist with their recorded sizes."""
         try:
             return tuple(os.lstat(path).st_size for path in paths) == self.sizes
         except OSError:
@@ -448,10 +446,10 @@ class FinishedStretches:
     def prepare(
         self, notes: Callable[[int], Iterable[Path]], package: Collection[str] = (), work: str = ""
     ) -> None:
-        """Remove what an earlier run left besides stretches: they lie at some paths in the package.
+        """Remove what an earlier run left, except the stretches at paths of ``package``.
 
-        ``notes`` returns the paths of the files of notes of a stretch; ``work`` is kept in that folder as
-        well. Raises ``TargetError``.
+        In the working folder the files of notes are kept, whose paths ``notes`` returns for a stretch, and
+        ``work``. Raises ``TargetError``.
         """
         if self.clears:
             names = {path.name for each in self for path in notes(each.number)}
@@ -459,7 +457,7 @@ class FinishedStretches:
             keep_only(self.staging.work, {*names, work})
 
     def find(self, number: int) -> StretchDone | None:
-        """Return a stretch by its number, None unless it is finished."""
+        """Return a stretch by its number, or None unless it is finished."""
         return self._done.get(number)
 
     def record_fault(self, _paths: Collection[str]) -> None:
@@ -472,17 +470,17 @@ class FinishedStretches:
         return iter(self._done.values())
 
     def record_plan(self, count: int | None, files: int, size: int) -> None:
-        """Record how many stretches there are in all, if that is known, with how many files and bytes."""
+        """Record the numbers of all stretches (None: unknown), of their files and of their bytes."""
         self.staging.journal.record(event=journal.PLANNED, segments=count, lobs=files, bytes=size)
 
     def amounts(self) -> tuple[int, int]:
-        """Return the files of all, and their bytes: for these there need be no further space."""
+        """Return the numbers of files and bytes of all stretches, which need no further space."""
         return sum(each.files for each in self), sum(each.bytes for each in self)
 
 
 @contextmanager
 def open_stretch(work: Path) -> Iterator[writing.SyncedTogether]:
-    """Begin a stretch in a process of a run, whose working folder that is; it stays locked for the block.
+    """Begin a stretch in a process of a run, and lock its working folder for the block.
 
     What is written in the block may be put on disk together. Raises ``TargetError``.
     """
@@ -501,9 +499,9 @@ def record_stretch(
     notes: Iterable[Path] = (),
     **said: str,
 ) -> None:
-    """Record in a run's journal that a stretch is finished, with its files and bytes, and its files of notes.
+    """Record a finished stretch in a run's journal: its files, bytes and files of notes.
 
-    So is what else is ``said``. All that is on disk already. Raises ``TargetError``.
+    ``said`` are further values of the event. All files are on disk already. Raises ``TargetError``.
     """
     files, size = amounts
     with writing.explained(path):
@@ -513,7 +511,7 @@ def record_stretch(
 
 
 def are_there(folder: Path, paths: Sequence[str], sizes: Sequence[int]) -> bool:
-    """Return whether files of one folder are there, given by their paths below ``folder`` and sizes."""
+    """Return whether files of one folder exist, by their paths below ``folder`` and sizes."""
     names = [path.rpartition("/")[2] for path in paths]
     try:
         found = reading.statuses(folder, paths[0].split("/")[:-1], names)
@@ -523,7 +521,7 @@ def are_there(folder: Path, paths: Sequence[str], sizes: Sequence[int]) -> bool:
 
 
 def keep_only(folder: Path, kept: Collection[str], below: str = "") -> None:
-    """Remove all below a folder but what lies at some paths; raises ``TargetError``."""
+    """Remove everything below a folder except some paths; raises ``TargetError``."""
     above = {path[:at] for path in kept for at, letter in enumerate(path) if letter == "/"}
     for each in list(os.scandir(folder / below)):
         path = f"{below}{each.name}"
@@ -534,7 +532,7 @@ def keep_only(folder: Path, kept: Collection[str], below: str = "") -> None:
 
 
 def check_count(folder: Path, files: int) -> None:
-    """Raise ``TargetUnfinishedError`` unless so many files are below a folder that runs filled one by one."""
+    """Raise ``TargetUnfinishedError`` unless a folder filled by several runs has so many files."""
     with closing(walking.listings(folder, are_stamped=False)) as listings:
         found = sum(len(each.files) for each in listings)
     if found != files:

@@ -1,6 +1,6 @@
-"""A target in a store: what was made of a package on disk is put there bit by bit, and shown as a whole.
+"""A target in a store: a package made on disk is put there in steps and shown as a whole.
 
-The object ``metspack-unfinished.json`` is there from the first to the last: what has it is no package yet.
+The object ``metspack-unfinished.json`` is there from start to end: a prefix with it is no package yet.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from metspack.stores.client import PART, StoredObject
 from metspack.stores.ranges import BLOCK
 
 _LISTINGS, _WAIT = 6, 0.5
-"""How often a store is asked to list what was put, and the seconds to wait after the first time."""
+"""The most listings of the objects put, and the seconds to wait after the first."""
 
 _SENT = "sent.jsonl"
 
 
 class StoreTarget:
-    """The prefix of a store that a package is made for, and the folder on disk in which it is made.
+    """A package's prefix in a store, and the folder on disk in which the package is made.
 
-    ``local`` is the path of the package there. Raises ``TargetExistsError`` for a prefix that is not empty,
-    unless an unfinished package is in it, and ``StoreError``.
+    ``local`` is the path of the package in that folder. Raises ``TargetExistsError`` for a prefix that is not
+    empty, unless an unfinished package is in it, and ``StoreError``.
     """
 
     def __init__(self, target: StorePath) -> None:
@@ -74,10 +74,10 @@ class StoreTarget:
         return True
 
     def begin(self, facts: Mapping[str, Any], package: Path, *, is_resumed: bool, restarts: bool) -> None:
-        """Mark the prefix as unfinished, by what decides the bytes; what an earlier run had put stays.
+        """Mark the prefix as unfinished; with ``restarts`` objects of an earlier run are removed.
 
-        A file of the package that it was emptying when it was killed is put right. Raises
-        ``TargetExistsError`` for what a run of other facts has begun, unless this one ``restarts``.
+        ``facts`` decide the bytes of the package, and the mark has their digest. A file that a killed run was
+        emptying is repaired. Raises ``TargetExistsError`` for a mark of other facts, unless ``restarts``.
         """
         told = json.dumps(facts, sort_keys=True).encode(errors="surrogateescape")
         mark = (
@@ -104,7 +104,7 @@ class StoreTarget:
             writing.remove(self._log)
         with closing(writing.RunJournal(self._log)) as log:
             noted = run_events(log.descriptor)
-            log.cut(noted.size)  # a last line that was not written to its end is not the next one's beginning
+            log.cut(noted.size)  # an unfinished last line must not become the start of the next
         writing.sync_directory(self._folder)
         for event in noted.events:
             self._sent |= {path: (size, modified) for path, size, modified in event["sent"]}
@@ -115,9 +115,10 @@ class StoreTarget:
                     mirrors.empty(package / path, *stamp)
 
     def send(self, package: Path, paths: Iterable[str], *, empties: bool) -> None:
-        """Put files of the package that were not put yet, and note that; ``empties`` their bytes on disk.
+        """Put files of the package that are still missing in the store, and record that.
 
-        Each keeps its size and its time of change. Raises ``StoreError`` and ``TargetError``.
+        With ``empties`` their bytes on disk are freed; each file keeps its size and its time of change.
+        Raises ``StoreError`` and ``TargetError``.
         """
         waiting = ((path, found) for path in paths if (found := self._unsent(package, path)) is not None)
 
@@ -127,7 +128,7 @@ class StoreTarget:
                 with reading.opening(package, path.split("/")) as descriptor:
                     self._store.put(f"{self._prefix}/{path}", reading.chunks(descriptor), found.st_size)
             except OSError as error:
-                error.filename = os.fspath(package / path)  # it may name one of the folders above alone
+                error.filename = os.fspath(package / path)  # it may name only one of the folders above
                 raise
             return task
 
@@ -148,7 +149,7 @@ class StoreTarget:
         noted = [(path, found.st_size, found.st_mtime_ns) for path, found in done]
         writing.record_event(self._log, {"event": "sent", "sent": noted})
         self._sent |= {path: (size, modified) for path, size, modified in noted}
-        if empties:  # not before it is noted on disk that they were put
+        if empties:  # only after the log on disk lists them as put
             with writing.explained(package):
                 for path, *stamp in noted:
                     mirrors.empty(package / path, *stamp)
@@ -165,10 +166,10 @@ class StoreTarget:
         return found
 
     def finish(self, package: Path, last: Collection[str], verify: Mapping[str, str] | None) -> None:
-        """Put all that is left, the files ``last`` after the others, and show the package.
+        """Put all remaining files, ``last`` after the others, and show the package.
 
-        Before these the listing of the store is compared with what was put, and with ``verify`` each object
-        is read and compared with its SHA-256. Raises ``StoreError``; then the prefix remains unfinished.
+        Before ``last`` the store's listing is compared with the files put, and with ``verify`` each object is
+        read and compared with its SHA-256. Raises ``StoreError``; then the prefix remains unfinished.
         """
         everything = list(files_below(package))
         self.send(package, (path for path in everything if path not in last), empties=False)
@@ -182,7 +183,7 @@ class StoreTarget:
         mirrors.relist(self._target)
 
     def _await_listing(self, expected: Mapping[str, int]) -> dict[str, StoredObject]:
-        """Return the objects as they are listed, once they are those that were put; others are removed."""
+        """Return the listed objects once all that were put are listed; others are removed."""
         wait, missing = _WAIT, [""]
         for attempt in range(_LISTINGS):
             if attempt:
@@ -204,7 +205,7 @@ class StoreTarget:
         )
 
     def _remove_others(self, kept: Collection[str]) -> None:
-        """Remove what an earlier run put and this one does not have."""
+        """Remove all objects below the prefix except those ``kept``."""
         start = len(self._prefix) + 1
         for each in list(self._store.below(self._prefix)):
             if each.key[start:] not in kept:
@@ -225,11 +226,11 @@ class StoreTarget:
                 )
 
     def close(self) -> None:
-        """Remove the folder on disk, of a package that was published."""
+        """Remove the folder on disk in which the package was made."""
         writing.remove(self._folder)
 
     def give_up(self) -> None:
-        """Remove what this run has put, the mark last, and the folder on disk; what is finished stays."""
+        """Remove the objects put, the mark last, and the folder on disk; a finished package stays."""
         with suppress(FileNotFoundError):
             if self._is_begun and self._store.head(key := f"{self._prefix}/{UNFINISHED}"):
                 self._remove_others({UNFINISHED})

@@ -22,14 +22,14 @@ _SETTINGS = (
 _CACHE = 1024
 _AT_ONCE = (250, 50, 10, 3, 1)  # rows in one statement
 _MADE: set[str] = set()
-"""The schemas of which a database was made: the next one of the same is a copy."""
+"""The schemas that were used before: a further database of one is a copy."""
 
 
 def create(*statements: str, cache: int = _CACHE, schema: str = "") -> sqlite3.Connection:
-    """Create a database with the empty tables of a schema, that vanishes when it is closed; for one thread.
+    """Create a database with the empty tables of a schema, for one thread.
 
-    The statements are executed behind those of the schema. It takes ``cache`` KiB of memory, whatever it
-    holds. Transactions are begun and ended by hand.
+    Closing the database removes it. The statements are executed after the schema. The database takes
+    ``cache`` KiB of memory, whatever its size. Transactions are begun and ended by hand.
     """
     # No name: private, on disk, in SQLite's own folder. Another thread may close it as garbage.
     database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
@@ -51,7 +51,7 @@ def create(*statements: str, cache: int = _CACHE, schema: str = "") -> sqlite3.C
 
 @functools.cache
 def _template(schema: str) -> sqlite3.Connection:
-    """Return the tables of a schema in memory: to copy them takes a fifth of the time of making them."""
+    """Return a schema's tables in memory: a copy takes a fifth of the time of making them."""
     database = sqlite3.connect(":memory:", check_same_thread=False)
     database.executescript(schema)
     return database
@@ -74,10 +74,10 @@ def rows(
 def beginning(
     database: sqlite3.Connection, table: str, columns: Sequence[str], prefix: str
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield columns of a table's rows whose first one begins with ``prefix``, sorted by its code points."""
+    """Yield columns of rows whose first one begins with ``prefix``, sorted by its code points."""
     first, listed = columns[0], ", ".join(columns)
     sql = f"SELECT {listed} FROM {table} WHERE {first} >= ? "  # noqa: S608 -- names
-    if prefix and prefix.isascii():  # what comes behind them is known: SQLite itself ends there
+    if prefix and prefix.isascii():  # the first text behind them is computed: SQLite itself ends there
         beyond = prefix[:-1] + chr(ord(prefix[-1]) + 1)
         return database.execute(f"{sql} AND {first} < ? ORDER BY {first}", (prefix, beyond))
     sql += f"ORDER BY {first}"
@@ -85,18 +85,18 @@ def beginning(
 
 
 class BulkInsert:
-    """An INSERT statement for many rows at once, which takes half the time of single ones.
+    """An INSERT statement for many rows at once, in half the time of single ones.
 
-    ``row`` is one row of VALUES, in which ``?1`` and so on are what all rows share (``shared`` in number) and
-    ``?{0}`` and so on are a row's own values (``own`` in number): most of the time is that of giving these.
-    With ``counts`` the first two that are shared are a number and a step, and ``?1 + {row} * ?2`` is the
-    number of a row. Rows that contradict those that are there are left out, or an error where ``is_strict``.
+    ``row`` is one row of VALUES, in which ``?1`` and so on are values of all rows (``shared`` in number) and
+    ``?{0}`` and so on are values of one row (``own`` in number): binding these takes most of the time. With
+    ``counts`` the first two shared values are a number and a step, and ``?1 + {row} * ?2`` is the number of a
+    row. Rows that contradict existing ones are left out, or raise an error with ``is_strict``.
     """
 
     def __init__(
         self, table: str, row: str, *, shared: int, own: int, counts: bool = False, is_strict: bool = False
     ) -> None:
-        # Rows are given as their own values alone; SQLite makes of each what is inserted.
+        # Only the rows' own values are bound; SQLite makes of each what is inserted.
         numbers = range(shared + 1, shared + 1 + own * _AT_ONCE[0], own)
         rows = [
             f"({', '.join(f'?{number}' for number in range(first, first + own))}, {place})"
@@ -138,9 +138,9 @@ class BulkInsert:
     def run_columns(
         self, database: sqlite3.Connection, shared: tuple[Any, ...], columns: Sequence[Sequence[Any] | None]
     ) -> None:
-        """Insert rows that are given as columns; what all rows have in one, or None, is given once.
+        """Insert rows given as columns; the single value of a column, or None, is bound once.
 
-        The first of them is not None.
+        The first column is not None.
         """
         own = tuple(each is not None and not _is_one(each) for each in columns)
         own = own if any(own) else (True, *own[1:])
@@ -151,7 +151,7 @@ class BulkInsert:
         self._fewer[own].run(database, (*shared, *alike), rows)
 
     def _with_fewer(self, own: tuple[bool, ...]) -> BulkInsert:
-        """Return the same where rows have but some of the values as their own; all others are shared."""
+        """Return a statement whose rows have the ``own`` values only; all others are shared."""
         table, row, shared = self._form
         places, given = count(), count(shared + 1)
         values = [f"{{{next(places)}}}" if is_own else str(next(given)) for is_own in own]
@@ -166,7 +166,7 @@ class BulkInsert:
 
 
 def _is_one(column: Sequence[Any]) -> bool:
-    """Return whether a column has the same in all rows."""
+    """Return whether a column has the same value in all rows."""
     return column[0] == column[-1] and column.count(column[0]) == len(column)
 
 
@@ -183,18 +183,18 @@ class Scratch(Closable):
         return rows(self._database, sql, values)
 
     def all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return all rows of a query at once: sooner than streamed, and before any other statement."""
+        """Return all rows of a query at once: faster than streamed, and before any other statement."""
         return self._database.execute(sql, values).fetchall()
 
     def row(self, sql: str, *values: object) -> tuple[Any, ...] | None:
-        """Return the first row of a query, None when it has none."""
+        """Return the first row of a query, or None without one."""
         cursor = self._database.execute(sql, values)
         row: tuple[Any, ...] | None = cursor.fetchone()
         cursor.close()
         return row
 
     def put(self, sql: str, *values: object) -> int:
-        """Run one statement; returns the row id of what it inserted."""
+        """Run one statement, and return the row id of the row that it inserted."""
         return self._database.execute(sql, values).lastrowid or 0
 
     def close(self) -> None:
@@ -204,7 +204,7 @@ class Scratch(Closable):
 
 @contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turn an error of SQLite about keeping ``what`` into a ``TargetError`` that says what to do."""
+    """Turn an error of SQLite about keeping ``what`` into a ``TargetError`` with a hint."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -216,9 +216,9 @@ def explained(what: str) -> Iterator[None]:
 
 @contextmanager
 def unexplained(path: Path) -> Iterator[None]:
-    """Turn an error of the system or of SQLite that nothing nearer has explained into a ``TargetError``.
+    """Turn an unexplained error of the system or of SQLite into a ``TargetError``.
 
-    ``path`` is what is worked on.
+    ``path`` is the file or folder in use.
     """
     try:
         yield

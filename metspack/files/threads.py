@@ -1,6 +1,6 @@
-"""Threads beside reading and writing, in which the bytes of a large file are hashed and written.
+"""Threads that hash and write the bytes of a large file while further ones are read.
 
-Python lets them run beside each other: nothing of Python's is needed for that.
+They run in parallel, as hashing and writing release Python's lock.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ class BlockThread:
     """A thread that calls a function with blocks of bytes, in their order; a context manager.
 
     Blocks must not change once they are put. An error of the function ends the thread, and is raised by
-    ``put`` or ``finish``; leaving the block by an exception waits for the thread and raises none of its own.
-    One that is forgotten ends by itself. Where there is one core, or no thread to be had, ``put`` calls the
-    function.
+    ``put`` or ``finish``; leaving the context by an exception waits for the thread and drops its error. A
+    thread whose object is deleted ends. With one core, or without a free thread, ``put`` calls the function.
     """
 
     __slots__ = ("_behind", "_blocks", "_done", "_take", "_thread")
@@ -64,8 +63,8 @@ class BlockThread:
         _raise(self._end())
 
     def _end(self) -> BaseException | None:
-        """Wait for the end of the thread; returns the error that ended it, if one did."""
-        thread, self._thread = self._thread, None  # it tells its end once
+        """Wait for the end of the thread; return the error that ended it, or None."""
+        thread, self._thread = self._thread, None  # it reports its end once
         if thread is None:
             return None
         self._blocks.put(None)
@@ -119,7 +118,7 @@ def _take_all(
 
 
 class ThreadedHashers(Hashers):
-    """Several digests over one stream of bytes, each in a thread of its own once there are many bytes.
+    """Several digests over one stream of bytes, each in a thread after ``LARGE`` bytes.
 
     Blocks must not change once they are given. The result is that of ``Hashers``.
     """
@@ -131,7 +130,7 @@ class ThreadedHashers(Hashers):
         self._threads: tuple[BlockThread, ...] = ()
 
     def update(self, block: bytes) -> None:
-        """Add the next bytes, which may be computed later."""
+        """Add the next bytes, which may be hashed later."""
         if self._threads:
             self.size += len(block)
             for each in self._threads:
@@ -142,7 +141,7 @@ class ThreadedHashers(Hashers):
             self._threads = tuple(BlockThread(each.update) for each in self._hashers.values())
 
     def copy(self) -> Hashers:
-        """Return a copy, which goes on from the bytes so far on its own."""
+        """Return an independent copy, which continues after the bytes so far."""
         self._catch_up()
         return super().copy()
 

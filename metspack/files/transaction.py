@@ -1,8 +1,8 @@
-"""Transactions on a folder: new files appear in it all together, or not at all.
+"""Transactions on a folder: new files appear in it all together or not at all.
 
 All files are made under ``<folder>.partial/`` beside the folder. A journal there then lists them, and only
-after that are they put into the folder; nothing that is there is replaced. If that is interrupted, it can be
-taken back: the journal and the files still beside the folder tell what was done.
+after that are they put into the folder; no existing file is replaced. An interrupted transaction can be
+taken back: the journal and the files still beside the folder show what was done.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Record = Callable[..., None]
 
 
 def _staged_in(partial: Path, path: str) -> Path:
-    """Return where what was made for a path of the folder lies until it is in its place."""
+    """Return the path of a new file before it is put into the folder at ``path``."""
     return partial / "package" / path
 
 
 class Transaction(Partial):
-    """``<folder>.partial/``: where files for a folder are made; paths in ``package`` are those in it.
+    """``<folder>.partial/``, where files for a folder are made; a context manager.
 
-    A context manager. ``folder`` is absolute and exists. Raises ``TargetError``.
+    ``folder`` is absolute and exists. Paths in ``package`` are those in the folder. Raises ``TargetError``.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -51,16 +51,16 @@ class Transaction(Partial):
             self.journal.record(event=journal.BEGUN, command=journal.IN_PLACE)
             writing.sync_directory(self.root)  # what is made here next does not outlive the journal's name
         except BaseException:
-            with suppress(TargetError):  # the error is the one to tell
+            with suppress(TargetError):  # the first error is the one to report
                 self.discard()
             raise
 
     def publish(self, puts: Sequence[str], *, check: Callable[[], None]) -> None:
         """Put files into the folder, each on disk before the next.
 
-        Nothing is overwritten. Others might put such files there as well: they are hashed, and only what was
-        put is ever removed. ``check`` is called when all is there. After an error, also one of ``check``,
-        the folder is as it was. Raises ``TargetError``.
+        Nothing is overwritten. Other programs might put files there as well: so all are hashed, and only
+        those put here are ever removed. ``check`` is called when all are there. After an error, also one of
+        ``check``, the folder is as it was. Raises ``TargetError``.
         """
         digests = tuple((path, _digest(self.package, path)) for path in puts)
         writing.sync_tree(self.root)
@@ -90,13 +90,13 @@ class Transaction(Partial):
         elif kind is None:
             self.discard()
         else:
-            with suppress(TargetError):  # the error is the one to tell
+            with suppress(TargetError):  # the first error is the one to report
                 self.discard()
 
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """The steps of a transaction on ``folder``, each of which takes effect once however often it is begun."""
+    """The steps of a transaction on ``folder``; a repeated step has no further effect."""
 
     folder: Path
     partial: Path
@@ -131,11 +131,11 @@ class _Steps:
 
 
 def recover(folder: Path, *, is_whole: Callable[[Recovery], bool]) -> None:
-    """Take back an interrupted transaction, unless the folder ``is_whole``, and remove what it had prepared.
+    """Take back an interrupted transaction, unless the folder ``is_whole``.
 
-    ``is_whole`` raises for a journal that is not believed: whoever made the folder may have put it there.
-    Raises ``TargetError``, also while another run is working, and for a ``.partial`` that is not a
-    transaction's.
+    Its ``.partial`` is removed. ``is_whole`` raises for a journal that it distrusts: the folder's maker may
+    have put it there. Raises ``TargetError``, also while another run is working, and for a ``.partial`` that
+    is not a transaction's.
     """
     partial = journal.partial_of(folder)
     if not os.path.lexists(partial):
@@ -168,7 +168,7 @@ def recover(folder: Path, *, is_whole: Callable[[Recovery], bool]) -> None:
 def _check_places(folder: Path, partial: Path, found: Recovery) -> None:
     """Raise ``TargetUnfinishedError`` unless each file is put below the folder, behind no link.
 
-    Whoever made the folder may have put a journal of other changes beside it.
+    The folder's maker may have put a journal of other changes beside it.
     """
     above = {""}
     for path, _ in found.puts:
@@ -184,13 +184,13 @@ def _check_places(folder: Path, partial: Path, found: Recovery) -> None:
 
 
 def _remove(partial: Path) -> None:
-    """Remove a ``.partial`` folder, the journal last, which says whose it is."""
+    """Remove a ``.partial`` folder, last of all the journal, which identifies it."""
     remove_contents(partial)
     writing.remove(partial)
 
 
 def _is_bare(partial: Path) -> bool:
-    """Return whether a ``.partial`` is that of a run that was interrupted before its first event."""
+    """Return whether a ``.partial`` is left by a run interrupted before its first event."""
     first = journal.journal_of(partial)
     try:
         return all(

@@ -1,4 +1,4 @@
-"""Walk folders: names and sizes in flat memory, links not followed, also ahead in a process of its own.
+"""Walk folders in flat memory without following links, if need be in another process.
 
 The files are listed and not judged. Names are handed over in lots, so that a second process costs little.
 """
@@ -27,11 +27,11 @@ _NEXT_FOLDER = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT 1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lot:
-    """A lot of entries of one folder, given by its path; each folder has at least one lot.
+    """Some entries of the folder with the path ``folder``; each folder has at least one lot.
 
-    ``files`` are the names of files, sorted, with a ``/`` between each two, ``sizes`` their bytes if asked
-    for; ``others`` are name and kind of all else: d (folder), l (symbolic link), s (special). ``fault`` is
-    the error because of which the rest of the folder cannot be read.
+    ``files`` are the sorted names of files with a ``/`` between each two, ``sizes`` their bytes if wanted;
+    ``others`` are name and kind of other entries: d (folder), l (symbolic link), s (special). ``fault`` is
+    the error that prevents reading the rest of the folder.
     """
 
     folder: bytes
@@ -68,9 +68,9 @@ def _kind(entry: os.DirEntry[str]) -> str:
 
 
 def lots(root: Path, below: tuple[str, ...], folder: bytes, *, sizes: bool) -> Iterator[Lot]:
-    """Yield the entries of one folder, the path of which begins at ``below`` in a trusted root.
+    """Yield the entries of one folder, whose path begins at ``below`` in a trusted root.
 
-    No link is followed from the root on.
+    No link is followed below the root.
     """
     names = tuple(os.fsdecode(folder).split("/")) if folder else ()
     try:
@@ -96,7 +96,7 @@ def lots(root: Path, below: tuple[str, ...], folder: bytes, *, sizes: bool) -> I
 
 
 def _lot(folder: bytes, entries: Iterator[os.DirEntry[str]], *, sizes: bool) -> tuple[Lot, int]:
-    """Return what the entries are, and how many they were before one could not be looked at."""
+    """Return the entries as a lot, and their number before the first that cannot be examined."""
     files: list[tuple[str, int]] = []
     others: list[tuple[bytes, str]] = []
     fault = None
@@ -126,7 +126,7 @@ def all_lots(
     sizes: bool,
     leaves_out: Callable[[bytes], bool] = lambda _: False,
 ) -> Iterator[Lot]:
-    """Yield the entries of some folders and of all below them but those left out, in flat memory."""
+    """Yield the entries of folders and of all below them, except those left out."""
     with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead, tempdb.explained(f"the folders of {root}"):
         ahead.executemany(_PUT, ((each,) for each in folders))
         last = 0
@@ -138,7 +138,7 @@ def all_lots(
 
 
 DEEPEST = 100
-"""Folders within folders that are read."""
+"""The deepest nesting of folders that is read."""
 
 _AGAIN = "Wait until nothing else writes there, make sure that you may read all of it, and start again."
 
@@ -153,9 +153,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Entries of one folder, given by its names below the root: its folders, and files with their stamps.
+    """Entries of the folder with these names below the root: folders, and stamped files.
 
-    A file is its name, size, time of change, inode and device. A folder with many has several listings.
+    A file is its name, size, time of change, inode and device. Many entries make several listings.
     """
 
     folder: tuple[str, ...]
@@ -164,9 +164,9 @@ class Listing:
 
 
 def entries(root: Path, below: tuple[str, ...] = ()) -> Generator[Entry, None, None]:
-    """Yield every file and folder below ``root``, or below one folder there, each folder before its content.
+    """Yield every file and folder below ``root``, or below one folder there.
 
-    In no order otherwise; raises SourceError as ``listings`` does.
+    A folder comes before its content, without further order. Raises SourceError as ``listings`` does.
     """
     with closing(listings(root, below)) as found:
         for each in found:
@@ -183,12 +183,12 @@ def entries(root: Path, below: tuple[str, ...] = ()) -> Generator[Entry, None, N
 def listings(
     root: Path, below: tuple[str, ...] = (), *, are_stamped: bool = True
 ) -> Generator[Listing, None, None]:
-    """Yield the entries of every folder below ``root``, or below one folder there, each before its folders'.
+    """Yield the entries of every folder below ``root``, or below one folder there.
 
-    In no order otherwise; a name that is not UTF-8 has surrogates, as ``os.fsdecode`` gives it. ``root``
-    may itself be a link. Raises SourceError for a folder that cannot be read, for anything that is
-    neither file nor folder (a symbolic link above all), and for folders nested deeper than ``DEEPEST``.
-    Files that are not to be stamped have zeros beside their names.
+    A folder comes before the folders in it, without further order. A name that is not UTF-8 has surrogates,
+    as ``os.fsdecode`` gives it. ``root`` may itself be a link. Raises SourceError for a folder that cannot be
+    read, for anything but files and folders (above all a symbolic link), and for folders nested deeper than
+    ``DEEPEST``. Unless ``are_stamped``, files have zeros beside their names.
     """
     with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead, tempdb.explained(f"the folders of {root}"):
         ahead.execute(_PUT, (os.fsencode("/".join(below)),))
@@ -203,7 +203,7 @@ def listings(
 
 
 def statuses(root: Path, folder: tuple[str, ...], names: Sequence[str]) -> Sequence[reading.Status]:
-    """Return the status of files of one folder below ``root``; raises SourceError as ``listings`` does."""
+    """Return the status of files in one folder; raises SourceError as ``listings`` does."""
     with _explained(root, folder):
         found = reading.statuses(root, folder, names)
         stamps = [each for each in found if each is not None]

@@ -35,12 +35,12 @@ _BUFFER = 1 << 18
 _ENTRIES = 1_000
 
 ground: ContextVar[Path | None] = ContextVar("ground", default=None)
-"""A folder that ``make_directories`` does not make, nor any above it: who removes it has it gone for good."""
+"""A folder that ``make_directories`` refuses to make, like those above it: it stays removed."""
 
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn an OSError about writing ``path`` into a ``TargetError`` that says what to do."""
+    """Turn an OSError about writing ``path`` into a ``TargetError`` with a hint."""
     try:
         yield
     except OSError as error:
@@ -68,11 +68,11 @@ _NOT_LINKED = (
 
 
 class NewFile:
-    """A file that did not exist before: written once from start to end, on disk when closed.
+    """A new file, written once from start to end; it is on disk when closed.
 
     Raises ``TargetError`` when it exists or cannot be written. Leaving the block normally flushes
-    and fsyncs; leaving it by an exception removes it. ``is_synced`` False leaves it to
-    ``sync_file_system`` to put it on disk.
+    and fsyncs; leaving it by an exception removes it. ``is_synced`` False leaves the fsync to
+    ``SyncedTogether.sync``.
     """
 
     __slots__ = ("_buffer", "_descriptor", "_held", "_is_synced", "path", "size")
@@ -95,7 +95,7 @@ class NewFile:
             self.flush()
 
     def write_all(self, blocks: Iterable[bytes], size: int) -> None:
-        """Append blocks, of ``size`` bytes in all; many bytes are written beside the reading of the next."""
+        """Append blocks of ``size`` bytes in all; a thread writes many while the next are read."""
         if size < threads.LARGE:
             for block in blocks:
                 self.write(block)
@@ -105,7 +105,7 @@ class NewFile:
                 thread.put(block)
 
     def flush(self) -> None:
-        """Pass what was appended so far to the operating system."""
+        """Pass the bytes appended so far to the operating system."""
         if not self._buffer:
             return
         held = b"".join(self._buffer)
@@ -115,13 +115,13 @@ class NewFile:
             write(self._descriptor, held)
 
     def sync(self) -> None:
-        """Put what was appended so far on disk."""
+        """Put the bytes appended so far on disk."""
         self.flush()
         with explained(self.path):
             os.fsync(self._descriptor)
 
     def skip(self, size: int) -> None:
-        """Leave room for bytes, which others put there (``SharedFile``)."""
+        """Leave room for ``size`` bytes, which a ``SharedFile`` writes."""
         self.flush()
         self.size += size
         with explained(self.path):
@@ -153,7 +153,7 @@ class NewFile:
             self.discard()
 
     def discard(self) -> None:
-        """Close without keeping anything: for a file that will be removed. Once closed, it stays closed."""
+        """Close without a flush, for a file that will be removed; a second call does nothing."""
         # The number may be another file's by the time of a second call.
         descriptor, self._descriptor = self._descriptor, -1
         release(descriptor)
@@ -168,14 +168,14 @@ class NewFile:
             self.close()
         else:
             self.discard()
-            with suppress(OSError):  # the error that ended the block is the one to tell
+            with suppress(OSError):  # the error that ended the block is the one to report
                 os.unlink(self.path)
 
 
 def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
-    """Return a new file that begins with the first bytes of what lies there, which gives way to it.
+    """Return a new file that begins with the first ``size`` bytes of the file at ``path``.
 
-    With ``is_new`` nothing does. Raises ``TargetError``.
+    It replaces that file; with ``is_new`` there is none. Raises ``TargetError``.
     """
     if is_new:
         return NewFile(path)
@@ -197,21 +197,21 @@ def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
 
 
 class _Descriptor(Closable):
-    """What is open by a descriptor; a context manager."""
+    """An object with an open descriptor; a context manager."""
 
     __slots__ = ("_descriptor",)
     _descriptor: int
 
     def close(self) -> None:
-        """Close it."""
+        """Close the descriptor."""
         descriptor, self._descriptor = self._descriptor, -1
         release(descriptor)
 
 
 class SharedFile(_Descriptor):
-    """A ``NewFile`` of another process, in which bytes are put where it left room; a context manager.
+    """A ``NewFile`` of another process, to write where it left room; a context manager.
 
-    They are on disk once that is closed. Raises ``TargetError`` when it cannot be written.
+    The bytes are on disk once the ``NewFile`` is closed. Raises ``TargetError`` when it cannot be written.
     """
 
     __slots__ = ("path",)
@@ -228,7 +228,7 @@ class SharedFile(_Descriptor):
 
 
 class OpenFolder(_Descriptor):
-    """A folder that many small files are written into, each at once; a context manager.
+    """A folder into which many small files are written, each in one go; a context manager.
 
     ``is_synced`` is as in ``NewFile``. Raises ``TargetError`` when it cannot be opened.
     """
@@ -250,7 +250,7 @@ class OpenFolder(_Descriptor):
                 if self._is_synced:
                     os.fsync(descriptor)
             except BaseException:
-                with suppress(OSError):  # the error is the one to tell
+                with suppress(OSError):  # the first error is the one to report
                     os.unlink(name, dir_fd=self._descriptor)
                 raise
             finally:
@@ -260,9 +260,10 @@ class OpenFolder(_Descriptor):
                 raise error from None
 
     def link(self, name: str, folder: int, file: str) -> bool:
-        """Make ``name`` a hard link to a file of another open folder, itself where it is a symbolic link.
+        """Make ``name`` a hard link to ``file`` in another open folder.
 
-        Return False when there is no such file. Raises ``TargetError`` when it cannot be linked.
+        A symbolic link is linked itself. Return False when there is no such file. Raises ``TargetError`` when
+        it cannot be linked.
         """
         try:
             os.link(file, name, src_dir_fd=folder, dst_dir_fd=self._descriptor, follow_symlinks=False)
@@ -318,7 +319,7 @@ def sync_tree(path: Path) -> None:
 
 
 def _directories(path: str | Path) -> Iterator[str | Path]:
-    """Yield a directory and all below it, the deepest first, whose files may be millions. Raises OSError."""
+    """Yield a directory and all directories below it, the deepest first. Raises OSError."""
     with os.scandir(path) as found:
         below = [each.path for each in found if each.is_dir(follow_symlinks=False)]
     for each in below:
@@ -327,14 +328,14 @@ def _directories(path: str | Path) -> Iterator[str | Path]:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a whole directory that this run made; what is already gone is fine.
+    """Remove a file or a whole directory that this run made; one that is gone is fine.
 
     Raises ``TargetError``.
     """
     try:
         try:
             _remove(path)
-        except OSError:  # some file systems refuse once what they do when they are asked again
+        except OSError:  # some file systems refuse the first call and obey the second
             _remove(path)
     except OSError as error:
         raise TargetError(
@@ -365,16 +366,16 @@ def _remove(path: Path) -> None:
 
 
 def _some_entries(folder: str | Path) -> list[os.DirEntry[str]]:
-    # While a directory is read nothing is removed of it, which some file systems answer by leaving names out.
+    # Nothing is removed while the directory is read: some file systems would leave names out.
     with os.scandir(folder) as found:
         return list(islice(found, _ENTRIES))
 
 
 @cache
 def _syncfs() -> Callable[[int], int] | None:
-    """Return the system call that puts a whole file system on disk, None where it does not tell of errors.
+    """Return the system call that puts a file system on disk, or None where it hides errors.
 
-    Linux has done so since 5.8.
+    Linux has reported its errors since 5.8.
     """
     import ctypes  # noqa: PLC0415 -- only for those that write much
 
@@ -390,10 +391,10 @@ _TELLS_ERRORS = (5, 8)
 
 
 class SyncedTogether(Closable):
-    """The file system of a folder, on which much is written and then put on disk at once.
+    """A folder's file system, whose new files are put on disk together; a context manager.
 
-    A context manager; ``is_possible`` where the system can do that and tells of errors. What could not be
-    written is told since this was opened. Raises ``TargetError``.
+    ``is_possible``: the system can do that and reports errors, all since this was opened. Raises
+    ``TargetError``.
     """
 
     __slots__ = ("_descriptor", "is_possible", "path")
@@ -405,9 +406,9 @@ class SyncedTogether(Closable):
             self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def sync(self, *folders: Path) -> None:
-        """Put all that was written on disk; where that is not possible, the entries of some folders.
+        """Put all new files on disk, or only the entries of ``folders`` unless ``is_possible``.
 
-        What is in the files is on disk then, as each was closed.
+        In the second case the files' content is on disk already, since each was closed.
         """
         with explained(self.path):
             if (sync := _syncfs()) is None:
@@ -419,7 +420,7 @@ class SyncedTogether(Closable):
                 raise OSError(number := ctypes.get_errno(), os.strerror(number))
 
     def lock_shared(self) -> None:
-        """Lock the folder beside other processes that do so; ``wait_for_others`` waits for all of them."""
+        """Take a shared lock on the folder; ``wait_for_others`` waits for all its holders."""
         with suppress(OSError):  # a file system that knows no locks
             fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
@@ -429,7 +430,7 @@ class SyncedTogether(Closable):
 
 
 def wait_for_others(folder: Path) -> bool:
-    """Wait until no process holds the lock of a folder; return False when one does for long."""
+    """Wait until the lock of a folder is free; return False after ``_PATIENCE`` seconds."""
     with explained(folder):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -444,14 +445,14 @@ def wait_for_others(folder: Path) -> bool:
 
 
 def sync_file(descriptor: int) -> None:
-    """Put the content of an open file on disk, which somebody else may have written a moment ago."""
+    """Put the content of an open file on disk, including what another process wrote."""
     os.fsync(descriptor)
 
 
 def put(staged: Path, target: Path) -> None:
-    """Put a finished file in its place on the same file system, where nothing exists. Raises ``TargetError``.
+    """Put a finished file at a vacant place on the same file system. Raises ``TargetError``.
 
-    It appears there whole or not at all. The staged name may remain a second name of the file.
+    The file appears there whole or not at all. The staged name may remain a second name of the file.
     """
     if hard_link(staged, target):  # a link never replaces what is there, which a rename does
         sync_directory(target.parent)
@@ -472,7 +473,7 @@ def hard_link(path: Path, name: Path) -> bool:
 
 
 def move(source: Path, target: Path) -> None:
-    """Rename a finished file or folder to its place, where nothing exists, on the same file system.
+    """Rename a finished file or folder to a vacant place on the same file system.
 
     Raises ``TargetError``.
     """
@@ -499,22 +500,22 @@ def take_away(path: Path) -> None:
 
 
 def take_lock(descriptor: int) -> bool:
-    """Lock an open file for this process until it is closed; return False when another process holds it."""
+    """Lock an open file until it is closed; return False when another process holds it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system that knows no locks: nothing can be told
+    except OSError:  # a file system without locks: other holders stay unseen
         return True
     return True
 
 
 @contextmanager
 def open_whole(target: Path, *, replaces: bool = False) -> Iterator[NewFile]:
-    """Open a new file that is at ``target``, whole and on disk, once the block ends normally.
+    """Open a new file that appears at ``target``, whole and on disk, when the block ends.
 
-    Until then it lies beside it under another name, and is removed if the block raises. What is at ``target``
-    is only replaced if it ``replaces`` that. Raises ``TargetError``.
+    Until then the file is beside ``target`` under another name; it is removed if the block raises. An
+    existing ``target`` is replaced only with ``replaces``. Raises ``TargetError``.
     """
     name = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
     staged = target.with_name(f".{name}.{os.getpid()}.partial")
@@ -531,16 +532,16 @@ def open_whole(target: Path, *, replaces: bool = False) -> Iterator[NewFile]:
 
 
 class Journal(_Descriptor):
-    """An append-only file of JSON lines, each with its checksum and on disk before ``record`` returns.
+    """An append-only file of JSON lines with checksums, on disk before ``record`` returns.
 
-    It is locked while it is open. Raises ``TargetError``.
+    The file is locked while it is open. Raises ``TargetError``.
     """
 
     def __init__(self, path: Path, *, goes_on: bool = False) -> None:
         self._path = path
         with explained(path):
             self._descriptor = os.open(path, _APPEND if goes_on else _CREATE | os.O_APPEND, 0o644)
-            if goes_on:  # a last word that was cut off is not the next one's beginning
+            if goes_on:  # an unfinished last line must not become the start of the next
                 write(self._descriptor, b"\n")
         take_lock(self._descriptor)
 
@@ -552,9 +553,9 @@ class Journal(_Descriptor):
 
 
 class RunJournal:
-    """The journal of a run, made by it or left by an earlier one; locked while it is open.
+    """The journal of a run, new or left by an earlier one; it is locked while it is open.
 
-    ``is_held`` says that another run holds it: then nothing else can be done with it. Raises ``TargetError``.
+    ``is_held``: another run has locked it, and this process may only read it. Raises ``TargetError``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -572,7 +573,7 @@ class RunJournal:
                 return False
 
     def cut(self, size: int) -> None:
-        """Cut off what is behind so many bytes, which was not written to its end."""
+        """Cut the file to ``size`` bytes, on disk when this returns."""
         with explained(self._path):
             os.ftruncate(self.descriptor, size)
             os.fsync(self.descriptor)
@@ -586,14 +587,14 @@ class RunJournal:
         _append_whole(self.descriptor, self._path, "\n".join(map(journal.sealed, events)))
 
     def close(self) -> None:
-        """Close the file, once."""
+        """Close the file; a second call does nothing."""
         descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0:
             release(descriptor)
 
 
 def record_event(path: Path, event: Mapping[str, object]) -> None:
-    """Append an event to the journal of the run that this process works for, on disk when this returns."""
+    """Append an event to the journal of this process's run, on disk when this returns."""
     with explained(path):
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
@@ -603,9 +604,9 @@ def record_event(path: Path, event: Mapping[str, object]) -> None:
 
 
 class Log(_Descriptor):
-    """A log file that lines are appended to, created when it does not exist; several runs may share one.
+    """A log file to which lines are appended; several runs may share one.
 
-    Raises ``TargetError`` when it cannot be written.
+    It is created when it does not exist. Raises ``TargetError`` when it cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -624,7 +625,7 @@ def _append(descriptor: int, path: Path, text: str) -> None:
 
 
 def _append_whole(descriptor: int, path: Path, text: str) -> None:
-    """Append a line whole or not at all, beside other processes that do so, and put it on disk."""
+    """Append a line whole or not at all, beside other processes, and put it on disk."""
     with explained(path):
         try:
             with suppress(OSError):  # a file system that knows no locks

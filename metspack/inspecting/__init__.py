@@ -1,1 +1,1 @@
-"""Contents of a source: its tables, its LOBs, and files that no cell names."""
+"""Inspect the contents of a source: its tables, its LOBs, and files that no cell names."""

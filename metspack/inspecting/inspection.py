@@ -1,4 +1,4 @@
-"""Contents of a source: its tables and, column by column, its LOBs, their places and conventions."""
+"""Inspect a source: its tables and, by column, its LOBs, their places and conventions."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ LISTED = 20
 class LobColumn:
     """A column, or a field of one, that holds LOBs; sizes are bytes.
 
-    ``inside`` LOBs are entries of the archive, ``outside`` ones files beside it. Those not resolved are
-    ``missing``, ``refused`` (the cell is an error, or leads where nothing is read) or ``ambiguous``; the
-    first ``LISTED`` of them are in ``errors``. ``cells`` counts what the cells say, ``algorithms`` the
-    digests they have, ``undigested`` those that have none.
+    ``inside`` LOBs are entries of the archive, ``outside`` ones files beside it. Unresolved ones are
+    ``missing``, ``refused`` (the cell is an error, or leads to a forbidden place) or ``ambiguous``; the
+    first ``LISTED`` of them are in ``errors``. ``cells`` counts the cells by kind of location, ``algorithms``
+    by digest; ``undigested`` counts those without one.
     """
 
     found: ColumnFound
@@ -73,8 +73,8 @@ class LobColumn:
         return f"{self.found.schema}.{self.found.table}.{self.found.name}"
 
     def take(self, each: Surveyed) -> None:
-        """Count one of its cells."""
-        if self.found.levels:  # without an archive there is no cell that could say anything
+        """Count a cell of the column."""
+        if self.found.levels:  # without an archive there are no cells
             self.cells[survey.cell_level(each.cell.file)] += 1
         if each.cell.digest is None:
             self.undigested += 1
@@ -86,7 +86,7 @@ class LobColumn:
             self._have(each, each.lob.size)
 
     def take_run(self, each: SurveyedRun) -> None:
-        """Count many of its cells as ``take`` does one."""
+        """Count the cells of a run as ``take`` does one cell."""
         run, number = each.run, len(each.run)
         if self.found.levels:
             if are_plain(run.files):
@@ -137,7 +137,7 @@ class Inspection:
 
     ``lob_folder`` is the database's; ``inline`` large objects stand in the cell itself, ``datalinks`` are
     links without a file, which are never followed. ``warnings`` are sentences, ``history`` the notes on the
-    archive in the METS of the package that it lies in.
+    archive in its package's METS.
     """
 
     version: str | None = None
@@ -161,7 +161,7 @@ class Inspection:
 
     @property
     def outside(self) -> int:
-        """The LOBs that lie in files beside the archive."""
+        """The LOBs that are files beside the archive."""
         return sum(each.outside for each in self.columns)
 
     @property
@@ -176,14 +176,14 @@ class Inspection:
 
     @property
     def largest(self) -> LobColumn | None:
-        """The column with the largest LOB, None when there is none."""
+        """The column with the largest LOB, or None without LOBs."""
         return max((each for each in self.columns if each.lobs), key=lambda each: each.largest, default=None)
 
 
 def inspected(source: Source, progress: Progress | None = None) -> Inspection:
     """Return the contents of a source, reading every table's document and no LOB.
 
-    Raises ``SourceError`` where a table cannot be read, or a folder is not what it should be.
+    Raises ``SourceError`` where a table cannot be read, or a folder of LOBs has faults.
     """
     progress = progress or Silent()
     archive = source if isinstance(source, Archive) else None
@@ -222,7 +222,7 @@ def inspected(source: Source, progress: Progress | None = None) -> Inspection:
 def verified(
     source: Source, inspection: Inspection, accepted: frozenset[str], jobs: int | None, progress: Progress
 ) -> Generator[tuple[Verification, list[Verdict]], None, None]:
-    """Read the LOBs of a source that was inspected, as ``verification.verify`` has it.
+    """Verify the LOBs of an inspected source, as ``verification.verify`` does.
 
     ``jobs`` is the number of processes, as many as help when None.
     """
@@ -234,7 +234,7 @@ def verified(
 
 
 def _found_again(source: Source, lost: int) -> Iterator[LobRun | LobRef | LostLob]:
-    """Yield the LOBs of a source, and those that are lost beyond the number that were before."""
+    """Yield the LOBs of a source, and the lost ones beyond the ``lost`` of the inspection."""
     for each in source.found() if isinstance(source, Archive) else source.lob_runs():
         if isinstance(each, LostLob) and lost:
             lost -= 1

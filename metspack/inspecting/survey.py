@@ -1,4 +1,4 @@
-"""Survey of a source's LOBs: each with its column, and the convention that found it or the error."""
+"""Survey a source's LOBs: each with its column, and with its convention or its error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REMEMBERED = 10_000
 
 @unique
 class LevelKind(Enum):
-    """The location that one level gives: none, a relative or absolute one, or one that cannot be read."""
+    """Kinds of location that a level gives: none, relative, absolute or unreadable."""
 
     NIL = "nil"
     RELATIVE = "relative"
@@ -36,7 +36,7 @@ class LevelKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelFound:
-    """One level as metadata.xml has it: the kind of location, and its text ("" when it is nil)."""
+    """One level in metadata.xml: the kind of its location, and its text ("" when it is nil)."""
 
     said: LevelKind
     text: str
@@ -47,7 +47,7 @@ class ColumnFound:
     """A column or field with LOBs: its names, type and lobFolders.
 
     ``id`` is ``s0.t2.c4``, with the elements of an array as one: ``s0.t8.c14.a``. ``levels`` are its
-    lobFolder and those of its fields from the outermost on, None without an archive; ``folder`` is
+    lobFolder and those of its fields from the outermost on, empty without an archive; ``folder`` is
     that of SIARD 1.0 and 2.0.
     """
 
@@ -70,9 +70,9 @@ class Surveyed(Located):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyedRun:
-    """LOBs of any source that go together, with their column, and how many of them each convention found.
+    """A run of LOBs of any source, with its column and the number of LOBs by convention.
 
-    ``conventions`` are in the order of the first LOB of each, none for LOBs without an archive.
+    ``conventions`` are in the order of the first LOB of each, empty for LOBs without an archive.
     """
 
     column: ColumnFound
@@ -81,7 +81,7 @@ class SurveyedRun:
 
     @property
     def lob(self) -> LobRun:
-        """The LOBs, all of which were found."""
+        """The run, whose LOBs were all found."""
         return self.run
 
 
@@ -100,7 +100,7 @@ class LobBatch(Generic[Found]):
 
 
 def batches(source: Source, read: Callable[[int], None] | None = None) -> Iterator[LobBatch[Surveyed]]:
-    """Yield the LOBs of a source table by table, each in its order; take each batch before the next.
+    """Yield a source's LOBs table by table, each in order; exhaust each batch before the next.
 
     ``read`` is called with each number of bytes read of tables, an archive's ``weight`` in all. Raises
     ``SourceError`` where a table cannot be read, or a folder of LOBs has faults.
@@ -118,7 +118,7 @@ def batches(source: Source, read: Callable[[int], None] | None = None) -> Iterat
 def run_batches(
     source: Source, read: Callable[[int], None] | None = None
 ) -> Iterator[LobBatch[Surveyed | SurveyedRun]]:
-    """Yield the LOBs of a source as ``batches`` does, those that are alike together."""
+    """Yield the LOBs of a source as ``batches`` does, but in runs where possible."""
     if isinstance(source, LooseLobs):
         yield LobBatch(lobs=map(_loose_run, source.lob_runs()))
         return
@@ -152,13 +152,13 @@ def cell_level(file: str) -> LevelKind:
 
 
 def holdings(source: Source, lob: LobRef, known: Holdings | None = None) -> Holdings:
-    """Return the files a LOB is read from: ``known`` unless it lies in a packed segment found since."""
+    """Return the holdings of a LOB: ``known``, unless its packed segment was found later."""
     highest = max((each.archive for each in lob.extents if isinstance(each, ZipExtent)), default=0)
     return source.holdings() if known is None or highest >= len(known.archives) > 0 else known
 
 
 def paths(held: Holdings, lob: LobRef) -> tuple[str, ...]:
-    """Return the files of a LOB outside the archive in order; an entry follows its zip file's path."""
+    """Return a LOB's files outside the archive in order; an entry follows its zip file's path."""
     if lob.entries:
         return ()
     return tuple(
@@ -189,7 +189,7 @@ class _Columns:
         )
 
     def surveyed_run(self, found: LobRun | Located) -> Surveyed | SurveyedRun:
-        """Return a cell, or LOBs that go together, with the column."""
+        """Return a cell, or a run of LOBs, with its column."""
         if isinstance(found, Located):
             return self.surveyed(found)
         conventions = self._archive.resolver.conventions(self._table, found)
@@ -197,13 +197,13 @@ class _Columns:
 
     def _of(self, path: str) -> ColumnFound:
         if path not in self._here:
-            if len(self._here) >= _REMEMBERED:  # every element of an array has a path of its own
+            if len(self._here) >= _REMEMBERED:  # every element of an array has another path
                 self._here.clear()
             self._here[path] = self._of_element(path)
         return self._here[path]
 
     def _of_element(self, path: str) -> ColumnFound:
-        """Return the column of a path; all elements of an array are in one unless their levels differ."""
+        """Return the column of a path; array elements share one unless their levels differ."""
         common = _ELEMENT.sub(".a", path)
         found = _column(self._table, path, common)
         if self._columns.setdefault(common, found) == found:

@@ -1,6 +1,6 @@
-"""Files that no cell names: an archive's entries below ``content/``, and files in LOB folders outside.
+"""Find files that no cell names: entries below ``content/``, and files in LOB folders.
 
-What cells name is kept on disk, so that ten million names take no more memory than ten.
+The names in cells are kept on disk, so that ten million names take no more memory than ten.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Unnamed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreferenced:
-    """Files that no cell names, inside and outside, and reasons why folders could not be searched.
+    """Files that no cell names, inside and outside, and ``unseen`` folders with the reasons.
 
-    ``twice`` is how many entries and files more than one cell names, ``example`` one of them.
+    ``twice`` is the number of entries and files that several cells name, ``example`` one of them.
     """
 
     inside: Unnamed
@@ -57,9 +57,9 @@ class Unreferenced:
 
 
 class Names(tempdb.Scratch):
-    """The entries and files that the cells of one source name; a context manager, for one thread.
+    """The entries and files that a source's cells name; a context manager, for one thread.
 
-    First ``take`` of every LOB, then ``unreferenced``. Raises TargetError when the temporary disk is full.
+    Call ``take`` for every LOB, then ``unreferenced``. Raises TargetError when the temporary disk is full.
     """
 
     __slots__ = ("_batches", "_holdings", "_real", "_source", "_top")
@@ -91,7 +91,7 @@ class Names(tempdb.Scratch):
                 self._put("file", [self._packed(extent, self._holdings)])
 
     def take_run(self, run: LobRun) -> None:
-        """Record the entries or files that LOBs which go together are read from."""
+        """Record the entries or files that a run of LOBs is read from."""
         folders = run.shared.folders
         if run.entries:
             self._put("entry", map(_encoded, run.entries))
@@ -117,7 +117,7 @@ class Names(tempdb.Scratch):
         self._batches[table].clear()
 
     def _below(self, root: Path, path: tuple[str, ...]) -> bytes:
-        """Return a file's real path, since two granted roots may hold the same file; keep its top folder."""
+        """Return a file's real path, as two roots may hold the same file; keep its top folder."""
         real = self._real.get(root)
         if real is None:
             real = self._real[root] = _real(root)
@@ -139,8 +139,8 @@ class Names(tempdb.Scratch):
     def unreferenced(self) -> Unreferenced:
         """Return the entries and files that no cell names.
 
-        Inside: below ``content/``, tables and folders apart. Outside: in the top folder, below its granted
-        root, of each LOB there, the root itself never; METS files and manifests apart.
+        Inside: those below ``content/`` except tables and folders. Outside: those in the top folder of each
+        LOB, below its granted root and never the root itself, except METS files and manifests.
         """
         for table in self._batches:
             self._flush(table)
@@ -181,7 +181,7 @@ class Names(tempdb.Scratch):
                     counting.add(name, size)
 
     def _tops(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the folders to look through, none below another: their real paths, and those given."""
+        """Yield the real and the given paths of the folders to search, none below another."""
         last = None
         for top, written in self._database.execute("SELECT path, written FROM top ORDER BY path || x'2f'"):
             if last is None or not top.startswith(last + b"/"):
@@ -206,7 +206,7 @@ class Names(tempdb.Scratch):
                             counting.add(_shown(written + folder + name), size)
 
     def _named(self, paths: list[bytes]) -> set[bytes]:
-        """Return those of some files that cells name, but for packed segments."""
+        """Return the files among ``paths`` that cells name, apart from packed segments."""
         marks = ", ".join("?" * len(paths))
         found = self._database.execute(f"SELECT DISTINCT name FROM file WHERE name IN ({marks})", paths)  # noqa: S608
         return {name for (name,) in found}
@@ -238,7 +238,7 @@ class _Counting:
     def add(self, name: str, size: int) -> None:
         self._files += 1
         self._bytes += size
-        # The first by name, whatever the order they come in.
+        # The first by name, in whatever order they come.
         if len(self._names) < NAMED or name < self._names[-1]:
             insort(self._names, name)
             del self._names[NAMED:]
@@ -248,7 +248,7 @@ class _Counting:
 
 
 def _own(source: Source) -> tuple[bytes, ...]:
-    """Return the files, or the folder, that the source itself is: an archive."""
+    """Return the files, or the folder, of the archive that is the source."""
     if isinstance(source, Archive) and source.container is not None:
         paths = source.container.medium.paths
         return tuple(_real(Path(str(each))) for each in paths)

@@ -1,6 +1,6 @@
-"""Verification of a source's LOBs: each read and compared with its cell, and with METS where that lists it.
+"""Verify a source's LOBs: read each, and compare it with its cell and with METS, if listed.
 
-Nothing that is read is kept: ``inspect --verify`` and ``restore --dry-run`` read LOBs here.
+The bytes are discarded: ``inspect --verify`` and ``restore --dry-run`` read LOBs here.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Found = LobRun | LobRef | LostLob
 class Fault(Enum):
     """Faults of a LOB that was read.
 
-    ``UNREADABLE`` is also a CRC that differs, a file that was changed meanwhile, and a LOB that was not
-    found; ``PART_DIGEST`` a cell whose digest is the last part's alone, as DBPTK writes it.
+    ``UNREADABLE`` includes a CRC that differs, a file that was changed meanwhile, and a LOB that was not
+    found; ``PART_DIGEST`` is a cell whose digest is that of only the last part, as DBPTK writes it.
     """
 
     DIGEST = "digest"
@@ -42,9 +42,9 @@ class Fault(Enum):
 class Verdict:
     """Result of reading a LOB: its fault, None without one, and the message and hint about it.
 
-    ``lob`` is "" for a fault of more than one LOB. ``algorithm`` is that of the digest which it has, ``unit``
-    what its length counts: None when its cell has none. ``is_part_digest``: the digest is the last part's
-    alone, and that was accepted.
+    ``lob`` is "" for a fault of more than one LOB. ``algorithm`` is that of the cell's digest, ``unit`` the
+    unit of the cell's length: None when the cell has none. ``is_part_digest`` means that the digest is that
+    of only the last part, which was accepted.
     """
 
     lob: str
@@ -66,7 +66,7 @@ class Verification:
     """Totals of a verification: LOBs, bytes, and LOBs proven by each algorithm and unit.
 
     ``undigested`` and ``unmeasured`` are LOBs without a fault whose cells have no digest, no length;
-    ``part_digests`` those whose digest is accepted though it is the last part's alone.
+    ``part_digests`` those whose digest is accepted though it is that of only the last part.
     """
 
     lobs: int = 0
@@ -84,7 +84,7 @@ class Verification:
         return self.faults.total()
 
     def add(self, other: Verification) -> None:
-        """Count what another has counted."""
+        """Add the totals of another verification."""
         self.lobs += other.lobs
         self.bytes += other.bytes
         self.algorithms += other.algorithms
@@ -120,9 +120,9 @@ def verify(
     jobs: int,
     moved: Moved,
 ) -> Generator[tuple[Verification, list[Verdict]], None, None]:
-    """Read LOBs by ``jobs`` processes; yield totals of some at a time, and verdicts of those with a fault.
+    """Read LOBs in ``jobs`` processes; yield totals and verdicts with a fault, some at a time.
 
-    ``holdings`` returns those of the LOBs found so far; ``accepted`` is of ``lobstream.ACCEPTABLE``;
+    ``holdings`` returns those of the LOBs found so far; ``accepted`` are faults of ``lobstream.ACCEPTABLE``;
     ``moved`` is called with numbers of bytes read. Raises ``SourceError`` when a file that holds LOBs was
     changed meanwhile.
     """
@@ -131,7 +131,7 @@ def verify(
 
 
 def verdict_on(lob: LobRef, holdings: OpenHoldings, accepted: frozenset[str], moved: Moved) -> Verdict:
-    """Read a LOB by itself, and return the verdict."""
+    """Read one LOB, and return the verdict on it."""
     passage = Passage(lob, holdings, (), accepted)
     try:
         for block in passage.portion():
@@ -155,7 +155,7 @@ def verdict_on(lob: LobRef, holdings: OpenHoldings, accepted: frozenset[str], mo
 
 
 def _some_each(found: Iterable[Found]) -> Iterator[list[Found]]:
-    """Yield LOBs, so many together that they are worth a task."""
+    """Yield lists of LOBs that are each worth a task."""
     some: list[Found] = []
     lobs = size = 0
     for each in found:
@@ -198,7 +198,7 @@ def _verify(
 def _verdicts(
     found: Found, holdings: OpenHoldings, accepted: frozenset[str], moved: Moved
 ) -> Iterator[Verdict]:
-    """Yield the verdict on a LOB, and those on LOBs of a run that are not what is stated of them all."""
+    """Yield the verdict on a LOB, or those on a run's LOBs that fail the common comparison."""
     if isinstance(found, LostLob):
         yield _failed(found.lob, Fault.UNREADABLE, found.error)
     elif isinstance(found, LobRef):
@@ -212,10 +212,10 @@ def _verdicts(
 
 
 def _contents(run: LobRun, holdings: OpenHoldings) -> Iterator[bytes | memoryview | None]:
-    """Yield the proven bytes of each LOB of a run, None for one that goes by itself."""
+    """Yield the proven bytes of each LOB of a run, or None for one to be read singly."""
     try:
         yield from holdings.proven_contents(run)
-    except SourceError:  # each by itself tells why
+    except SourceError:  # reading each LOB singly reports why
         yield from repeat(None)
 
 

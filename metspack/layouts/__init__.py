@@ -26,7 +26,7 @@ __all__ = ["LAYOUTS", "FolderStyle", "Layout", "SegmentName", "safe_extension"]
 _OF_INTERFACE = ("Layout", "SegmentName", "safe_extension")
 
 
-# The names of files and folders are asked for by all, the layouts by what writes packages.
+# All modules need the names of files and folders; only those that write packages need the layouts.
 def __getattr__(name: str) -> object:
     if name == "LAYOUTS":
         return _layouts()

@@ -22,7 +22,7 @@ FROM_1 = r"([1-9][0-9]{0,17})"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentName:
-    """The name of a segment's folder, taken apart: the package's name, the container, the number from 0."""
+    """The name of a segment's folder in parts: package name, container, number from 0."""
 
     name: str
     container: str
@@ -31,42 +31,42 @@ class SegmentName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """A layout of LOBs in segments: functions that make names and read them; a value that can be pickled.
+    """A layout of LOBs in segments: functions that make and read names; it can be pickled.
 
     Every function is total: those that make names take any place, number and extension, and give different
     names to different ones; ``parsed_folder`` returns None for any other name, also for other spellings of
-    one (``seg_01``). Paths have ``/``, and lie below the package (segments) or below the segment (LOBs).
+    one (``seg_01``). Paths have ``/``, and begin below the package (segments) or the segment (LOBs).
     """
 
     name: str
     """``lobseg`` or ``siard22``, as options and plans call it."""
 
     one_series: bool
-    """Whether segments are counted through all LOBs; else each column has a container of its own."""
+    """Whether segments are counted through all LOBs; else each column has its container."""
 
     container: Callable[[LobPlace], str]
-    """The container that a LOB's segments are counted in: ``""`` (the one series) or ``s0_t2_c4``."""
+    """The container that counts a LOB's segments: ``""`` (the one series) or ``s0_t2_c4``."""
 
     segment_folder: Callable[[str, str, int], str]
-    """The folder of a segment, of package name, container and number: ``Northwind_lobs/s0_t2_c4/seg_0``."""
+    """A segment's folder by package, container and number: ``Northwind_lobs/s0_t2_c4/seg_0``."""
 
     segment_id: Callable[[str, str, int], str]
     """The same as one word, for the child's OBJID: ``Northwind_s0_t2_c4_seg_0``."""
 
     lob_paths: Callable[[LobPlace, Sequence[int], str], list[str]]
-    """The paths of whole LOBs of a column in their segment, of any place in it, the rows and the extension.
+    """The paths of a column's whole LOBs in their segment.
 
-    The extension is made safe (``safe_extension``).
+    They are made of any place in the column, the rows and the extension, made safe (``safe_extension``).
     """
 
     part_suffix: Callable[[Part], str]
     """What a part has behind the path of the whole: ``.0``, ``.z``; ``_part001``."""
 
     cell_files: Callable[[str, int, LobPlace, Sequence[int], str], list[str]]
-    """The ``file`` of a column's cells, of package name, the segment with the LOBs' first bytes, place, rows
-    and extension.
+    """The ``file`` of a column's cells.
 
-    It names the whole also where only parts are there, so that no reader takes a part for the whole.
+    It is made of package name, the segment with the LOBs' first bytes, place, rows and extension. It names
+    the whole also where only parts are there, so that no reader takes a part for the whole.
     """
 
     column_folders: Callable[[str, str], tuple[str, str]]
@@ -89,23 +89,23 @@ class Layout:
 
 
 def safe_extension(extension: str) -> str:
-    """Return the extension that a LOB's file gets: the source's own, or ``bin``.
+    """Return the extension that a LOB's file gets: the source's, or ``bin``.
 
     ``bin`` replaces what a reader could take for the suffix of a part, so that ``record0.z`` is never
-    written for a whole LOB: digits alone, ``z`` in either case, and (as all that is not 1 to 10 ASCII
-    letters and digits) anything with a ``_part001`` in it. The media type is not made from it.
+    written for a whole LOB: only digits, ``z`` in either case, and (like all but 1 to 10 ASCII letters
+    and digits) anything with a ``_part001`` in it. The media type is independent of it.
     """
     if _EXTENSION.fullmatch(extension) and not _LIKE_A_PART.fullmatch(extension):
         return extension
     return "bin"
 
 
-# --- lobFolder: how the archive leads to its segments. SIARD has no one way that all readers follow ---
+# --- lobFolder: how the archive leads to its segments. Each reader of SIARD follows another way ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderUse:
-    """The values of lobFolder for the LOBs of one column, None for none, and what their cells begin with.
+    """The lobFolder values for one column's LOBs, or None, and the text ``before`` its cells.
 
     ``is_innermost`` puts the column's lobFolder to each innermost field that has LOBs, where
     metadata.xml has such fields.
@@ -129,7 +129,7 @@ def check_style(style: FolderStyle, version: str) -> None:
 def folder_use(layout: Layout, name: str, container: str, style: FolderStyle, version: str) -> FolderUse:
     """Return the use of lobFolder for LOBs in a container of the package ``name``.
 
-    ``version`` is the archive's, "1.0" to "2.2"; the cells' own part is ``Layout.cell_file``.
+    ``version`` is the archive's, "1.0" to "2.2"; the rest of a cell's path is ``Layout.cell_file``.
     """
     above, below = layout.column_folders(name, container)
     if style is FolderStyle.DILCIS:

@@ -1,4 +1,4 @@
-"""The recommendation's layout: ``Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin``.
+"""The recommended layout: ``Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin``.
 
 All LOBs share one series of segments. Parts are ``record14.bin.0``, ``.1`` ... and ``.z`` for the last
 (recommendation 0.28 §5.3); they may be more than the ten that fit one digit.
@@ -46,18 +46,18 @@ def lob_paths(place: LobPlace, rows: Sequence[int], extension: str) -> list[str]
 
 
 def part_suffix(part: Part) -> str:
-    """Return the suffix of a part: its number from 0, ``.z`` for the last (recommendation 0.28 §5.3)."""
+    """Return a part's suffix: its number from 0, the last ``.z`` (recommendation 0.28 §5.3)."""
     return ".z" if part.is_last else f".{part.number}"
 
 
 def cell_files(name: str, index: int, place: LobPlace, rows: Sequence[int], extension: str) -> list[str]:
-    """Return the cells' ``file`` for a column's LOBs that begin in a segment (recommendation 0.28 §5.2.4)."""
+    """Return the ``file`` of cells whose LOBs begin in a segment (recommendation 0.28 §5.2.4)."""
     folder = segment_name(name, index)
     return [f"{folder}/{path}" for path in lob_paths(place, rows, extension)]
 
 
 def parsed_folder(folder: str) -> SegmentName | None:
-    """Return the name of a segment's folder taken apart, None for any other name."""
+    """Return the parts of the name of a segment's folder, or None for any other name."""
     found = _FOLDER.fullmatch(folder)
     return SegmentName(name=found[1], container="", index=int(found[2])) if found else None
 

@@ -1,6 +1,6 @@
-"""Names of segment folders, archives, parts of a LOB and styles of lobFolder, and references to LOBs; pure.
+"""Names of segment folders, archives and LOB parts, and styles of references to LOBs; pure.
 
-Builder and checker read names by the same patterns; what gives LOBs their names are the layouts.
+Builder and checker read names by the same patterns; the layouts give LOBs their names.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ SIARD = ".siard"
 """The extension of an archive, in capital or small letters."""
 
 METS_NAMES = ("mets.xml", "METS.xml")
-"""The METS of a package after the recommendation (0.28), and of an IP (CSIP 2.2.0, CSIPSTR4)."""
+"""The METS of a package by the recommendation (0.28), and of an IP (CSIP 2.2.0, CSIPSTR4)."""
 
 DIGITS = "[0-9]{1,255}"
 """The number of a segment in a name: of any length that a file system allows."""
 
 PART_DIGITS = "[0-9]{3,9}"
-"""The number of an archive's part in a name (SIARD 2.2 S_8.2-0); with more digits it is a date."""
+"""The number of an archive's part in a name (SIARD 2.2 S_8.2-0); more digits are a date."""
 
 LOB_PART_DIGITS = "[0-9]{1,18}"
-"""The number of a LOB's part in a name: as 64-bit integers hold it, with zeros before it or none."""
+"""The number of a LOB's part in a name: a 64-bit integer, with or without leading zeros."""
 
 LOBSEG = re.compile(rf"(.*_lobseg_)({DIGITS})", re.DOTALL)
-"""A segment's folder in the recommendation (0.28 §5.1): what comes before its number, and the number."""
+"""A segment's folder in the recommendation (0.28 §5.1): text before the number, number."""
 
 LOBS = re.compile(r"(.+)_lobs", re.DOTALL)
 """The folder of an archive's segments in SIARD 2.2 (L_7.1-0): the archive's name."""
 
 SEG = re.compile(rf"(se[gq]_?)({DIGITS})")
-"""A segment's folder in SIARD 2.2 (S_8.1-0), also as DBPTK writes it: ``seg_0``, ``seg0``, ``seq_0``."""
+"""A segment's folder in SIARD 2.2 (S_8.1-0), and DBPTK's: ``seg_0``, ``seg0``, ``seq_0``."""
 
 SEGMENT = re.compile(rf"((?:.*_)?(?:lob)?seg_)({DIGITS})")
 """The folder of a child IP that is a segment, by the names of both standards."""
@@ -40,12 +40,12 @@ SEGMENT_GROUP = re.compile(rf"seg_{DIGITS}")
 """The ID of the group that has a segment's files in METS (recommendation 0.16)."""
 
 OF_MACOS = re.compile(rb"(?:.*/)?(?:\._[^/]*|\.DS_Store|__MACOSX/.*)", re.DOTALL)
-"""A file that macOS writes beside another, under the same name (AppleDouble), or into each folder."""
+"""A file that macOS writes beside another of that name (AppleDouble) or into each folder."""
 
-# Nearly all paths are of other files, and told from these at once.
+# Nearly all paths are of other files, which the lookahead excludes at once.
 _ARCHIVE = rf"(?=.+\.siard)((?:.*/)?(?!\._)[^/]+\.siard)(?:_part({PART_DIGITS}))?"
 ARCHIVE = re.compile(_ARCHIVE, re.DOTALL | re.IGNORECASE | re.ASCII)
-"""An archive, or one of its parts (SIARD 2.2 S_8.2-0): the name of the whole, and the part's number."""
+"""An archive or a part of one (SIARD 2.2 S_8.2-0): name of the whole, number of the part."""
 
 ARCHIVE_BYTES = re.compile(_ARCHIVE.encode(), re.DOTALL | re.IGNORECASE)
 """The same of a path as the file system has it."""
@@ -57,7 +57,7 @@ LAST = "z"
 """The number of a LOB's last part in the recommendation (0.28 §5.3)."""
 
 LOB_PART_SUFFIX = rf"\.({LOB_PART_DIGITS}|{LAST})|_part({LOB_PART_DIGITS})"
-"""The suffix of a part: numbers from 0 and ``LAST`` (recommendation 0.28 §5.3), or from 1 (SIARD 2.2)."""
+"""A part's suffix: from 0, then ``LAST`` (recommendation 0.28 §5.3), or from 1 (SIARD 2.2)."""
 
 LOB_PART = re.compile(rf"(.*)(?:{LOB_PART_SUFFIX})", re.DOTALL)
 """A part of a LOB: the name of the whole, and the part's number in one way or the other."""
@@ -65,12 +65,12 @@ LOB_PART = re.compile(rf"(.*)(?:{LOB_PART_SUFFIX})", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobRoute:
-    """How the references to a LOB outside lead there, as far as it matters to readers of archives.
+    """The way to a LOB outside its archive, as far as it matters to readers of archives.
 
-    With ``../`` begin ``joined``: the lobFolders of database and column and the cell's ``file`` put together;
-    ``cell``: the ``file`` of a column without lobFolder; ``innermost``: the lobFolder of the field that has
-    the LOB, or of the column. The LOB is ``nested`` in a field, has an ``odd`` extension, neither .bin nor
-    .txt, or is ``split``; its parts are ``numbered`` as in SIARD 2.2.
+    Three flags state which references begin with ``../``. ``joined``: the lobFolders of database and column
+    and the cell's ``file`` put together; ``cell``: the ``file`` of a column without lobFolder; ``innermost``:
+    the lobFolder of the field that has the LOB, or of the column. The LOB is ``nested`` in a field, has an
+    ``odd`` extension (neither .bin nor .txt), or is ``split``; its parts are ``numbered`` as in SIARD 2.2.
     """
 
     joined: bool
@@ -84,9 +84,9 @@ class LobRoute:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveRoutes:
-    """An archive with LOBs outside: its path, its version of SIARD, and how many LOBs have which route.
+    """An archive with LOBs outside: its path, SIARD version, and number of LOBs by route.
 
-    ``is_apart`` says that LOBs lie in other packages than the archive, with which they must be merged first.
+    ``is_apart``: LOBs are in other packages than the archive, with which they must be merged first.
     """
 
     path: str
@@ -111,7 +111,7 @@ def part_suffix(number: int, width: int = 3) -> str:
 
 
 def whole_of(part: str) -> str:
-    """Return the name of the LOB that a file is a part of, the name itself if it is none of a part."""
+    """Return the name of the LOB to which a part belongs, or any other name itself."""
     found = LOB_PART.fullmatch(part)
     return part if found is None else found[1]
 
@@ -121,8 +121,8 @@ class FolderStyle(Enum):
     """The use of the lobFolder elements of database, columns and fields to lead to the segments.
 
     ``DILCIS``: database and column, from the folder that holds the .siard (statement of the DILCIS Board
-    on the location of LOBs). ``SFA``: the innermost field that has the LOB alone, or the column, from the
-    .siard as if it were a folder. ``DBPTK``: the column alone in SIARD 2.2, no lobFolder in 2.0 and 2.1,
+    on the location of LOBs). ``SFA``: only the innermost field that has the LOB, or the column, from the
+    .siard as if it were a folder. ``DBPTK``: only the column in SIARD 2.2, no lobFolder in 2.0 and 2.1,
     whose cells lead out of the .siard themselves.
     """
 
@@ -132,5 +132,5 @@ class FolderStyle(Enum):
 
     @property
     def note(self) -> str:
-        """The note in METS on an archive whose LOBs are located in another style than the statement's."""
+        """The note in METS on an archive with LOBs in another style than the statement's."""
         return f"LOBs located in the style {self.value}"

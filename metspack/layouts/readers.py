@@ -1,6 +1,6 @@
-"""The programs that read SIARD archives, and whether they find the LOBs that lie outside one; pure.
+"""Programs that read SIARD archives, and whether they find LOBs outside one; pure.
 
-What is said of a program was tried with the version named, on packages of every style and layout.
+Each statement on a program was tested with the version named, on packages of every style and layout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SIARD22 = "siard22"
 
 @dataclass(slots=True, kw_only=True)
 class LobTraits:
-    """What some readers stumble over in LOBs: numbers of those in fields, in parts, and of odd extensions."""
+    """The numbers of LOBs in fields, in parts, and of extensions other than .bin and .txt."""
 
     lobs: int = 0
     nested: int = 0
@@ -30,7 +30,7 @@ class LobTraits:
     odd: int = 0
 
     def take(self, found: LobRef | LobRun) -> LobRef | LobRun:
-        """Count LOBs that move; returns them."""
+        """Count LOBs that are placed outside, and return them."""
         number, extension = (
             (len(found), found.shared.extension) if isinstance(found, LobRun) else (1, found.extension)
         )
@@ -51,7 +51,7 @@ class Writing:
     style: FolderStyle
 
     def route(self, *, nested: bool = False, odd: bool = False, split: bool = False) -> LobRoute:
-        """Return how the references lead to a LOB."""
+        """Return the route to a LOB with these traits."""
         is_up = self.style is not FolderStyle.DILCIS
         by_cell = self.style is FolderStyle.DBPTK and self.version != "2.2"
         by_column = is_up and not by_cell
@@ -68,13 +68,13 @@ class Writing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiardReader:
-    """A program that reads archives or packages: its name and version, what it reads, and by which rule.
+    """A program that reads archives or packages: its name, version, and rules for LOBs.
 
-    ``follows`` tells whether it follows the references of a LOB in a version of SIARD; ``stumbles`` says by
-    which traits of a LOB it does not find it all the same. ``key`` is its name for ``--for``, "" without one;
+    ``follows`` returns whether it follows a LOB's references in a version of SIARD; ``stumbles`` yields the
+    traits by which it misses the LOB all the same. ``key`` is its name for ``--for``, "" without one;
     ``style`` and ``layouts`` (by version of SIARD) are what it reads best. ``terms`` and, where IPs are
     packed, ``packed_terms`` are the options that it requires of packages, the dialect among them, and
-    ``forms`` the forms that it unpacks. ``is_told`` says that it is named among those that find LOBs.
+    ``forms`` the forms that it unpacks. ``is_told``: messages list it among the readers.
     """
 
     name: str
@@ -101,7 +101,7 @@ class SiardReader:
         return {**self.terms, **(self.packed_terms if is_packed else {})}
 
     def check(self, given: Mapping[str, object], form: str | None) -> None:
-        """Raise ``ConfigError`` for values of options that it does not read, and a form of packed IPs."""
+        """Raise ``ConfigError`` for option values, or a form of packed IPs, that it cannot read."""
         if form is not None and self.forms and form not in self.forms:
             known = " or ".join(self.forms)
             raise ConfigError(
@@ -117,7 +117,7 @@ class SiardReader:
                 )
 
     def misses(self, routes: Iterable[tuple[str, LobRoute, int]]) -> Iterator[str]:
-        """Yield in words how many LOBs of those it does not find, by why; each with its version and count."""
+        """Yield in words how many LOBs it misses for each reason; routes have version and count."""
         counts: Counter[str] = Counter()
         for version, route, count in routes:
             reasons = list(self.stumbles(version, route))
@@ -135,7 +135,7 @@ def _flag(name: str, value: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderVerdict:
-    """Whether a reader finds the LOBs of a package: all, all but some, or none, and what would help."""
+    """Whether a reader finds a package's LOBs: all, all but some, or none; and the remedy."""
 
     reader: str
     version: str
@@ -150,7 +150,7 @@ class ReaderVerdict:
 
     @property
     def missed(self) -> str:
-        """What it misses all the same, in words."""
+        """The LOBs that it misses all the same, in words."""
         return " and ".join(self.misses)
 
 
@@ -249,28 +249,29 @@ READERS: Sequence[SiardReader] = (
         is_told=False,
     ),
 )
-"""The readers that are known, ours first."""
+"""The supported readers, metspack first."""
 
 FOR: Mapping[str, SiardReader] = {each.key: each for each in READERS if each.key}
-"""Those that a package can be written for, by the name that ``--for`` takes."""
+"""The readers for which a package can be written, by their names for ``--for``."""
 
 
 def named(key: str) -> SiardReader:
-    """Return the reader that a package is written for; raises ``ConfigError`` when there is none."""
+    """Return the reader of this name for ``--for``; raises ``ConfigError`` without one."""
     if key not in FOR:
         raise ConfigError(f"there is no reader {key!r}", hint=f"There are {', '.join(FOR)}.")
     return FOR[key]
 
 
 def layout_for(key: str | None, version: str | None) -> str | None:
-    """Return the layout that a reader reads best in a version of SIARD, None where any will do."""
+    """Return the layout that a reader reads best in a SIARD version, or None where any will do."""
     return None if key is None else named(key).layouts.get(version or "")
 
 
 def style_for(key: str | None, given: FolderStyle | None, version: str | None) -> FolderStyle:
-    """Return the style of an archive of that version: the given one, the reader's, or the default.
+    """Return the style of an archive: the given one, else the reader's, else the default.
 
-    Raises ``ConfigError`` where the reader would find no LOB, by that style or version, or without archive.
+    ``version`` is the archive's, None without one. Raises ``ConfigError`` for a reader without an archive,
+    and for one that would find no LOB by that style or version.
     """
     if key is None or version is None:
         if key is not None:
@@ -297,9 +298,9 @@ def style_for(key: str | None, given: FolderStyle | None, version: str | None) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readership:
-    """Whether each reader finds the ``lobs`` outside an archive, and ``advice`` for those that do not.
+    """Whether each reader finds the ``lobs`` outside an archive, and ``advice`` for the rest.
 
-    ``is_merged`` says that the package must be merged first.
+    ``is_merged``: the package must be merged first.
     """
 
     verdicts: tuple[ReaderVerdict, ...]
@@ -308,7 +309,7 @@ class Readership:
     is_merged: bool = False
 
     def sentence(self, archive: str = "") -> str:
-        """Return all in one line, with the archive where it is given.
+        """Return the verdicts in one line, with the archive where it is given.
 
         ``LOBs found by metspack. DBPTK 4.5 will show this LOB as empty. To let it find it: --for dbptk``
         """
@@ -326,7 +327,7 @@ class Readership:
         return f"{begun} {found}. {empty} {self.advice}".rstrip()
 
     def document(self) -> list[dict[str, object]]:
-        """Return all as JSON has it."""
+        """Return the verdicts as JSON has them."""
         return [
             {
                 "reader": each.reader,
@@ -367,9 +368,9 @@ def _verdicts(writing: Writing, traits: LobTraits) -> list[ReaderVerdict]:
 def _ways(
     version: str, layout: str, traits: LobTraits, *, prefix: str = ""
 ) -> dict[str, dict[str, ReaderVerdict]]:
-    """Return options by which LOBs are written for one reader, and what each reader finds then, by name.
+    """Return options that write LOBs for one reader, each with the readers' verdicts by name.
 
-    The way that leaves least out comes first, and of those that are the same the one for DBPTK.
+    The options with the fewest kinds of missed LOBs come first, and among equals those for DBPTK.
     """
     written = version if version in _OUTSIDE else "2.2"
     upgrade = "" if written == version else f"--siard-version {written} "
@@ -389,7 +390,7 @@ def _advised(
     *,
     is_merged: bool,
 ) -> Readership:
-    """Return what readers find, and what helps those that find nothing: one way for all if there is one."""
+    """Return the readership, with one remedy for all readers that find nothing, if possible."""
     missing = [each.reader for each in verdicts if not each.finds]
     every = f"{counted(lobs, 'LOB')} "
     helped = {
@@ -421,13 +422,13 @@ def _advised(
 
 
 def readership(writing: Writing, traits: LobTraits, *, is_merged: bool = False) -> Readership:
-    """Return for each reader whether it finds the LOBs of a package that is written so."""
+    """Return for each reader whether it finds the LOBs of a package written in that way."""
     ways = _ways(writing.version, writing.layout, traits)
     return _advised(_verdicts(writing, traits), ways, traits.lobs, is_merged=is_merged)
 
 
 def readership_on_disk(archive: ArchiveRoutes) -> Readership:
-    """Return for each reader whether it finds the LOBs that an archive leads to as it is."""
+    """Return for each reader whether it finds the LOBs that an archive references as it is."""
     version = archive.version
     routes = [(version, route, count) for route, count in archive.routes]
     verdicts = [
@@ -446,7 +447,7 @@ def readership_on_disk(archive: ArchiveRoutes) -> Readership:
 
 
 def missed_words(key: str | None, writing: Writing, traits: LobTraits) -> tuple[str, ...]:
-    """Return a warning on the LOBs that the reader does not find that a package is written for."""
+    """Return a warning on the LOBs that the package's intended reader misses, if any."""
     if key is None:
         return ()
     reader = named(key)
@@ -455,7 +456,7 @@ def missed_words(key: str | None, writing: Writing, traits: LobTraits) -> tuple[
 
 
 def unopened(archives: Sequence[str]) -> str:
-    """Return in one clause which archives of SIARD 1.0 its readers will not open, "" when there are none."""
+    """Return a clause on the archives of SIARD 1.0 that its readers refuse, "" without any."""
     if not archives:
         return ""
     if len(archives) == 1:

@@ -2,7 +2,7 @@
 
 Each column has segments of its own, counted from 0. Parts are ``t2_c4_r6.bin_part001``, ``_part002`` ...
 (S_8.1.1-0); from the thousandth on their numbers have four digits and more, which the standard leaves open.
-The standard has no names for nested cells: ``c3.u2.u3`` lies with its column as ``t1_c3_u2_u3_r1.bin``.
+The standard has no names for nested cells: ``c3.u2.u3`` is with its column as ``t1_c3_u2_u3_r1.bin``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def segment_id(name: str, container: str, index: int) -> str:
 
 
 def lob_paths(place: LobPlace, rows: Sequence[int], extension: str) -> list[str]:
-    """Return the names of files of a column's LOBs, which lie in their segment without folders.
+    """Return the file names of a column's LOBs, which are in their segment without folders.
 
     Rows count from 1 (L_7.1-0).
     """
@@ -54,7 +54,7 @@ def part_suffix(part: Part) -> str:
 
 
 def cell_files(_name: str, index: int, place: LobPlace, rows: Sequence[int], extension: str) -> list[str]:
-    """Return the cells' ``file`` for a column's LOBs in a segment (L_7.1-0): ``seg_0/t2_c4_r1.bin``."""
+    """Return the ``file`` of cells with LOBs in a segment (L_7.1-0): ``seg_0/t2_c4_r1.bin``."""
     return [f"seg_{index}/{path}" for path in lob_paths(place, rows, extension)]
 
 
@@ -64,7 +64,7 @@ def column_folders(name: str, container: str) -> tuple[str, str]:
 
 
 def parsed_folder(folder: str) -> SegmentName | None:
-    """Return the path of a segment's folder taken apart, None for any other path."""
+    """Return the parts of the path of a segment's folder, or None for any other path."""
     found = _FOLDER.fullmatch(folder)
     if found is None:
         return None

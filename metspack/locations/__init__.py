@@ -1,4 +1,4 @@
-"""Locations of LOBs, inside an archive and outside: from lobFolder and file to the bytes."""
+"""Locations of LOBs inside an archive and outside: from lobFolder and file to the bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum, unique
 
 @unique
 class Convention(Enum):
-    """A convention for the place of a LOB: ``letter``, short ``title``, one sentence, and its ``source``."""
+    """A convention for the place of a LOB: ``letter``, short ``title``, ``text`` and ``source``."""
 
     A = (
         "A",
@@ -102,15 +102,15 @@ class Convention(Enum):
 
     @property
     def code(self) -> str:
-        """The code of the finding that names it: ``P1`` and the letter's number in the alphabet."""
+        """The code of the finding that reports it: ``P1`` and the letter's number in the alphabet."""
         return f"P1{ord(self.letter) - ord('A') + 1:02d}"
 
     @property
     def is_statement(self) -> bool:
-        """Whether the statement on the location of LOBs gives this place (C, and F which it undoes)."""
+        """Whether the place is that of the statement on the location of LOBs (C, and repaired F)."""
         return self.letter in {"C", "F"}
 
     @property
     def is_guess(self) -> bool:
-        """Whether no program writes such a location: the LOB may be there because it was moved or renamed."""
+        """Whether the LOB may be there after a move or renaming; no program writes such a place."""
         return self.letter in {"S", "L", "R"}

@@ -1,6 +1,6 @@
-"""Candidate places of a LOB: by the statement on the location of LOBs, then by each convention; pure.
+"""Candidate places of a LOB: by the statement on their location, then by convention; pure.
 
-``statement`` has the DILCIS Board's rule. What programs wrote before it, and still write, differs; every
+``statement`` has the DILCIS Board's rule. Programs wrote other locations before it, and still do; every
 place that one of them would mean is a candidate, in one fixed order and under the name of its
 convention. ``search`` and the checker's ``lobsearch`` look whether a file is there.
 """
@@ -69,8 +69,8 @@ def candidates(levels: Levels, refusals: list[SourceError] | None = None) -> Ite
 
     The order: what the statement gives; the zip's root and ``..`` from there (A, H, D, E, G); I; B; K;
     the .siard's folder; granted folders; renamed ones. J is the name of any of the first that is
-    written with backslashes. Where the statement calls the levels an error, B and K alone. The errors of
-    references that gave no place are appended to ``refusals``, each once.
+    written with backslashes. Where the statement calls the levels an error, only B and K apply. The errors
+    of references that gave no place are appended to ``refusals``, each once.
     """
     noted: list[SourceError] = [] if refusals is None else refusals
     try:
@@ -110,17 +110,17 @@ class DescribedField(Protocol):
 
     @property
     def lob_folder(self) -> str | None:
-        """The lobFolder, None when it is nil."""
+        """The lobFolder, or None when it is nil."""
 
     @property
     def folder(self) -> str | None:
-        """The folder of SIARD 1.0 and 2.0, None without one."""
+        """The folder of SIARD 1.0 and 2.0, or None without one."""
 
 
 class Candidates:
-    """The candidate places of the LOBs of one column or field, and what can be its LOB by the size.
+    """The candidate places of one column's or field's LOBs, and the test of a file's size.
 
-    Built and checked packages read levels and types by the same rules; each looks for files by itself.
+    Building and checking read levels and types by the same rules; each has another search for files.
     ``is_text``: a cell's ``length`` may count characters. Places of plain names are made once for a folder.
     """
 
@@ -131,16 +131,16 @@ class Candidates:
         self.levels = levels
         self.is_text = is_text
         self.is_inside = not local_texts(levels)
-        """Whether the statement puts its LOBs inside the archive: neither it nor a field has a lobFolder."""
+        """Whether the statement puts the LOBs inside: neither column nor fields have a lobFolder."""
         self.is_content = is_content(levels)
         self._made: dict[str, list[Candidate]] = {}
 
     @classmethod
     def of_field(cls, chain: Sequence[DescribedField], database: str | None, table: str) -> Candidates:
-        """Return the candidates of the last of a column and its fields, ``Table.chain`` of a cell's path.
+        """Return the candidates of the last of a column and its fields.
 
-        The chain is empty for a cell that metadata.xml has no column for. ``database`` is the lobFolder
-        of the database, ``table`` the table's folder in the archive.
+        ``chain`` is ``Table.chain`` of a cell's path, empty for a cell without a column in metadata.xml.
+        ``database`` is the lobFolder of the database, ``table`` the table's folder in the archive.
         """
         folders = [each.lob_folder for each in chain] or [None]
         levels = Levels(
@@ -154,7 +154,7 @@ class Candidates:
         return cls(levels, is_text=not chain or _BYTES_ONLY.match(chain[-1].type) is None)
 
     def fits(self, size: int, length: int | None) -> bool:
-        """Return whether ``size`` bytes may be what a cell calls ``length`` bytes or characters."""
+        """Return whether a file of ``size`` bytes may be a LOB of ``length`` bytes or characters."""
         return length is None or size == length or (self.is_text and sizes.is_possible(length, size))
 
     def named_in_full(self, file: str) -> Convention:
@@ -162,7 +162,10 @@ class Candidates:
         return Convention.F if self.is_content and file.startswith("content/") else Convention.C
 
     def all_named_in_full(self, files: Sequence[str]) -> dict[Convention, int]:
-        """Return how many plain names are entries' full names by each convention, the first name's first."""
+        """Return how many plain names are full names of entries by each convention.
+
+        The convention of the first name comes first.
+        """
         full = "\n".join(("", *files)).count("\ncontent/") if self.is_content else 0
         first = self.named_in_full(files[0])
         counts = {first: 0, Convention.F: full, Convention.C: len(files) - full}
@@ -177,7 +180,7 @@ class Candidates:
         return self._first(file, plain, refusals) if made is None else _named_anew(made, plain[2])
 
     def by_way(self, way: int) -> Candidate | None:
-        """Return the one place of ``PLAIN_NAME`` made as another cell's ``way``, None without one."""
+        """Return the one place of ``PLAIN_NAME`` made as another cell's ``way``, or None."""
         return candidate(replace(self.levels, file=PLAIN_NAME), way)
 
     def _first(
@@ -200,7 +203,7 @@ def _named_anew(made: Iterable[Candidate], name: str) -> Iterator[Candidate]:
 
 
 def candidate(levels: Levels, way: int) -> Candidate | None:
-    """Return the one place made as ``way`` of another cell's candidate was, None when there is none."""
+    """Return the one place made by the ``way`` of another cell's candidate, or None."""
     base = way % len(WAYS)
     try:
         file = cell_reference(levels.file)
@@ -228,7 +231,7 @@ def _renamed(found: Candidate) -> Candidate | None:
 
 
 def renamed(segment: str, siblings: Iterable[str], siard: str) -> list[str]:
-    """Return the siblings that may be a LOB folder under its new name, that of the archive itself first.
+    """Return the siblings that may be a renamed LOB folder, those of this archive first.
 
     ``old.siard_lobs`` may be ``new.siard_lobs``, ``old_lobseg_3`` any other ``_lobseg_3``.
     """
@@ -244,7 +247,7 @@ def renamed(segment: str, siblings: Iterable[str], siard: str) -> list[str]:
 
 
 def lob_folders(names: Iterable[str], archives: Iterable[str], siard: str) -> list[str]:
-    """Return the names in a folder that LOB folders have, apart from those of other archives.
+    """Return the names of LOB folders in a folder, apart from those of other archives.
 
     ``archives`` are the names of .siard files that may have LOB folders there, ``siard`` that of this one.
     """
@@ -254,7 +257,7 @@ def lob_folders(names: Iterable[str], archives: Iterable[str], siard: str) -> li
 
 
 def is_lob_folder(name: str) -> bool:
-    """Return whether a folder is named like those that programs make for the LOBs of one archive."""
+    """Return whether a folder has a name that programs give to an archive's LOB folder."""
     return _LOB_FOLDER.fullmatch(name) is not None
 
 

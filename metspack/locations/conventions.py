@@ -1,4 +1,4 @@
-"""Conventions that archives follow for the place of a LOB, each a rule from levels to one place; pure.
+"""Conventions for the place of a LOB, each a rule from levels to one place; pure.
 
 A rule takes the levels and the cell's reference and gives one place, under the most specific convention
 that the levels fit; ``candidates`` applies ``WAYS`` in order.
@@ -26,7 +26,7 @@ from metspack.uris import Kind, Reference, ReferenceRefused, Repair, collapsed, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A place, the convention that puts a LOB there, and what was repaired in the levels it came from."""
+    """A place, the convention that puts a LOB there, and the repairs of its levels."""
 
     convention: Convention
     place: Place
@@ -48,7 +48,7 @@ def _made(convention: Convention, place: Place, used: Iterable[Reference]) -> Ma
 
 
 def _put(convention: Convention, place: Place, used: Iterable[Reference]) -> Made:
-    """Return the place, as J where it is a path written as on Windows."""
+    """Return the place, under convention J where its path is written as on Windows."""
     made = _made(convention, place, used)
     if Repair.BACKSLASH in made.repairs and not place.absolute:
         return Made(convention=Convention.J, place=place, repairs=made.repairs)
@@ -59,14 +59,17 @@ def _put(convention: Convention, place: Place, used: Iterable[Reference]) -> Mad
 
 
 def chained(parts: Sequence[Reference]) -> tuple[bool, str | None, tuple[str, ...]]:
-    """Return whether a chain is absolute, its drive, and the segments from its last absolute reference."""
+    """Return whether a chain is absolute, its drive, and the segments of its end.
+
+    The segments begin at the last absolute reference, if any.
+    """
     absolute, drive = False, None
     segments: tuple[str, ...] = ()
     for each in parts:
         if each.kind is Kind.RELATIVE:
             segments += each.segments
         else:
-            # A path beginning with "/" keeps the drive of what it is relative to (RFC 8089 E.2.1).
+            # A path beginning with "/" keeps the drive of its base (RFC 8089 E.2.1).
             absolute, drive, segments = True, each.drive or drive, each.segments
     return absolute, drive, segments
 
@@ -78,7 +81,7 @@ def stripped(segments: Sequence[str]) -> tuple[str, ...]:
 
 
 def from_zip_root(parts: Sequence[Reference]) -> Place:
-    """Return the place of a chain that begins at the zip's root; ``..`` from there is the .siard's folder."""
+    """Return the place of a chain from the zip's root; ``..`` there is the .siard's folder."""
     absolute, drive, segments = chained(parts)
     if absolute:
         return Place(inside=False, absolute=True, drive=drive, segments=walked((), segments))
@@ -97,7 +100,7 @@ def _stated(levels: Levels, file: Reference) -> Made | None:
     except ReferenceRefused:
         if local_texts(levels) and file.kind is Kind.RELATIVE and not file.is_folder:
             raise
-        # A cell that is an error is one whatever stands above it; nothing above means what is inside.
+        # An error in the cell is one with any levels above it; without levels above the LOB is inside.
         place = located(None, None, levels.file)
     assert place is not None  # noqa: S101 -- None is for cells without a file
     if not place.inside:
@@ -107,7 +110,7 @@ def _stated(levels: Levels, file: Reference) -> Made | None:
 
 
 def _stated_of_field(levels: Levels, file: Reference) -> Made | None:
-    """Return the place by the statement with the innermost field's lobFolder instead of the chain."""
+    """Return the statement's place with only the innermost field's lobFolder, or None."""
     local = local_texts(levels)
     if len(local) < 2 or (place := located(levels.database, local[-1], levels.file)) is None:  # noqa: PLR2004
         return None
@@ -169,7 +172,7 @@ def _zip_root(levels: Levels, file: Reference) -> Made | None:
     place = from_zip_root((file,))
     convention = Convention.H if local_texts(levels) else Convention.A
     if not place.inside and convention is Convention.A and database_folder(levels):
-        # A cell that steps out of the zip by itself: DBPTK writes content above it, others what they like.
+        # A cell that leaves the zip: DBPTK writes content above it, other programs any lobFolder.
         convention = Convention.E if is_content(levels) else Convention.H
     return _put(convention, place, (file,))
 
@@ -214,7 +217,7 @@ def _absolute(levels: Levels, file: Reference) -> Made | None:
 
 
 def _package(levels: Levels, file: Reference) -> Made | None:
-    """Return the place below the package's root when the last absolute level is ``file:///x``."""
+    """Return the place below the .siard's folder if the last absolute level is ``file:///x``."""
     used = (*database_folder(levels), *local_folders(levels), file)
     last = max((n for n, each in enumerate(used) if each.kind is not Kind.RELATIVE), default=None)
     if last is None or Repair.PSEUDO_ABSOLUTE not in used[last].repairs:
@@ -229,7 +232,7 @@ def _package(levels: Levels, file: Reference) -> Made | None:
 def _guess(
     convention: Convention, kept: Callable[[Sequence[str]], tuple[str, ...]], folders: _Folders
 ) -> Way:
-    """Return the rule that puts the cell below ``folders``, all below a folder in the file system."""
+    """Return the rule that puts cells below ``folders``, in a folder of the file system."""
 
     def way(levels: Levels, file: Reference) -> Made | None:
         used = (*folders(levels), file)
@@ -268,10 +271,10 @@ WAYS: tuple[Way, ...] = (
     *(_guess(Convention.SIARD_FOLDER, kept, used) for used in _GUESSED for kept in (collapsed, stripped)),
     *(_guess(Convention.LOB_ROOT, stripped, used) for used in _GUESSED),
 )
-"""All rules in the order in which they are tried; each raises ``SourceError`` for what it refuses."""
+"""All rules in the order in which they are tried; each raises ``SourceError`` to refuse."""
 
 STATED = 2
-"""How many rules at the start of ``WAYS`` are the statement's."""
+"""The number of rules at the start of ``WAYS`` that are the statement's."""
 
 DESPITE_ERRORS = (WAYS.index(_absolute), WAYS.index(_package))
-"""Indices in ``WAYS`` of the rules that apply although the statement calls the levels an error."""
+"""Indices in ``WAYS`` of the rules that apply to levels that are an error in the statement."""

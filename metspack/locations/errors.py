@@ -1,4 +1,4 @@
-"""Errors about LOBs that were not found: the places looked at, the files found there, what to do."""
+"""Errors about LOBs that were not found: places looked at, files found there, advice."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ _ONE_UP = re.compile(r"\.\./(?!\.\./)")
 
 
 class LobUnresolved(SourceError):  # noqa: N818 -- the state of the LOB
-    """A LOB that was not found; ``table`` is its label, ``column`` the cell path, ``row`` from 1.
+    """A LOB that was not found.
 
-    ``tried`` has one sentence for each place: what was found, or why it was not looked at.
+    ``table`` is the table's label, ``column`` the cell path, ``row`` counts from 1. ``tried`` has one
+    sentence for each place: the file found there, or why the place was not looked at.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class LobUnresolved(SourceError):  # noqa: N818 -- the state of the LOB
         return self.message.partition(_TRIED)[0]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The message is positional; all else would be lost on the way to another process.
+        # The message is positional; all other values would be lost on the way to another process.
         again = partial(
             type(self), table=self.table, row=self.row, column=self.column, tried=self.tried, hint=self.hint
         )
@@ -56,7 +57,7 @@ class LobMissing(LobUnresolved):
 
 
 class LobRefused(LobUnresolved):
-    """The cell's location is not read: not a reference, outside the granted roots, or not a regular file."""
+    """The cell's location is refused: no reference, outside the granted roots, no regular file."""
 
 
 class LobAmbiguous(LobUnresolved):
@@ -65,7 +66,7 @@ class LobAmbiguous(LobUnresolved):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """One place: its problem, or the size of a file that does not fit, or neither when nothing was found."""
+    """One place: its problem, or the size of a file that does not fit; neither if it is empty."""
 
     convention: Convention
     where: str
@@ -76,7 +77,7 @@ class Tried:
 def unresolved(
     table: Table, cell: LobCell, tried: Sequence[Tried], refusals: Sequence[SourceError], hint: str
 ) -> LobUnresolved:
-    """Return the error for a LOB that was found nowhere; ``hint`` replaces the general one."""
+    """Return the error for a LOB that was not found; ``hint`` replaces the general one."""
     problems = [each.problem for each in tried if each.problem is not None]
     kind: type[LobUnresolved] = LobMissing
     decisive: SourceError | None = None
@@ -105,17 +106,18 @@ def unresolved(
 
 
 def _is_refused(tried: Sequence[Tried], refusals: Sequence[SourceError]) -> bool:
-    """Return whether no place could be looked at, or the cell is an error, so that nothing is missing."""
+    """Return whether the cell is an error, or every place was refused: no LOB is missing."""
     looked = [each for each in tried if each.problem is None and not each.convention.is_guess]
     refused = bool(refusals) or any(each.problem is not None for each in tried)
     return any(isinstance(each, LocationError) for each in refusals) or (refused and not looked)
 
 
 def _leaving(tried: Sequence[Tried]) -> SourceError | None:
-    """Return why the statement's place is not read, None when it is, or when ``..`` may mean another folder.
+    """Return the error that refuses the statement's place, or None when it may be read.
 
-    One .. leads from the zip's root to the .siard's folder for all who wrote before the statement;
-    two, an absolute path and a drive leave what was granted in every meaning.
+    None also when its one .. may mean another folder: for all who wrote before the statement, it leads
+    from the zip's root to the .siard's folder. Two .., an absolute path and a drive leave the granted
+    folders in every meaning.
     """
     stated = [each for each in tried if each.convention.is_statement] or tried[:1]
     refused = (each for each in stated if isinstance(each.problem, PlaceRefused))
@@ -150,7 +152,7 @@ def error(
     tried: Sequence[str],
     hint: str,
 ) -> LobUnresolved:
-    """Return an error of a kind: table, row, cell and file, ``what`` is wrong, and the places tried."""
+    """Return an error that names table, row, cell, file, fault (``what``) and places tried."""
     place = cell.place
     where = f"table {table.label} row {place.row:,}, cell {place.cell} ({place.id})"
     sentences = tuple(dict.fromkeys(tried))
@@ -170,9 +172,9 @@ _WHAT = "the list of LOBs not found"
 
 
 class Losses(Sequence[str]):
-    """A line for each LOB that was not found, in the order in which they were added; for one thread.
+    """A line for each LOB that was not found, in the order of ``take``; for one thread.
 
-    ``first`` is the error of the first LOB, whose line has all of it; the others are brief.
+    ``first`` is the error of the first LOB, whose line is its whole message; the others are brief.
     """
 
     __slots__ = ("_database", "_number", "first")
@@ -222,7 +224,7 @@ def _text(line: bytes) -> str:
 def too_many(
     what: str, most: int, first: LobUnresolved, advice: Sequence[str] = (), details: Sequence[str] = ()
 ) -> SourceError:
-    """Return the error for an archive of which more LOBs are not found than a budget allows."""
+    """Return the error for an archive that lacks more LOBs than a budget allows."""
     own = (
         "So many are seldom lost: their folder may be another one, or not be granted (--lob-root). "
         "If they are lost, --budget missing=N looks for more."
@@ -235,7 +237,7 @@ def too_many(
 
 
 class LobsUnresolved(SourceError):  # noqa: N818 -- the state of the LOBs
-    """All LOBs of an archive that were not found; ``details`` has a line for each when they are several.
+    """All LOBs of an archive that were not found; ``details`` has a line for each of several.
 
     The hint is that of the first, and all ``advice`` that was given for others.
     """

@@ -1,4 +1,4 @@
-"""Granted roots: the folders that LOBs may be read from; nothing outside them is opened.
+"""Granted roots: the folders that LOBs may be read from; only files below them are opened.
 
 Each file is opened by ``reading.opened`` below one granted root, so no link is followed. Where a path
 is absolute, or climbs above the .siard's folder, its components are compared with the real paths of
@@ -28,12 +28,12 @@ from metspack.siard import entries as siard_entries
 from metspack.uris import Kind, Reference, ReferenceRefused, collapsed, shown, walked
 
 Mapped = Mapping[tuple[str, ...], Reference]
-"""Segment folders, as steps from the .siard's folder, and where they lie (SIARD 2.2 S_8.1.2-0)."""
+"""Segment folders, as steps from the .siard's folder, and their URIs (SIARD 2.2 S_8.1.2-0)."""
 
 _ABSENT = {errno.ENOENT, errno.ENAMETOOLONG, errno.ENOTDIR}
 _LISTED = 100_000
 _REMEMBERED = 64
-_FEW = 16  # listings kept to look for names that are alike
+_FEW = 16  # listings kept to look for names that are equal when folded
 _AT_ONCE = 1_000  # names of a folder
 _FOLDERS = 4096
 _PATIENCE = 64  # look-ups for nothing in one folder, before it is listed
@@ -47,7 +47,7 @@ class PlaceRefused(SourceError):  # noqa: N818 -- a refusal, not a fault
 
 
 class Obstacle(PlaceRefused):
-    """A folder, link or device in a file's place or on the way to it, or a file that cannot be read."""
+    """A folder, link or device in a file's place or on its path, or a file that is not readable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderNames:
-    """A folder below a granted root and the names in it; ``is_whole``: they are all of its names."""
+    """A folder below a granted root and the names in it, all of them if ``is_whole``."""
 
     spot: Spot
     names: frozenset[str]
@@ -71,7 +71,7 @@ class Granted:
     """The granted roots: the .siard's folder, further ones, then those that drives stand for.
 
     ``roots`` are all of them, in the order in which ``FileExtent.root`` counts. Raises ValueError
-    when there is none. ``divided`` are folders below the .siard's that lie elsewhere, in part or as a whole.
+    when there is none. ``divided`` are folders below the .siard's that are elsewhere, in part or as a whole.
     """
 
     __slots__ = (
@@ -119,9 +119,9 @@ class Granted:
         ]
 
     def mapped(self, place: Place) -> Iterator[Place]:
-        """Yield where the mapping file has a place outside that is not absolute: below the URI it gives.
+        """Yield the places that the mapping file gives for a relative place outside.
 
-        S_8.1.2-0 repeats the segment folder below the URI in its example; its text does not. Both.
+        The example of S_8.1.2-0 repeats the segment folder below the URI, its text does not: both are there.
         """
         for length in range(len(place.segments) - 1, 0, -1) if self._mapping else ():
             key, rest = place.segments[:length], place.segments[length:]
@@ -141,7 +141,7 @@ class Granted:
         return (Spot(root=number, path=names) for number in self._further)
 
     def spot(self, place: Place) -> Spot:
-        """Return where a place outside lies; raises ``PlaceRefused`` when that is below no granted root."""
+        """Return the spot of a place outside; raises ``PlaceRefused`` if no granted root holds it."""
         if place.drive is not None:
             number = self._drives.get(place.drive)
             if number is None:
@@ -173,11 +173,11 @@ class Granted:
         return str(self.roots[spot.root].joinpath(*spot.path))
 
     def file(self, spot: Spot) -> FileExtent | None:
-        """Return the file at a spot, None when it does not exist; raises ``Obstacle`` for anything else."""
+        """Return the file at a spot, or None without one; raises ``Obstacle`` for anything else."""
         return next((found for each in self.places(spot) if (found := self._file(each)) is not None), None)
 
     def places(self, spot: Spot) -> Iterator[Spot]:
-        """Yield a spot, and where it lies instead when a folder on its path lies elsewhere."""
+        """Yield a spot, then the spot that replaces it when a folder on its path is divided."""
         yield spot
         for length in range(len(spot.path) - 1, -1, -1) if self._divided and spot.root == 0 else ():
             if (moved := self._divided.get(spot.path[:length])) is not None:
@@ -187,8 +187,8 @@ class Granted:
     def _file(self, spot: Spot) -> FileExtent | None:
         """Return the file at this very spot as ``file`` does.
 
-        Folders are assumed not to change while LOBs are looked for: one that does not exist, or that was
-        listed after many vain look-ups, is not looked into again.
+        Folders are assumed to stay the same while LOBs are looked for: one that is absent, or was listed
+        after many vain look-ups, is never looked into again.
         """
         folder = (spot.root, spot.path[:-1])
         if folder in self._absent:
@@ -218,10 +218,10 @@ class Granted:
     def files(
         self, spot: Spot, names: Sequence[str], suffixes: tuple[str, ...]
     ) -> list[reading.Status] | None:
-        """Return the status of files with these names in the folder of a spot, when all are plain to see.
+        """Return the statuses of files with these names in the folder of a spot, or None.
 
-        None when one is not a regular file, has beside it what is called so with a suffix, or the folder is
-        divided or cannot be looked into.
+        None when one of them is not a regular file, when its name with a suffix exists as well, or when the
+        folder is divided or cannot be read.
         """
         if len(list(self.places(spot))) > 1:
             return None
@@ -233,7 +233,7 @@ class Granted:
         return None
 
     def _are_beside(self, spot: Spot, names: Sequence[str], suffixes: Sequence[str]) -> bool:
-        """Return whether anything in the folder of a spot is called as one of the names with a suffix."""
+        """Return whether one of the names with a suffix exists in the folder of a spot."""
         key = spot.root, spot.path[:-1], tuple(suffixes)
         if (may_be := self._suffixed.get(key)) is None:  # one look at the folder for all names in it
             if len(self._suffixed) >= _FOLDERS:
@@ -268,7 +268,7 @@ class Granted:
         return found
 
     def _missed(self, folder: tuple[int, tuple[str, ...]]) -> None:
-        """Remember that a name was not in a folder, or that the folder does not exist."""
+        """Record a look-up in vain in a folder, or that the folder does not exist."""
         times = self._vain.get(folder, 0) + 1
         if times == 1:
             try:
@@ -285,7 +285,7 @@ class Granted:
         if times == _PATIENCE:
             room = _NAMES - sum(map(len, self._inside.values()))
             listed = self._listed(*folder)
-            # A folder that was listed in part does not say what is missing.
+            # A part of a folder's names cannot prove that a name is missing.
             if len(listed) < min(room, _LISTED):
                 self._inside[folder] = frozenset(map(folded, listed))
 
@@ -298,16 +298,16 @@ class Granted:
             reading.release(folder)
 
     def _listed(self, root: int, path: tuple[str, ...]) -> list[str]:
-        """Return the names in a folder (some of a very large one), none when it cannot be listed."""
+        """Return the names in a folder, some of a very large one, or an empty list on error."""
         found: list[str] = []
         with suppress(OSError), self._folder(root, path) as folder, os.scandir(folder) as entries:
             found = sorted(entry.name for entry in islice(entries, _LISTED))
         return found
 
     def folders(self) -> Iterator[FolderNames]:
-        """Yield the folders in and below each root, those further up first, some of them where they are many.
+        """Yield the folders in and below each root, upper ones first, up to a limit per root.
 
-        No link is followed. A folder whose names are not all known is yielded with those that are.
+        No link is followed. A folder is yielded with the names that were read, perhaps not all of them.
         """
         for root in range(len(self.roots)):
             waiting: list[tuple[str, ...]] = [()]
@@ -353,9 +353,9 @@ class Granted:
         return self._siblings[key]
 
     def alike(self, spot: Spot) -> str | None:
-        """Return an existing path that differs from a spot's in letter case or normalisation alone.
+        """Return an existing path that equals a spot's when folded, or None without one.
 
-        None when there is none.
+        It differs from the spot's path only in letter case or Unicode normalisation.
         """
         path: tuple[str, ...] = ()
         for name in spot.path:
@@ -370,7 +370,7 @@ class Granted:
         return None if path == spot.path else self.shown(Spot(root=spot.root, path=path))
 
     def blocks(self, extent: FileExtent) -> Iterator[bytes]:
-        """Yield a file's bytes; raises ``Obstacle`` when they cannot be read or are no longer those found."""
+        """Yield a file's bytes; raises ``Obstacle`` when they are unreadable or have changed."""
         try:
             yield from siard_entries.contents(self.roots[extent.root], extent)
         except SourceError as error:
@@ -383,7 +383,7 @@ class Granted:
         )
 
     def _in_the_way(self, spot: Spot) -> str | None:
-        """Return what is at a spot, or on the way to it, and is neither a file nor a folder."""
+        """Return words on the link, device or folder at a spot or on its path, or None."""
         # Usually the folder exists and nothing in it has the name: one look is enough.
         with suppress(OSError), self._folder(spot.root, spot.path[:-1]) as folder:
             if mode_of(spot.path[-1], folder) is None:
@@ -414,7 +414,7 @@ KINDS = {
 
 
 def mode_of(name: str, folder: int) -> int | None:
-    """Return the mode of a name in an open folder, no link followed; None when it does not exist."""
+    """Return the mode of a name in an open folder, no link followed, or None without one."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except OSError:
@@ -422,12 +422,12 @@ def mode_of(name: str, folder: int) -> int | None:
 
 
 def folded(name: str) -> str:
-    """Return the one form of all names that differ in letter case or Unicode normalisation alone."""
+    """Return the common form of names that differ only in case or Unicode normalisation."""
     return name.lower() if name.isascii() else normalize("NFC", normalize("NFC", name).casefold())
 
 
 def difference(name: str, other: str) -> str:
-    """Return in what two names that are alike differ, for people to read."""
+    """Return the difference of two names that are equal when folded, in words for people."""
     return "Unicode normalisation" if normalize("NFC", name) == normalize("NFC", other) else "letter case"
 
 

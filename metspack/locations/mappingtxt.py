@@ -20,9 +20,10 @@ class LineRefused(SourceError):  # noqa: N818 -- the state of a line
 
 
 def parsed_line(line: bytes) -> tuple[tuple[str, ...], str] | None:
-    """Return a segment's folder, below that of the .siard, and the URI it was moved to, as written.
+    """Return a segment's folder and the URI it was moved to, or None for an empty line.
 
-    White space separates them; None for an empty line. Raises ``LineRefused``.
+    The folder is below that of the .siard; the URI is as written. White space separates the two. Raises
+    ``LineRefused``.
     """
     try:
         text = line.decode("utf-8-sig").strip()
@@ -52,9 +53,9 @@ def parsed_line(line: bytes) -> tuple[tuple[str, ...], str] | None:
 def read_mapping(path: Path) -> Mapped:
     """Return the segment folders of a mapping file that a person named, each with its URI.
 
-    One folder, white space and a URI on each line; empty lines are ignored. A relative URI is from
-    the .siard's folder. Raises ``ConfigError`` when it cannot be read, and names the line that has
-    anything else, or a host.
+    Each line has one folder, white space and a URI; empty lines are ignored. A relative URI is from the
+    .siard's folder. Raises ``ConfigError`` when the file cannot be read, and for a line, which it names,
+    that has anything else or a host.
     """
     try:
         descriptor = reading.opened(path)
@@ -73,8 +74,8 @@ def read_mapping(path: Path) -> Mapped:
 def mapping_beside(folder: Path) -> tuple[Mapped, str]:
     """Return the mapping.txt in the .siard's folder, and a sentence when it was ignored.
 
-    Nobody named it: no link is followed to it, its text is not quoted, and one with other lines (it may
-    be somebody's notes) is ignored as a whole.
+    No person named it: no link is followed to it, its text is not quoted, and one with other lines (it may
+    be a person's notes) is ignored as a whole.
     """
     try:
         descriptor = reading.opened(folder, (NAME,))
@@ -92,7 +93,7 @@ def mapping_beside(folder: Path) -> tuple[Mapped, str]:
 
 
 def _read(descriptor: int) -> tuple[Mapped, int, LineRefused | None]:
-    """Return the mapping in an open file, the number of lines read, and why the last one was refused."""
+    """Return the mapping in an open file, the number of lines read, and the last one's error."""
     found: dict[tuple[str, ...], Reference] = {}
     number = 0
     with open(descriptor, "rb") as file:

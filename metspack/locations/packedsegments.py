@@ -24,16 +24,17 @@ Names = tuple[str, ...]
 
 _REMEMBERED = 4096
 _LONGEST = 255
-"""No file system has longer names; longer ones are not looked up."""
+"""The longest name of a file system in bytes; longer ones are not looked up."""
 _HINT = "A packed segment is read only from a regular file that is reached without symbolic links."
 _CHANGED = "Wait until nothing else writes to it and start again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PackCandidate:
-    """A packed file that stands for a folder: its path, how many names it takes, its root folder.
+    """A packed file that stands for a folder; ``folder`` may wrap all of its entries.
 
-    ``obstacle`` is its type when it is not a regular file, else "".
+    ``taken`` is how many names of a path it stands for; ``obstacle`` is its type when it is not a regular
+    file, else "".
     """
 
     path: Names
@@ -47,10 +48,10 @@ _Level = tuple[list[_PackCandidate], bool]
 
 
 class Packed:
-    """The packed segments below the granted roots, opened as LOBs are looked for; for one thread.
+    """The packed segments below the granted roots, opened for the search; for one thread.
 
-    Each one that is opened gets a number from 1 on, in that order and for good: it is the ``archive`` of
-    its entries' extents. Memory is per zip file and per folder, never per LOB; few are open at a time.
+    Each one that is opened gets a permanent number from 1 on, in that order: it is the ``archive`` of its
+    entries' extents. Memory grows with packed files and folders, never with LOBs; few are open at a time.
     """
 
     __slots__ = ("_held", "_last", "_levels", "_numbers", "_packs", "_refused", "_roots")
@@ -67,20 +68,20 @@ class Packed:
 
     @property
     def held(self) -> tuple[HeldMedium, ...]:
-        """The zip files opened so far, number 1 first; another process can open them by it."""
+        """The packed files opened so far, number 1 first, as values for another process."""
         return tuple(self._held)
 
     def is_near(self, root: int, names: Names) -> bool:
-        """Return whether any zip file stands for a folder of a path, so that ``entries`` may find one."""
+        """Return whether a packed file stands for a folder of a path, as ``entries`` needs."""
         return bool(self._candidates(root, names[:-1]))
 
     def entries(self, root: int, names: Names) -> list[ZipExtent]:
-        """Return the entries that lie where these names below a root would be: one, or several, or none.
+        """Return all entries of packed files for a path below a root.
 
-        A folder of the path is a zip file by its own name (``sip.zip``, in any letter case), or ``.zip``
-        follows that; the names behind it are looked up at the zip's root, then below one folder with the
-        name without ``.zip``, or the one folder that holds all. The deepest folder comes first. Raises
-        ``Obstacle``, when there is no entry, for a zip file that cannot be read.
+        A packed file has the name of a folder of the path (``sip.zip``, in any letter case), or that name
+        with ``.zip`` or ``.tar`` behind it; the names behind the folder are looked up at the packed file's
+        root, then below one folder with the name without the suffix, and the one folder that holds all. The
+        deepest folder comes first. Raises ``Obstacle``, when there is no entry, for an unreadable one.
         """
         found: list[ZipExtent] = []
         obstacle: Obstacle | None = None
@@ -101,13 +102,13 @@ class Packed:
         return found
 
     def shown(self, extent: ZipExtent) -> str:
-        """Return where an entry of a packed segment lies, for people to read."""
+        """Return the place of an entry of a packed segment, in words for people."""
         return f"in {self._held[extent.archive - 1].paths[0]}: {extent.name}"
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
         """Yield an entry's bytes, proven when the iterator has ended.
 
-        Raises ``Obstacle`` when they cannot be read, or the zip file is not the one that was found.
+        Raises ``Obstacle`` when they cannot be read, or the packed file has changed since it was found.
         """
         held = self._held[extent.archive - 1]
         where = str(held.paths[0])
@@ -128,7 +129,7 @@ class Packed:
     # --- Packed files that a path may lead into -------------------------------------------------------
 
     def _candidates(self, root: int, folder: Names) -> tuple[_PackCandidate, ...]:
-        """Return the zip files that can stand for a folder or for one above it, the deepest first."""
+        """Return the packed files for a folder or for one above it, the deepest first."""
         last = self._last
         if last is not None and last[0] == root and last[1] == folder:
             return last[2]
@@ -172,7 +173,7 @@ class Packed:
     # --- The zip files ----------------------------------------------------------------------------------
 
     def _pack(self, root: int, found: _PackCandidate) -> tuple[int, PackFile]:
-        """Return a zip file's number and its entries, opened when they are not; raises ``Obstacle``."""
+        """Return a packed file's number and its open entries; raises ``Obstacle``."""
         key = (root, found.path)
         number = self._numbers.get(key)
         if key in self._refused:  # a damaged file is not read again for every LOB
@@ -203,7 +204,7 @@ class Packed:
 
 
 def _candidate(path: Names, taken: int, folder: str, mode: int | None) -> _PackCandidate | None:
-    """Return a packed segment by its mode; None when there is none, and for a folder of that name."""
+    """Return a packed segment by its mode, or None for a folder and without one."""
     if mode is None or stat.S_ISDIR(mode):
         return None
     kind = "" if stat.S_ISREG(mode) else KINDS.get(stat.S_IFMT(mode), "something else")

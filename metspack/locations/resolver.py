@@ -1,8 +1,8 @@
-"""Resolver of LOB cells: the file or zip entry that a cell means, and the convention that found it.
+"""Resolver of LOB cells: the file or zip entry of a cell, and the convention that found it.
 
 The statement's place with a fitting size ends the search; else all conventions are tried in a
-fixed order, and digests decide among several. The result does not depend on the cells before.
-Nothing outside the granted roots is opened.
+fixed order, and digests decide among several hits. The result depends on the cell, never on
+those before it. Only files below the granted roots are opened.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ __all__ = [
 
 _REMEMBERED = 10_000
 _ADVISED = 4  # drives and folders of absolute paths for which another folder is looked for
-_TRIES = 2  # LOBs that it is looked for with
+_TRIES = 2  # LOBs for which each of those folders is looked for
 _DEEP = 64  # names in the path of such a LOB
-_PROVEN = 8  # places where a file of its name lies
+_PROVEN = 8  # places with a file of the LOB's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """A LOB found: its bytes are those of ``extents`` one after the other, ``size`` of them.
+    """A LOB found: its ``size`` bytes are those of ``extents``, one after the other.
 
     ``repairs`` are the tolerated faults of the references; ``warnings`` are sentences, none when the
-    statement on the location of LOBs was followed.
+    statement on the location of LOBs was followed and the length fits.
     """
 
     extents: tuple[Extent, ...]
@@ -70,7 +70,7 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesTogether:
-    """Files of one folder below the granted root with a number: their names, and the status of each."""
+    """Files of one folder: names and statuses; ``root`` is the number of the granted root."""
 
     root: int
     folders: tuple[str, ...]
@@ -88,14 +88,14 @@ class Tallied:
 
 
 class Resolver(Closable):
-    """Finds the LOBs of one archive.
+    """A resolver finds the LOBs of one archive.
 
-    ``tree`` is None for a folder of LOBs alone. ``roots`` are the granted folders, that of the
-    .siard first; ``siard_name`` is its file name; ``lob_folder`` the database's, as metadata.xml has
-    it. ``drives`` (``{"S:": folder}``) are granted too. ``mapping`` is what ``read_mapping`` returns.
-    ``budgets`` are those of packed segments; ``version`` is SIARD's: in 1.0 a cell has a name and no URI.
-    Memory is flat: per column and per packed segment, never per
-    LOB. A context manager, for one thread: it holds packed segments open. Raises ValueError without roots.
+    ``tree`` is None for a folder of LOBs without an archive. ``roots`` are the granted folders, that of
+    the .siard first; ``siard_name`` is the .siard's file name; ``lob_folder`` is the database's, as
+    metadata.xml has it. ``drives`` (``{"S:": folder}``) are granted too. ``mapping`` comes from
+    ``read_mapping``. ``budgets`` are those of packed segments; ``version`` is SIARD's: in 1.0 a cell has
+    a name and no URI. Memory grows with columns and packed segments, never with LOBs. A context manager,
+    for one thread: it holds packed segments open. Raises ValueError without roots.
     """
 
     def __init__(
@@ -133,20 +133,21 @@ class Resolver(Closable):
 
     @property
     def packed(self) -> tuple[HeldMedium, ...]:
-        """The packed segments found so far: ``ZipExtent.archive`` 1 is the first of them, and stays so."""
+        """The packed segments found so far; ``ZipExtent.archive`` 1 is always the first of them."""
         return self._packed.held
 
     def packed_entries(self, root: int, names: Sequence[str]) -> list[ZipExtent]:
-        """Return the entries of packed segments that lie where these names below a granted root would be.
+        """Return the entries of packed segments for a path below a granted root.
 
-        Raises ``Obstacle`` as ``Packed.entries`` does.
+        ``root`` is the root's number, ``names`` are those of the path. Raises ``Obstacle`` as
+        ``Packed.entries`` does.
         """
         return self._packed.entries(root, tuple(names))
 
     def contents(self, extent: Extent) -> Iterator[bytes]:
         """Yield the bytes of an extent of a ``Resolution``, proven when the iterator has ended.
 
-        Raises ``SourceError`` when they cannot be read or are not those that were found.
+        Raises ``SourceError`` when they cannot be read or have changed since they were found.
         """
         return self._sources.blocks(extent)
 
@@ -155,7 +156,7 @@ class Resolver(Closable):
         self._packed.close()
 
     def tally(self) -> Mapping[tuple[str, str], Tallied]:
-        """Return the numbers of LOBs found, by the table's path and the cell's (array elements as one)."""
+        """Return the numbers of LOBs found by table path and cell path (array elements as one)."""
         return {key: _tallied(counts) for key, counts in self._counts.items() if counts}
 
     def recount(self) -> None:
@@ -164,9 +165,10 @@ class Resolver(Closable):
             counts.clear()
 
     def named_in_full(self, table: Table, run: CellRun) -> ExtentColumns | None:
-        """Return the sizes and extents of the entries that cells name in full, as columns of a ``LobRun``.
+        """Return sizes and extents of the entries that cells name in full, or None.
 
-        None unless each cell names one of at most ``SMALL`` bytes, as its length says if it has one.
+        They are columns of a ``LobRun``. None unless each cell names an entry of at most ``SMALL`` bytes,
+        whose size is the cell's length where the cells have lengths.
         """
         column = self._column_of(table, run.cell)
         candidates = column.candidates
@@ -180,20 +182,20 @@ class Resolver(Closable):
         return found
 
     def conventions(self, table: Table, run: LobRun) -> Mapping[Convention, int]:
-        """Return how many LOBs of a run were found by each convention, in the order of the first of each."""
+        """Return how many LOBs of a run were found by each convention, the first LOB's first."""
         candidates = self._column_of(table, run.shared.cell).candidates
         if run.entries:
             return candidates.all_named_in_full(run.files)
         return {next(candidates.of(run.files[0], [])).convention: len(run)}
 
     def resolved(self, table: Table, cell: LobCell) -> Resolution:
-        """Return where the bytes of a cell's LOB are.
+        """Return the extents of a cell's LOB, and the convention that found it.
 
         Raises ``LobMissing``, ``LobRefused`` and ``LobAmbiguous``, and ``SourceError`` for an archive
         that cannot be read.
         """
         column = self._column_of(table, cell.place.cell)
-        # Almost every archive names the entry in full: most LOBs take this look-up alone.
+        # Almost every archive names the entry in full: most LOBs take only this look-up.
         candidates = column.candidates
         if candidates.is_inside and self._tree is not None and PLAIN.fullmatch(cell.file):
             extent = self._tree.extent(cell.file)
@@ -212,11 +214,11 @@ class Resolver(Closable):
     def stated_files(
         self, table: Table, path: str, files: Sequence[str], lengths: Sequence[int | None]
     ) -> FilesTogether | None:
-        """Return where the LOBs of many cells of one column or field lie, and count them.
+        """Return the files of many cells of one column or field, or None, and count the LOBs.
 
-        None unless all lie as files in one folder where the statement says, and each has as many bytes as its
-        cell says, and ``SMALL`` at most: then ``resolved`` tells of each. ``path`` is that of the cells,
-        ``files`` and ``lengths`` are their attributes.
+        None unless all are files in one folder, the statement's, and each has its cell's length, if any, and
+        at most ``SMALL`` bytes: ``resolved`` then takes each cell. ``path`` is that of the cells, ``files``
+        and ``lengths`` are their attributes.
         """
         column = self._column_of(table, path)
         names = names_together(files)
@@ -235,7 +237,7 @@ class Resolver(Closable):
         return FilesTogether(root=spot.root, folders=spot.path[:-1], names=names, statuses=found)
 
     def _stated(self, column: Column, file: str) -> tuple[Candidate, Spot] | None:
-        """Return the place of a cell that is as stated, and where it is; None where others may be meant."""
+        """Return a cell's candidate by the statement, and its spot; None if others may be meant."""
         first = next(column.candidates.of(file, []), None)
         if first is None or not first.stated or first.place.inside or first.repairs:
             return None
@@ -243,7 +245,7 @@ class Resolver(Closable):
         return None if spot is None or spot.path[-1] != file.rpartition("/")[2] else (first, spot)
 
     def _only_spot(self, candidate: Candidate) -> Spot | None:
-        """Return the spot of a candidate's place, None when mappings or packed segments give it others."""
+        """Return the one spot of a candidate, or None when a mapping or packed segment gives more."""
         granted = self._sources.granted
         try:
             spot = granted.spot(candidate.place)
@@ -253,10 +255,10 @@ class Resolver(Closable):
         return None if is_mapped or self._packed.is_near(spot.root, spot.path) else spot
 
     def advice(self, table: Table, cell: LobCell) -> str:
-        """Return what makes a LOB found that is on a drive or an absolute path, "" when that is not known.
+        """Return advice that leads to a LOB on a drive or an absolute path, or "" without any.
 
-        It was not found, and lies below a granted folder in another place. It is asked for each cell that
-        was not found, and looks for the first few of each drive alone.
+        The LOB was not found, and is in another place below a granted folder. Callers pass each cell whose
+        LOB was not found; only the first few of each drive are looked for.
         """
         return self._advisor.advice(table, cell, self._column(table, cell.place.cell))
 
@@ -267,7 +269,7 @@ class Resolver(Closable):
     def granting(
         self, roots: Sequence[Path] = (), drives: Mapping[str, Path] = MappingProxyType({})
     ) -> Resolver:
-        """Return a resolver of the same archive with more granted folders, to be closed by itself."""
+        """Return a resolver of the same archive with more granted folders; the caller closes it."""
         own = {drive.upper(): folder for drive, folder in self._drives.items()}
         return Resolver(
             self._tree,
@@ -282,7 +284,10 @@ class Resolver(Closable):
         )
 
     def _named(self, column: Column, cell: LobCell) -> Resolution | None:
-        """Return the entry whose literal name a cell of SIARD 1.0 has: ``a#b.bin``, ``record%200.bin``."""
+        """Return the entry with the literal name in a SIARD 1.0 cell, or None without one.
+
+        Such names are ``a#b.bin`` and ``record%200.bin``.
+        """
         names = cell.file.split("/")
         if self._tree is None or not {"", ".", ".."}.isdisjoint(names):
             return None
@@ -306,7 +311,7 @@ class Resolver(Closable):
     def _column(self, table: Table, path: str) -> Column:
         column = self._columns.get((table.path, path))
         if column is None:
-            if len(self._columns) >= _REMEMBERED:  # every element of an array has a path of its own
+            if len(self._columns) >= _REMEMBERED:  # each element of an array has another path
                 self._columns.clear()
                 self._here.clear()
             column = self._columns[table.path, path] = self._new_column(table, path)
@@ -323,7 +328,7 @@ class Resolver(Closable):
 
 
 def names_together(files: Sequence[str]) -> list[str]:
-    """Return the last names of the files of cells that lie in one folder; none when one is odd."""
+    """Return the files' last names, or an empty list unless all are plain and in one folder."""
     folder, slash, _ = files[0].rpartition("/")
     before = folder + slash
     names = [file[len(before) :] for file in files]
@@ -334,7 +339,7 @@ def names_together(files: Sequence[str]) -> list[str]:
 
 
 class _Advisor:
-    """The search for the folder that a drive, or the folder of an absolute path, stands for here."""
+    """The search for the folder here that a drive, or an absolute path's first folder, means."""
 
     def __init__(self, resolver: Resolver, sources: Sources) -> None:
         self._resolver = resolver
@@ -361,13 +366,13 @@ class _Advisor:
         return self._found[key]
 
     def _sentences(self, table: Table, cell: LobCell, column: Column, place: Place) -> Iterator[str]:
-        """Yield sentences on places where the LOB may lie: first those with options that are proven."""
+        """Yield sentences on the LOB's possible places, those with proven options first."""
         places = list(islice(self._places(column, cell, place), _PROVEN))
         for at, folder in places:
             before = place.segments[:at]
             if place.drive is not None and folder.parts[1:][-at or len(folder.parts) :] == before:
                 above = folder.parents[at - 1] if at else folder
-                # What lies above a granted folder is not looked into.
+                # A folder above a granted one is never looked into.
                 if at or self._is_found(table, cell, self._resolver.granting(drives={place.drive: above})):
                     yield _add(f"--map-drive {shlex.quote(f'{place.drive}={above}')}")
             if self._is_found(table, cell, self._resolver.granting(roots=(folder,))):
@@ -388,7 +393,7 @@ class _Advisor:
                 )
 
     def _places(self, column: Column, cell: LobCell, place: Place) -> Iterator[tuple[int, Path]]:
-        """Yield how many names of the path are missing, and the folder where the others lead to a file."""
+        """Yield the number of missing names of the path, and the folder with the file of the rest."""
         if self._folders is None:
             self._folders = list(self._sources.granted.folders())
         for at in range(len(place.segments)):

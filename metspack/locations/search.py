@@ -1,4 +1,4 @@
-"""Search for the LOB of a cell: the archive, the granted roots and packed segments, place by place."""
+"""Search for a cell's LOB in the archive, the granted roots and packed segments, by place."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from metspack.siard.metadata import Table
 from metspack.uris import shown
 
 COMPARED = "SHA-256"
-"""The digest by which files and entries are told apart that may be the same."""
+"""The algorithm of the digests by which files and entries are compared."""
 
 
 class EntrySearch(Protocol):
-    """The archive's own entries: where the one with a name lies, and its bytes (``trees``)."""
+    """The archive's entries, each with its extent and its bytes by name (``trees``)."""
 
     def extent(self, name: str) -> Extent | None:
-        """Return where the entry with exactly this name lies, None when there is none."""
+        """Return the extent of the entry with exactly this name, or None without one."""
 
     def columns(self, names: Sequence[str]) -> ExtentColumns | None:
-        """Return sizes and extents of entries as columns of a ``LobRun``, None unless all are there."""
+        """Return sizes and extents of entries as columns of a ``LobRun``, or None if one lacks."""
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
         """Yield an entry's bytes."""
@@ -64,19 +64,19 @@ class Sources:
         return hashers.digest(algorithm)
 
     def entry(self, names: Names) -> Extent | None:
-        """Return the archive's entry with these names."""
+        """Return the archive's entry with these names, or None without one."""
         return None if self.tree is None else self.tree.extent("/".join(names))
 
     def at(self, spot: Spot) -> list[Extent]:
-        """Return all that lies at a spot: the file, and the entries of packed segments.
+        """Return the extents at a spot: the file, and the entries of packed segments.
 
-        Raises ``Obstacle`` when there is neither, but a folder, link or device in its place.
+        Raises ``Obstacle`` when a folder, link or device is there, or a packed segment cannot be read.
         """
         file = self.granted.file(spot)
         if file is None:
             return self._packed(spot)
         if self.packed.is_near(spot.root, spot.path):
-            with suppress(Obstacle):  # the file exists, whatever a zip file beside its folder is
+            with suppress(Obstacle):  # the file exists: a zip file beside its folder may be unreadable
                 return [file, *self._packed(spot)]
         return [file]
 
@@ -85,14 +85,17 @@ class Sources:
         return [entry for each in places for entry in self.packed.entries(each.root, each.path)]
 
     def one_at(self, root: int, names: Names) -> Extent | None:
-        """Return the file or entry at a path below a root; raises ``TooMany`` for several that differ."""
+        """Return the file or entry at a path below a root, or None without one.
+
+        Raises ``TooMany`` for several that differ.
+        """
         found = self.at(Spot(root=root, path=names))
         if len(found) > 1 and len({self.digest((each,), COMPARED) for each in found}) > 1:
             raise splitparts.twice([repr(self.where(each)) for each in found])
         return found[0] if found else None
 
     def beside(self, spot: Spot, suffixes: Iterable[str]) -> list[str]:
-        """Return the names that exist beside a spot: its own name with one of the suffixes."""
+        """Return the names that exist beside a spot: its last name with one of the suffixes."""
         *folder, last = spot.path
         names = [last + each for each in suffixes]
         found = self.granted.beside(spot, names)
@@ -102,7 +105,7 @@ class Sources:
         return list(dict.fromkeys(found))
 
     def where(self, extent: Extent) -> str:
-        """Return where the bytes of a file or of an entry lie, for people to read."""
+        """Return the place of a file's or an entry's bytes, in words for people."""
         if not isinstance(extent, ZipExtent):
             return self.granted.shown(Spot(root=extent.root, path=extent.path))
         return self.packed.shown(extent) if extent.archive else extent.name
@@ -113,9 +116,9 @@ _HINTED = 3
 
 @dataclass(slots=True, kw_only=True)
 class Column:
-    """A column or field whose LOBs are looked for: their candidate places, and how they were found so far.
+    """A column or field whose LOBs are looked for: the candidate places and the results so far.
 
-    ``counts`` are by convention and whether inside; ``unfound`` is how many were not found.
+    ``counts`` are of LOBs found, by convention and whether inside; ``unfound`` is the number of others.
     """
 
     candidates: Candidates
@@ -132,12 +135,12 @@ class Hit:
 
     @property
     def size(self) -> int:
-        """All its bytes."""
+        """The bytes of all extents."""
         return sum(each.size for each in self.extents)
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """The identity by which hits are told apart; the same file found in two ways is one."""
+        """The identity of the hit; the same file found in two ways has one identity."""
         return tuple(
             (each.archive, each.name)
             if isinstance(each, ZipExtent)
@@ -162,12 +165,12 @@ class Search:
     def hit(self) -> Hit:
         """Return what can be the cell's LOB; raises ``LobUnresolved``.
 
-        It depends on the cell alone, not on what was found for the cells before.
+        The result depends only on the cell, not on the results for the cells before.
         """
         hits: list[Hit] = []
         for each in self._column.candidates.of(self._cell.file, self._refusals):
             if hits and each.convention is Convention.RENAMED:
-                continue  # a renamed folder counts only where this archive's own does not exist
+                continue  # a renamed folder counts only where the folder of this archive does not exist
             for here in self._hits(each):
                 if each.stated:
                     return self._decided(here)
@@ -244,7 +247,7 @@ class Search:
                 yield from self._renamed(spot, len(place.segments) - candidate.renamed)
 
     def _renamed(self, spot: Spot, from_end: int) -> Iterator[Spot]:
-        """Yield the spot with the LOB folder, so many names from the end, under the names of its siblings."""
+        """Yield the spot with its LOB folder renamed; ``from_end`` counts the names from that on."""
         at = len(spot.path) - from_end
         if at < 0:
             return
@@ -257,7 +260,7 @@ class Search:
         return self._sources.entry if spot is None else partial(self._sources.one_at, spot.root)
 
     def _at(self, spot: Spot | None, names: Names) -> list[tuple[Extent, ...]]:
-        """Return the LOBs at a place, each whole or as its parts; none when there is neither."""
+        """Return the LOBs at a place, each whole or as its parts, or an empty list."""
         if spot is None:
             entry = self._sources.entry(names)
             wholes = [] if entry is None else [entry]
@@ -275,7 +278,7 @@ class Search:
     def _beside(self, spot: Spot | None, names: Names, wholes: list[Extent]) -> list[str]:
         if spot is not None:
             return self._sources.beside(spot, splitparts.FIRST_SUFFIXES)
-        # Beside a whole that fits no parts are looked for in the zip: each cell would cost a look-up more.
+        # Parts beside a whole that fits are not looked for in the zip: each cell would cost a look-up more.
         named = () if self._fits(wholes[0].size) else splitparts.FIRST_SUFFIXES
         *folder, last = names
         return [each for each in named if self._sources.entry((*folder, last + each)) is not None]
@@ -286,7 +289,7 @@ class Search:
         return digest is not None and self._sources.digest(extents, digest.algorithm) == digest
 
     def _decided(self, hits: list[Hit]) -> Hit:
-        """Return the one of the hits that is the LOB; raises ``LobAmbiguous`` when that cannot be told."""
+        """Return the hit that is the LOB; raises ``LobAmbiguous`` when no digest decides."""
         by_identity: dict[tuple[object, ...], Hit] = {}
         for hit in hits:
             by_identity.setdefault(hit.identity, hit)
@@ -318,7 +321,10 @@ class Search:
         )
 
     def _proven(self) -> Hit:
-        """Return parts with unusual numbers, or a LOB with the right digest whose length does not fit."""
+        """Return parts with unusual numbers, or a LOB of another length with the right digest.
+
+        Raises ``LobUnresolved``.
+        """
         found = self._oddly_named()
         if found is not None:
             return found
@@ -328,7 +334,7 @@ class Search:
         raise self._unresolved()
 
     def _oddly_named(self) -> Hit | None:
-        """Return parts whose numbers are padded in an unusual way; their place no longer counts as empty."""
+        """Return parts with unusually padded numbers, or None; their place counts as not empty."""
         looked, self._looked = self._looked, []
         for candidate, spot, names in looked:
             try:
@@ -356,9 +362,9 @@ class Search:
         return errors.unresolved(self._table, self._cell, self._tried, self._refusals, self._alike())
 
     def _alike(self) -> str:
-        """Return a hint when a name differs in letter case or Unicode normalisation alone, else "".
+        """Return a hint when a name differs only in case or Unicode normalisation, or "".
 
-        Only the first few LOBs of a column are searched for: where one is so, all are.
+        Only the first few LOBs of a column are searched for: where one differs, all do.
         """
         self._column.unfound += 1
         if self._column.unfound > _HINTED:

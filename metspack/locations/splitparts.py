@@ -1,9 +1,9 @@
 """Parts of split LOBs: found beside the place of the whole, and in the segments that follow.
 
-Two ways of naming them exist: ``<file>_part001``, ``_part002`` ... in ``seg_<n>`` folders (SIARD 2.2
+Two styles of names exist: ``<file>_part001``, ``_part002`` ... in ``seg_<n>`` folders (SIARD 2.2
 S_8.1.1-0), and ``<file>.0``, ``.1`` ... with ``.z`` for the last in ``*_lobseg_<n>`` folders
-(recommendation 0.28, 5.3). All in one folder is understood too, and so are packed segments, whose folders
-end with ``.zip``. A number may have zeros in front, up to four digits in all; a part that is there in two
+(recommendation 0.28, 5.3). Parts in one folder are read too, and so are packed segments, whose folders
+end with ``.zip``. A number may have zeros in front, up to four digits in all; a part that exists in two
 spellings is an error.
 """
 
@@ -21,7 +21,7 @@ from metspack.uris import shown
 
 Names = tuple[str, ...]
 Look = Callable[[Names], Extent | None]
-"""Looks up a path in the zip or below a granted root; raises ``SourceError`` for anything but a file."""
+"""A look-up of a file in the zip or below a granted root; raises ``SourceError`` for others."""
 
 
 class PartMissing(SourceError):  # noqa: N818 -- the state of a LOB
@@ -29,25 +29,25 @@ class PartMissing(SourceError):  # noqa: N818 -- the state of a LOB
 
 
 class TooMany(SourceError):  # noqa: N818 -- the state of a LOB
-    """A part exists twice, or parts lie beside the whole."""
+    """A part exists twice, or parts exist beside the whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """A way of naming parts: ``folder`` matches the name of a segment's folder, up to its number."""
+    """A style of part names; ``folder`` matches a segment folder's name and its number."""
 
     first: int
     last: str | None
     folder: re.Pattern[str]
     spelled: Callable[[int], tuple[str, ...]]
-    """The suffixes of a part: the usual spelling, then others of which one may stand in its place."""
+    """The suffixes of a part: the usual spelling, then others that may replace it."""
 
     def suffix(self, number: int) -> str:
         """Return the suffix of the part with this number."""
         return self.spelled(number)[0]
 
     def suffixes(self, *, odd: bool) -> tuple[str, ...]:
-        """Return the suffix that the first part has, or the odd ones it may have."""
+        """Return the usual suffix of the first part, or with ``odd`` its other spellings."""
         return self.spelled(self.first)[1:] if odd else self.spelled(self.first)[:1]
 
 
@@ -67,7 +67,7 @@ LOBSEG = Style(
 )
 STYLES = (SIARD22, LOBSEG)
 FIRST_SUFFIXES = tuple(style.suffix(style.first) for style in STYLES)
-"""The suffixes of first parts, which lie beside a whole LOB only by mistake."""
+"""The suffixes of first parts, which exist beside a whole LOB only by mistake."""
 
 
 def is_first(suffix: str) -> bool:
@@ -76,11 +76,11 @@ def is_first(suffix: str) -> bool:
 
 
 def found(look: Look, path: Names, fits: Callable[[int], bool], *, odd: bool = False) -> tuple[Extent, ...]:
-    """Return the parts of the LOB at ``path`` in order, none when no first part is there.
+    """Return the parts of the LOB at ``path`` in order, an empty tuple without a first part.
 
-    The first part is looked for by its usual name, or with ``odd`` by others: three look-ups more, which
-    not every LOB that lies elsewhere should cost. ``fits`` tells whether a number of bytes can be the whole
-    LOB. Raises ``PartMissing`` and ``TooMany`` naming the part.
+    The first part is looked for by its usual name, or with ``odd`` by others: three look-ups more, too
+    many for every LOB that is elsewhere. ``fits`` returns whether a number of bytes can be the whole LOB.
+    Raises ``PartMissing`` and ``TooMany`` naming the part.
     """
     for style in STYLES:
         if any(look(_part(path, suffix)) is not None for suffix in style.suffixes(odd=odd)):
@@ -104,7 +104,7 @@ def _collected(look: Look, path: Names, style: Style, fits: Callable[[int], bool
         here, extent = hit
         extents.append(extent)
     missing = style.first + len(extents)
-    # A hole is told from an end by what lies behind it, up to two segments on.
+    # A part behind it, up to two segments on, shows that this is a hole and not the end.
     for beyond in (here, *_following(here, style, 2)):
         for suffix in style.spelled(missing + 1):
             if look(_part(beyond, suffix)) is not None:
@@ -121,7 +121,10 @@ def _collected(look: Look, path: Names, style: Style, fits: Callable[[int], bool
 
 
 def _one(look: Look, here: Names, style: Style, number: int) -> tuple[Names, Extent] | None:
-    """Return a part and the whole's name beside it: in this segment or the next, and in one only."""
+    """Return a part in this segment or the next, with the whole's name beside it, or None.
+
+    Raises ``TooMany`` for a part in both.
+    """
     hits = _there(look, here, style, style.spelled(number))
     if len(hits) > 1:
         raise twice([shown("/".join(each)) for each, _extent in hits])
@@ -137,7 +140,7 @@ def _there(look: Look, here: Names, style: Style, suffixes: tuple[str, ...]) -> 
 
 
 def _following(path: Names, style: Style, most: int) -> Iterator[Names]:
-    """Yield the same path in the segments that follow, none when it lies in no segment's folder."""
+    """Yield the same path in the next segments; nothing for a path outside segment folders."""
     for depth in range(len(path) - 2, -1, -1):
         if (segment := style.folder.fullmatch(path[depth])) is not None:
             for step in range(1, most + 1):

@@ -1,4 +1,4 @@
-"""Statement of the DILCIS Board on the location of LOBs in SIARD 2.1 and 2.2, as a table; pure.
+"""Statement of the DILCIS Board on the location of LOBs in SIARD 2.1 and 2.2; pure.
 
 Three levels give a location: the database's ``lobFolder``, the column's (or the field's) and the cell's
 ``file``. Each is absent (nil), relative or absolute; of the 27 combinations 11 are errors.
@@ -37,7 +37,7 @@ class Outcome(Enum):
 
 
 def outcome(database: LevelLocation, column: LevelLocation, cell: LevelLocation) -> Outcome:
-    """Return the result of a combination of levels (the statement's appendix, "Overview of combinations")."""
+    """Return the result of three levels (the statement's appendix "Overview of combinations")."""
     if cell is LevelLocation.NIL:
         return Outcome.NO_LOB
     if cell is LevelLocation.ABSOLUTE:
@@ -74,7 +74,7 @@ class LocationError(SourceError):
         self.cell = cell
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The message is positional; all else would be lost on the way to another process.
+        # The message is positional; all other values would be lost on the way to another process.
         again = partial(
             type(self),
             rule=self.rule,
@@ -88,7 +88,7 @@ class LocationError(SourceError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Levels:
-    """The texts of an archive that locate the LOB of one cell, as metadata.xml has them, unescaped.
+    """The texts that locate the LOB of one cell, as in the archive's XML, unescaped.
 
     ``fields`` are the field lobFolders from the column inwards; ``folder`` is that of SIARD 1.0 and
     2.0; ``table`` is the table's folder in the archive.
@@ -107,8 +107,8 @@ class Place:
     """The place of a LOB, as names.
 
     Inside: from the zip's root. Outside and not absolute: from the folder of the .siard, and then
-    leading ``..`` stand for the folders above it; callers open only what lies below a granted
-    root. Absolute: from the root of the file system, or of ``drive`` (``"C:"``) when there is one.
+    leading ``..`` stand for the folders above it; callers open only files below a granted root.
+    Absolute: from the root of the file system, or of ``drive`` (``"C:"``) when there is one.
     """
 
     inside: bool
@@ -135,7 +135,7 @@ def cell_reference(file: str) -> Reference:
 
 @lru_cache(maxsize=1024)  # a column has one lobFolder and perhaps millions of cells
 def folder_reference(where: str, text: str | None) -> Reference | None:
-    """Return the reference in a lobFolder, None when it is nil or blank.
+    """Return the reference in a lobFolder, or None when it is nil or blank.
 
     Raises ``ReferenceRefused``, whose message begins with ``where``.
     """
@@ -158,13 +158,13 @@ def is_content(levels: Levels) -> bool:
 
 
 def database_folder(levels: Levels) -> list[Reference]:
-    """Return the database's lobFolder in a list, an empty one when it is nil or blank."""
+    """Return the database's lobFolder in a list, which is empty when it is nil or blank."""
     found = folder_reference("the database's lobFolder", levels.database)
     return [] if found is None else [found]
 
 
 def local_texts(levels: Levels) -> list[str]:
-    """Return the lobFolders of column and fields that are not nil or blank, from the column inwards."""
+    """Return the filled lobFolders of column and fields, from the column inwards."""
     return [each for each in (levels.column, *levels.fields) if each and each.strip(WHITE_SPACE)]
 
 
@@ -183,13 +183,13 @@ def local_folders(levels: Levels) -> list[Reference]:
 def located(
     database: str | None, column: str | None, cell: str | None, *, fields: Sequence[str | None] = ()
 ) -> Place | None:
-    """Return the place that the three levels name, None when the cell has no location and so no LOB.
+    """Return the place that the three levels name, or None when the cell has no location.
 
     The texts are as written; a folder counts as one with or without its last ``/``, and a blank
-    ``lobFolder`` as none. ``fields`` are the field lobFolders from the column inwards (SIARD 2.2
+    ``lobFolder`` as nil. ``fields`` are the field lobFolders from the column inwards (SIARD 2.2
     M_5.7-1): each that is not nil is relative to the enclosing one, the outermost to the database
-    level. To take a field's lobFolder alone against the database level, pass it as ``column``.
-    Raises ``LocationError`` for the table's errors and for a cell that does not name a file, and
+    level. To combine only a field's lobFolder with the database level, pass it as ``column``.
+    Raises ``LocationError`` for the statement's errors and for a cell that does not name a file, and
     ``ReferenceRefused`` for a text that is not a reference and for a path out of the zip or above ``/``.
     """
     if cell is None:
@@ -226,7 +226,7 @@ def _level(reference: Reference | None) -> LevelLocation:
 
 def _below(base: Place, reference: Reference) -> Place:
     if reference.kind is not Kind.RELATIVE:
-        # A path beginning with "/" keeps the drive of what it is relative to (RFC 8089 E.2.1).
+        # A path beginning with "/" keeps the drive of its base (RFC 8089 E.2.1).
         drive = reference.drive or base.drive
         return Place(inside=False, absolute=True, drive=drive, segments=walked((), reference.segments))
     if base.absolute:

@@ -1,1 +1,1 @@
-"""Merging the IPs of a divided representation into one package."""
+"""Merge the IPs of a divided representation into one package."""

@@ -1,4 +1,4 @@
-"""Data files of the IPs to be merged: what METS says of each; no two have the same place."""
+"""List the data files of the IPs to be merged from METS, each with a unique place."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _OF_EVERY_IP = frozenset({"schemas", CSIP_METS})
 _ABOUT = ("documentation", "about-this-package.txt")
 _DUBLIN_CORE = ("metadata", "descriptive", "dublin-core.xml")
 _PRESERVATION = ("metadata", "preservation")
-# The data files among what the METS documents list: "ip" counts the IPs, "path" is below data.
+# The data files listed in the METS documents: "ip" is the IP's number, "path" is below data.
 _DATA_TABLE = "CREATE TABLE data (n INTEGER PRIMARY KEY, entry INTEGER, ip INTEGER, path TEXT, xml_id TEXT)"
 _ABOVE, _DATA = f"/{REPRESENTATIONS_FOLDER}/", f"/{DATA}/"
 
 
 def data_path(folder: str) -> str:
-    """Return SQL for the path of an entry below the data folder of the IP in ``folder``, NULL for others."""
+    """Return SQL for an entry's path below data of the IP in ``folder``, or NULL for others."""
     rest = f"substr(path, length({folder}) + {len(_ABOVE) + 1})"  # from the representation's name on
     return f"""CASE WHEN substr(path, 1, length({folder}) + {len(_ABOVE)}) = {folder} || '{_ABOVE}'
     AND substr({rest} || '/', instr({rest}, '/'), {len(_DATA)}) = '{_DATA}'
@@ -49,7 +49,7 @@ def data_path(folder: str) -> str:
     THEN substr({rest}, instr({rest}, '/') + {len(_DATA)}) END"""
 
 
-# The entries of one METS lie together: of many METS, all of them together are read once.
+# The entries of one METS are consecutive: a query for each METS reads every entry once in all.
 _OF_METS = """mets = ?1 AND id >= (SELECT first_entry FROM mets WHERE id = ?1)
 AND id <= (SELECT last_entry FROM mets WHERE id = ?1)"""
 _PUT = f"""INSERT INTO data (entry, ip, path, xml_id)
@@ -64,7 +64,7 @@ _VIEW = f"""CREATE VIEW data_file AS SELECT n, ip, m.path AS mets, e.algorithm, 
     CAST(e.seq AS INTEGER) AS seq, e.line AS line
 FROM data d JOIN entry e ON e.id = d.entry JOIN mets m ON m.id = e.mets"""  # noqa: S608
 _IN_ORDER = "SELECT * FROM data_file ORDER BY n"
-# The parts of a LOB one after the other, where its first part is: then the whole can be hashed as they go.
+# The parts of a LOB follow its first part: then the whole can be hashed while they are read.
 _ORDERED = """SELECT * FROM data_file ORDER BY CASE part_of WHEN '' THEN n
 ELSE min(n) OVER (PARTITION BY part_of) END, CASE part_of WHEN '' THEN 0 ELSE seq END, n"""
 _PARTS = "SELECT 1 FROM data_file WHERE part_of <> '' LIMIT 1"
@@ -74,11 +74,11 @@ _WITHOUT_DIGEST = f"""SELECT mets, line, path FROM data_file
 WHERE algorithm IS NULL OR algorithm NOT IN ({_KNOWN}) ORDER BY n LIMIT 1"""  # noqa: S608
 _UNLISTED = """SELECT g.key FROM json_each(?2) g
 WHERE NOT EXISTS (SELECT 1 FROM data d WHERE d.path = g.value AND d.ip = ?1) ORDER BY g.key LIMIT 1"""
-# What else the parent lists in its own folder.
+# Other files that the parent lists in its folder.
 _BESIDE = f"""SELECT path, size, algorithm, digest FROM entry
 WHERE mets IN (SELECT value FROM json_each(?1)) AND substr(path, 1, length(?2) + 1) = ?2 || '/'
 AND {data_path("?2")} IS NULL ORDER BY path, id"""  # noqa: S608
-# Children of which the METS above them states no digest.
+# Children for whose METS the METS above states no digest.
 _UNPROVEN = f"""SELECT id FROM mets WHERE id > 1 AND path NOT IN (
     SELECT path FROM entry WHERE kind = 'file' AND path LIKE '%/{CSIP_METS}'
     AND algorithm IN ({_KNOWN}))"""  # noqa: S608
@@ -86,10 +86,10 @@ _UNPROVEN = f"""SELECT id FROM mets WHERE id > 1 AND path NOT IN (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
-    """A file to be copied: where its bytes are, its path below the data folder, and what METS says of it.
+    """A file to be copied: its bytes' place, its path below data, and its facts in METS.
 
-    ``shown`` is where it lies, for people. ``part_of`` is the LOB that it is a part of, "" for none,
-    ``sequence`` the part's number.
+    ``shown`` is its path for people, ``said`` the fixity in METS. ``part_of`` is the LOB that it is a part
+    of, "" for none, ``sequence`` the part's number.
     """
 
     place: Location
@@ -102,17 +102,17 @@ class DataFile:
     sequence: int | None = None
 
     def blocks(self, *takers: Hashers) -> Iterator[bytes]:
-        """Yield its bytes, which are added to digests: the first are its own.
+        """Yield the file's bytes and update ``takers``, whose first is compared with METS.
 
-        Raises ``SourceError``, also after the last when they are not what METS says.
+        Raises ``SourceError``, also after the last block when the bytes contradict METS.
         """
         yield from proven_blocks(self.place, str(self.shown), self.said, *takers)
 
 
 def proven_blocks(place: Location, what: str, said: StatedFixity, *takers: Hashers) -> Iterator[bytes]:
-    """Yield the bytes of a file, which are added to digests; the first are compared with what is ``said``.
+    """Yield the bytes of a file and update ``takers``, whose first is compared with ``said``.
 
-    Raises ``SourceError``; after the last block when they are not what METS says.
+    Raises ``SourceError``, also after the last block when the bytes contradict METS.
     """
     takers = takers or (ThreadedHashers(said.algorithms),)
     try:
@@ -131,11 +131,11 @@ def proven_blocks(place: Location, what: str, said: StatedFixity, *takers: Hashe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataRun(Columnar):
-    """Files one behind the other, in one folder of an IP's data and of one METS: columns of one length.
+    """Consecutive files in one folder of an IP's data and one METS, as columns of one length.
 
-    At most ``LONGEST``. ``data`` are the names of the data folder below ``root``; ``places`` are where files
-    lie that are packed, in the file ``root``. ``algorithm`` is that of their digests. All are stated to have
-    at most ``SMALL`` bytes, or none is.
+    They are at most ``LONGEST``. ``data`` are the names of the data folder below ``root``; ``places`` are
+    those of packed files in the file ``root``. ``algorithm`` is that of their digests. METS states at most
+    ``SMALL`` bytes for all of them, or for none.
     """
 
     root: Path
@@ -160,7 +160,7 @@ class DataRun(Columnar):
         return not self.part_of and self.sizes[0] is not None and self.sizes[0] <= SMALL
 
     def file(self, number: int) -> DataFile:
-        """Return one of the files by itself, by its place in the run from 0."""
+        """Return one of the files by its 0-based position in the run."""
         names = (*self.data, *self.paths[number].split("/"))
         digest = Digest(algorithm=self.algorithm, value=self.digests[number])
         by = f"{self.mets} line {self.lines[number]}"
@@ -176,9 +176,9 @@ class DataRun(Columnar):
         )
 
     def small_contents(self, buffer: memoryview) -> Iterator[bytes | memoryview | None]:
-        """Yield the bytes of files that fit in ``buffer``; None for what is to be looked at by itself.
+        """Yield the bytes of each file that fits in ``buffer``, or None for one to be read singly.
 
-        What is yielded is there until the next is asked for.
+        The bytes are valid until the next ones are requested.
         """
         if not self.places:
             folder = (*self.data, *self.paths[0].split("/")[:-1])
@@ -193,10 +193,10 @@ class DataRun(Columnar):
 
 
 class DataFiles:
-    """All data files of IPs, of which the parent is the first, as their METS in the index list them.
+    """All data files of IPs, the parent being the first, as METS in the index list them.
 
-    Raises ``SourceError`` when two files have the same path or ID (AIP2), when one has no digest or is listed
-    by nobody. ``unproven`` are METS of children that the METS above them states no digest of.
+    Raises ``SourceError`` when two files have the same path or ID (AIP2), or when one has no digest or is
+    missing from METS. ``unproven`` are METS of children whose digest is missing from the METS above them.
     """
 
     def __init__(self, index: Index, ips: Sequence[MergedIp]) -> None:
@@ -227,7 +227,7 @@ class DataFiles:
 
     @property
     def representation(self) -> str | None:
-        """The representation's name in all IPs, None when none has one."""
+        """The representation's name in all IPs, or None without a representation."""
         return next((each.representations[0] for each in self._ips if each.representations), None)
 
     def runs(self) -> Iterator[DataRun]:
@@ -263,12 +263,12 @@ class DataFiles:
         return [run.file(number) for run in self._runs(_ARCHIVES) for number in range(len(run))]
 
     def amounts(self) -> tuple[int, int]:
-        """Return how many files there are, and their bytes together."""
+        """Return the number of files, and the sum of their bytes."""
         files, size = self.index.row("SELECT count(*), coalesce(sum(size), 0) FROM data_file") or (0, 0)
         return files, size
 
     def documents(self) -> Iterator[tuple[Names, StatedFixity]]:
-        """Yield the parent's own documentation and descriptive metadata, as names from its folder."""
+        """Yield the parent's documentation and description, as names from its folder."""
         before = None
         parent = self._ips[0]
         by = str(parent.path / CSIP_METS)
@@ -325,14 +325,14 @@ def _is_data(path: Names) -> bool:
 
 
 def _is_kept(path: Names) -> bool:
-    """Return whether a file of the parent is documentation or description that a person wrote: it is kept."""
+    """Return whether a file of the parent is kept: documentation or description by a person."""
     if path[:2] == _DUBLIN_CORE[:2]:
         return path != _DUBLIN_CORE
     return path[:1] == _ABOUT[:1] and path != _ABOUT
 
 
 def _is_made_anew(path: Names) -> bool:
-    """Return whether a file is one of those that every package has, and that a merged one gets anew."""
+    """Return whether a file is of a kind that every package has and a merge writes anew."""
     own = path[2:] if path[:1] == (REPRESENTATIONS_FOLDER,) else path
     return (
         path[0] in _OF_EVERY_IP
@@ -343,7 +343,7 @@ def _is_made_anew(path: Names) -> bool:
 
 
 def _alike(row: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what the files of a run have in common, of one of the rows of ``data_file``."""
+    """Return the values that files of a run share, from a row of ``data_file``."""
     size, folder = row[8], row[5].rpartition("/")[0]
     return *row[1:5], folder, size is not None and size <= SMALL
 
@@ -352,9 +352,9 @@ _KEEPING_SPLIT = "the split LOBs"
 
 
 class Wholes(tempdb.Scratch):
-    """The split LOBs with their digests as wholes, and their parts, kept on disk; a context manager.
+    """Split LOBs with digests of the wholes, and their parts, on disk; a context manager.
 
-    ``objid`` is the package that has all parts. They come LOB by LOB, in their order.
+    ``objid`` is that of the package with all parts. The parts come LOB by LOB, in their order.
     """
 
     def __init__(self, objid: str) -> None:
@@ -383,7 +383,7 @@ class Wholes(tempdb.Scratch):
         return self._hashers
 
     def end(self) -> None:
-        """Record the LOB that came last with size and digest: all of its parts were hashed."""
+        """Record the last LOB with size and digest, after all of its parts were hashed."""
         if self._lob:
             value = self._hashers.digest(self._checksum).value
             with tempdb.explained(_KEEPING_SPLIT):
@@ -401,6 +401,6 @@ class Wholes(tempdb.Scratch):
             yield SplitLob(id=identifier, size=size, media_type=media, checksum=checksum)
 
     def parts(self) -> Iterator[SplitPart]:
-        """Yield their parts in the same order."""
+        """Yield the parts of the split LOBs in the order in which they came."""
         for lob, identifier in self._database.execute("SELECT lob, id FROM part ORDER BY n"):
             yield SplitPart(lob=lob, id=identifier, child=self._objid)

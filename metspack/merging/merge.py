@@ -55,7 +55,7 @@ _BYTES_AT_ONCE = 64_000_000  # for one process
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged(Sealed):
-    """Result of a merge: the package, its OBJID, numbers of IPs, data files and bytes, warnings, seal."""
+    """Result of a merge: package, OBJID, numbers of IPs, data files and bytes, warnings, seal."""
 
     target: Path
     objid: str
@@ -78,12 +78,12 @@ def merge_ips(
 ) -> Merged:
     """Merge the IPs in some folders into one package at ``target``, which must not exist.
 
-    ``paths`` are IPs, or folders that hold them side by side: a parent and all of its children, some of which
-    may lie in the ``roots``. The package
-    has the parent's OBJID unless the options give one, and its descriptive metadata and documentation unless
-    they name others. ``jobs`` processes copy files, as many as help when None; the package is the same for
-    any number. One that was stopped is gone on with. Raises ``SourceError``, ``TargetError`` and
-    ``ConfigError``; then nothing is at the target, and the containers are as they were.
+    ``paths`` are IPs, or folders that hold them side by side: a parent and all of its children. Some children
+    may be in the ``roots``. The package has the parent's OBJID unless the options give one, and the parent's
+    descriptive metadata and documentation unless the options name others. ``jobs`` processes copy files, as
+    many as help when None; the package is the same for any number. A merge that was stopped is resumed.
+    Raises ``SourceError``, ``TargetError`` and ``ConfigError``; after an error the target is absent, and the
+    containers are unchanged.
     """
     progress = progress or Silent()
     _check_dialect(options.dialect)
@@ -118,7 +118,7 @@ def _check_outside(paths: Sequence[Path], target: Path) -> None:
 
 
 def _identity(paths: Sequence[Path], index: Index) -> str:
-    """Return what betrays other IPs in some folders, or a change of their METS, as words."""
+    """Return words that differ for other IPs in some folders, or for a change of their METS."""
     told = hashlib.sha256()
     for (path,) in index.rows("SELECT path FROM mets ORDER BY id"):
         place = Path(str(index.files.place(tuple(path.split("/")))))
@@ -152,7 +152,7 @@ class _MergeWork:
         self._prepare()
 
     def _prepare(self) -> None:
-        """Make the folder that files are copied into, or take that of an earlier run."""
+        """Make the folder that files are copied into, or reuse that of an earlier run."""
         staging = self.staging
         moved = [each["folder"] for each in staging.events if each["event"] == journal.DESCRIBED]
         if moved and os.path.lexists(place := staging.package / moved[-1]):
@@ -161,7 +161,7 @@ class _MergeWork:
         writing.make_directories(self.data)
 
     def _adopt(self, options: PackageOptions) -> DialectOptions:
-        """Verify the parent's documents that are kept, unpack them if need be; return options with them."""
+        """Verify the parent's kept documents, unpack packed ones, and return options with them."""
         adopted = dialects.named(options.dialect).adopted(
             options.dialect_options,
             self.root,
@@ -179,11 +179,11 @@ class _MergeWork:
 
     @property
     def root(self) -> Path:
-        """The folder in which the parent's documentation and description lie: its own, if it is one."""
+        """The folder of the parent's documentation and description, unpacked if it is packed."""
         return self.staging.work / "unpacked" if self.parent.tree.is_packed else self.parent.path
 
     def _take(self, names: tuple[str, ...], said: StatedFixity) -> None:
-        """Verify a file of the parent's documentation or description; extract it if the parent is packed."""
+        """Verify a kept document of the parent, and extract it if the parent is packed."""
         blocks = proven_blocks(
             self.found.place(self.parent, names), str(self.parent.path.joinpath(*names)), said
         )
@@ -275,16 +275,16 @@ class _MergeWork:
         )
 
     def _history(self, siard: DataFile) -> tuple[str, ...]:
-        """Return the notes of the parent's METS on what the archive was made of."""
+        """Return the notes on the archive's source in the parent's METS."""
         archive = Path(siard.path).name
         with self.parent.tree.content(CSIP_METS.encode()) as content:
             found = notes.history(content.blocks(), archive, self.options.budgets)
         return tuple(notes.noted(archive, each) for each in found)
 
     def _copy_data(self, wholes: Wholes, lines: ManifestLines, jobs: int) -> Iterator[Placed]:
-        """Copy the data files, verifying each; yield them as METS is to list them, and add them to ``lines``.
+        """Copy and verify the data files; yield them for METS, and add them to ``lines``.
 
-        Parts of LOBs are copied by this process alone, which hashes the wholes as well.
+        Only this process copies parts of LOBs, as it hashes the wholes as well.
         """
         number = 0
         for are_parts, runs in groupby(self.found.runs(), lambda run: bool(run.part_of)):
@@ -341,10 +341,11 @@ def _bundles(runs: Iterable[DataRun]) -> Iterator[tuple[DataRun, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class _CopyTask:
-    """Files to be copied into a folder by one process, and the algorithm of their digests in METS.
+    """Files to be copied into a folder by one process.
 
-    They are listed in ``work`` and recorded in ``journal`` by a number. ``finished`` is what an earlier run
-    did of them; with ``clears`` that run may have left some of them.
+    They are listed in ``work`` and recorded in ``journal`` by ``number``. ``checksum`` is the algorithm of
+    their digests in METS. ``finished`` is an earlier run's result; with ``clears`` that run may have left
+    some of the files.
     """
 
     runs: tuple[DataRun, ...]
@@ -358,7 +359,7 @@ class _CopyTask:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of what is said of the files."""
+        """The SHA-256 of the facts on the files."""
         return hashlib.sha256(repr(self.runs).encode(errors="surrogateescape")).hexdigest()
 
 
@@ -373,7 +374,7 @@ def _placed(work: Path, number: int) -> Iterator[Placed]:
 
 
 def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None = None) -> int:
-    """Copy the files of a task, which are then on disk, listed and recorded; return its number.
+    """Copy the files of a task to disk, list and record them, and return the task's number.
 
     ``wholes`` takes note of those that are parts of LOBs. Raises ``SourceError`` and ``TargetError``.
     """
@@ -403,7 +404,7 @@ def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None =
 
 
 def _finished(task: _CopyTask, digest: str) -> list[Placed] | None:
-    """Return the files of a task that were copied before, None unless all are there, by name and size."""
+    """Return the files that an earlier run copied, or None unless all exist by name and size."""
     done = task.finished
     if done is None or done.digest != digest or not done.has_notes([_placed_path(task.work, task.number)]):
         return None
@@ -422,7 +423,7 @@ def _amounts(placed: Iterable[Placed]) -> tuple[int, int]:
 
 
 class _Copier:
-    """Copies data files into a folder, and compares each with what METS says of it.
+    """Copies data files into a folder, and compares each with its size and digest in METS.
 
     ``checksum`` is the algorithm of the digests in the new METS, ``moved`` is called with numbers of bytes.
     ``wholes`` takes note of files that are parts of LOBs.
@@ -453,7 +454,7 @@ class _Copier:
         )
 
     def _copy_one(self, file: DataFile) -> PlacedFile:
-        """Copy a file by itself; its bytes are added to those of the LOB that it is a part of."""
+        """Copy one file, and add its bytes to the digest of the LOB that it is a part of."""
         algorithms = filetable.algorithms(self._checksum)
         hashers = threads.ThreadedHashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
         whole = () if self._wholes is None else (self._wholes.start_file(file, self._checksum),)
@@ -464,7 +465,7 @@ class _Copier:
 
 
 def _words_on(unproven: Sequence[Path]) -> Iterator[str]:
-    """Yield what is to be said of the METS of children that the parent's METS gives no digest."""
+    """Yield a warning about children's METS whose digest is missing from the parent's METS."""
     if len(unproven) == 1:
         yield f"{unproven[0]}: no digest in the METS of the parent proves it"
     elif unproven:

@@ -1,4 +1,4 @@
-"""The IPs of a divided representation: those given, as the METS of their parent leads to them (E-ARK AIP)."""
+"""Find the IPs of a divided representation by the METS of their parent (E-ARK AIP)."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ _WITH_CHILDREN = "SELECT DISTINCT mets FROM mptr WHERE down AND NOT url AND href
 
 
 _GivenIp = tuple[DeliveredPackage, str, str]
-"""An IP that was given, its OBJID, and what its METS calls its parent, "" at the top."""
+"""A given IP, its OBJID, and the reference to its parent in its METS, "" at the top."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedIp:
-    """An IP to be merged, as ``tree`` reads it: its folder, or the zip or tar file at ``path`` that holds it.
+    """An IP to be merged: the folder at ``path``, or the zip or tar file there that holds it.
 
-    Paths in the index begin with ``folder``; ``documents`` are the numbers there of its METS and of that of
-    its representation. ``is_list``: it names children and has no data of the representation.
+    ``tree`` reads the IP. Paths in the index begin with ``folder``; ``documents`` are the numbers in the
+    index of its METS and of that of its representation. ``is_list`` means that the IP names children and has
+    no data of the representation.
     """
 
     path: Path
@@ -52,7 +53,7 @@ class MergedIp:
     def files(self) -> Generator[Names, None, None]:
         """Yield the names of each file, from the IP's folder.
 
-        Raises ``SourceError`` for what is neither file nor folder, and for what lies beside that folder.
+        Raises ``SourceError`` for entries that are neither file nor folder, or are beside that folder.
         """
         tree, below = self.tree, Names()
         if isinstance(tree, PackedTree):
@@ -74,17 +75,17 @@ class MergedIp:
 def opened(
     paths: Sequence[Path], roots: Sequence[Path], budgets: Budgets
 ) -> Iterator[tuple[Index, tuple[MergedIp, ...]]]:
-    """Give the index of the IPs in some folders, and these, the parent first, for the length of a block.
+    """Yield the index of some IPs, and the IPs, the parent first, for the length of a block.
 
     Each path is that of an IP, a folder or packed, or of a folder that holds IPs side by side; further
-    children may lie in the ``roots``. Raises ``SourceError`` unless they are one parent with all of its
+    children may be in the ``roots``. Raises ``SourceError`` unless the IPs are one parent with all of its
     children.
     """
     roots = tuple(map(delivery.root, roots))
     with closing(OpenPacks(budgets)) as packs:
         given = [_given(each, packs, budgets) for path in paths for each in _delivered(path, packs, budgets)]
     parent = _parent(given)
-    # Children are those that were given, whatever else lies in their places beside the parent.
+    # Children are the given ones, even where others are in their places beside the parent.
     root = parent.path.parent if parent.is_packed else parent.path
     among = (*dict.fromkeys(ip.path for ip, *_ in given), *roots)
     with closing(Index(root, f"{parent.folder}/{CSIP_METS}", budgets, parent, among)) as index:
@@ -108,7 +109,7 @@ def _delivered(path: Path, packs: OpenPacks, budgets: Budgets) -> list[Delivered
 
 
 def _given(ip: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> _GivenIp:
-    """Return an IP with what its METS says of itself and of its parent."""
+    """Return an IP with its OBJID and the reference to its parent, as its METS states them."""
     objid = above = ""
     try:
         with ip.tree(packs).content(CSIP_METS.encode()) as content:
@@ -125,7 +126,10 @@ def _given(ip: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> _GivenIp
 
 
 def _parent(given: Sequence[_GivenIp]) -> DeliveredPackage:
-    """Return the one at the top; raises ``SourceError`` without one, with two, and for an IP given twice."""
+    """Return the only IP without a parent.
+
+    Raises ``SourceError`` for none, for several, and for an IP that is given twice.
+    """
     known: dict[str, DeliveredPackage] = {}
     for ip, objid, _ in given:
         if (other := known.setdefault(bare(objid), ip)) is not ip:
@@ -148,9 +152,10 @@ def _parent(given: Sequence[_GivenIp]) -> DeliveredPackage:
 
 
 def _merged(index: Index, given: Mapping[str, str], roots: Sequence[Path]) -> tuple[MergedIp, ...]:
-    """Return the IPs that the index leads to; raises ``SourceError`` unless they are those given.
+    """Return the IPs that the index leads to, which must be ``given`` or be in the ``roots``.
 
-    Those are in words, by their paths without links.
+    ``given`` has the words for each by its path without links. Raises ``SourceError`` for any other IP, and
+    for given ones that no METS names.
     """
     left = dict(given)
     documents: dict[str, list[int]] = {}
@@ -178,7 +183,7 @@ def _merged(index: Index, given: Mapping[str, str], roots: Sequence[Path]) -> tu
                 f"{shown(path)}): a representation is merged from all its parts.",
             )
         places[folder] = place
-        if is_unread:  # then nobody knows what it is, or whom it names
+        if is_unread:  # then its kind and its children are undecided
             raise _fault(index, places)
         ip = MergedIp(path=place, tree=tree, folder=folder, documents=(), representations=_below(tree))
         found.append(ip)
@@ -203,7 +208,7 @@ def _fault(index: Index, places: Mapping[str, Path]) -> SourceError:
 
 
 def _located(message: str, places: Mapping[str, Path]) -> str:
-    """Return a message that has where IPs lie, in place of their folders in the index."""
+    """Return a message with the IPs' places instead of their folders in the index."""
     for folder, place in places.items():
         message = f"{place}/".join(re.split(rf"(?<![^\s(']){re.escape(folder)}/", message))
     return message
@@ -222,9 +227,10 @@ def _below(tree: PackageTree) -> Names:
 
 
 def _marked(ips: Sequence[MergedIp], naming: Collection[int]) -> Iterator[MergedIp]:
-    """Yield the same IPs, those marked that only list others: they are ``naming`` children by their METS.
+    """Yield the same IPs, with those marked that only list others.
 
-    Raises ``SourceError`` unless all others have one representation of the same name, or none (AIP1).
+    Their METS are among the ``naming``, which name children. Raises ``SourceError`` unless all other IPs have
+    one representation of the same name, or none (AIP1).
     """
     first = next((each for each in ips if each.representations), ips[0])
     for each in ips:

@@ -24,7 +24,7 @@ UNREAD = frozenset(
         *("smArcLink", "behaviorSec", "behavior", "interfaceDef", "mechanism"),
     )
 )
-"""The elements of METS of which nothing is read, by their local names."""
+"""The elements of METS whose content is ignored, by their local names."""
 
 MDTYPES: Mapping[str, str] = {
     "http://www.loc.gov/premis/v3": "PREMIS",
@@ -63,7 +63,7 @@ _REPRESENTATIONS = f"/{REPRESENTATIONS_FOLDER}/".encode()
 
 
 def package_of(path: bytes) -> bytes | None:
-    """Return the folder of the package in whose representations a METS lies, None for one that lies in none.
+    """Return the folder of the package whose representations hold a METS, or None outside any.
 
     The folder ends with ``/``, and is empty at the root.
     """
@@ -72,7 +72,7 @@ def package_of(path: bytes) -> bytes | None:
 
 
 def is_of_representation(path: bytes) -> bool:
-    """Return whether a METS is that of a representation by its place: in one's own folder, no deeper."""
+    """Return whether a METS is that of a representation by its place: right in its folder."""
     package = package_of(path)
     return package is not None and is_mets_name(path) and path[len(package) :].count(b"/") == 2  # noqa: PLR2004
 
@@ -92,5 +92,5 @@ _TOP_METS = re.compile(r"mets\..+\.xml", re.IGNORECASE | re.DOTALL)
 
 
 def is_top_mets_name(name: str) -> bool:
-    """Return whether a name is one that some tools give the METS of a package: ``METS.<uuid>.xml``."""
+    """Return whether a name is as some tools call the METS of a package: ``METS.<uuid>.xml``."""
     return _TOP_METS.fullmatch(name) is not None

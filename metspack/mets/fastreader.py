@@ -1,12 +1,12 @@
-"""A fast reader of METS: runs of ``file`` and other elements of one shape are taken apart all at once.
+"""A fast reader of METS: it splits runs of ``file`` and other elements of one shape all at once.
 
-A large METS is the same few lines a million times over, and so is a large PREMIS, the shape of whose objects
-is told here too. Elements that are written alike, byte for byte but for the values of their attributes, need
-no parser each: what a parser said of one tells where the facts of the others stand. Whatever is written
-otherwise by a single byte is left to the parser.
+A large METS is the same few lines a million times over, and so is a large PREMIS, whose objects have a shape
+here too. Elements that are identical, byte for byte, except for the values of their attributes need no parser
+each: the parser's result for one locates the facts of the others. It reads all elements that differ in any
+other byte.
 
-It saves time and nothing else: to remove it, read with ``reader.read`` and ``reader.Reader`` wherever this
-module is imported, and take out the functions of the catalogue that put runs of files in.
+It only saves time: to remove it, read with ``reader.read`` and ``reader.Reader`` wherever this module is
+imported, and take out the functions of the catalogue that put runs of files in.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LAST_WINDOW = 1 << 20
 _TAG = re.compile(r"</?(?:[^\s<>/:]+:)?([^\s<>/:]+)")
 _SLOT = re.compile(r"[ \t\r\n](?:([^\s<>=:]+):)?([^\s<>=:]+)[ \t\r\n]*=[ \t\r\n]*\Z")
 
-# What may be in a shape: nothing that refers to an ID, nothing that changes what something else means.
+# What may be in a shape: nothing that refers to an ID, nothing that changes the meaning of other elements.
 _ELEMENTS = frozenset({"file", "FLocat", "transformFile", "fptr", "area", "div", "mptr"})
 _OF_FILES = {
     "ID",
@@ -55,7 +55,7 @@ _LOCTYPE, _URL = "LOCTYPE", "URL"
 _LOCATION = "href"
 _KIND = "type"  # of a link, as XLink has it: one word, the same in every element
 
-# What is said of values that differ, in METS 1.12.1: strings of any kind, numbers, names, plain references.
+# METS 1.12.1's rules for values that differ: strings of any kind, numbers, names, plain references.
 _FREE = frozenset({"OWNERID", "GROUPID", "MIMETYPE", "CHECKSUM", "USE"})
 _DIGITS = b"0123456789"
 _IN_NAMES = b"\nabcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" + _DIGITS + b"_.-"
@@ -67,12 +67,12 @@ _MARKUP = re.compile(r"[<>&]")
 
 
 Repeated = File | Fptr | Mptr
-"""What there are runs of: a ``file``, an ``fptr``, and a ``div`` that has an ``mptr`` and nothing else."""
+"""The kinds of elements in runs: a ``file``, an ``fptr``, and a ``div`` that only has an ``mptr``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """Elements of one shape that follow each other: ``count`` facts like ``fact`` but for ``columns``.
+    """Successive elements of one shape: ``count`` facts like ``fact`` except in ``columns``.
 
     ``columns`` are the values of a fact's fields by the field's name, in document order; ``line`` is the
     first fact's, each further one is ``step`` lines on.
@@ -92,16 +92,16 @@ class Run:
         return range(self.line, self.line + self.step * self.count, self.step)
 
     def facts(self) -> Iterator[Fact]:
-        """Yield the facts one by one, as a reader that takes every element does."""
+        """Yield the facts one by one, as ``reader.read`` does."""
         for line, *values in zip(self.lines, *self.columns.values(), strict=True):
             yield replace(self.fact, line=line, **dict(zip(self.columns, values, strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """A run, how many bytes it takes, and white space that a parser counts as many lines and columns for.
+    """A run, its size in bytes, and white space of as many lines and columns for the parser.
 
-    ``is_valid`` where METS has nothing against the run's elements if it has nothing against the one before.
+    ``is_valid``: the run's elements are valid METS if the one before is.
     """
 
     run: Run
@@ -111,11 +111,11 @@ class Cut:
 
 
 class Shape:
-    """The shape of an element as written: ``literals`` are the text around the values of its attributes.
+    """The shape of an element as written: ``literals`` are the text around its attributes' values.
 
-    ``fixed`` are the values, by number, that are a part of the shape; ``fields`` tell which value, by number,
-    a field of the element's one fact has. ``names`` are those of the attributes, without their prefixes;
-    ``sample`` is to be the values of the last element of the shape that a parser took.
+    ``fixed`` are the values, by number, that are a part of the shape; ``fields_`` are the numbers of the
+    values by the fields of the element's one fact. ``names`` are those of the attributes, without their
+    prefixes; ``sample`` is set to the values of the last element of the shape that a parser took.
     """
 
     def __init__(
@@ -136,13 +136,13 @@ class Shape:
         self._window = _FIRST_WINDOW
 
     def is_fixed_in(self, values: Sequence[str]) -> bool:
-        """Whether the values of an element have what is fixed."""
+        """Return whether an element has the fixed values."""
         return all(values[slot] == value for slot, value in self.fixed.items())
 
     def cut(self, data: bytes, at: int, fact: Repeated) -> Cut | None:
-        """Return the run that begins at ``at``, right behind the element that ``fact`` is of; None for none.
+        """Return the run that begins at ``at``, right behind the element of ``fact``; None without one.
 
-        Longer stretches are tried the longer the runs have been, so that little is looked at in vain.
+        The stretch that is tried grows with the length of the runs, so that few bytes are examined in vain.
         """
         stop = data.rfind(self._end, at, at + self._window)
         if stop < 0:
@@ -154,7 +154,7 @@ class Shape:
         return cut
 
     def may_go_on(self, data: bytes, at: int) -> bool:
-        """Whether one more element of this shape may have begun at ``at`` whose end has not come."""
+        """Return whether an element of this shape may have begun at ``at`` and not ended yet."""
         return data.find(self._end, at) < 0
 
     def _cut(self, stretch: bytes, fact: Repeated) -> Cut | None:
@@ -198,7 +198,7 @@ class Shape:
         return Cut(run=run, size=len(taken.encode()), blank=blank, is_valid=is_valid)
 
     def _alike(self, pieces: Sequence[str], period: int, gap: str) -> int:
-        """Return how many elements there are of this shape from the first piece on."""
+        """Return the number of elements of this shape from the first piece on."""
         first, *inner, last = self.literals
         if pieces[0] != gap + first:
             return 0
@@ -221,7 +221,7 @@ def _same(pieces: Sequence[str], wanted: str) -> int:
 
 
 def _are_valid(name: str, values: Sequence[str], sample: str) -> bool:
-    """Whether METS has nothing against values of an attribute of which it has nothing against the sample."""
+    """Return whether the values of an attribute are valid in METS if the sample is."""
     if values.count(sample) == len(values):
         return True
     if (longest := _LONGEST_NUMBERS.get(name)) is not None:
@@ -229,18 +229,18 @@ def _are_valid(name: str, values: Sequence[str], sample: str) -> bool:
         return min(lengths) > 0 and max(lengths) <= longest and not _besides("".join(values), _DIGITS)
     if name not in _NAMES or not sample[:1].isalpha():
         return False
-    # Names begin with the same letter nearly always: then one look tells that each begins with one.
+    # Names nearly always begin with the same letter: then one look shows that each begins with a letter.
     lines = "\n" + "\n".join(values)
     return lines.count("\n" + sample[0]) == len(values) and not _besides(lines, _NAMES[name])
 
 
 def _besides(text: str, characters: bytes) -> bool:
-    """Whether a text has any character but these."""
+    """Return whether a text has any character but these."""
     return not text.isascii() or bool(text.encode().translate(None, characters))
 
 
 def _are_safe(values: Sequence[str]) -> bool:
-    """Whether a parser has nothing against any of the values, and takes them as they are written."""
+    """Return whether a parser accepts all values, and takes them as they are written."""
     text = "".join(values)
     if text.isascii():
         return not text.encode().translate(None, _SAFE)
@@ -248,7 +248,7 @@ def _are_safe(values: Sequence[str]) -> bool:
 
 
 def pieces_of(element: str) -> tuple[list[str], list[str]] | None:
-    """Return an element's literals and values; None for one that may not be told apart by its quotes."""
+    """Return an element's literals and values; None where quotes may not delimit all values."""
     pieces = element.split('"')
     literals, values = pieces[::2], pieces[1::2]
     text = "".join(literals)
@@ -262,11 +262,10 @@ def pieces_of(element: str) -> tuple[list[str], list[str]] | None:
 def shape_of(
     literals: Sequence[str], values: Sequence[str], kind: type, told: Callable[[str], Repeated | None]
 ) -> Shape | None:
-    """Return the shape of an element; None where its attributes say more than what facts are made of.
+    """Return the shape of an element; None where its attributes hold more than facts are made of.
 
-    Those of a division and its ``mptr`` are all a part of the shape but for the location.
-
-    ``told`` reads an element and returns its one fact: where a field's value stands is seen by asking.
+    In a division and its ``mptr`` all values but the location are a part of the shape. ``told`` reads an
+    element and returns its one fact: reading one with marks as values shows which field has which value.
     """
     fixed: dict[int, str] = {}
     names: list[str] = []
@@ -287,7 +286,7 @@ def shape_of(
         ):
             return None
         locations += name == _LOCATION
-    if locations > 1:  # which of them is taken depends on what they are
+    if locations > 1:  # which of them is taken depends on their values
         return None
     marks = {f"value {slot}": slot for slot in range(len(values)) if slot not in fixed}
     asked = [fixed.get(slot, f"value {slot}") for slot in range(len(values))]
@@ -303,19 +302,19 @@ def shape_of(
 
 
 def _is_of_one_kind(fact: Mptr) -> bool:
-    """Whether an ``mptr`` says in a usual way how it names a package, so that nothing is told of it."""
+    """Return whether an ``mptr`` names a package in a usual way, which no finding reports."""
     if fact.loctype == _URL:
         return fact.otherloctype is None
     return fact.loctype == "OTHER" and bool((fact.otherloctype or "").strip())
 
 
 Sink = Callable[[bytes], object]
-"""Called with a document's bytes, with white space of as many lines and columns in place of the runs."""
+"""Called with a document's bytes, without runs: white space keeps their lines and columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkBeside:
-    """A sink, ``told``, and one for what is to be validated as METS: no run that is valid if all else is.
+    """A sink, ``told``, and one for bytes to be validated as METS: without valid runs.
 
     The second, if there is one, gets its bytes block by block as well, behind the first.
     """
@@ -324,20 +323,20 @@ class SinkBeside:
     validated: Sink | None
 
     def __call__(self, block: bytes) -> None:
-        """Take what is no run."""
+        """Take a block without its runs."""
         self.told(block)
 
 
 def check_links(blocks: Callable[[], Iterable[bytes]], budgets: Budgets) -> None:
-    """Raise what ``read`` will for a document of too many ``mptr``, in a fraction of its time; nothing else.
+    """Raise ``read``'s error for a document of too many ``mptr``, and only that, but faster.
 
-    ``blocks`` gives the document's bytes from the start. Not to be asked before a document has many.
+    ``blocks`` gives the document's bytes from the start. It is for documents with many.
     """
     name, before, count = MPTR.rpartition(" ")[2], b"", 0
     for block in blocks():
         count += (before + block).count(name.encode())
         before = block[1 - len(name) :]
-    if count <= budgets.links:  # an element has its name once at least, as long as a byte is a character
+    if count <= budgets.links:  # each element has its name at least once, as long as a byte is a character
         return
     parser = safexml.expat_parser(namespaces=True)
     links = safexml.Allowance(name, budgets.links, "links", parser)
@@ -353,7 +352,7 @@ def check_links(blocks: Callable[[], Iterable[bytes]], budgets: Budgets) -> None
     except safexml.BudgetError:
         raise
     except safexml.XmlError:
-        return  # who reads it tells this where it comes to it
+        return  # ``read`` raises it where it comes to it
     finally:
         parser.StartElementHandler = parser.StartDoctypeDeclHandler = None
 
@@ -375,13 +374,13 @@ def condensed(
     sink: Sink | None = None,
     has_links: bool = False,
 ) -> Iterator[Fact | Run]:
-    """Yield what ``reader.read`` does, raising as it does, but many facts of one kind as a run.
+    """Yield the facts of ``reader.read``, raising as it does, but many of one kind as a run.
 
-    Those that are ``mptr`` only come in runs where it ``has_links``.
+    ``mptr`` only come in runs with ``has_links``.
 
-    The facts, their lines and their order are the same. ``sink`` gets what was not in a run, block by block,
-    after the facts; what is in a run refers to no ID but by ``FILEID``, its ``LOCTYPE`` is URL or none (or
-    OTHER, with an ``OTHERLOCTYPE``, of ``mptr``), and its ``xlink:type`` the same throughout.
+    The facts, their lines and their order are the same. ``sink`` gets the bytes outside of runs, block by
+    block, after the facts; elements in a run refer to no ID except by ``FILEID``, their ``LOCTYPE`` is URL or
+    none (or OTHER, with an ``OTHERLOCTYPE``, of ``mptr``), and their ``xlink:type`` the same throughout.
     """
     with closing(Condensing(budgets or Budgets(), sink, has_links=has_links)) as condensing:
         for block in blocks:
@@ -391,7 +390,7 @@ def condensed(
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """An element that ended, and that no other fact came of: where its first byte and its end tag are."""
+    """An element that ended and gave exactly one fact: the places of its first byte and its end tag."""
 
     start: int
     end: int
@@ -400,7 +399,7 @@ class _Sample:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The last element of its kind that was asked for its shape, under which namespaces, and what it has."""
+    """The last element of its kind whose shape was determined: its literals, namespaces and shape."""
 
     literals: list[str]
     namespaces: Mapping[str, str]
@@ -408,17 +407,17 @@ class _Known:
 
 
 class Condensing(Reader):
-    """A reader that passes over elements that are written like the one before them; for one document.
+    """A reader that passes over elements with the shape of the one before them; for one document.
 
-    It does so behind an element only when the parser has just told of that element's end, at that very byte:
-    what follows is its sibling then, under the same namespaces, and no part of a comment or a text.
+    It does so behind an element only when the parser has just reported that element's end, at that very byte:
+    then the next element is its sibling, under the same namespaces, and no part of a comment or a text.
     """
 
     def __init__(self, budgets: Budgets, sink: Sink | None, *, has_links: bool = False) -> None:
         super().__init__(budgets)
         self._sink = sink
         self._validated = sink.validated if isinstance(sink, SinkBeside) else None
-        self._open: list[bytes] = []  # what is to be validated of a block
+        self._open: list[bytes] = []  # the bytes of a block that are to be validated
         self._encoding: str | None = None
         self._held = b""
         self._told: list[bytes] = []
@@ -466,7 +465,7 @@ class Condensing(Reader):
             self._validated(b"".join(self._open))
 
     def _parse_piece(self, piece: bytes) -> Iterator[Fact]:
-        """Let the parser have some bytes."""
+        """Feed some bytes to the parser."""
         self._began = self._ended = None
         self._told.append(piece)
         return self._parse(piece, final=False)
@@ -488,18 +487,18 @@ class Condensing(Reader):
         return cut
 
     def _may_go_on(self, data: bytes, at: int) -> bool:
-        """Whether to wait for more, as the bytes end where an element of the shape may have begun."""
+        """Return whether to wait for more bytes, as an element of the shape may have begun last."""
         if self._shape is None:
             return False
         if len(data) - at <= min(_HELD, self._budgets.attribute) and self._shape[0].may_go_on(data, at):
             return True
         self._shape = None
-        # Looking for runs costs more than it gives where there are none: it is done ever more seldom.
+        # Looking for runs costs more than it gives where there are none: the pauses between get longer.
         self._skipped = self._pause
         self._pause = min(self._pause * 2, _LAST_PAUSE)
         return False
 
-    # --- what the parser tells --------------------------------------------------------------------------
+    # --- events of the parser ---------------------------------------------------------------------------
 
     def _declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
         self._encoding = encoding and encoding.lower()
@@ -520,14 +519,14 @@ class Condensing(Reader):
     # --- shapes -------------------------------------------------------------------------------------
 
     def _shape_of(self, piece: bytes, tag: bytes, before: int) -> tuple[Shape, Repeated] | None:
-        """Return the shape of the element that a piece ends with, its last tag being ``tag``, if it has one.
+        """Return the shape of the element that ends a piece, whose last tag is ``tag``; or None.
 
-        ``before`` is how many bytes the parser had been given before that piece.
+        ``before`` is the number of bytes that the parser had been given before that piece.
         """
         sample = self._ended
         if sample is None or self._encoding not in _ENCODINGS or not isinstance(sample.fact, Repeated):
             return None
-        # An empty fptr may stand right before the end of a division, which is another element's.
+        # An empty fptr may precede the end of a division, which is another element's.
         if tag.startswith(b"</") and (b"div" in tag.rpartition(b":")[2]) is not isinstance(sample.fact, Mptr):
             return None
         start, end = sample.start - before, sample.end - before
@@ -553,7 +552,7 @@ class Condensing(Reader):
         return known.shape
 
 
-@lru_cache(_SHAPES_KEPT)  # the METS of all children are written alike
+@lru_cache(_SHAPES_KEPT)  # the METS of all children have the same shapes
 def _fact(pairs: tuple[tuple[str, str], ...], element: str) -> Repeated | None:
     namespaces, root = dict(pairs), "m"
     while root in namespaces:
@@ -580,7 +579,7 @@ VALUES = {
     LOCATION: rb"([!-%'-;=?-~]++)",
     SIZE: rb"([0-9]{1,18}+)",
 }
-"""What all objects of a shape have but digests, and how it is written."""
+"""The values that all objects of a shape have besides digests, with their patterns."""
 
 _MARKUP_OF_OBJECT = re.compile(rb"(<[^<>]*>)")
 _TAG_OF_OBJECT = re.compile(rb"<([^\s<>/:]+:)?([^\s<>/:]+)")
@@ -599,7 +598,7 @@ class ObjectShape:
 
 
 def shape_of_object(element: bytes) -> ObjectShape | None:
-    """Return the shape of a PREMIS object as written; None for one that others are not held against."""
+    """Return the shape of a PREMIS object as written; None for one that cannot serve as a pattern."""
     pieces = _MARKUP_OF_OBJECT.split(element)
     if _NOT_PLAIN.search(element) or not _is_plain_object(pieces):
         return None
@@ -631,7 +630,7 @@ def shape_of_object(element: bytes) -> ObjectShape | None:
 
 
 def _is_plain_object(pieces: Sequence[bytes]) -> bool:
-    """Return whether names that matter are of the object's own namespace, and of elements that hold text.
+    """Return whether all names that are read have the object's namespace, and hold text only.
 
     ``pieces`` are the object's texts, and between them its tags: no ``>`` is part of either.
     """

@@ -1,4 +1,4 @@
-"""The table of a package's files: path, size and digests of each, by order of placing and by path."""
+"""The table of a package's files: path, size and digests of each, by placing and by path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from metspack.files import reading, tempdb
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedFile:
-    """A file of a segment as it lies on disk: path inside the segment, size in bytes, digests in hex."""
+    """A file of a segment on disk: path inside the segment, size in bytes, digests in hex."""
 
     id: str
     path: str
@@ -26,7 +26,7 @@ class PlacedFile:
     md5: str
     sha256: str
     part_of: str = ""
-    """The id of the LOB that the file is a part of, "" when it is a whole one."""
+    """The id of the LOB that the file is a part of, "" when it is a whole LOB."""
     sequence: int | None = None
     """The part's number, from 0."""
 
@@ -36,7 +36,7 @@ class PlacedFile:
 
 
 def algorithms(checksum: str) -> tuple[str, ...]:
-    """Return the algorithms that a package's files are hashed with: the manifests', and that of METS."""
+    """Return the algorithms by which a package's files are hashed: the manifests', and METS's."""
     return tuple(dict.fromkeys((*MANIFEST_ALGORITHMS, checksum)))
 
 
@@ -69,7 +69,7 @@ def row_of(file: PlacedFile) -> tuple[Any, ...]:
 
 
 def file_of(row: Sequence[Any]) -> PlacedFile:
-    """Return the placed file that a row of such a table is."""
+    """Return the placed file that a row of such a table describes."""
     return PlacedFile(**dict(zip(COLUMNS, row, strict=True)))
 
 
@@ -77,7 +77,7 @@ def file_of(row: Sequence[Any]) -> PlacedFile:
 class PlacedRun:
     """Placed files, one after the other, as columns of one length; none is a part.
 
-    Those that are yet to be placed have no digests.
+    Files that are yet to be placed have no digests.
     """
 
     id: Sequence[str]
@@ -121,10 +121,10 @@ ManifestRow = tuple[str, str, str]
 """Path, MD5 and SHA-256 of a file."""
 
 Placed = PlacedFile | PlacedRun
-"""A file, or many that are alike."""
+"""One file, or many as columns."""
 
 
-_COLUMN, _VALUE = "\x1e", "\x1f"  # stand before a column and between two values: XML has neither
+_COLUMN, _VALUE = "\x1e", "\x1f"  # written before a column and between two values: XML has neither
 
 
 def text_of(placed: Placed) -> str:
@@ -140,7 +140,7 @@ def text_of(placed: Placed) -> str:
 
 
 def placed_of(text: str) -> Placed:
-    """Return the file or files of which this is the text, with or without the end of its line."""
+    """Return the file or files of a text by ``text_of``, with or without the end of its line."""
     columns: list[Any]
     if text.startswith(_COLUMN):
         columns = [each.split(_VALUE) for each in text[1:].removesuffix("\n").split(_COLUMN)]
@@ -154,7 +154,7 @@ def placed_of(text: str) -> Placed:
 
 
 def runs(files: Iterable[PlacedFile]) -> Iterator[Placed]:
-    """Yield files together as far as they are alike, in their order."""
+    """Yield files in their order, those that are no parts as runs."""
     rows: list[tuple[Any, ...]] = []
     for file in files:
         is_plain = not file.part_of and file.sequence is None
@@ -183,9 +183,9 @@ def one_by_one(files: Iterable[Placed]) -> Iterator[PlacedFile]:
 
 
 class ManifestLines(reading.Closable):
-    """Files as manifests list them, in the order of their paths, whatever order they come in.
+    """Files as manifests list them, sorted by path, in whichever order they are added.
 
-    More than are to be ``held`` in memory are kept on disk.
+    More than ``held`` files are moved to disk.
     """
 
     def __init__(self, held: int = _HELD) -> None:
@@ -194,7 +194,7 @@ class ManifestLines(reading.Closable):
         self._lines: list[ManifestRow] = []
 
     def close(self) -> None:
-        """Forget all."""
+        """Drop all files."""
         self._lines.clear()
         if self._database is not None:
             self._database.close()
@@ -234,7 +234,7 @@ class ManifestLines(reading.Closable):
                 if len(fresh) >= max(_LONGEST, len(rows)):
                     rows = sorted(rows + fresh)
                     at = bisect_left(rows, (first,))
-                    yield from rows[:at]  # none that is to come lies before them
+                    yield from rows[:at]  # all further paths come after these
                     rows, fresh = rows[at:], []
                 values = iter(text.split("\0"))
                 fresh += zip(values, values, values, strict=True)
@@ -254,7 +254,7 @@ class Placements(ManifestLines):
         self._held: list[Placed] = []
 
     def close(self) -> None:
-        """Forget all: a template that was given the files knows itself, and stays until somebody looks."""
+        """Drop all files: a template that has them stays in memory until cycles are collected."""
         self._waiting.clear()
         self._held.clear()
         super().close()
@@ -288,7 +288,7 @@ class Placements(ManifestLines):
         super()._move_to_disk(database)
 
     def runs(self) -> Iterator[Placed]:
-        """Yield the files in the order they were placed, together as they were added."""
+        """Yield the files in the order they were placed, in the runs as they were added."""
         self._flush()
         kept = () if self._database is None else self._database.execute(_PLACED)
         for (text,) in kept:

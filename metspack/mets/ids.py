@@ -1,4 +1,4 @@
-"""Names and identifiers (OBJID, xml:id), derived from what they name alone; pure."""
+"""Names and identifiers (OBJID, xml:id), derived only from what they name; pure."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _LETTERS = {
     "ŋ": "ng",
     "ŧ": "t",
 }
-"""Latin letters that are more than an ASCII letter with an accent, in small letters, as people write them."""
+"""Latin letters other than ASCII letters with an accent, in lower case, with their spelling."""
 
 
 def transliterated(text: str) -> str:
     """Return a text with its Latin letters in ASCII: ``Kørekort ß`` becomes ``Koerekort ss``.
 
-    Accents are left out. A letter of two stays in capitals among capitals. Other scripts stay.
+    Accents are left out. The second of two letters is a capital where a capital follows. Other scripts stay.
     """
     composed = unicodedata.normalize("NFC", text)
     return "".join(_in_ascii(each, composed[n + 1 : n + 2]) for n, each in enumerate(composed))
@@ -61,9 +61,9 @@ def package_name(stem: str) -> str:
     """Return the name for the .siard, the folders and the ids, made from a file's stem.
 
     Latin letters are transliterated; then characters outside ``[A-Za-z0-9_-]`` become ``_``: no dots, by
-    recommendation 0.16, revision 0.10. A stem in another script alone, of which nothing would be left, gives
-    ``SIARD-`` and eight digits of its digest, the same for the same stem in either Unicode form. Raises
-    ``ConfigError`` for a stem without any letter or digit.
+    recommendation 0.16, revision 0.10. A stem that is entirely in another script gives ``SIARD-`` and eight
+    digits of its digest, the same for the same stem in either Unicode form. Raises ``ConfigError`` for a stem
+    without any letter or digit.
     """
     if is_readable(stem):
         return _NOT_IN_NAMES.sub("_", transliterated(stem))
@@ -85,7 +85,7 @@ def is_readable(stem: str) -> bool:
 
 
 def name_words(stem: str, given: str | None) -> tuple[str, ...]:
-    """Return a warning where a package's name is not what was given, or else the source's stem."""
+    """Return a warning where a package's name differs from the given one, or the source's stem."""
     original = stem if given is None else given
     made = package_name(original)
     if unicodedata.normalize("NFC", original) == made:
@@ -97,9 +97,9 @@ def name_words(stem: str, given: str | None) -> tuple[str, ...]:
 
 
 def name_history(stem: str, given: str | None, name: str) -> tuple[str, ...]:
-    """Return a note for METS on the name that was given, or the source's stem, where ``name`` is another.
+    """Return a note for METS on the given name, or the source's stem, if ``name`` differs.
 
-    Nothing is noted of a name that was not made from it.
+    There is no note where ``name`` was not made from it.
     """
     original = unicodedata.normalize("NFC", stem if given is None else given)
     return (f"name of the source {original!r}",) if original != name == package_name(original) else ()
@@ -128,8 +128,8 @@ def given_name(name: str) -> str:
 def given_objid(objid: str) -> str:
     """Return a given OBJID; raises ``ConfigError`` for one that cannot be a link target.
 
-    The links name it in ``xlink:href`` (an anyURI), letter by letter, so it may hold no space and
-    nothing that a URI reference may not hold.
+    The links name it in ``xlink:href`` (an anyURI), letter by letter, so it may hold no space and no other
+    character that a URI reference may not hold.
     """
     if not objid.strip():
         raise ConfigError("the OBJID is empty", hint="Give --id a value, or leave it out to have one made.")
@@ -154,7 +154,7 @@ def package_objid(name: str, metadata: Element) -> str:
 
 
 def loose_objid(name: str, fingerprint: str) -> str:
-    """Return the OBJID of a parent IP without an archive: a uuid5 over the name and what its LOBs are."""
+    """Return the OBJID of a parent IP without an archive: a uuid5 over name and fingerprint."""
     return f"urn:uuid:{uuid.uuid5(_NAMESPACE, f'{name} {fingerprint}')}"
 
 
@@ -170,12 +170,12 @@ def _take(taken: hashlib._Hash, element: Element) -> None:
 
 
 def element_id(objid: str, purpose: str) -> str:
-    """Return an xml:id for an element without a name of its own: ``ID`` and a uuid5 (deterministic)."""
+    """Return an xml:id for an element without a name: ``ID`` and a uuid5 (deterministic)."""
     return f"ID{uuid.uuid5(_NAMESPACE, f'{objid} {purpose}')}"
 
 
 def ncname(text: str) -> str:
-    """Return ``text`` as an NCName: what it may not hold becomes ``_``, and a first digit gets one before.
+    """Return ``text`` as an NCName: with ``_`` for other characters, and before a first digit.
 
     Latin letters are transliterated first.
     """

@@ -19,10 +19,10 @@ from metspack import uris
 from metspack.mets import REPRESENTATIONS_FOLDER
 
 SPLITLOB = "SPLITLOB"
-"""The TYPE of the structMap that says in which children the parts of LOBs are."""
+"""The TYPE of the structMap that names the children with the parts of LOBs."""
 
 SPLIT_LOBS = "split LOB"
-"""The USE of the fileGrp that says what the whole LOBs are."""
+"""The USE of the fileGrp that describes the whole LOBs."""
 
 _PARENT = ("parent", "godfather")
 _CHILD = "child"
@@ -33,17 +33,17 @@ _IDENTIFIERS = {"URN", "HANDLE", "PURL", "DOI"}
 _OTHER_IDENTIFIERS = {"UUID", "URN", "IDENTIFIER"}
 
 _PREFIX = re.compile(r"urn:[a-z0-9][a-z0-9.-]{0,31}:", re.IGNORECASE | re.ASCII)
-"""The beginning of a URN, or of what CSIP's own example (2018) writes for one: ``urn:sa.dk:`` has a dot."""
+"""The beginning of a URN; CSIP's example (2018) writes ``urn:sa.dk:``, with a dot."""
 
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 def bare(identifier: str) -> str:
-    """Return an identifier without the ``urn:<NID>:`` before it; two that agree in this name one package.
+    """Return an identifier without its ``urn:<NID>:``; two with the same rest name one package.
 
     Scheme and NID are the same in either letter case (RFC 8141, 3.1), and so is a UUID (RFC 9562, 4); the
-    rest is kept to the letter, also behind ``urn:uuid:``, so that it means the same with and without it.
-    Any NID may stand before an OBJID (CSIP 2018, handling large packages).
+    rest is kept to the letter, also behind ``urn:uuid:``, so that it means the same with and without it. Any
+    NID may precede an OBJID (CSIP 2018, handling large packages).
     """
     text = identifier.strip()
     while found := _PREFIX.match(text):
@@ -52,7 +52,7 @@ def bare(identifier: str) -> str:
 
 
 def folder_of_objid(objid: str) -> str:
-    """Return the name that the folder of an IP with an OBJID has: ``:`` is ``+`` there (E-ARK AIP, AIP21)."""
+    """Return the name of the folder of an IP with an OBJID: ``+`` for ``:`` (E-ARK AIP, AIP21)."""
     return objid.strip().replace(":", "+")
 
 
@@ -60,10 +60,11 @@ _OWN_FOLDERS = {(name,) for name in ("data", "metadata", "documentation", "schem
 
 
 def target(folder: Sequence[str], reference: uris.Reference) -> tuple[str, ...]:
-    """Return the names from a root to the target of a reference in a METS in a folder, as ``uris.joined``.
+    """Return the names from a root to the target of a reference in the METS of ``folder``.
 
-    Some tools write ``file:///data/...`` in the METS of a representation, counted from its own folder; that
-    is where such a location leads, if it begins with the name of a folder that representations have.
+    It is resolved as by ``uris.joined``. Some tools write ``file:///data/...`` in the METS of a
+    representation, counted from the representation's folder; such a location leads there if it begins with
+    the name of a folder that representations have.
     """
     in_own = folder[-2:-1] == (REPRESENTATIONS_FOLDER,) and reference.segments[:1] in _OWN_FOLDERS
     if in_own and uris.Repair.PSEUDO_ABSOLUTE in reference.repairs:
@@ -81,16 +82,16 @@ class By(Enum):
     """Ways in which an ``mptr`` names a package."""
 
     FILE = "file ID"
-    """The ID of a file entry of the same METS, which says where the child is (recommendation 0.16)."""
+    """The ID of a file entry of the same METS, which locates the child (recommendation 0.16)."""
     OBJID = "OBJID"
-    """The other package's OBJID, with or without a URN prefix; it says nothing of where that is."""
+    """The other package's OBJID, with or without a URN prefix; it gives no location."""
     LOCATION = "location"
     """A URL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mptr:
-    """An ``mptr`` and where it stands: its structMap's TYPE and LABEL, the LABELs of the divs around it.
+    """An ``mptr`` and its place: its structMap's TYPE and LABEL, the LABELs of the divs around it.
 
     ``order`` is the ORDER of the innermost div, ``div`` that div's number in the document, from 1, ``within``
     that of the div around it.
@@ -154,7 +155,7 @@ class Mptr:
     def is_childward(self) -> bool:
         """Whether it is labelled as leading to a child, in a structMap that should name every child.
 
-        That of split LOBs names those alone that hold parts.
+        The structMap of split LOBs only names children that hold parts.
         """
         return not self._is_of_split and self._leads[2]
 
@@ -163,7 +164,7 @@ class Mptr:
         return _where(self.structmap_label, self.structmap_type, *self.div_labels)
 
 
-@lru_cache(1)  # it is asked for one mptr after the other, and their labels may be long
+@lru_cache(1)  # the properties of one mptr are read together, and its labels may be long
 def _where(*labels: str | None) -> tuple[bool, bool, bool]:
     """Return whether labels are of an ancestor, of the parent or one above it, or of a child."""
     words = [_words(each) for each in labels if each]
@@ -173,14 +174,15 @@ def _where(*labels: str | None) -> tuple[bool, bool, bool]:
 
 
 def is_of_children(groups: Iterable[str]) -> bool:
-    """Return whether one of the IDs and USEs of the fileGrp around a file says that it is of children."""
+    """Return whether one of the IDs and USEs of the fileGrps around a file is of children."""
     return any(_CHILD in _words(each) for each in groups)
 
 
 def div_labels(structmap: str | None, divs: Iterable[tuple[str | None, Any, Any]]) -> tuple[str, ...]:
-    """Return the LABELs of the divs around an ``mptr`` that say where it leads; ``divs`` begin with them.
+    """Return the LABELs, of the divs around an ``mptr``, that describe its target.
 
-    In the structMap labelled CSIP that of the outermost does not: it is the OBJID (CSIP86 of 2.0 and 2.1).
+    Each of the ``divs`` has its LABEL first. In the structMap labelled CSIP the outermost LABEL is left out:
+    it is the OBJID (CSIP86 of 2.0 and 2.1).
     """
     labels = (label for label, *_ in divs)
     if structmap is not None and structmap.strip().casefold() == _CSIP:
@@ -189,7 +191,7 @@ def div_labels(structmap: str | None, divs: Iterable[tuple[str | None, Any, Any]
 
 
 def _words(name: str) -> str:
-    """Return a LABEL or USE in lower case, without the name that somebody gave a representation."""
+    """Return a LABEL or USE in lower case, without a representation's individual name."""
     text = name.casefold()
     return _REPRESENTATIONS if text.startswith(f"{_REPRESENTATIONS}/") else text
 

@@ -12,11 +12,11 @@ from metspack.mets import CSIP_METS, PLAIN_METS, REPRESENTATIONS_FOLDER, reader
 from metspack.model import Budgets
 
 SOURCE = "SOURCE OF THE ARCHIVE"
-"""The role of the agent whose notes are on what an archive was made of, with its name before each."""
+"""The role of the agent whose notes are on an archive's source, each with its name."""
 
 
 def history(document: Iterable[bytes], archive: str, budgets: Budgets | None = None) -> tuple[str, ...]:
-    """Return what a METS notes on the source of the archive of a name; nothing when it cannot be read."""
+    """Return the notes of a METS on the source of an archive, by its name; none if it is unreadable."""
     found: list[str] = []
     with suppress(OSError, MetspackError):
         for fact in reader.read(document, budgets):
@@ -28,7 +28,7 @@ def history(document: Iterable[bytes], archive: str, budgets: Budgets | None = N
 
 
 def history_beside(archive: Path) -> tuple[str, ...]:
-    """Return what the METS of the package notes on the source of an archive that lies in it."""
+    """Return the notes, in the METS of an archive's package, on the source of the archive."""
     folder = archive.resolve().parent
     found = history(_document(folder, PLAIN_METS), archive.name)
     if not found and len(folder.parents) > _DATA_DEPTH and folder.parents[1].name == REPRESENTATIONS_FOLDER:
@@ -36,7 +36,7 @@ def history_beside(archive: Path) -> tuple[str, ...]:
     return found
 
 
-_DATA_DEPTH = 3  # folders that the data of a representation lie below the package's
+_DATA_DEPTH = 3  # levels from a package's folder down to the data of a representation
 
 
 def _document(root: Path, name: str) -> Iterator[bytes]:
@@ -45,7 +45,7 @@ def _document(root: Path, name: str) -> Iterator[bytes]:
 
 
 def note(text: str) -> tuple[str, str]:
-    """Return the archive that a note is on, and what it says; ``noted`` is the other way."""
+    """Return the archive's name and the words of a note; the inverse of ``noted``."""
     archive, _, words = text.strip().partition(": ")
     return archive, words
 

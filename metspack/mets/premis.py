@@ -1,4 +1,4 @@
-"""PREMIS 3 documents, streamed: the objects of an IP with digests, size and format; events; the agent."""
+"""Stream PREMIS 3 documents: an IP's objects with digests, size and format; events; the agent."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from metspack.model import Digest
 TEMPLATES = resources.template_folder() / "premis"
 
 LOCAL = "local"
-"""The type of identifiers that are unique in one package alone."""
+"""The type of identifiers that are unique within one package."""
 
 
 SUCCESS = "success"
-"""The outcome of an event that did what it was to do."""
+"""The outcome of a successful event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Relationship:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PremisWhole:
-    """The object that a document is about: an ``intellectualEntity`` (an IP) or a ``representation``."""
+    """The object that a document is about: an ``intellectualEntity`` (IP) or a ``representation``."""
 
     category: str
     type: str
@@ -52,7 +52,7 @@ class PremisWhole:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileObject:
-    """A file; ``path`` is relative to the IP or representation, "" for a file that lies in parts."""
+    """A file; ``path`` is relative to the IP or representation, "" for a file in parts."""
 
     id: str
     path: str
@@ -64,7 +64,7 @@ class FileObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that ``agent`` did to an object; ``type`` is of the Library of Congress's event types."""
+    """An action of ``agent`` on an object; ``type`` is of the Library of Congress's event types."""
 
     id: str
     type: str
@@ -75,7 +75,7 @@ class Event:
 
 
 def of_placed(file: PlacedFile, checksum_type: str, folder: str) -> FileObject:
-    """Return the object of a placed file, which lies below ``folder`` ("" or with a slash at its end)."""
+    """Return the object of a placed file; ``folder`` ("" or with a final slash) precedes its path."""
     known = {"MD5": file.md5, "SHA-256": file.sha256, checksum_type: file.checksum}
     part_of = Relationship(kind="is part of", objects=(Identifier(value=file.part_of),))
     return FileObject(
@@ -98,9 +98,10 @@ def write(
     agent: Software,
     algorithms: Iterable[str],
 ) -> Hashers:
-    """Write a PREMIS document; returns its digests and size. Nothing of ``files`` is held, some by ``rows``.
+    """Write a PREMIS document; return its digests and size.
 
-    ``created`` is the time of the events, as xs:dateTime. Raises ``TargetError`` and ``ConfigError``.
+    ``files`` are streamed, some as rows by ``rows``. ``created`` is the time of the events, as xs:dateTime.
+    Raises ``TargetError`` and ``ConfigError``.
     """
     facts = {
         "top": top,
@@ -113,7 +114,7 @@ def write(
 
 
 def rows(files: Iterable[Placed], checksum_type: str, folder: str) -> Iterator[str]:
-    """Yield placed files as PREMIS has them, many at a time; they lie below ``folder``, as ``of_placed``."""
+    """Yield placed files as text of PREMIS, many at a time; ``folder`` is as in ``of_placed``."""
 
     def row(file: Mapping[str, Any]) -> str:
         own = {name: value for name, value in file.items() if name != "href"}

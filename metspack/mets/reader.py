@@ -1,7 +1,6 @@
-"""A METS document as a stream of facts, whatever its dialect, in flat memory.
+"""A METS document as a stream of facts, in any dialect and in flat memory.
 
-Nothing is judged here: values are as written, absent ones are None. What the facts mean together
-is for who asked for them.
+Values are as written and not judged; absent ones are None. The caller combines the facts.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _BOUND = {
     "": "",
     "xml": "http://www.w3.org/XML/1998/namespace",
     "xmlns": "http://www.w3.org/2000/xmlns/",
-}  # what prefixes mean that nobody declares (Namespaces in XML, 3)
+}  # the prefixes that are bound without a declaration (Namespaces in XML, 3)
 _HREF = f"{XLINK} href"
 _FORMAT = {
     f"{SIP} FORMATREGISTRY": "format_registry",
@@ -53,7 +52,7 @@ _TECHNICAL = frozenset({f"{_PREFIX}techMD", f"{_PREFIX}digiprovMD"})
 _PREMIS = frozenset({PREMIS_2, PREMIS_3, "http://www.loc.gov/standards/premis/v1"})
 _FIXITY = frozenset({"messageDigestAlgorithm", "messageDigest", "size"})
 _FILES = frozenset({FILE, f"{_PREFIX}mdRef"})
-# What a network or a registry would have to resolve; one letter is a drive.
+# Locations that a network or a registry would have to resolve; one letter is a drive.
 _ELSEWHERE = re.compile(r"\s*(?!file:)[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 _OTHERS = 10  # further locations of one file that are kept
 _OTHER_ELEMENTS = "agents, fileGrp and elements that METS has not"
@@ -62,7 +61,7 @@ _NAMES_KEPT = 1_000  # a METS has a few dozen; a document of endless new names m
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """The ``mets`` element's own attributes; ``attributes`` are all of them, by their names as written."""
+    """The attributes of the ``mets`` element; ``attributes`` has all of them, by name as written."""
 
     objid: str | None
     type: str | None
@@ -106,13 +105,13 @@ class StructMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """A ``file`` element with its location, or an ``mdRef`` (``element`` says which).
+    """A ``file`` element with its location, or an ``mdRef`` (the name is in ``element``).
 
-    ``groups`` are the IDs and USEs of the ``fileGrp`` elements around it, outermost first. ``href`` is
-    that of the first ``FLocat`` whose location may be a path, or else of the first that has one;
-    ``others`` are further ones that may be paths. ``embedded`` tells of an ``FContent``. ``line`` is the
-    start tag's. ``format_...`` are E-ARK's attributes of a file (SIP34, SIP35), ``mdtype`` is the MDTYPE
-    of an ``mdRef``, ``admid`` the ADMID of a ``file``.
+    ``groups`` are the IDs and USEs of the ``fileGrp`` elements around it, outermost first. ``href`` is that
+    of the first ``FLocat`` whose location may be a path, or else of the first that has one; ``others`` are
+    further ones that may be paths. ``embedded``: it has an ``FContent``. ``line`` is the start tag's.
+    ``format_...`` are E-ARK's attributes of a file (SIP34, SIP35), ``mdtype`` is the MDTYPE of an ``mdRef``,
+    ``admid`` the ADMID of a ``file``.
     """
 
     element: str
@@ -158,7 +157,7 @@ class Identified:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedObject:
-    """An object of PREMIS in a ``techMD`` or ``digiprovMD`` that is not superseded, as far as it has fixity.
+    """A PREMIS object with fixity in a ``techMD`` or ``digiprovMD`` that is not superseded.
 
     ``ids`` are those of that section and of the ``amdSec`` around it, by which files name it (ADMID);
     ``digests`` are pairs of algorithm and digest.
@@ -194,11 +193,11 @@ def _not_mets(found: str, line: int) -> NotMets:
 
 
 def read(blocks: Iterable[bytes], budgets: Budgets | None = None) -> Iterator[Fact]:
-    """Yield a METS document's facts in document order, a ``File`` or an ``Agent`` where its element ends.
+    """Yield a METS document's facts in document order, a ``File`` or ``Agent`` at its end tag.
 
-    ``Root`` comes first. Raises ``safexml.XmlError`` where the document is not well-formed,
-    ``DoctypeError`` for a DTD, ``NotMets`` for another root, ``BudgetError`` for one nested deeper
-    or with longer tags than ``budgets`` has it; what came before is yielded first.
+    ``Root`` comes first. Raises ``safexml.XmlError`` where the document is not well-formed, ``DoctypeError``
+    for a DTD, ``NotMets`` for another root, ``BudgetError`` for one nested deeper or with longer tags than
+    ``budgets`` has it; facts before the error are yielded first.
     """
     with closing(Reader(budgets or Budgets())) as reader:
         for block in blocks:
@@ -214,7 +213,7 @@ class Reader:
         self._found: list[Fact] = []
         self._fault: safexml.XmlError | None = None
         self._depth = 0
-        # Each scope: depth, namespace by prefix, and what the names used in it came to.
+        # Each scope: depth, namespace by prefix, and the resolved names used in it.
         self._scopes: list[tuple[int, dict[str, str], dict[str, str]]] = [(0, _BOUND, {})]
         self._groups: list[str] = []
         self._group_marks: list[int] = []
@@ -222,7 +221,7 @@ class Reader:
         self._agent: _OpenAgent | None = None
         self._text = ""
         self._amd: str | None = None
-        self._section: tuple[str, ...] | None = None  # the IDs by which files name what is in it
+        self._section: tuple[str, ...] | None = None  # the IDs by which files name its content
         self._object: _OpenObject | None = None
         self._structmap: tuple[str | None, str | None] = (None, None)
         self._divs: list[tuple[str | None, str | None, int]] = []
@@ -231,7 +230,7 @@ class Reader:
         self._fed = 0  # bytes
         self._mptrs = Allowance("mptr", budgets.links, "links", self._parser)
         self._others = Allowance(_OTHER_ELEMENTS, budgets.others, "others", self._parser)
-        self._wrapped = 0  # what xmlData holds is another document's
+        self._wrapped = 0  # the content of xmlData is another document's
         self._starts = {
             f"{_PREFIX}metsHdr": self._header,
             _AMD: self._open_amd,
@@ -260,7 +259,7 @@ class Reader:
         self._check_bounds(len(block))
 
     def close(self) -> None:
-        """Let go of all handlers: with them a parser would stay until somebody looks for cycles."""
+        """Remove all handlers: with them a parser would stay in memory until cycles are collected."""
         self._parser.StartElementHandler = self._parser.EndElementHandler = None
         self._parser.CharacterDataHandler = self._parser.XmlDeclHandler = None
         self._parser.StartDoctypeDeclHandler = None
@@ -278,7 +277,10 @@ class Reader:
             raise self._fault
 
     def _check_bounds(self, size: int) -> None:
-        """Refuse too many names, and a tag longer than the budget and the ``size`` bytes that came last."""
+        """Raise ``BudgetError`` for too many names, and for a tag longer than the budget.
+
+        ``size`` is the number of bytes of the last block, in which the tag may still be open.
+        """
         if len(self._parser.intern) > (most := self._budgets.names):
             raise safexml.exceeded(
                 f"elements and attributes have more than {most:,} different names", "names", self._parser
@@ -357,9 +359,9 @@ class Reader:
         return known
 
     def _href(self, attributes: dict[str, str]) -> str | None:
-        """Return the value of ``xlink:href`` under whatever prefix, or of an ``href`` that is no XLink's.
+        """Return the value of ``xlink:href`` under any prefix, or else of another ``href``.
 
-        Whoever writes ``href`` without its namespace, or with a misspelt one, means this; a schema says so.
+        An ``href`` without its namespace, or with a misspelt one, is meant as a link; a schema reports it.
         """
         other = attributes.get("href")
         for name, value in attributes.items():
@@ -393,7 +395,7 @@ class Reader:
 
     def _open_text(self, _attributes: dict[str, str]) -> None:
         if self._agent is not None:
-            # Only here: to be called for the white space between millions of elements would cost much.
+            # Only here: a call for the white space between millions of elements would cost much.
             self._parser.CharacterDataHandler = self._add_text
 
     def _add_text(self, text: str) -> None:
@@ -522,7 +524,7 @@ class Reader:
 
 
 class _OpenAgent:
-    """An ``agent`` element whose end has not come."""
+    """An ``agent`` element that has not ended yet."""
 
     def __init__(self, attributes: dict[str, str], line: int) -> None:
         self._attributes = attributes
@@ -540,7 +542,7 @@ class _OpenAgent:
 
 
 class _OpenObject:
-    """An object of PREMIS whose end has not come."""
+    """An object of PREMIS that has not ended yet."""
 
     def __init__(self, line: int) -> None:
         self._line = line
@@ -564,7 +566,7 @@ class _OpenObject:
 
 
 class _OpenFile:
-    """A ``file`` element whose end has not come."""
+    """A ``file`` element that has not ended yet."""
 
     __slots__ = (
         "_attributes",
@@ -614,7 +616,7 @@ class _OpenFile:
         )
 
 
-# --- What a package says it is ------------------------------------------------------------------------------
+# --- The package by its METS --------------------------------------------------------------------------------
 
 _PROFILES = (
     (re.compile(r"e-?ark-?sip(?!-root)", re.IGNORECASE), "E-ARK SIP"),
@@ -626,13 +628,13 @@ _INDEX = re.compile(r"SIARD.* INDEX", re.IGNORECASE)
 _OAIS = "OAISPACKAGETYPE"
 _RECOMMENDED = "package of the recommendation on external LOBs"
 _MAKERS = 10
-_MOST_FACTS = 1_000  # of which the header is one, or its agents: it comes first
+_MOST_FACTS = 1_000  # among which the header and its agents come first
 _VERSION = re.compile(r"v?[0-9][\w.+-]{0,39}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """The OBJID of a package, what kind it is in words, what made it; empty where METS cannot be read.
+    """The OBJID, kind (in words) and maker of a package; empty where METS cannot be read.
 
     ``makers`` are all its creators, software with its version; ``made`` is its CREATEDATE as written.
     """
@@ -645,7 +647,7 @@ class Identity:
 
 
 def identity(document: Iterable[bytes], name: str, budgets: Budgets | None = None) -> Identity:
-    """Return what the root element and header of a METS say of its package; raises OSError only."""
+    """Return a package's identity by the root element and header of its METS; raises OSError only."""
     root: Root | None = None
     oais = software = made = ""
     makers: dict[str, None] = {}
@@ -673,7 +675,7 @@ def identity(document: Iterable[bytes], name: str, budgets: Budgets | None = Non
 
 
 def _versioned(software: str, notes: Iterable[str]) -> str:
-    """Return the name of software with the version that one of its notes is, if one is."""
+    """Return the name of software with its version, if one of its notes is a version."""
     for note in (" ".join(each.split()).removeprefix(software).strip() for each in notes):
         if _VERSION.fullmatch(note):
             return f"{software} {note}"

@@ -24,10 +24,10 @@ _BUFFER = 1 << 16
 
 
 def finalized(value: object) -> Markup:
-    """Return a value as it may stand in XML 1.0, in an element or an attribute.
+    """Return a value escaped for XML 1.0, in an element or an attribute.
 
-    Raises ``ConfigError`` for a character that XML cannot hold. Tabs and line ends are written as
-    references: a parser would otherwise turn them into spaces in an attribute.
+    Raises ``ConfigError`` for a character that XML cannot hold. Tabs and line ends are written as references:
+    a parser would otherwise turn them into spaces in an attribute.
     """
     if isinstance(value, Markup):
         return value
@@ -39,7 +39,7 @@ def finalized(value: object) -> Markup:
         )
     safe = escape(text)
     if "\n" in safe or "\r" in safe or "\t" in safe:
-        # As str: Markup.replace would escape what is put in.
+        # As str: Markup.replace would escape the references.
         whole = str(safe).replace("\t", "&#9;").replace("\n", "&#10;").replace("\r", "&#13;")
         safe = Markup(whole)  # noqa: S704 -- escaped above
     return safe
@@ -59,13 +59,13 @@ def _environment(folder: Path, *, is_xml: bool = True) -> Environment:
 
 
 def fragment(folder: Path, template: str, macro: str, *values: object, **facts: object) -> str:
-    """Return the text that a macro of a template gives for some values; raises ``ConfigError``."""
+    """Return the text that a template's macro makes of some values; raises ``ConfigError``."""
     made: str = getattr(_module(folder, template), macro)(*values, **facts)
     return made
 
 
 def plain(folder: Path, template: str, facts: Mapping[str, Any]) -> str:
-    """Return the text that a template of plain text gives for some facts: nothing is escaped."""
+    """Return the text that a template of plain text makes of some facts, without escaping."""
     return _environment(folder, is_xml=False).get_template(template).render(facts)
 
 
@@ -77,10 +77,10 @@ def _module(folder: Path, template: str) -> Any:
 def write_document(
     target: Path, folder: Path, template: str, facts: Mapping[str, Any], algorithms: Iterable[str]
 ) -> Hashers:
-    """Write a new document from a template in a folder and the facts it names; returns its digests and size.
+    """Write a new document from a template in a folder and its facts; return its digests and size.
 
-    Facts may be iterators: the document streams, and nothing of it is held. Raises ``TargetError``
-    and ``ConfigError``.
+    Facts may be iterators: the document streams, and nothing of it is held. Raises ``TargetError`` and
+    ``ConfigError``.
     """
     pieces = _environment(folder).get_template(template).generate(facts)
     return _write(target, _blocks(pieces), ThreadedHashers(algorithms))
@@ -94,7 +94,7 @@ def _write(target: Path, blocks: Iterable[bytes], hashers: Hashers) -> Hashers:
 
 
 def _blocks(pieces: Iterable[str]) -> Iterator[bytes]:
-    """Yield text together, as bytes: a template gives some pieces of a word and others of a thousand rows."""
+    """Yield text joined into bytes: templates give pieces of a word, or of a thousand rows."""
     waiting: list[str] = []
     size = 0
     for piece in pieces:
@@ -109,14 +109,14 @@ def _blocks(pieces: Iterable[str]) -> Iterator[bytes]:
 
 _MARK = re.compile("\ue000([a-z0-9_]+)\ue001")
 _SAFE = re.compile(r"[A-Za-z0-9_./+\n-]*")
-"""Values, a line each, that are the same in XML and, as names of folders and files, in a reference."""
+"""Values, a line each, that need no escaping in XML or, as names, in a reference."""
 
 
 class RowFormat:
-    """The text that a macro of a template gives for every file, formatted by the thousand.
+    """The text that a template's macro makes of every file, formatted by the thousand.
 
-    ``macro`` is called once with names between marks, in place of values; what comes out is the format of
-    all further rows. ``href`` makes the reference to a path.
+    ``macro`` is called once with names between marks, in place of values; the result is the format of all
+    further rows. ``href`` makes the reference to a path.
     """
 
     def __init__(self, macro: Callable[[Mapping[str, Any]], str], href: Callable[[str], str] = str) -> None:
@@ -131,7 +131,7 @@ class RowFormat:
         pieces[::2] = [piece.replace("%", "%%") for piece in pieces[::2]]
         pieces[1::2] = ["%s"] * len(self._names)
         self._format = "".join(pieces)
-        # A text that itself has marks gives another format.
+        # A text that has marks itself gives another format.
         self._is_usual = "\ue000" not in macro(dict.fromkeys(names, "a") | odd)
 
     def text(self, placed: Placed) -> Markup:

@@ -1,4 +1,4 @@
-"""LOB cells of a package's SIARD archives: place, length and digest of each LOB by the database itself."""
+"""LOB cells of a package's SIARD archives: place, length and digest of each LOB in the database."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Meant:
 
 
 def archive_place(package: Package, path: tuple[str, ...]) -> tuple[Path, Stretch | None]:
-    """Return the path of an archive of a package and, when it is packed, the stretch of its bytes.
+    """Return the path of an archive of a package and, when packed, the stretch of its bytes.
 
-    ``path`` are its names from the root, as ``Package.archives`` has them.
-    Raises ``SourceError`` when it cannot be opened without following a link.
+    ``path`` are its names from the root, as ``Package.archives`` has them. Raises ``SourceError`` when it
+    cannot be opened without following a link.
     """
     place = package.root.joinpath(*path)
     at = package.index.files.uncompressed(path)
@@ -64,7 +64,7 @@ def opened_archive(package: Package, path: tuple[str, ...], budgets: Budgets | N
 
 
 def grants(package: Package, path: tuple[str, ...]) -> Grants:
-    """Return the folders of a package in which the LOBs of one of its archives may lie."""
+    """Return the folders of a package that may hold the LOBs of one of its archives."""
     own = int(len(path) == 1)  # the archive's own folder is the package's root
     folders = package.index.divided(path[:-1])
     return Grants(
@@ -96,7 +96,7 @@ def naming(archive: Archive) -> Iterator[None]:
 
 
 def read_tables(package: Package, archive: Archive, path: tuple[str, ...]) -> Iterator[Table]:
-    """Yield the tables of an archive, but those that it lacks and METS lists no LOB of."""
+    """Yield the tables of an archive, except those that it lacks and of which METS lists no LOB."""
     prefix = package.index.prefix(path)
     for table in archive.metadata.tables:
         first = f"{prefix}s{table.schema}.t{table.number}"
@@ -105,8 +105,8 @@ def read_tables(package: Package, archive: Archive, path: tuple[str, ...]) -> It
 
 
 def place_of(lob: str) -> LobPlace | None:
-    """Return the place in a database that the id of a LOB is (``s0.t2.c4.r1``), None for any other id."""
-    if ".t" not in lob:  # nearly all that are none: seen at once
+    """Return the place in a database that a LOB's id is (``s0.t2.c4.r1``), None for another id."""
+    if ".t" not in lob:  # a fast answer for nearly all other ids
         return None
     place = _PLACE.fullmatch(links.parted(lob)[1])
     if place is None:
@@ -115,14 +115,15 @@ def place_of(lob: str) -> LobPlace | None:
 
 
 def is_place(lob: str) -> bool:
-    """Return whether an id is a place in a database, as the ids that metspack gives are."""
+    """Return whether an id is a place in a database, like the ids that metspack gives."""
     return place_of(lob) is not None
 
 
 def found_in(archive: Archive, lob: str) -> tuple[Table, LobCell] | None:
     """Return the cell with the id of a LOB, and its table; None when the archive has none.
 
-    ``lob`` is its place; only its own table is read, up to its row. Raises ``SourceError`` when it cannot be.
+    ``lob`` is its place; only the table of that place is read, up to its row. Raises ``SourceError`` when it
+    is unreadable.
     """
     place = _PLACE.fullmatch(lob)
     if place is None:
@@ -139,7 +140,7 @@ def found_in(archive: Archive, lob: str) -> tuple[Table, LobCell] | None:
 
 
 def cell_of(package: Package, lob: str) -> LobCell | None:
-    """Return the cell of a LOB, None when its id is not a place in a database or no archive has it.
+    """Return the cell of a LOB; None when its id is no place in a database or no archive has it.
 
     Raises ``SourceError`` for an archive that the METS names and that cannot be read.
     """
@@ -154,10 +155,10 @@ def cell_of(package: Package, lob: str) -> LobCell | None:
 def from_root(
     package: Package, path: tuple[str, ...], archive: Archive, extent: Extent
 ) -> tuple[str, ...] | None:
-    """Return the names from the package's root of a file that a cell of the archive at ``path`` names.
+    """Return the names from the package's root of the file that ``extent``, of a cell, is in.
 
-    A packed one has those of the folder that it is packed from; None for an entry of the archive itself,
-    and for one in a file that holds no METS.
+    ``path`` is the archive's. A packed file has the names of the folder that it is packed from; an entry of
+    the archive, and one in a file that holds no METS, has None.
     """
     if isinstance(extent, FileExtent):
         # Root 0 is the archive's folder, the next that was granted (``grants``) the package's.

@@ -1,4 +1,4 @@
-"""The packages that lie at a path: in a folder at any depth, in zip and tar files, in bags."""
+"""Find the packages at a path: in a folder at any depth, in zip and tar files, in bags."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from metspack.packages.files import FolderTree, NoTree, PackageTree, PackedTree
 
 _BAG, _PAYLOAD = "bagit.txt", "data"
 _METADATA = "metadata"
-_CONTENT = b"/content"  # in which LOBs lie and no METS
+_CONTENT = b"/content"  # holds LOBs and no METS
 _UNREAD = re.compile(
     r".*?(\.(7z|rar|taz|tbz2?|tgz|tlz|txz|tzst|(tar\.)?(bz2|gz|lz|lz4|lzma|xz|z|zst)))",
     re.DOTALL | re.IGNORECASE,
 )
 _LINES, _HEAD = 1 << 16, 512
-_NAMED = 20  # packages of which one is to be named, at most: each takes a look at all METS that are left
+_NAMED = 20  # packages, at most, among which one is to be found: each takes a look at all METS that are left
 _SEVERAL = 2
 
 
@@ -53,14 +53,13 @@ _SEVERAL = 2
 class DeliveredPackage:
     """A package in a delivery: its folder, or the zip or tar file that holds it ``within`` a folder.
 
-    ``mets`` is its METS from there, None for what is a package but for the METS that it lacks. ``top`` is the
-    packed IP at the top of those side by side in the folder, which are one package; ``ips`` are all of them,
-    if each is a package of its own beside others.
-    ``fault`` says why nothing of it can be read; ``unread`` is a form of which nothing is read at all.
-    ``source`` is what a package can be made of and what is in none: an archive, or LOBs, without a METS.
-    ``other`` is what else lies in the delivery: what it seems to be.
-    ``shown`` is its path as it was given, for people, in a check. ``members`` are IPs that are one package
-    wherever they lie, first the one at the top: each is read as if it lay beside the others.
+    ``mets`` is its METS from there, None for a package that lost it. ``top`` is the packed IP at the top of
+    those side by side in the folder, which are one package; ``ips`` are all of them, if each is a package of
+    its own beside others. ``fault`` is the reason why nothing of it can be read; ``unread`` is a file form
+    that is not read at all. ``source`` is an archive, or LOBs, without a METS: in no package, but a package
+    can be made of it. ``other`` is what any other entry of the delivery seems to be. ``shown`` is its path as
+    it was given, for people, in a check. ``members`` are IPs that are one package although in different
+    places, first the one at the top: each is read as if it were beside the others.
     """
 
     path: Path
@@ -79,17 +78,17 @@ class DeliveredPackage:
 
     @property
     def is_package(self) -> bool:
-        """Whether it is a package, or was one before it lost its METS."""
+        """Whether it is a package, with or without its METS."""
         return not (self.fault or self.unread or self.source or self.other)
 
     @property
     def place(self) -> Path:
-        """Its path, with that in a zip or tar file."""
+        """Its path, followed by the path in a zip or tar file."""
         return self.path / self.within / (self.source if self.is_packed else "")
 
     @property
     def around(self) -> Path:
-        """The folder in which it lies, or its packed file; one in a zip or tar file as part of its path."""
+        """The folder or packed file that contains it; a folder in a packed file as part of its path."""
         return (self.path / self.within).parent if "/" in self.within else self.path.parent
 
     @property
@@ -101,7 +100,7 @@ class DeliveredPackage:
         return (self.is_packed and stem_of_pack(name)) or name
 
     def tree(self, packs: OpenPacks) -> PackageTree:
-        """Return its files; of IPs side by side those in folders, of its members none: each has its own."""
+        """Return its files; of IPs side by side those in folders, of members none: each has its own tree."""
         if self.members:
             return NoTree(self.members[0].tree(packs).shown)
         if self.is_packed:
@@ -110,32 +109,32 @@ class DeliveredPackage:
 
 
 def _rooted(folder: str, name: str) -> tuple[str, str]:
-    """Return the folder of the package with a METS, and the METS from there: it may be in ``metadata/``."""
+    """Return the folder of a METS's package, and the METS from there: it may be in ``metadata/``."""
     *above, last = folder.split("/")
     return ("/".join(above), f"{last}/{name}") if last == _METADATA else (folder, name)
 
 
 def unread_form(name: str) -> str:
-    """Return the form of a file by its name, where packages are not read in it; "" for others."""
+    """Return a file's form by its name if packages in that form are not read; "" for others."""
     found = _UNREAD.fullmatch(name)
     return "" if found is None else found[1].lower()
 
 
 def chosen(names: Iterable[str]) -> str | None:
-    """Return which of the names of files in one folder is that of the package's METS, None without one."""
+    """Return the name of the package's METS among the files of one folder, or None without one."""
     found = sorted(name for name in names if is_mets_name(name) or is_top_mets_name(name))
     found.sort(key=lambda name: METS_NAMES.index(name) if name in METS_NAMES else 2 + is_top_mets_name(name))
     return found[0] if found else None
 
 
 def named(path: Path, packs: OpenPacks, budgets: Budgets, *, joins: bool = True) -> list[DeliveredPackage]:
-    """Return what lies at a path that somebody names: the package of a METS file, or all that is there.
+    """Return the packages at a user's path: that of a METS file, or all that are there.
 
-    That is a package, or what is in a folder, at any depth, or in a zip or tar file: in the order of paths.
-    No link is followed, and nothing in a package is looked at: what lies below a METS is that package's. What
-    holds none is a package that lacks its METS. IPs side by side are one package unless it ``joins`` none.
-    Raises ``SourceError`` for a path that does not exist, and for a file that is surely none of these, saying
-    what it is.
+    Those are one package, or the contents of a folder, at any depth, or of a zip or tar file, by path. Links
+    are not followed, and packages are not searched: everything below a METS belongs to its package. A folder
+    or packed file in which nothing is found is returned as a package that lacks its METS. IPs side by side
+    are one package if ``joins``. Raises ``SourceError`` for a path that does not exist, and for a file that
+    is surely none of these, naming its kind.
     """
     if not path.exists():
         raise not_found(path, _GIVE, "does not exist")
@@ -162,7 +161,7 @@ _HTML = re.compile(rb"<!doctype html|<html", re.IGNORECASE)
 
 
 def _check_is_mets(path: Path) -> None:
-    """Raise ``SourceError``, saying what it is, for a file that is surely no METS."""
+    """Raise ``SourceError``, naming its kind, for a file that is surely no METS."""
     data, root = None, ""
     with suppress(OSError, MetspackError), reading.opening(path.parent, (path.name,)) as descriptor:
         data = next(reading.chunks(descriptor, size=_HEAD), b"")
@@ -171,7 +170,7 @@ def _check_is_mets(path: Path) -> None:
         except reader.NotMets as error:
             root = f"XML with the root element {error.found}"
     if data is None:
-        return  # that it cannot be read is reported where it is
+        return  # the read that follows reports that it cannot be read
     if form := form_of(data):
         raise SourceError(
             f"{path} is a {form} file, and its name does not end with .{form}",
@@ -185,10 +184,11 @@ def _check_is_mets(path: Path) -> None:
 
 
 def the_one(path: Path, budgets: Budgets) -> DeliveredPackage | None:
-    """Return the package at a path, at any depth in a folder, zip or tar file; None where there is none.
+    """Return the package at a path, at any depth in a folder, zip or tar file; None without one.
 
-    IPs side by side of which one leads to the others are one, that of the first. Raises ``SourceError`` as
-    ``named`` does, where there are several, naming each, and where nothing of what lies there can be read.
+    IPs side by side are one package, that of the first, if one of them leads to the others. Raises
+    ``SourceError`` as ``named`` does, where there are several, naming each, and where nothing at the path can
+    be read.
     """
     with closing(OpenPacks(budgets)) as packs:
         found = named(path, packs, budgets, joins=False)
@@ -235,9 +235,9 @@ def root(path: Path) -> Path:
 class ByObjid:
     """Packages right in a folder, and those anywhere in further roots, found by OBJID; for one thread.
 
-    Those come first that lie beside one in the same zip or tar file (``in_pack``). No METS but that in the
-    folder called by an OBJID is read where that is the package's. ``damaged`` are packed files that
-    cannot be read, or did not come whole, each with what it seems to be.
+    Packages beside one in the same zip or tar file (``in_pack``) come first. If the package is in the folder
+    called by its OBJID, no other METS is read. ``damaged`` are packed files that cannot be read, or did not
+    come whole, each with what it seems to be.
     """
 
     def __init__(
@@ -257,9 +257,9 @@ class ByObjid:
         self._found: dict[str, list[DeliveredPackage]] | None = None
 
     def find(self, objid: str, parent: str) -> DeliveredPackage | None:
-        """Return the package with an OBJID, None without one; of several that which names the parent.
+        """Return the package with an OBJID, None without one; of several the one that names the parent.
 
-        If none does, that in the folder called by the OBJID is taken, or else the first by its path.
+        If none does, the one in the folder called by the OBJID is taken, or else the first by its path.
         """
         if self._called is None:
             self._called = {}
@@ -293,7 +293,7 @@ class _Delivery:
         return self.folder(path) if path.is_dir() else self.file(path)
 
     def beside(self, path: Path) -> Iterator[DeliveredPackage]:
-        """Yield the packages in the folders and packed files right in a folder, and none further down."""
+        """Yield the packages in the folders and packed files right in a folder, at no greater depth."""
         files, folders = _listed(path)
         for name in folders:
             with suppress(OSError):
@@ -304,7 +304,7 @@ class _Delivery:
                 yield from self.pack(path / name)
 
     def below(self, path: Path) -> Iterator[DeliveredPackage]:
-        """Yield the packages at a path, and behind each one, though it lost its METS, all that lie in it."""
+        """Yield the packages at a path, and behind each, even if it lost its METS, those inside it."""
         for each in self.at(path):
             yield each
             if each.is_package and each.is_packed:
@@ -331,7 +331,7 @@ class _Delivery:
                     yield from self.pack(path / folder / name)
 
     def tops(self, found: Iterable[DeliveredPackage]) -> Iterator[DeliveredPackage]:
-        """Yield packages but the IPs that lie beside their parent; one at the top in each of its forms."""
+        """Yield packages without the IPs beside their parent; one at the top in each of its forms."""
         beside: dict[Path, list[DeliveredPackage]] = {}
         for each in found:
             if each.is_package and each.mets == CSIP_METS:
@@ -375,7 +375,7 @@ class _Delivery:
     def _without_mets(
         self, path: Path, files: Sequence[str], folders: Sequence[str], depth: int
     ) -> Iterator[DeliveredPackage]:
-        """Yield what is in a folder that has no METS, packages and sources; or itself, if it lost one."""
+        """Yield the packages and sources in a folder without a METS; or the folder, if it lost one."""
         found = self._side_by_side(path, files, folders, depth)
         lobs = lobs_in(path)
         if lobs:
@@ -388,7 +388,7 @@ class _Delivery:
         else:
             yield from found
             if any(each.path == path for each in found):
-                return  # side by side they are one package, with all of the folder
+                return  # side by side they are one package, with everything in the folder
             yield from (DeliveredPackage(path=path / name, source=name) for name in archives)
             if lobs and not archives:
                 yield DeliveredPackage(path=path, source=lobs)
@@ -398,7 +398,7 @@ class _Delivery:
         return next((f"{_METADATA}/{each}" for each in names if is_mets_name(each)), None)
 
     def _is_named_by_manifest(self, path: Path, files: Sequence[str]) -> bool:
-        """Return whether a manifest in a folder names a METS beside itself, which is not there."""
+        """Return whether a manifest in a folder names a METS beside itself; the folder has none."""
         with suppress(OSError, MetspackError):
             return any(
                 "/" not in each for name in filter(is_manifest, files) for each in mets_listed(path / name)
@@ -410,8 +410,8 @@ class _Delivery:
     ) -> list[DeliveredPackage]:
         """Return the packages in folders and packed files of a folder.
 
-        IPs are one package where one of them leads to all the others; under a manifest that lies beside them
-        already where each leads to another or is led to.
+        IPs are one package where one of them leads to all the others; with a manifest beside them it is
+        enough that each leads to another or is led to.
         """
         found = self._inside(path, files, folders, depth)
         if not self._joins:
@@ -423,7 +423,7 @@ class _Delivery:
             return found
         beside = _by_folder(ips)
         here = self._top(beside)
-        # An IP may lie there twice, packed and not.
+        # One IP may be there twice, packed and in a folder.
         if here is None or len(beside) < len(ips) or self._beyond(beside, here, upward=has_manifest):
             return found
         top = beside[here] if beside[here].is_packed else None
@@ -433,7 +433,7 @@ class _Delivery:
     def _inside(
         self, path: Path, files: Sequence[str], folders: Sequence[str], depth: int
     ) -> list[DeliveredPackage]:
-        """Return the packages in folders and packed files of a folder, each by itself."""
+        """Return the packages in folders and packed files of a folder, each as a separate one."""
         found: list[DeliveredPackage] = []
         for name in sorted({*files, *folders}):
             if ARCHIVE.fullmatch(name):
@@ -450,7 +450,7 @@ class _Delivery:
         return found
 
     def file(self, path: Path) -> Iterator[DeliveredPackage]:
-        """Yield the packages in a file of a delivery: a zip or tar file, or one that is not read."""
+        """Yield the packages in a file of a delivery: a zip or tar file, or one whose form is not read."""
         if stem_of_pack(path.name) is not None:
             yield from self.pack(path)
         elif form := unread_form(path.name):
@@ -487,9 +487,10 @@ class _Delivery:
     def _beyond(
         self, ips: Mapping[str, DeliveredPackage], here: str, *, upward: bool
     ) -> Mapping[str, DeliveredPackage]:
-        """Return the IPs side by side to which no links lead from the one at the top; ``upward`` or back.
+        """Return the IPs side by side that links from the one at the top do not reach.
 
-        They lead also to an IP below one that is lost, and of which others know.
+        With ``upward``, links up to a reached IP count too. Links also lead through a lost IP that others
+        name.
         """
         left = dict(ips)
         ahead, named = [(here, left.pop(here))], set[str]()
@@ -526,13 +527,13 @@ class _Delivery:
         return damaged
 
     def ups(self, ip: DeliveredPackage) -> list[str] | None:
-        """Return the OBJIDs or locations of an IP's parent in its METS, None when that cannot be read."""
+        """Return the OBJIDs or locations of an IP's parent in its METS, None if it is unreadable."""
         with suppress(OSError, MetspackError):
             return [href for href, each in _mptrs(self._blocks(ip), self._budgets) if each.is_upward]
         return None
 
     def _parent(self, ups: Collection[str], folder: str, ips: Mapping[str, DeliveredPackage]) -> str | None:
-        """Return the folder of the IP to which links up lead from that of a folder, else by its OBJID."""
+        """Return the folder of the IP to which links up lead from a folder, or else by its OBJID."""
         for href in ups:
             with suppress(uris.ReferenceRefused):
                 if (led := _folder_led_to(folder, href)) in ips.keys() - {folder}:
@@ -555,7 +556,7 @@ class _Delivery:
         return f"{place} ({objid})" if objid else str(place)
 
     def _is_led_up(self, document: Iterable[bytes], folder: str, known: set[str]) -> bool:
-        """Return whether a METS names one of the packages that are known by folder or OBJID as its parent."""
+        """Return whether a METS names one of the packages in ``known`` (folders, OBJIDs) as parent."""
         with suppress(OSError, MetspackError):
             for href, mptr in _mptrs(document, self._budgets):
                 if mptr.is_upward and not mptr.is_ancestor:
@@ -591,7 +592,7 @@ def _is_source(name: str) -> bool:
 
 
 def lobs_in(folder: Path) -> str:
-    """Return what lies in a folder as in an unpacked archive, "" for nothing of that."""
+    """Return "an unpacked archive" or "LOBs" if a folder holds one or the other, else ""."""
     return next((what for pattern, what in _LOBS if next(folder.glob(pattern), None)), "")
 
 
@@ -614,11 +615,11 @@ _UNFINISHED = re.compile(
 UNFINISHED = "an unfinished upload or a piece of a packed file"
 MISNAMED, WITHOUT_METS = "a packed file whose name does not say so", "a packed file without a METS"
 INCOMPLETE = {UNFINISHED, MISNAMED, WITHOUT_METS}
-"""What seems to be a package that did not arrive whole."""
+"""Descriptions of what seems to be a package that did not arrive whole."""
 
 
 def _seems(path: Path, *, is_folder: bool) -> str:
-    """Return what an entry of a delivery seems to be, in which there is no package."""
+    """Return a description of an entry of a delivery that holds no package."""
     if is_folder:
         return "a folder without packages" if any(path.iterdir()) else "an empty folder"
     if _UNFINISHED.fullmatch(path.name):
@@ -642,7 +643,7 @@ def mets_listed(manifest: Path) -> Iterator[str]:
 
 
 def _tops(folders: Mapping[str, Sequence[str]], archives: Mapping[str, str]) -> dict[str, str | None]:
-    """Return the folders of packages, each with its METS, from folders that have METS and archives."""
+    """Return the folders of packages, each with its METS, given folders of METS and of archives."""
     found: list[tuple[int, str, str | None]] = []
     for folder, files in folders.items():
         names, mets = folder.split("/"), chosen(files)
@@ -670,27 +671,27 @@ def _above(folder: str) -> set[str]:
 
 
 def _is_in(folder: str, tops: Collection[str]) -> bool:
-    """Return whether a folder is one of others or lies below one."""
+    """Return whether a folder is one of ``tops`` or is below one."""
     return not _above(folder).isdisjoint(tops)
 
 
 def _is_of_archive(found: Sequence[str], archive: str) -> bool:
-    """Whether a file is an archive of which the packages below are segments."""
+    """Return whether a file is an archive whose segments are among the packages below."""
     return is_archive(archive) and any(name.startswith(f"{stem_of(archive)}_") for name in found)
 
 
-_ASKED = 20  # IPs, of which the first may be below a further parent that is lost
+_ASKED = 20  # IPs at most from which a way up is tried: the first may be below a parent that is lost
 _UNPACK = "Unpack it (tar xzf FILE for .tar.gz), and name the folder."
 _COPY = "Get another copy of the file; metspack check shows what else is wrong."
 
 
 def is_beside(root: Path, each: DeliveredPackage) -> bool:
-    """Whether a package is an IP in a folder right in ``root``, or packed as one, with the METS of CSIP."""
+    """Return whether a package is a CSIP IP right in ``root``, in a folder or packed as one."""
     return each.path.parent == root and each.is_package and each.mets == CSIP_METS and "/" not in each.within
 
 
 def _by_folder(ips: Iterable[DeliveredPackage]) -> dict[str, DeliveredPackage]:
-    """Return IPs side by side by their folders; of one that lies there twice the one that is not packed."""
+    """Return IPs side by side by their folders; of one in both forms the one that is not packed."""
     return {each.folder: each for each in sorted(ips, key=lambda each: not each.is_packed)}
 
 
@@ -702,9 +703,9 @@ def _mptrs(document: Iterable[bytes], budgets: Budgets) -> Iterator[tuple[str, M
 
 
 def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set[str], set[str]]:
-    """Return the folders beside its own that a METS leads down to, and the bare OBJIDs that it names there.
+    """Return the folders to which a METS leads down, and the bare OBJIDs that it names there.
 
-    A child that is told to be in the package's own ``folder`` is none of them.
+    The folders are those beside ``folder``, the package's; a child located in ``folder`` is left out.
     """
     located: dict[int, str] = {}
     named: list[tuple[int, str]] = []
@@ -722,22 +723,22 @@ def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set
 
 
 def _folder_led_to(folder: str, href: str) -> str:
-    """Return the folder, ``folder`` or one beside it, in which a location of its METS is; "" for that around.
+    """Return ``folder`` or the one beside it that holds a location; "" for the folder around them.
 
-    Raises ``ReferenceRefused``.
+    ``href`` is a location in the METS of ``folder``. Raises ``ReferenceRefused``.
     """
     return next(iter(uris.joined((folder,), uris.located(href))), "")
 
 
-_DEPTH = 4  # folders below a package's, in which the METS of a segment may be
+_DEPTH = 4  # levels below a package's folder at which the METS of a segment may be
 
 
 class NoPackageError(SourceError):
-    """What is at a path is no package, but the command in the hint makes one of it."""
+    """The content of a path is no package, but the command in the hint makes one of it."""
 
 
 def about_archive(path: Path) -> SourceError:
-    """Return what to do with an archive: check the package that it lies in, or make one of it."""
+    """Return an error on an archive whose hint is to check its package, or to make one of it."""
     message = f"{path} is a SIARD archive, expected a package's folder or its METS file"
     if _has_mets(path.parent, 0):
         hint = f"Name the package that holds the archive: {path.parent}"
@@ -748,7 +749,7 @@ def about_archive(path: Path) -> SourceError:
 
 
 def about_source(each: DeliveredPackage) -> NoPackageError:
-    """Return what to do with what lies in a delivery and is in no package."""
+    """Return an error on a source in a delivery: its hint is how to make a package of it."""
     if each.is_packed:
         made = f"metspack build {shlex.quote(each.source)} -o OUT"
         hint = f"Take it out of {each.path}; to make a package of it: {made}"
@@ -759,7 +760,7 @@ def about_source(each: DeliveredPackage) -> NoPackageError:
 
 
 def never_a_package(folder: Path) -> NoPackageError | None:
-    """Return the refusal of a folder that a package can be made of and that has nothing of one."""
+    """Return the refusal of a folder that can become a package and has nothing of one, or None."""
     names = sorted(os.listdir(folder))
     archives = [name for name in names if ARCHIVE.fullmatch(name)]
     found = archives[:1] or [lobs_in(folder)]
@@ -770,7 +771,7 @@ def never_a_package(folder: Path) -> NoPackageError | None:
 
 
 def _made(folder: Path, archives: Sequence[str], names: Sequence[str]) -> str:
-    """Return the command that makes a package of what is in a folder: its archive, or LOBs."""
+    """Return the command that makes a package of the content of a folder: its archive, or LOBs."""
     if archives and any(LOBSEG.fullmatch(name) or LOBS.fullmatch(name) for name in names):
         return f"metspack build {shlex.quote(str(folder))} --keep-segments --in-place"
     source = folder / archives[0] if archives else folder

@@ -1,7 +1,7 @@
 """Files of a package, in folders or in zip and tar files that are never extracted.
 
-A ``PackageTree`` is listed, and its files are opened or read as a stream, by their path below it. One may be
-*mounted* in another: from then on the package is read as if it were whole.
+A ``PackageTree`` lists its files, and opens them or reads them as a stream, by their path below it. One may
+be *mounted* in another: from then on the package is read as if it were whole.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ UNPACK = "Unpack it where it lies; metspack check shows what else is wrong with 
 
 Names = tuple[str, ...]
 Location = Below | Stretch | Compressed
-"""The place of a file's bytes: a file of its own, a stretch of another, or compressed in a zip file."""
+"""The place of a file's bytes: a separate file, a stretch of another, or compressed in a zip file."""
 
 
 def names_of(path: bytes) -> Names:
-    """Return the names on a path, none for that of a tree itself."""
+    """Return the names on a path, none for that of the tree's root."""
     return tuple(os.fsdecode(path).split("/")) if path else ()
 
 
@@ -50,7 +50,7 @@ def path_of(names: Sequence[str]) -> bytes:
 class FolderTree:
     """A folder on disk, by its names below a trusted root: no link is followed from there on.
 
-    Paths are bytes below it, ``b""`` is itself.
+    Paths are bytes below it; ``b""`` is the folder.
     """
 
     is_packed = False
@@ -82,18 +82,18 @@ class FolderTree:
             yield Content(size=os.fstat(descriptor).st_size, chunks=chunks)
 
     def is_there(self, path: bytes) -> bool:
-        """Return whether there is anything at a path, be it a link."""
+        """Return whether there is anything at a path, even a link."""
         names = (*self.names, *names_of(path))
         if mirrors.are_used():  # the root's own join lists folders of a store
             return os.path.lexists(self.root.joinpath(*names))
         return os.path.lexists("/".join((str(self.root), *names)))
 
     def location(self, path: bytes) -> Below:
-        """Return the file, whether it is there or not."""
+        """Return the file at a path, whether it exists or not."""
         return Below(root=self.root, segments=(*self.names, *names_of(path)))
 
     def around(self) -> Iterator[tuple[FolderTree, bytes]]:
-        """Yield the folders that it is in, from the next one up, each with its path there and a slash."""
+        """Yield the folders around it, from the next one up, each with its path there and a slash."""
         folder, above = Path(os.path.realpath(self.root.joinpath(*self.names))), b""
         while folder.name:
             above = os.fsencode(folder.name) + b"/" + above
@@ -101,12 +101,12 @@ class FolderTree:
             yield FolderTree(folder), above
 
     def names_at_top(self) -> list[str]:
-        """Return the names of what lies right in it, sorted."""
+        """Return the sorted names of the entries right in the folder."""
         return sorted(os.listdir(self.root.joinpath(*self.names)))
 
 
 class PackedTree:
-    """The part of a zip or tar file that lies below a folder in it, ``b""`` for all."""
+    """The part of a zip or tar file below a folder in it, ``b""`` for all."""
 
     is_packed = True
 
@@ -117,7 +117,7 @@ class PackedTree:
 
     @classmethod
     def of_mets(cls, packs: OpenPacks, file: Below, folder: bytes, mets: bytes) -> PackedTree:
-        """Return the part below a folder, or the one folder there is, in which its METS is; or all."""
+        """Return the part below a folder, or below the only top folder, that has its METS; or all."""
         trees = (cls(packs, file, each) for each in (folder, packs.opened(file).top))
         return next((each for each in trees if each.is_there(mets)), cls(packs, file))
 
@@ -133,7 +133,7 @@ class PackedTree:
         return f"{self.file}/{inside}" if inside else str(self.file)
 
     def walk(self) -> Generator[Item, None, None]:
-        """Yield all files and folders, also those that only the names of files tell of; also links."""
+        """Yield all files, links and folders, also folders that only occur in the names of files."""
         above: list[bytes] = []
         before = b""  # the folder of the last file
         for item in self.items():
@@ -155,7 +155,7 @@ class PackedTree:
             yield Item(name=name, kind=item.kind, size=item.size)
 
     def around(self) -> Iterator[tuple[FolderTree | PackedTree, bytes]]:
-        """Yield the folders that it is in, as ``FolderTree`` does, and those around the zip or tar file."""
+        """Yield the folders around it, as ``FolderTree`` does, and those around the zip or tar file."""
         folder, above = self.folder, b""
         while folder:
             folder, _, name = folder.rpartition(b"/")
@@ -174,7 +174,7 @@ class PackedTree:
         return self._packs.opened(self.file).items(self.prefix)
 
     def stray(self) -> str:
-        """Return which bytes of the whole file are no entry's, or what it lacks; "" for none."""
+        """Return a note on bytes of the file that are in no entry, or that it lacks; "" for none."""
         return self._packs.opened(self.file).stray()
 
     def all_of_file(self) -> PackedTree:
@@ -197,7 +197,7 @@ class PackedTree:
         return self._packs.opened(self.file).content(self.prefix + path) is not None
 
     def location(self, path: bytes) -> Stretch | Compressed | None:
-        """Return the place of a file's bytes in the zip or tar file, None for one that it does not contain.
+        """Return the place of a file's bytes in the zip or tar file, None if it lacks the file.
 
         Raises ``PackedError`` for one that cannot be read.
         """
@@ -205,7 +205,7 @@ class PackedTree:
 
 
 class NoTree:
-    """Nothing: what packages that do not lie in one folder are mounted in; ``shown`` is the first of them."""
+    """An empty base in which packages of several folders are mounted; ``shown`` is the first of them."""
 
     is_packed = False
 
@@ -229,7 +229,7 @@ class NoTree:
 
 
 PackageTree = FolderTree | PackedTree | NoTree
-"""A folder, or what is packed like one."""
+"""A folder, or its packed equivalent, or nothing."""
 
 
 class MountedTree:
@@ -249,7 +249,7 @@ class MountedTree:
         """Return the tree that holds a path, and the path in it; of two mounts the deeper one."""
         if self._mounts:
             at = path
-            if len(path) > self._longest:  # a path may have a million names, which is no reason to try each
+            if len(path) > self._longest:  # a path may have a million names: only possible mounts are tried
                 at = path[: max(path.rfind(b"/", 0, self._longest + 1), 0)]
             while at:
                 if (tree := self._mounts.get(at)) is not None:
@@ -284,10 +284,10 @@ class MountedTree:
 
 
 class PackageFiles(MountedTree):
-    """The files of a package in a folder, where ``seg_0`` may also be ``seg_0.zip`` or ``seg_0.tar``.
+    """The files of a package in a folder, where a zip or tar file may take a folder's place.
 
-    What is packed lies below one folder of that name, or at the root of the file (SIARD 2.2 L_7.1-1). For
-    one thread.
+    ``seg_0`` may also be ``seg_0.zip`` or ``seg_0.tar``: its content is below one folder of that name, or at
+    the root of the file (SIARD 2.2 L_7.1-1). For one thread.
     """
 
     def __init__(self, root: Path, budgets: Budgets) -> None:
@@ -295,8 +295,8 @@ class PackageFiles(MountedTree):
         self._root = root
         self.packs = OpenPacks(budgets)
         self.roots: dict[Path, int] = {root: 0}
-        """The folders in which its files lie, counted: its own, and those that are mounted from elsewhere."""
-        # Where folders and packed files are mounted, of these each folder in them.
+        """The folders that contain its files, numbered: its own, and those mounted from elsewhere."""
+        # Where folders and packed files are mounted; for packed files, each folder in them.
         self._at: dict[Path | Below, list[tuple[str, Names]]] = {}
 
     def names_of(self, file: Path | Below, name: str) -> Names | None:
@@ -307,7 +307,7 @@ class PackageFiles(MountedTree):
         return None
 
     def spot(self, names: Names) -> tuple[int, Names]:
-        """Return which of the roots a path lies in, and the path there; of a packed file from its name on."""
+        """Return the number of a path's root, and the path there; of a packed file from its name on."""
         tree, inner = self.held(path_of(names))
         if isinstance(tree, PackedTree):
             below = (*tree.file.segments, *names_of((tree.prefix + inner).rstrip(b"/")))
@@ -318,11 +318,11 @@ class PackageFiles(MountedTree):
 
     @property
     def are_unpacked(self) -> bool:
-        """Whether all files lie below the folder of the package, none of them in a zip or tar file."""
+        """Whether all files are below the folder of the package, none of them in a zip or tar file."""
         return len(self.roots) == 1 and super().are_unpacked
 
     def mount_found(self, names: Names, path: Path, within: str | None) -> None:
-        """Mount a folder, or one ``within`` a zip or tar file, whatever else has its name."""
+        """Mount a folder, or one ``within`` a zip or tar file, in place of anything with its name."""
         if within is None:
             self.mount(path_of(names), FolderTree(path))
             self._at[path] = [("", names)]
@@ -360,11 +360,11 @@ class PackageFiles(MountedTree):
             return last
 
     def _packed(self, names: Names) -> tuple[PackageTree, bytes] | None:
-        """Mount the zip or tar file that holds a METS; returns it and the path in it, None without one."""
+        """Mount the zip or tar file that holds a METS; return it and the path in it, None without one."""
         mounted, _ = self.held(path_of(names))
         if isinstance(mounted, PackedTree):
             raise _lacking(mounted.file, names)
-        # A path may have a million names: no file lies below the first that is not a folder.
+        # A path may have a million names: nothing is below the first that is not a folder.
         folders = bisect_left(
             range(len(names)), 1, key=lambda length: reading.holds_nothing(self._root, names[:length])
         )
@@ -411,7 +411,7 @@ class PackageFiles(MountedTree):
         return found
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all open zip and tar files."""
         self.packs.close()
 
 
@@ -428,22 +428,22 @@ def open_file(place: Location) -> Medium | Inflated:
 class Onward:
     """Random access to bytes that come in blocks: to go back, they are read again from the start.
 
-    One block is held at a time; ``blocks`` gives all of them, none of which is empty.
+    It holds one block at a time; ``blocks`` gives all of them, each with at least one byte.
     """
 
     def __init__(self, blocks: Callable[[], Iterator[bytes]]) -> None:
         self._all = blocks
         self._blocks: Iterator[bytes] = iter(())
         self._block = b""
-        self._start: int | None = None  # of the block; nothing was read yet
+        self._start: int | None = None  # of the block; None before the first read
 
     def at(self, position: int) -> memoryview:
-        """Return the bytes from a position, which lies before the end, up to the end of their block."""
+        """Return the bytes from a position before the end up to the end of their block."""
         if self._start is None or position < self._start:
             self._blocks, self._block, self._start = self._all(), b"", 0
         while position >= self._start + len(self._block):
             self._start += len(self._block)
-            self._block = next(self._blocks)  # what ends early raises by itself
+            self._block = next(self._blocks)  # blocks that end early raise an error
         return memoryview(self._block)[position - self._start :]
 
 
@@ -463,11 +463,11 @@ class Inflated(Closable):
         self.stamps = self._medium.stamps
 
     def stamped(self) -> tuple[Stamp, ...]:
-        """Return the stamp that the zip file has now."""
+        """Return the current stamp of the zip file."""
         return self._medium.stamped()
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield all bytes in blocks; ``SourceError`` after the last when size or CRC-32 are others."""
+        """Yield all bytes in blocks; raises ``SourceError`` after the last if size or CRC-32 differ."""
         yield from zipreader.contents(self._medium, self._entry, what=str(self.file))
 
     def pread(self, size: int, offset: int) -> bytes:

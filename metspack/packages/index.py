@@ -1,7 +1,7 @@
 """Index of METS documents, each read once into tables of a temporary database on disk.
 
-Millions of LOBs take no more memory than ten. What is wrong with one LOB stays with it; a child that
-cannot be read is a fault of the package, which the others can be given back without.
+Millions of LOBs take no more memory than ten. An error in one LOB affects only that LOB; a child that cannot
+be read is a fault of the package, without which the others can be restored.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def unread(path: str, error: OSError | MetspackError) -> SourceError:
 
 
 def nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
-    """Return the fault of a METS that names a child but not its location; ``refused`` says why."""
+    """Return the fault of a METS that names a child without a location; ``refused`` is the reason."""
     return SourceError(
         f"{where} names the child {href or 'nothing'}, "
         + (refused or "but that METS has no file with this ID, which would give its location"),
@@ -71,7 +71,7 @@ _WHAT = "the index of the package"
 _BATCH = 2_000
 _ONE_BY_ONE = {"format_registry", "format_key"}
 _OF_ITS_OWN = (SIARD, metadata.NAME.rpartition("/")[2], PLAIN_METS)  # in names of files that are no LOBs
-_READ_INTO = ("entry", "whole", "mptr", "mapped")  # the tables of what documents say
+_READ_INTO = ("entry", "whole", "mptr", "mapped")  # the tables that documents are read into
 _SCHEMA = """
 CREATE TABLE mets (
     id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT, first_entry INTEGER, last_entry INTEGER
@@ -98,7 +98,7 @@ CREATE TABLE mapped (
 );
 CREATE INDEX mapped_part ON mapped (part)
 """
-# The LOBs of which more is said than what one entry says.
+# The LOBs that more than one entry describes.
 _SEVERAL = """
 INSERT INTO several SELECT lob FROM entry WHERE lob IS NOT NULL GROUP BY lob HAVING count(*) > 1
 UNION SELECT lob FROM whole WHERE lob IS NOT NULL
@@ -106,7 +106,7 @@ UNION SELECT lob FROM whole WHERE lob IS NOT NULL
 _PUT_ENTRY = """INSERT INTO entry
     (mets, kind, xml_id, lob, part, groupid, seq, size, algorithm, digest, media, puid, path, refused,
     child, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-# What the files of a run are: of no LOB, each a LOB, each a part.
+# The kinds of files in a run: of no LOB, each a LOB, each a part.
 _NO_LOBS, _LOBS, _PARTS = range(3)
 _FILES = tempdb.BulkInsert(
     """entry (mets, kind, algorithm, path, xml_id, lob, part, size, digest, groupid, seq, child, line,
@@ -137,7 +137,7 @@ _AT = (
     "WHERE path = ? AND mets = ? AND kind = 'file' ORDER BY id LIMIT 1"
 )
 AT_INDEX = "CREATE INDEX IF NOT EXISTS entry_file ON entry (mets, path) WHERE kind = 'file'"
-"""The index that ``MetsTables.file_at`` needs when it is asked for more than one file."""
+"""The index that ``MetsTables.file_at`` needs when it looks up more than one file."""
 _READ = (
     "UPDATE mets SET objid = ?, first_entry = ? + 1, last_entry = (SELECT coalesce(max(id), 0) FROM entry) "
     "WHERE id = ?"
@@ -155,17 +155,17 @@ _LISTED = (
 
 Row = tuple[Any, ...]
 
-_NOTHING_SAID = (None, None, None, 0)  # no size, algorithm and digest, and no line that says them
+_NOTHING_SAID = (None, None, None, 0)  # no size, algorithm and digest, and no line that states them
 
 
 class MetsTables(tempdb.Scratch):
     """METS documents, each read once into tables of a temporary database; for one thread.
 
     ``mets`` has a row for each document, ``mptr`` for each link to another, ``entry`` for each ``file`` and
-    ``mdRef`` with a location (``kind``: ``file``, ``mdRef``, or ``archive`` for a SIARD archive that is not
-    itself a LOB), ``whole`` for each split LOB as the parent lists it, ``mapped`` for each part in a SPLITLOB
+    ``mdRef`` with a location (``kind``: ``file``, ``mdRef``, or ``archive`` for a SIARD archive that is not a
+    LOB), ``whole`` for each split LOB as the parent lists it, ``mapped`` for each part in a SPLITLOB
     structMap. ``entry.lob``, ``part`` and ``child`` suppose that the first document is the parent's and the
-    others are below it. Paths are from the folder in which all packages lie. Raises ``TargetError`` when the
+    others are below it. Paths are from the folder that contains all packages. Raises ``TargetError`` when the
     temporary disk is full.
     """
 
@@ -180,7 +180,7 @@ class MetsTables(tempdb.Scratch):
         self._archive_digests: dict[tuple[str, ...], Digest] = {}
 
     def enter(self, path: tuple[str, ...], called: str = "") -> int:
-        """Enter a document by its path and what another calls it, before it is read; return its number."""
+        """Enter a document by its path and its name in another, before it is read; return its number."""
         for table in _READ_INTO:
             (self._before[table],) = self.row(f"SELECT coalesce(max(id), 0) FROM {table}") or (0,)  # noqa: S608
         return self.execute("INSERT INTO mets (path, called) VALUES (?, ?)", "/".join(path), called or None)
@@ -188,7 +188,7 @@ class MetsTables(tempdb.Scratch):
     def read(self, number: int, path: tuple[str, ...], blocks: Iterable[bytes]) -> str:
         """Read the document entered under a number into the tables; return its OBJID, "" for none.
 
-        Raises what ``blocks`` does, and as ``reader.read``: then ``forget`` what came before.
+        Raises what ``blocks`` does, and as ``reader.read``: then ``forget`` removes what was read before.
         """
         document = Document(number, path[:-1])
         for each in condensed(blocks, self.budgets):
@@ -202,7 +202,7 @@ class MetsTables(tempdb.Scratch):
         return document.objid
 
     def forget(self, number: int) -> None:
-        """Remove all that the document read last said, but not that it was entered."""
+        """Remove all facts of the document that was read last; its row in ``mets`` stays."""
         self._waiting.clear()
         for table, before in self._before.items():
             self.execute(f"DELETE FROM {table} WHERE id > ?", before)  # noqa: S608 -- a constant
@@ -216,11 +216,11 @@ class MetsTables(tempdb.Scratch):
             return self._database.execute(statement, values).lastrowid or 0
 
     def file_at(self, number: int, path: tuple[str, ...]) -> Row | None:
-        """Return size, algorithm, digest and line of the ``file`` at a path in one METS, None without one."""
+        """Return size, algorithm, digest and line of the ``file`` at a path in one METS, or None."""
         return self.row(_AT, "/".join(path), number)
 
     def flush(self) -> None:
-        """Put in what waits for more of its kind."""
+        """Insert the rows that wait for more of their kind."""
         for sql in tuple(self._waiting):
             self._flush(sql)
 
@@ -245,14 +245,14 @@ class MetsTables(tempdb.Scratch):
             document.objid = (fact.objid or "").strip()
 
     def _take_run(self, document: Document, run: Run) -> bool:
-        """Take facts that are alike all at once; return False for those that go one by one."""
+        """Take all facts of a run at once; return False for those to be taken one by one."""
         fact = run.fact
         if isinstance(fact, reader.Fptr):
             document.pointed = run.columns["fileid"][-1].strip()
             return True
         if not isinstance(fact, reader.File):
             return False
-        # A file with a GROUPID and a SEQ is a part; of the first METS nothing is known to be one.
+        # A file with a GROUPID and a SEQ is a part; only METS below the first have parts.
         is_below = document.number > 1
         files = plain_run(run, groups=not is_below or "seq" in run.columns)
         if files is None:
@@ -296,7 +296,7 @@ class MetsTables(tempdb.Scratch):
         said = size, digest and digest.algorithm, digest and digest.value, fact.mimetype
         if links.SPLIT_LOBS in fact.groups and fact.href is None:
             self._put(_PUT_WHOLE, document.number, fact.id, *said, fact.line)
-            self._flush(_PUT_WHOLE)  # few, and asked for by the parts that come after
+            self._flush(_PUT_WHOLE)  # few, and queried for the parts that come after
             return
         if fact.href is None:
             return
@@ -329,7 +329,7 @@ class MetsTables(tempdb.Scratch):
     def _kind(
         self, document: Document, fact: reader.File, path: tuple[str, ...] | None, digest: Digest | None
     ) -> str:
-        """Return what an entry is of: a ``file``, an ``mdRef``, or an ``archive``, which is noted as such."""
+        """Return the kind of an entry: ``file``, ``mdRef``, or ``archive``, which is recorded too."""
         if fact.element != "file":
             return fact.element
         # In a child's group of a segment even an archive is a LOB like any other.
@@ -353,9 +353,9 @@ class MetsTables(tempdb.Scratch):
 class Index(MetsTables):
     """The METS documents of the package at ``root``: the one called ``name`` and those that it leads to.
 
-    ``packed`` is what holds the first one, if it does not lie there; children may also lie in the ``roots``.
-    ``faults`` are children that are named and cannot be read, or whose METS has another size or digest
-    than the METS that names it says: of such nothing is taken. Raises ``SourceError`` when the first METS
+    ``packed`` is what holds the first one, if it is elsewhere; children may also be in the ``roots``.
+    ``faults`` are children that are named and cannot be read, or whose METS has another size or digest than
+    the METS that names it states: nothing is taken from these. Raises ``SourceError`` when the first METS
     cannot be read or belongs to a child, ``TargetError`` when the temporary disk is full. For one thread.
     """
 
@@ -410,7 +410,7 @@ class Index(MetsTables):
         return tuple(self._archives.values())
 
     def digests_of(self, archive: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Digest]]:
-        """Yield the files of one of ``archives``, all its pieces, that METS gives a digest, with it."""
+        """Yield the files or pieces of one of ``archives`` that have a digest in METS, with it."""
         if self._digests_of is None:
             self._digests_of = {}
             for path in self._archive_digests:
@@ -421,8 +421,8 @@ class Index(MetsTables):
     def divided(self, data: Names) -> Mapping[Names, tuple[int, Names]]:
         """Return the folders elsewhere that belong below an archive's folder; itself where it is packed.
 
-        ``data`` are the names from the root to that folder; the keys are those from there. A folder of LOBs
-        belongs there that lies in another root, or below a representation of this name (AIP1).
+        ``data`` are the names from the root to that folder; the keys are names from there. A folder of LOBs
+        belongs there if it is in another root, or below a representation of this name (AIP1).
         """
         is_data = is_representation(data)
         found: dict[Names, tuple[int, Names]] = {}
@@ -449,7 +449,7 @@ class Index(MetsTables):
         return self._prefixes[archive]
 
     def holds_any(self, first: str, beyond: str) -> bool:
-        """Return whether the METS documents list a LOB with an id from the first to before the other."""
+        """Return whether METS lists a LOB with an id from ``first`` up to, without, ``beyond``."""
         sql = "SELECT 1 FROM entry WHERE lob >= ? AND lob < ? LIMIT 1"
         return self.row(sql, first, beyond) is not None
 
@@ -467,16 +467,16 @@ class Index(MetsTables):
             self._database.executemany("INSERT INTO wanted VALUES (?)", zip(lobs))
 
     def note_told(self, lobs: Iterable[str]) -> None:
-        """Remember LOBs by id, for ``untold``."""
+        """Record LOBs by id, for ``untold``."""
         with tempdb.explained(_WHAT):
             self._database.executemany("INSERT OR IGNORE INTO told VALUES (?)", zip(lobs))
 
     def is_any_told(self) -> bool:
-        """Return whether any LOB was remembered."""
+        """Return whether any LOB was recorded."""
         return self.row("SELECT 1 FROM told") is not None
 
     def untold(self, lobs: Iterable[str]) -> list[str]:
-        """Return those of some LOBs that were not remembered, in their order."""
+        """Return those of some LOBs that were not recorded, in their order."""
         if not self.is_any_told():
             return [*lobs]
         self.want(lobs)
@@ -484,15 +484,15 @@ class Index(MetsTables):
         return [lob for (lob,) in self.rows(sql)]
 
     def is_listed_twice(self) -> bool:
-        """Return whether two LOBs lie, whole or with a part, in one file as METS lists them."""
+        """Return whether METS lists one file for two LOBs or parts of them."""
         sql = (
             "SELECT 1 FROM entry WHERE lob IS NOT NULL AND path IS NOT NULL GROUP BY path HAVING count(*) > 1"
         )
         return self.row(f"{sql} LIMIT 1") is not None
 
     def lob_at(self, path: tuple[str, ...]) -> str | None:
-        """Return the LOB that lies, whole or with a part, in the file at a path; None when none is listed."""
-        # Asked for packages alone whose ids are not those of the cells.
+        """Return the LOB that the file at a path holds, whole or in part; None when none is listed."""
+        # Needed only for packages whose ids are not those of the cells.
         self.execute("CREATE INDEX IF NOT EXISTS entry_path ON entry (path) WHERE lob IS NOT NULL")
         row = self.row("SELECT lob FROM entry WHERE path = ? AND lob IS NOT NULL", "/".join(path))
         return None if row is None else str(row[0])
@@ -503,7 +503,7 @@ class Index(MetsTables):
         return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
     def most_lobs(self) -> int:
-        """Return the number of LOBs that METS lists if each is one file, a greater one if any is in parts."""
+        """Return the number of LOBs in METS if each is one file, a greater one if any is in parts."""
         row = self.row("SELECT (SELECT count(lob) FROM entry) + (SELECT count(lob) FROM whole)")
         return 0 if row is None else int(row[0])
 
@@ -530,7 +530,7 @@ class Index(MetsTables):
         self.execute(_NO_LOBS_HERE if len(seen) > 1 or self.faults else _NO_CHILDREN)
 
     def _read_named(self, number: int, named: NamedMets) -> bool:
-        """Read one METS; returns whether it could be. Raises for the first, keeps the fault of others."""
+        """Read one METS; return whether it could be. Raises for the first, keeps the fault of others."""
         path = named.path
         try:
             if (stem := stem_of_pack(path[-1])) is not None:
@@ -543,7 +543,7 @@ class Index(MetsTables):
         except (OSError, MetspackError) as error:
             self.forget(number)
             if number == 1:
-                # Nothing else is read of the package then: the message is all that says which one it is.
+                # Nothing else of the package is read then: only this message can identify it.
                 is_systems = isinstance(error, OSError)
                 raise unread(
                     str(self._root.joinpath(*path)) if is_systems else "/".join(path), error
@@ -560,7 +560,7 @@ class Index(MetsTables):
     def _packed(self, number: int, named: NamedMets, stem: str) -> NamedMets:
         """Return the METS in a zip or tar file that METS names in its place (SIARD 2.2 L_7.1-1).
 
-        What is said of the file is proven.
+        The file is proven by its size and digest in the METS that names it.
         """
         hashers = Hashers(named.fixity.algorithms)
         with self.files.content("/".join(named.path).encode("utf-8", "surrogateescape")) as content:
@@ -590,7 +590,7 @@ class Index(MetsTables):
                 place, refused = located(path[:-1], href)
                 child = None if place is None else self._by_url(number, name, place, beside)
             elif beside is not None or (number > 1 and not childward):
-                continue  # a name beside a place; or the link to the parent, without a label that says so
+                continue  # a name beside a place; or a link to the parent without a label
             elif by_objid and href:
                 found = self._by_objid.find(href, self.objid)
                 refused = f"but no package beside it has this OBJID{self._damaged()}"
@@ -609,27 +609,27 @@ class Index(MetsTables):
             self._check_is_no_child(name)
 
     def _reached(self, child: NamedMets) -> NamedMets:
-        """Return a child with its METS where that is: in one of the roots, if nothing is at its place."""
+        """Return a child with the path of its METS: in one of the roots, if its place is empty."""
         *folder, name = child.path
         is_searched = self._has_roots and folder and child.called and stem_of_pack(name) is None
         if not is_searched or is_representation(child.path) or links.are_same(child.called, self.objid):
             return child
         if self.files.is_there(path_of(folder)):
-            return child  # what is in it would be hidden
+            return child  # a mount would hide what is in it
         with suppress(OSError, MetspackError), self.files.document(child.path):
             return child  # packed in its place
         found = self._by_objid.find(child.called, self.objid)
         return child if found is None else replace(child, path=self._mounted(child.path[:-1], found))
 
     def _damaged(self) -> str:
-        """Return which packed files were looked for children in, and cannot be read; "" for none."""
+        """Return the packed files in which children may be and that cannot be read; "" for none."""
         return "".join(f"; {path}: {fault}" for path, fault in sorted(self._by_objid.damaged.items()))
 
     def _called(self, found: DeliveredPackage, objid: str) -> str:
         return found.folder if found.path.parent == self._root else folder_of_objid(objid).replace("/", "+")
 
     def _mounted(self, names: Names, found: DeliveredPackage) -> Names:
-        """Return the path of the METS of a package, mounted at some names unless it lies there."""
+        """Return the path of the METS of a package, mounted at some names if it is elsewhere."""
         mets = tuple((found.mets or "").split("/"))
         if found.is_packed or found.path != self._root.joinpath(*names):
             self.files.mount_found(names, found.path, found.within if found.is_packed else None)
@@ -644,9 +644,9 @@ class Index(MetsTables):
             yield from content.chunks()
 
     def _by_url(self, number: int, name: str, place: tuple[str, ...], objid: str | None) -> NamedMets:
-        """Return the child that a METS points to by its path, with what the METS says of that file.
+        """Return the child that a METS locates by its path, with the fixity that the METS states.
 
-        ``objid`` is what the child is called; a representation is called as the package that it is in.
+        ``objid`` is the child's name there; a representation has the name of the package that it is in.
         """
         listed = "/".join(place)
         if is_representation(place):
@@ -673,9 +673,10 @@ def _child(listed: str, called: str | None, by: str, said: Sequence[Any]) -> Nam
 
 
 def plain_run(run: Run, *, groups: bool = False) -> PlainRun | None:
-    """Return what is kept of the files of a run, None where one of them has more to say, or is of its own.
+    """Return the columns of a run that are kept; None if one of its files is to be read by itself.
 
-    Without ``groups`` a GROUPID is more to say.
+    Those are files with facts beyond the columns, archives, metadata and METS. Without ``groups`` a GROUPID
+    is such a fact.
     """
     is_odd = not _ONE_BY_ONE.isdisjoint(run.columns) or ("groupid" in run.columns and not groups)
     if is_odd or (files := plain_files(run)) is None:

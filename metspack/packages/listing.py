@@ -1,4 +1,4 @@
-"""A list of a package's LOBs for those who give access to them: the cell of each, its files, its digests."""
+"""List a package's LOBs for those who give access to them: each one's cell, files and digests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class EntryFile(NamedTuple):
     """A file that holds a LOB or a part of it: its path in the package, and its bytes and digest in METS.
 
     ``segment`` is the OBJID of the METS that lists it. ``entry`` is the file's name in the archive at
-    ``path``, where the LOB stayed in it.
+    ``path`` if the LOB stayed in the archive.
     """
 
     path: str
@@ -38,12 +38,12 @@ class EntryFile(NamedTuple):
 
 
 class LobEntry(NamedTuple):
-    """A LOB in a list: the cell that names it, what METS says of it, and the files that hold it.
+    """A LOB in a list: the cell that names it, its values in METS, and the files that hold it.
 
-    ``id`` is what ``metspack cat`` takes; ``row`` counts from 1; ``column`` has the names of fields behind
+    ``id`` is as ``metspack cat`` takes it; ``row`` counts from 1; ``column`` has the names of fields behind
     that of the column. ``primary_key`` has the names of its columns, each with the text in this row.
-    ``digests`` are those of the whole by algorithm: of METS, and of the cell. ``fault`` says
-    what is wrong: why there are no ``files``, or no cell.
+    ``digests`` are those of the whole by algorithm: of METS, and of the cell. ``fault`` is the reason why
+    there are no ``files``, or no cell.
     """
 
     id: str
@@ -63,7 +63,7 @@ class LobEntry(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What is known of the files of a LOB; ``lob`` is its id in METS, None for one in the archive."""
+    """The files of a LOB and their values; ``lob`` is its id in METS, None for one in the archive."""
 
     lob: str | None = None
     files: tuple[EntryFile, ...] = ()
@@ -74,19 +74,18 @@ class _Found(NamedTuple):
 
 
 _Where = tuple[str, str, str, int | None]
-"""Schema, table, column and row of a LOB; of one that no cell names the first two are folders."""
+"""Schema, table, column and row of a LOB; if no cell names it, the first two are folders."""
 
 
 class LobListing(Iterator[LobEntry]):
-    """The LOBs of a package as the cells of its archives name them, then those that METS alone lists.
+    """The LOBs of a package: first those that cells of its archives name, then those only in METS.
 
     They come in the order of archives, tables and rows. ``table`` and ``column`` leave out all others: they
-    are names (``dbo.Categories``, ``Picture``), or numbers as in IDs (``s0.t2``, ``c4``). Of a ``segment``
-    come those alone that it holds, or parts of which it holds. ``faulty`` counts the LOBs with a fault so
-    far, ``files`` the files that METS lists and that are no LOBs: no cell names them, and their IDs are no
-    places in a database. Raises ``ConfigError`` for a table or a column that does not exist, and
-    ``SourceError`` at the end for an archive that cannot be read, whose LOBs come as METS lists them. For one
-    thread.
+    are names (``dbo.Categories``, ``Picture``), or numbers as in IDs (``s0.t2``, ``c4``). ``segment`` leaves
+    out LOBs of which it holds no part. ``faulty`` counts the LOBs with a fault so far, ``files`` the files
+    that METS lists and that are no LOBs: no cell names them, and their IDs are no places in a database.
+    Raises ``ConfigError`` for a table or a column that does not exist, and ``SourceError`` at the end for an
+    archive that cannot be read, whose LOBs come as METS lists them. For one thread.
     """
 
     def __init__(
@@ -140,7 +139,7 @@ class LobListing(Iterator[LobEntry]):
             self._refuse()
 
     def _tables(self, archive: Archive, path: tuple[str, ...]) -> Iterator[tuple[Table, frozenset[int]]]:
-        """Yield the tables that are asked for, each with the numbers of the columns."""
+        """Yield the selected tables, each with the numbers of the selected columns."""
         for table in cells.read_tables(self._package, archive, path):
             columns = frozenset(
                 each.number
@@ -171,7 +170,7 @@ class LobListing(Iterator[LobEntry]):
         )
 
     def _of_no_cell(self, *, is_all_read: bool) -> Iterator[list[LobEntry]]:
-        """Yield the LOBs that METS lists and no cell names; where there is no archive, all that it lists."""
+        """Yield the LOBs that METS lists and no cell names; without an archive, all that it lists."""
         fault = _NO_CELL if self._package.archives else ""
         is_any_left_out = bool(self._table or self._column)
         of_none: _Where = ("", "", "", None)
@@ -207,7 +206,7 @@ class LobListing(Iterator[LobEntry]):
             yield [listed.get(lob) or (lob, *repeat(None, len(ListedFile._fields) - 1)) for lob in untold]
 
     def _takes(self, place: LobPlace | None) -> bool:
-        """Return whether an orphan LOB is asked for."""
+        """Return whether ``table`` and ``column`` select an orphan LOB."""
         if not (self._table or self._column):
             return True
         if place is None:
@@ -219,7 +218,7 @@ class LobListing(Iterator[LobEntry]):
         return is_meant and self._column in {"", f"c{column}"}
 
 
-# The entries of one METS lie together: those of others are not looked at.
+# The entries of one METS are consecutive: those of others are skipped.
 _ENTRIES = "mets m CROSS JOIN entry e ON e.id BETWEEN m.first_entry AND m.last_entry AND e.mets = m.id"
 _IN_SEGMENT = "(m.path = ? OR (m.path >= ? AND m.path < ?))"
 
@@ -231,7 +230,7 @@ def _bounds(segment: HeldSegment) -> tuple[str, str, str]:
 
 
 def segment_weight(package: Package, segment: HeldSegment) -> tuple[int, int]:
-    """Return the number of the files of LOBs that a child lists, and their bytes as METS gives them."""
+    """Return the number of files of LOBs in a child's METS, and the sum of their sizes there."""
     sql = (
         f"SELECT count(*), coalesce(sum(e.size), 0) FROM {_ENTRIES} "  # noqa: S608 -- a constant
         f"WHERE e.lob IS NOT NULL AND {_IN_SEGMENT}"
@@ -241,7 +240,7 @@ def segment_weight(package: Package, segment: HeldSegment) -> tuple[int, int]:
 
 
 class _Within:
-    """A child as a limit of a list: the names that files have of it, and the tables whose LOBs it holds."""
+    """A child as a limit of a list: the names that files give it, and the tables whose LOBs it holds."""
 
     def __init__(self, package: Package, segment: HeldSegment) -> None:
         called = f"SELECT coalesce(m.called, m.objid, '') FROM mets m WHERE {_IN_SEGMENT}"  # noqa: S608
@@ -299,7 +298,7 @@ class _CellsOfTable:
             yield rows
 
     def _batches(self, columns: frozenset[int]) -> Iterator[list[LobCell]]:
-        """Yield cells, at most ``LONGEST`` at a time, once the keys of their rows are known."""
+        """Yield cells, at most ``LONGEST`` at a time, once the keys of their rows are read."""
         reader = CellReader(self._table, self._budgets, Tally())
         blocks = self._archive.tree.contents(self._archive.document(self._table))
         waiting: list[LobCell] = []
@@ -321,7 +320,7 @@ class _CellsOfTable:
                     self._keys.forget(waiting[0].place.row if waiting else self._keys.stop)
 
     def _found(self, lob: str, cell: LobCell) -> _Found:
-        """Return what a cell leads to, for all but a LOB of one file with the cell's own ID."""
+        """Return the files of a cell's LOB, unless METS lists it by the cell's id as one file."""
         try:
             if self._package.index.holds(lob):
                 return _searched(self._package, lob)
@@ -340,7 +339,7 @@ class _CellsOfTable:
             return _Found(fault=error.message)
 
     def _around(self, cell: LobCell) -> tuple[str, str, _Where, Mapping[str, str | None]]:
-        """Return archive and database of a cell, where it is, and the key of its row."""
+        """Return archive and database of a cell, its place by names, and the key of its row."""
         place = cell.place
         key = None if self._keys is None else self._keys.of(place.row)
         column = self._columns.get(place.cell)
@@ -365,7 +364,7 @@ def _row(  # noqa: PLR0917 -- a row
     name: str,
     fault: str = "",
 ) -> LobEntry:
-    """Return a LOB, called as its one file, or else as its cell names it."""
+    """Return a LOB; its file name is that of its one file, or else the one in its cell."""
     _, files, size, media_type, digests, fault_found = found
     if len(files) == 1:
         (file,) = files
@@ -376,9 +375,9 @@ def _row(  # noqa: PLR0917 -- a row
 
 
 def _row_of_file(around: tuple[Any, ...], fault: str, listed: Sequence[Any]) -> LobEntry:
-    """Return a LOB that is one file of its own, of the values of a ``ListedFile``.
+    """Return a LOB that is exactly one file, from the values of a ``ListedFile``.
 
-    What is ``around`` it are archive, database, the values of where it is, and its row's key.
+    ``around`` are the archive, the database, the values of the LOB's place, and its row's key.
     """
     lob, _, path, size, algorithm, digest, media_type, segment = listed
     stated, digests = None, {}
@@ -390,7 +389,7 @@ def _row_of_file(around: tuple[Any, ...], fault: str, listed: Sequence[Any]) -> 
 
 
 def _searched(package: Package, lob: str) -> _Found:
-    """Return what METS says of a LOB that may be anything but one file of its own."""
+    """Return the facts of METS on a LOB that ``Package.listed_files`` leaves out."""
     try:
         return _held(package.lob(lob))
     except SourceError as error:

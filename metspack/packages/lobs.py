@@ -1,4 +1,4 @@
-"""LOBs as METS lists them: whole or in parts, sizes, digests, places; and the selection of some; pure."""
+"""LOBs as METS lists them: parts, sizes, digests, places; and the selection of some; pure."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from metspack.sizes import counted
 class HeldPart:
     """A file that holds a LOB or a part of one; ``path`` are the names from the package's root.
 
-    ``id`` is its ``file/@ID`` and ``seq`` its SEQ as written (None: the file is the whole LOB, or SEQ
-    is not given). ``digest`` may have an algorithm that METS knows and Python does not. ``mets`` and
-    ``line`` are where it is listed, ``segment`` the OBJID of that METS. ``puid`` is its
-    format's id in PRONOM, None where METS has none.
+    ``id`` is its ``file/@ID`` and ``seq`` its SEQ as written (None: the file is the whole LOB, or has no
+    SEQ). ``digest`` may have an algorithm of METS that cannot be computed here. ``mets`` and ``line`` are the
+    place of its entry, ``segment`` the OBJID of that METS. ``puid`` is its format's id in PRONOM, None where
+    METS has none.
     """
 
     id: str
@@ -46,11 +46,11 @@ class HeldPart:
 
 
 class ListedFile(NamedTuple):
-    """A LOB that is one file of its own, which METS lists once, with a size: the usual one.
+    """A LOB that is exactly one file, which METS lists once, with a size: the usual case.
 
     ``path`` has a ``/`` between each two names; ``algorithm`` and ``digest`` are None without a digest.
-    ``segment`` is the OBJID of the METS that lists it; ``number`` counts what METS lists, in the order of the
-    METS documents.
+    ``segment`` is the OBJID of the METS that lists it; ``number`` counts the entries in the order of the METS
+    documents.
     """
 
     lob: str
@@ -67,9 +67,9 @@ class ListedFile(NamedTuple):
 class HeldLob:
     """A LOB of a package: its parts in order (one: it is not split), its size in bytes and its digest.
 
-    ``source`` is where its size and digest stand: the parent METS for a split LOB. ``is_mapped`` is False
-    for a split LOB that the parent's SPLITLOB structMap says nothing of, ``is_described`` for one of whose
-    whole METS says nothing.
+    ``source`` is the place of its size and digest: the parent METS for a split LOB. ``is_mapped`` is False
+    for a split LOB without a part in the parent's SPLITLOB structMap, ``is_described`` for one whose whole
+    METS does not describe.
     """
 
     id: str
@@ -83,7 +83,7 @@ class HeldLob:
 
     @property
     def doubt(self) -> str:
-        """A warning about a LOB that can be restored all the same, "" without one."""
+        """A warning about a LOB that can be restored despite it, "" without one."""
         if self.is_mapped:
             return ""
         return (
@@ -152,7 +152,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedFixity:
-    """Size and digest of a file as METS states them, None where it does not; ``by`` is the place in METS."""
+    """Size and digest of a file as METS states them, None where absent; ``by`` is the place in METS."""
 
     size: int | None = None
     digest: Digest | None = None
@@ -160,13 +160,13 @@ class StatedFixity:
 
     @property
     def algorithms(self) -> tuple[str, ...]:
-        """The algorithm that the digest can be compared by, if there is one."""
+        """The algorithm by which the digest can be compared, if there is one."""
         return (self.digest.algorithm,) if self.digest is not None and self.digest.algorithm in OCTETS else ()
 
     def difference(self, hashers: Hashers) -> tuple[str, str] | None:
         """Return in words the value found and the value expected, None when the bytes agree.
 
-        A digest by an unknown algorithm is not compared.
+        A digest by an algorithm that cannot be computed is not compared.
         """
         if self.size is not None and hashers.size != self.size:
             return f"{hashers.size:,} bytes", f"{self.size:,}"
@@ -187,7 +187,7 @@ class NamedMets:
     fixity: StatedFixity = StatedFixity()
 
     def check(self, hashers: Hashers) -> None:
-        """Raise ``SourceError`` when the bytes are not those that the other METS describes."""
+        """Raise ``SourceError`` when the bytes differ from what the other METS states."""
         if (difference := self.fixity.difference(hashers)) is not None:
             found, expected = difference
             raise SourceError(
@@ -206,15 +206,15 @@ _PLACE = re.compile(rf"s({_N})\.t({_N})\.(c{_N}(?:\.[ua]{_N})*)\.r({_N})")
 
 
 def place_of(lob: str) -> LobPlace:
-    """Return the place that an id is; raises ``SourceError`` when it is not one."""
+    """Return the place that an id is; raises ``SourceError`` for any other id."""
     schema, table, row, cell = _row_of(lob)
     return LobPlace(schema=schema, table=table, cell=cell, row=row)
 
 
 def rows_of(lobs: Sequence[str]) -> list[Row]:
-    """Return the places that ids are, of one at least; raises ``SourceError`` for the first that is not one.
+    """Return the places that ids, at least one, are; raises ``SourceError`` for the first other id.
 
-    Where all are of one column, as nearly always, they are told together.
+    Ids of one column, as nearly always, are parsed together.
     """
     schema, table, _, cell = _row_of(lobs[0])
     stem = f"{lobs[0].rpartition('.')[0]}.r"
@@ -241,8 +241,8 @@ def _row_of(lob: str) -> Row:
 class Selection:
     """LOBs by id: a whole id, or the beginning of one up to a dot.
 
-    ``s0.t2.c4.r14`` is one LOB, ``s0.t2.c4`` a column with all that is nested in it, ``s0.t2`` a table.
-    Nothing selected selects everything.
+    ``s0.t2.c4.r14`` is one LOB, ``s0.t2.c4`` a column with all that is nested in it, ``s0.t2`` a table. An
+    empty selection takes every LOB.
     """
 
     only: tuple[str, ...] = ()

@@ -18,13 +18,13 @@ from metspack.siard import metadata
 _METADATA = tuple(metadata.NAME.split("/"))
 _SIZE_DIGITS = 18
 ARCHIVES = "ID_SIARD_DDL"
-"""The fileGrp of the archive (recommendation 0.16), whatever its name ends with."""
+"""The fileGrp of the archive (recommendation 0.16), with any suffix in its name."""
 
-_ASIDE = {"Documentation", "Schemas"}  # what the USE of such groups begins with (CSIP60, CSIP113)
+_ASIDE = {"Documentation", "Schemas"}  # the beginning of the USE of such groups (CSIP60, CSIP113)
 
 
 def located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None, str | None]:
-    """Return the file that an href refers to, as names from the root, or the reason why there is none."""
+    """Return the names from the root of the file that an href refers to, or why there are none."""
     try:
         reference = uris.located(href)
         if reference.kind is uris.Kind.ABSOLUTE and uris.Repair.PSEUDO_ABSOLUTE not in reference.repairs:
@@ -36,20 +36,20 @@ def located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None,
 
 
 def archive_of(path: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the archive that a file is, or is a piece of (SIARD 2.2 S_8.2-0), or is the metadata of."""
+    """Return the archive of which a file is all, a piece (SIARD 2.2 S_8.2-0) or the metadata."""
     if (named := ARCHIVE.fullmatch(path[-1])) is not None:
         return (*path[:-1], named[1])
     return path[:-2] if path[-2:] == _METADATA and len(path) > len(_METADATA) else None
 
 
 def size_of(fact: reader.File) -> int | None:
-    """Return the size that METS gives a file, None when it gives none that is a number."""
+    """Return the size that METS gives a file, or None without a number."""
     text = (fact.size or "").strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _SIZE_DIGITS else None
 
 
 def digest_of(fact: reader.File) -> Digest | None:
-    """Return the digest a file has, as it is written when it is none that can be computed."""
+    """Return a file's digest, or None; with the values as written when it cannot be computed."""
     if fact.checksum is None:
         return None
     algorithm = digests.algorithm_name(fact.checksum_type or "")
@@ -63,7 +63,7 @@ _PUID = re.compile(r"(?:x-)?s?fmt/[0-9]+")
 
 
 def puid_of(fact: reader.File) -> str | None:
-    """Return the PRONOM id of a file's format by E-ARK's attributes (SIP34, SIP35), None without one."""
+    """Return the PRONOM id of a file's format by E-ARK's attributes (SIP34, SIP35), or None."""
     registry, key = (fact.format_registry or "").strip(), (fact.format_key or "").strip()
     return key if registry.casefold() == _PRONOM and _PUID.fullmatch(key) else None
 
@@ -76,14 +76,14 @@ LOB_ID = re.compile(
 
 
 def is_of_lob(identifier: str | None, groups: Iterable[str] = ()) -> bool:
-    """Return whether a file is a LOB, a part of one or the whole, by its ID or the group it is in."""
+    """Return whether a file is a LOB, whole or a part, by its ID or the group it is in."""
     return LOB_ID.fullmatch(identifier or "") is not None or any(
         each == SPLIT_LOBS or SEGMENT_GROUP.fullmatch(each) for each in groups
     )
 
 
 def is_aside(groups: tuple[str, ...], path: tuple[str, ...] | None) -> bool:
-    """Return whether a file is documentation, a schema or a METS, not data of the package (CSIP)."""
+    """Return whether a file is documentation, a schema or a METS instead of data (CSIP)."""
     return any(each.partition("/")[0] in _ASIDE for each in groups) or (
         path is not None and is_mets_name(path[-1])
     )
@@ -95,7 +95,7 @@ def is_representation(path: tuple[str, ...]) -> bool:
 
 
 def split_lob(mptr: Mptr) -> str | None:
-    """Return the LOB whose part an mptr leads to: the LABEL of the div around the part's."""
+    """Return the LOB to whose part an mptr leads: the LABEL of the div around the part's; or None."""
     label = mptr.div_labels[-2] if len(mptr.div_labels) > 1 else None
     return label if label is not None and LOB_ID.fullmatch(label) else None
 
@@ -107,7 +107,7 @@ _HEXADECIMAL = b"0123456789ABCDEFabcdef"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainRun:
-    """What a run of files has in common, and the columns of what each has."""
+    """The values that the files of a run have in common, and the columns of those that differ."""
 
     algorithm: str
     line: int
@@ -121,7 +121,7 @@ class PlainRun:
 
     @property
     def columns(self) -> tuple[Sequence[Any] | None, ...]:
-        """The columns of hrefs, IDs, sizes, digests, GROUPIDs and SEQs, None for those that have none.
+        """The columns of hrefs, IDs, sizes, digests, GROUPIDs and SEQs, the last two possibly None.
 
         The line of each file is ``step`` behind the one before it.
         """
@@ -129,7 +129,7 @@ class PlainRun:
 
 
 def plain_files(run: Run) -> PlainRun | None:
-    """Return what is to be kept of files with ID, SIZE, CHECKSUM and a plain href each; None for others."""
+    """Return the columns of files with ID, SIZE, CHECKSUM and a plain href each; None for others."""
     ids, hrefs = run.columns.get("id"), run.columns.get("href")
     sizes = _sizes(run.columns.get("size", ()))
     algorithm, found = _digests(run)
@@ -156,7 +156,7 @@ def _sizes(texts: Sequence[str]) -> Sequence[int] | None:
 
 
 def _digests(run: Run) -> tuple[str | None, Sequence[str]]:
-    """Return the algorithm of all CHECKSUMs and their values; None when one is not as it should be."""
+    """Return the algorithm of all CHECKSUMs and their values; None when one is malformed."""
     kinds, values = run.columns.get("checksum_type", ()), run.columns.get("checksum", ())
     algorithm = digests.algorithm_name(kinds[0]) if kinds and kinds.count(kinds[0]) == len(kinds) else None
     text = "".join(values)

@@ -36,7 +36,7 @@ _NEAR = 200
 _CLOSE = 0.6
 _KEPT = 1_000  # parts of LOBs, and errors, that are kept
 
-# What is true of the entry of a LOB that is one file, of which nothing else is said anywhere.
+# The condition that the entry of a LOB is one file, and that nothing else describes the LOB.
 _NOT_SEVERAL = "NOT EXISTS (SELECT 1 FROM several s WHERE s.lob = e.lob)"
 _IS_ALONE = f"""
 {_NOT_SEVERAL} AND NOT e.part AND coalesce(e.xml_id, e.lob) = e.lob
@@ -84,10 +84,9 @@ _REPAIR = "The METS documents are wrong or files of two packages were mixed; met
 class Package(Closable):
     """A package on disk: its folder, or the METS of the parent in it; a context manager, for one thread.
 
-    The METS documents are read on first use, all of them once, into a temporary
-    database. Nothing outside the folder of the parent METS is opened, but children in the ``roots`` that are
-    not there. Raises ``SourceError`` when there
-    is no METS there.
+    The METS documents are read once each, on first use, into a temporary database. Nothing outside the folder
+    of the parent METS is opened, except children in the ``roots`` that are missing there. Raises
+    ``SourceError`` when there is no METS there.
     """
 
     def __init__(self, path: Path, budgets: Budgets | None = None, roots: Sequence[Path] = ()) -> None:
@@ -116,13 +115,13 @@ class Package(Closable):
     def archives(self) -> tuple[tuple[str, ...], ...]:
         """The SIARD archives that the METS documents list: a file, or its first piece, or a folder.
 
-        As names from the root.
+        Each is a tuple of names from the root.
         """
         return self.index.archives
 
     @property
     def representation(self) -> tuple[str, ...] | None:
-        """The folder of the parent's own representation as names from the root, None without one (CSIP)."""
+        """The folder of the parent's representation as names from the root, None without one (CSIP)."""
         above = self.mets.split("/")[:-1]
         for (path,) in self.index.rows("SELECT path FROM mets ORDER BY id"):
             names = tuple(path.split("/"))
@@ -155,8 +154,8 @@ class Package(Closable):
     def lob(self, lob: str) -> HeldLob:
         """Return the LOB with this id (``s0.t2.c4.r1``).
 
-        Raises ``SourceError`` for one that the package does not hold, with the nearest there is, and for
-        one whose parts are not complete, in order, and as large as METS says; see ``splitlobs``.
+        Raises ``SourceError`` for one that the package does not hold, with the nearest there is, and for one
+        whose parts are incomplete, out of order, or of another size than METS states; see ``splitlobs``.
         """
         # Many cells may name one LOB of many files, which is not read anew for each of them.
         found = self._lobs.get(lob)
@@ -170,10 +169,10 @@ class Package(Closable):
             self._kept += weight
         if isinstance(found, HeldLob):
             return found
-        raise found.with_traceback(None)  # with which all would stay that was at hand when it was made
+        raise found.with_traceback(None)  # a traceback would keep every object of its frames alive
 
     def _read(self, lob: str) -> HeldLob | SourceError:
-        """Return the LOB with an id, or the error with which it cannot be told."""
+        """Return the LOB with an id, or the error that prevents its description."""
         try:
             return self._held(lob)
         except SourceError as error:
@@ -194,16 +193,16 @@ class Package(Closable):
         return self._split(lob, parts, said)
 
     def listed_files(self, lobs: Sequence[str]) -> dict[str, ListedFile]:
-        """Return those of many LOBs, by id, that are each one file of its own, listed once and with a size.
+        """Return METS's entries, by id, of those LOBs that are one file, listed once with a size.
 
-        Of others, and of those that are packed, ``lob`` tells all.
+        ``lob`` returns the others, and those of packages with packed files.
         """
         rows = self._listed(lobs) if lobs and self.index.files.are_unpacked else ()
         return {row[0]: ListedFile(*row) for row in rows if row[2] is not None}
 
     def _listed(self, lobs: Sequence[str]) -> list[Row]:
         are_unpacked = self.index.files.are_unpacked
-        # Most packages list LOBs in the order of their cells: then they are asked for by their numbers.
+        # Most packages list LOBs in the order of their cells: then their numbers find them.
         rows = list(self.index.rows(_FROM, are_unpacked, lobs[0], len(lobs)))
         if [row[0] for row in rows] != lobs:
             self.index.want(lobs)
@@ -213,9 +212,9 @@ class Package(Closable):
     def listed_rows(self) -> Iterator[list[Row]]:
         """Yield every LOB as ``ids`` does, many at a time, with the values of a ``ListedFile``.
 
-        They have no path where ``listed_files`` has none of them.
+        The path is None for a LOB that ``listed_files`` leaves out.
         """
-        # Where of each LOB one entry says all, nothing is to be looked for with each.
+        # Where one entry describes each LOB, the query need not look for others.
         is_each_alone = self.index.row("SELECT 1 FROM several") is None
         listed = _LISTED_EACH if is_each_alone else _LISTED
         rows = chain(
@@ -268,7 +267,7 @@ class Package(Closable):
         return self._measured(lob, part) if size is None else part
 
     def _measured(self, lob: str, part: HeldPart) -> HeldPart:
-        """Return a part with the size its file has: METS says none."""
+        """Return a part with the size of its file, as METS states none."""
         try:
             with self.index.files.opened(part.path) as medium:
                 return replace(part, size=medium.size)
@@ -289,7 +288,7 @@ class Package(Closable):
         )
 
     def _with_faults(self, error: SourceError) -> SourceError:
-        """Return an error that says, when children could not be read, that this may be why."""
+        """Return an error that also names the first child that could not be read, if there is one."""
         if not self.index.faults:
             return error
         return SourceError(f"{error.message}. Also, {self.index.faults[0].message}", hint=error.hint)
@@ -332,7 +331,7 @@ class Package(Closable):
                 yield found
 
     def _rows_of(self, lob: str) -> str:
-        """Return which rows of a LOB's column have LOBs in the package, nothing when none has."""
+        """Return a hint at the rows of a LOB's column that have LOBs in the package, "" without any."""
         column = re.fullmatch(
             r"((?:[A-Za-z_][A-Za-z0-9_-]*\.)?s[0-9]+\.t[0-9]+\.c[0-9.ua]+\.r)[0-9]+", lob, re.ASCII
         )
@@ -397,7 +396,7 @@ def _whole(row: Row) -> HeldWhole:
 
 
 def _mapped_whole(parts: list[HeldPart], named: list[Mapped]) -> HeldWhole | None:
-    """Return a whole of which the map says all: in CSIP METS lists no file that lies nowhere (CSIP76)."""
+    """Return a whole that only the map describes, or None: METS of CSIP lists real files (CSIP76)."""
     if named and all(is_representation(tuple(part.mets.split("/"))) for part in parts):
         return HeldWhole(size=None, digest=None, media_type=None, source=named[0].source)
     return None
@@ -423,7 +422,7 @@ def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | 
     is_itself = found.path in {path, path.parent} and not found.is_packed
     if is_itself or not (found.is_packed or delivery.is_beside(found.path.parent, found)):
         return found.path, found.mets or "", None
-    # A file that is named is called as it is, which nothing else is that lies beside it.
+        # A file that the user names keeps its name, which nothing else beside it has.
     name = found.folder if is_folder else path.name
     return found.path.parent, f"{name}/{found.mets}", found if found.is_packed else None
 
@@ -432,14 +431,14 @@ _SEVERAL = 2
 
 
 def as_id(lob: str) -> str:
-    """Return an id of a LOB as a person gives it without what no id in XML can have: half a character."""
+    """Return a user's LOB id with ``?`` for lone surrogates, which no id in XML can have."""
     return lob.encode(errors="replace").decode()
 
 
 def listed_id(package: Package, lob: str) -> str:
-    """Return the id that METS would list a LOB under: for ``First.s0.t2.c4.r1`` that without the name.
+    """Return the id under which METS lists a LOB: for ``First.s0.t2.c4.r1`` that without the name.
 
-    An id remains as it is that names an archive whose LOBs METS cannot be seen to list: its cells tell.
+    The id is unchanged if METS uses the name, or if ids without a name may be those of another archive too.
     """
     own, place = links.parted(lob)
     path = next((each for each in package.archives if own and prefix_of(each) == own), None)
@@ -450,7 +449,7 @@ def listed_id(package: Package, lob: str) -> str:
 
 
 def identity(package: Package, source: str) -> str:
-    """Return what betrays another package, or a change of it; ``source`` says that of its archive or LOBs."""
+    """Return a text that changes with the package; ``source`` is the text of its archive or LOBs."""
     told = hashlib.sha256(source.encode(errors="surrogateescape"))
     for block in package.index.document(package.mets):
         told.update(block)
@@ -460,7 +459,7 @@ def identity(package: Package, source: str) -> str:
 def candidate_cells(package: Package, lob: str) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the archives in which the cell of a LOB can be, with its place there.
 
-    With a name it is that archive's; without, it is of those whose LOBs' ids in METS have none.
+    An id with a name is of that archive; one without is of those whose LOBs' ids in METS have none.
     """
     own, place = links.parted(lob)
     for path in package.archives:
@@ -471,7 +470,7 @@ def candidate_cells(package: Package, lob: str) -> Iterator[tuple[tuple[str, ...
 def check_one(package: Package, lob: str, has: Callable[[tuple[str, ...], str], bool]) -> None:
     """Raise ``SourceError`` for an id without a name that is a place in several archives.
 
-    ``has`` tells whether an archive has a cell with that place.
+    ``has`` returns whether an archive has a cell with that place.
     """
     if len(package.archives) < _SEVERAL or links.parted(lob)[0]:
         return
@@ -493,10 +492,11 @@ def prefix_of(archive: tuple[str, ...]) -> str:
 def selected_archive(
     package: Package, archive: str | None, only: tuple[str, ...], hint: str
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """Return the archive of this name, or that the ids of ``only`` begin with, or the one that there is.
+    """Return the selected archive, None without any, and the ids of ``only`` without its name.
 
-    With it those ids without the name; None when there is no archive at all. Raises ``SourceError`` when
-    there is no such archive, or several and none is meant; ``hint`` says then what to do.
+    It is the one named ``archive``, or the one whose name the ids of ``only`` begin with, or the only one.
+    Raises ``SourceError`` when there is no such archive, or several and none is selected; ``hint`` is the
+    remedy then.
     """
     found = package.archives
     meant = [

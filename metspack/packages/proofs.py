@@ -1,4 +1,4 @@
-"""Proofs of a LOB's bytes: compared in one pass with the digests of its parts, the whole and its cell."""
+"""Proofs of a LOB's bytes: one pass compares the digests of its parts, the whole and its cell."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _UNVERIFIED = "To read it all the same, ask for it unverified (--no-verify)."
 
 
 class Proving:
-    """Proves a LOB's bytes part by part; raises ``SourceError`` for a digest or length that disagrees.
+    """Prove a LOB's bytes part by part; raises ``SourceError`` for a digest or length that disagrees.
 
     Calls: ``passing`` for each part, then ``end``. ``is_proven``: there is a digest of the whole, of every
-    part, or in the cell. Raises ``SourceError`` at once for digests in METS by an unknown algorithm.
+    part, or in the cell. Raises ``SourceError`` at once for digests in METS by an algorithm that cannot be
+    computed.
     """
 
     def __init__(self, lob: HeldLob, cell: LobCell | None) -> None:
@@ -61,7 +62,10 @@ class Proving:
 
 
 class CellProving:
-    """Proves a LOB by its cell; ``hashers`` have taken its bytes in the end, ``size`` may be its length."""
+    """Prove a LOB by its cell, from ``hashers`` that have taken all its bytes by the end.
+
+    ``size`` is the LOB's in bytes; when the cell has the same length, the characters are not counted.
+    """
 
     def __init__(self, cell: LobCell, hashers: Hashers, size: int | None = None) -> None:
         self._cell = cell
@@ -69,12 +73,15 @@ class CellProving:
         self._lengths = None if cell.length in {None, size} else TextLength()
 
     def update(self, block: bytes) -> None:
-        """Take the next bytes, whose length is to be told."""
+        """Take the next bytes, to count their length."""
         if self._lengths is not None:
             self._lengths.update(block)
 
     def end(self, what: str, hint: str) -> None:
-        """Raise ``SourceError`` where digest or length disagree, after the last block; ``what`` they have."""
+        """Raise ``SourceError`` if digest or length disagree; call it after the last block.
+
+        ``what`` begins the message.
+        """
         cell, digest = self._cell, self._cell.digest
         wrong: list[tuple[str, str, str]] = []
         if digest is not None and (found := self._hashers.digest(digest.algorithm)) != digest:

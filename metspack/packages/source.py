@@ -1,7 +1,6 @@
 """A package as a source of LOBs: those of its archive's cells, proven by the digests in METS.
 
-Whoever reads the LOBs through ``lobstream.Passage`` has every part, every whole and every cell proven in
-the one pass that copies them.
+``lobstream.Passage`` proves every part, every whole and every cell in the one pass that copies the LOBs.
 """
 
 from __future__ import annotations
@@ -64,9 +63,9 @@ _IN_STRETCH = "SELECT lob FROM entry WHERE id >= ? AND id < ? AND lob IS NOT NUL
 
 
 class ListedLobs:
-    """LOBs as METS lists them, by the files that hold them; remembers which were asked for.
+    """LOBs as METS lists them, by the files that hold them; remembers which were requested.
 
-    Those are meant whose ids begin with ``prefix`` and then a place; with None there are none.
+    It covers the LOBs whose ids consist of ``prefix`` and a place; with None it covers none.
     """
 
     def __init__(self, package: Package, prefix: str | None = "") -> None:
@@ -114,14 +113,15 @@ class ListedLobs:
         return held
 
     def take(self, lob: str) -> None:
-        """Note that a LOB was asked for."""
+        """Record that a LOB was requested."""
         with tempdb.explained(KEEPING):
             self._asked.execute("INSERT OR IGNORE INTO lob VALUES (?)", (lob,))
 
     def listed_alone(self, files: Mapping[str, tuple[str, ...]]) -> dict[str, ListedFile]:
-        """Return what METS lists of LOBs by places, where it is their file alone, which is in no other LOB.
+        """Return METS's entries of LOBs by place, of those that are one file each and share none.
 
-        Digests are of known algorithms. Those returned are asked for; of others ``held`` tells all.
+        Their digests are by algorithms that can be computed. The LOBs returned count as requested; the others
+        are for ``held``.
         """
         if self._is_listed_twice:
             return {}
@@ -138,7 +138,7 @@ class ListedLobs:
         return found
 
     def _note(self, files: Sequence[ListedFile]) -> None:
-        """Note that files were asked for: as a stretch where they are in the order of METS."""
+        """Record that files were requested: as a stretch where they are in the order of METS."""
         start = files[0].number
         stop = start + len(files)
         if [each.number for each in files] == [*range(start, stop)]:
@@ -153,7 +153,7 @@ class ListedLobs:
             self._asked.executemany("INSERT OR IGNORE INTO lob VALUES (?)", [(each.lob,) for each in files])
 
     def _are_all_asked(self) -> bool:
-        """Return whether all LOBs that METS lists were asked for; if not, ``_asked`` has each that was."""
+        """Return whether every LOB in METS was requested; if not, ``_asked`` has each that was."""
         (asked,) = self._asked.execute("SELECT count(*) FROM lob").fetchone()
         listed = self.package.index.most_lobs()
         if sum(stop - start for start, stop in self._asked_in_order) == listed and not asked:
@@ -171,7 +171,7 @@ class ListedLobs:
         return self.package.index.is_listed_twice()
 
     def others(self, selection: Selection) -> Iterator[str]:
-        """Yield the ids of the LOBs that METS lists, are selected, and were not asked for."""
+        """Yield the ids of the LOBs that METS lists, that are selected and were not requested yet."""
         if self._are_all_asked():
             return
         places = self.ids()
@@ -209,10 +209,10 @@ class ListedLobs:
         return None
 
     def reference(self, lob: str, root: int, entries: Entries) -> LobRef | LostLob:
-        """Return a LOB that METS alone knows, or why it cannot be read.
+        """Return a LOB that only METS names, or the reason why it cannot be read.
 
-        Its files begin in the granted root with that number. ``entries`` gives those of packed segments by a
-        file's names below that root.
+        Its files begin in the granted root with the number ``root``. ``entries`` gives those of packed
+        segments by a file's names below that root.
         """
         try:
             return self._reference(self.package.lob(lob), root, entries)
@@ -246,13 +246,13 @@ class ListedLobs:
             )
 
     def close(self) -> None:
-        """Close the package, and forget what was asked for."""
+        """Close the package, and drop the record of requested LOBs."""
         self._asked.close()
         self.package.close()
 
 
 _Listed = tuple[str, Row, ListedFile | None]
-"""A LOB, its place and, when it is one file and nothing else, that."""
+"""A LOB's id, its place and, when it is exactly one file, that file's entry in METS."""
 
 
 _Likeness = tuple[int, int, str, str, str, str | None, str]
@@ -260,7 +260,7 @@ _Likeness = tuple[int, int, str, str, str, str | None, str]
 
 
 def _likeness(listed: _Listed) -> _Likeness | None:
-    """Return what a LOB may have in common with others, None for one that is read by itself."""
+    """Return what a LOB may have in common with others, or None for one to be read by itself."""
     _, (schema, table, _, cell), file = listed
     if file is None or file.size > SMALL or file.algorithm not in OCTETS:
         return None
@@ -283,13 +283,13 @@ def _shared(likeness: _Likeness) -> RunShared:
 
 
 def with_proof(lob: LobRef, file: ListedFile) -> LobRef:
-    """Return a LOB with digest and media type of the file that it is in METS."""
+    """Return a LOB with the digest and media type that METS gives its file."""
     digest = Digest(algorithm=file.algorithm or "", value=file.digest or "")
     return replace(lob, proofs=Proofs(whole=digest), recorded=_media_type(file.media_type))
 
 
 def _media_type(listed: str | None) -> str | None:
-    """Return a media type in METS, None when it is not one or says nothing."""
+    """Return a media type in METS, or None when it is malformed or the default."""
     said = (listed or "").strip()
     return said if said != DEFAULT and is_media_type(said) else None
 
@@ -332,7 +332,7 @@ def check_size(lob: str, part: HeldPart, size: int) -> None:
 class PackagedArchive(Archive):
     """The archive of a package; its LOBs in segments come with proofs. A context manager.
 
-    Of the tables' cells only those selected are seen. Takes the package, and closes it. Raises
+    It yields only the selected cells of the tables. It takes the package over, and closes it. Raises
     ``SourceError`` as ``Archive`` does.
     """
 
@@ -357,7 +357,7 @@ class PackagedArchive(Archive):
         return history(self.package.index.document(self.package.mets), self._names[-1], self.budgets)
 
     def ids(self) -> Iterator[str]:
-        """Yield the ids of the LOBs that METS lists for it, without their prefix."""
+        """Yield the ids of the LOBs that METS lists for the archive, without their prefix."""
         return self._lobs.ids()
 
     def located(
@@ -384,7 +384,7 @@ class PackagedArchive(Archive):
     def found(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef | LostLob]:
         """Yield every selected LOB that a cell names, and the errors, as ``Archive.found`` does.
 
-        Those are also of a LOB that no METS lists, or that METS says other things of.
+        A LOB that no METS lists, or that METS describes differently, is an error too.
         """
         waiting: list[LobRef] = []
         for each in super().found(read):
@@ -401,13 +401,13 @@ class PackagedArchive(Archive):
         yield from self._all_listed(waiting)
 
     def _lost(self, lob: str, error: SourceError) -> LostLob:
-        """Return an error; its LOB is not looked for by METS alone."""
+        """Return an error; its LOB is then left out of those that only METS names."""
         if self.package.index.holds(self.id_prefix + lob):
             self._lobs.take(self.id_prefix + lob)
         return LostLob(lob, error)
 
     def _run_listed(self, run: LobRun) -> Iterator[LobRun | LobRef | LostLob]:
-        """Yield files that go together, with their proofs from METS; together if it says alike of them."""
+        """Yield the LOBs of a run with proofs from METS: as a run if METS describes them uniformly."""
         first = self._file(run.extent(0))
         places = run.ids()
         paths = zip(places, run.extents[0] if first is not None else (), strict=False)
@@ -422,7 +422,7 @@ class PackagedArchive(Archive):
         yield replace(run, shared=shared, proofs=[file.digest or "" for file in files])
 
     def _all_listed(self, lobs: Sequence[LobRef]) -> Iterator[LobRef | LostLob]:
-        """Yield LOBs, those outside the archive with their proofs from METS."""
+        """Yield LOBs; those outside the archive come with their proofs from METS."""
         if not lobs:
             return
         plain = {lob.place.id: files[0] for lob in lobs if (files := self._alone(lob))}
@@ -438,14 +438,14 @@ class PackagedArchive(Archive):
                 yield self._listed(lob)
 
     def _alone(self, lob: LobRef) -> list[tuple[str, ...]]:
-        """Return the file that a LOB is, if it lies in one of the package, outside the archive."""
+        """Return the file of a LOB if it is exactly one of the package, outside the archive."""
         if lob.entries or len(lob.extents) > 1 or not isinstance(lob.extents[0], FileExtent):
             return []
         file = self._file(lob.extents[0])
         return [] if file is None else [file]
 
     def _listed(self, lob: LobRef) -> LobRef | LostLob:
-        """Return a LOB with its proofs and media type from METS, or why it has none."""
+        """Return a LOB with its proofs and media type from METS, or the error if it has none."""
         try:
             return self._paired(lob)
         except SourceError as error:
@@ -461,13 +461,13 @@ class PackagedArchive(Archive):
         return replace(lob, proofs=self._lobs.proofs(held), recorded=_media_type(held.media_type))
 
     def _file(self, extent: Extent) -> tuple[str, ...] | None:
-        """Return the names from the package's root of a file that lies below it."""
+        """Return the names from the package's root of a file below that root."""
         return from_root(self.package, self._names, self, extent)
 
     def unnamed(self) -> Iterator[LobRef | LostLob]:
-        """Yield the selected LOBs that METS lists and no cell named so far, and those that cannot be read.
+        """Yield the selected LOBs that METS lists and no cell has named yet, or their errors.
 
-        A file whose ID is no place in a database is a LOB if a cell names it, and not otherwise.
+        A file whose ID is no place in a database is a LOB only if a cell names it.
         """
         for lob in filter(is_place, self._lobs.others(self.selection)):
             yield self._lobs.reference(lob, self._root, self._entries)
@@ -477,7 +477,7 @@ class PackagedArchive(Archive):
         return self.resolver.packed_entries(self._root + root, names)
 
     def unnamed_count(self) -> int:
-        """Return the number of LOBs that METS lists and no cell named so far."""
+        """Return the number of selected LOBs that METS lists and no cell has named yet."""
         return sum(map(is_place, self._lobs.others(self.selection)))
 
     def remarks(self) -> Iterator[str]:
@@ -488,12 +488,12 @@ class PackagedArchive(Archive):
         yield from self._lobs.remarks()
 
     def prove(self, progress: Progress) -> None:
-        """Raise ``SourceError`` when METS gives the archive or a piece of it a digest it does not have."""
+        """Raise ``SourceError`` if the archive or a piece of it differs from its digest in METS."""
         for each in self.alterations(progress):
             raise each
 
     def alterations(self, progress: Progress) -> Iterator[SourceError]:
-        """Yield an error for each file of the archive, or piece of it, that has not the digest in METS."""
+        """Yield an error for each file or piece of the archive that differs from its digest in METS."""
         for file, digest in self.package.index.digests_of(self._names):
             if digest.algorithm not in OCTETS:
                 continue
@@ -520,7 +520,7 @@ class PackagedArchive(Archive):
 class PackagedLobs(LooseLobs):
     """The LOBs of a package without an archive, with proofs; a context manager.
 
-    ``stem`` is the name in its segments' folders. Takes the package, and closes it.
+    ``stem`` is the name in its segments' folders. It takes the package over, and closes it.
     """
 
     def __init__(self, package: Package, budgets: Budgets | None, selection: Selection) -> None:
@@ -539,7 +539,7 @@ class PackagedLobs(LooseLobs):
     def found(self, seen: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef | LostLob]:
         """Yield the selected LOBs by schema, table, row and cell, and those that cannot be read.
 
-        Those that are alike come together; no other LOB lies in the file of one that is in a run. ``seen`` is
+        LOBs with the same values come as a run; the file of one in a run holds no other LOB. ``seen`` is
         called with numbers of LOBs.
         """
         are_apart = not self.package.index.is_listed_twice()
@@ -559,7 +559,7 @@ class PackagedLobs(LooseLobs):
         return self._lobs.reference(lob, 0, self._entries)
 
     def _run(self, shared: RunShared, rows: list[_Listed]) -> Iterator[LobRun | LobRef | LostLob]:
-        """Yield LOBs as one run, or one by one when a file is not as METS says, which is told then."""
+        """Yield LOBs as one run, or one by one, with errors, when a file's size differs from METS."""
         files = [file for _, _, file in rows if file is not None]
         names = [file.path.rpartition("/")[2] for file in files]
         try:
@@ -585,7 +585,7 @@ class PackagedLobs(LooseLobs):
         return self._packed.entries(*self.package.index.files.spot(names))
 
     def holdings(self) -> Holdings:
-        """Return the files that the LOBs found so far are read from."""
+        """Return the files from which the LOBs found so far are read."""
         archives = (HeldMedium(paths=(), stamps=()), *self._packed.held)
         return Holdings(archives=archives, roots=tuple(self.package.index.files.roots))
 
@@ -668,12 +668,13 @@ def opened(
     partial: bool = False,
     roots: Sequence[Path] = (),
 ) -> Packaged:
-    """Return the package at ``path`` as a source of LOBs, of those that ``only`` selects (``Selection``).
+    """Return the package at ``path`` as a source of LOBs: those that ``only`` selects (``Selection``).
 
-    ``archive`` is the name of the one that is meant, when there are several and the ids of ``only`` do not
-    begin with it. Raises ``SourceError`` when it is not a package, holds several archives and none is meant
-    (``hint`` says what to do then), or a child cannot be read, all LOBs are asked for, and some of them
-    (``partial``) are not enough. Children that are not in their places are looked for in the ``roots``.
+    ``archive`` is the name of the wanted one, when there are several and the ids of ``only`` do not begin
+    with it. Raises ``SourceError`` when ``path`` is not a package, when it holds several archives and none is
+    named (``hint`` gives the remedy), or when a child cannot be read although all LOBs are wanted and
+    ``partial`` does not permit some of them. Children that are not in their places are looked for in the
+    ``roots``.
     """
     package = Package(path, budgets, roots)
     try:

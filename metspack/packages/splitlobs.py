@@ -1,8 +1,8 @@
 """Split LOBs: their parts in order, proven complete from METS; pure.
 
-Four things say how a LOB was divided: SEQ in the child METS, the parent's SPLITLOB structMap, the
-suffixes of the files' names, and the sizes. Where two of them contradict each other, the LOB is not
-given back. Without a map SEQ and the sum of the sizes are enough, but not less.
+Four facts give the division of a LOB: SEQ in the child METS, the parent's SPLITLOB structMap, the suffixes of
+the files' names, and the sizes. A LOB for which two of them contradict each other is not restored. Without a
+map, SEQ and the sum of the sizes are the minimum.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SEQ = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
 class OrderError(SourceError):
-    """The order of a LOB's parts is not certain: two things that say it disagree, or none says it."""
+    """The order of a LOB's parts is uncertain: two facts about it disagree, or there is none."""
 
 
 class GapError(OrderError):
@@ -35,10 +35,10 @@ def chained(
 ) -> tuple[HeldPart, ...]:
     """Return a split LOB's parts in order.
 
-    Where METS says nothing of the whole, the name of the last part has to say that it is the last.
-    ``parts`` are the files that children list with its id as GROUPID, ``whole`` and ``mapped`` what the
-    parent says. Raises ``SourceError`` naming LOB and part for a part that is missing, there twice, or
-    elsewhere in the order than something else says, and for sizes that do not add up.
+    Where METS does not describe the whole, the last part's name has to be that of a last part. ``parts`` are
+    the files that children list with its id as GROUPID, ``whole`` and ``mapped`` the parent's facts. Raises
+    ``SourceError`` naming LOB and part for a part that is missing, there twice, or in another place of the
+    order than another fact gives it, and for sizes that do not add up.
     """
     if whole is None and (mapped or not any(is_last(part.path[-1]) for part in parts)):
         raise _error(
@@ -72,10 +72,10 @@ def chained(
 def arranged(
     lob: str, parts: Sequence[HeldPart], size: int | None, mapped: Sequence[Mapped]
 ) -> tuple[HeldPart, ...]:
-    """Return a split LOB's parts in the order of the map's ORDER, without a map in that of SEQ.
+    """Return a split LOB's parts in the order of SEQ, without a SEQ in that of the map's ORDER.
 
-    The map, where there is one, names them all; ``size`` is the whole's, if anything says it. Raises
-    ``OrderError`` when ORDER, SEQ or the names contradict each other, or say nothing.
+    The map, where there is one, names them all; ``size`` is the whole's, or None. Raises ``OrderError`` when
+    ORDER, SEQ or the names contradict each other, or are all absent.
     """
     ordered = _by_seq(lob, parts, size) if any(part.seq for part in parts) else _by_map(lob, parts, mapped)
     for position, (part, named) in enumerate(zip(ordered, _in_order(lob, mapped), strict=False)):
@@ -90,7 +90,7 @@ def arranged(
 
 
 def is_last(name: str) -> bool:
-    """Return whether a file's name says that it is a LOB's last part (recommendation 0.28 §5.3)."""
+    """Return whether a file's name is that of a LOB's last part (recommendation 0.28 §5.3)."""
     return name.endswith(f".{names.LAST}")
 
 
@@ -170,7 +170,7 @@ def _by_map(lob: str, parts: Sequence[HeldPart], mapped: Sequence[Mapped]) -> tu
 
 
 def _in_order(lob: str, mapped: Sequence[Mapped]) -> list[Mapped]:
-    """Return the map's parts by ORDER, or as they stand when none has one."""
+    """Return the map's parts by ORDER, or in document order when none has one."""
     if all(each.order is None for each in mapped):
         return list(mapped)
     placed: dict[int, Mapped] = {}
@@ -189,7 +189,7 @@ def _in_order(lob: str, mapped: Sequence[Mapped]) -> list[Mapped]:
                 f"map ({other.source}, {each.source})",
             )
     ordered = sorted(placed)
-    start = min(ordered[0], 1)  # METS says nothing of the first number; others count from 0
+    start = min(ordered[0], 1)  # METS leaves the first number open; others count from 0
     for number, there in enumerate(ordered, start):
         if number != there:
             raise _gap(
@@ -201,9 +201,9 @@ def _in_order(lob: str, mapped: Sequence[Mapped]) -> list[Mapped]:
 
 
 def _check_names(lob: str, parts: Sequence[HeldPart], size: int | None) -> None:
-    """Raise ``SourceError`` where the names' suffixes count otherwise: ``.0 .1 .z`` or ``_part001``.
+    """Raise ``SourceError`` if the names' suffixes (``.0 .1 .z``, ``_part001``) count otherwise.
 
-    Names of any other form say nothing.
+    Names of any other form are ignored.
     """
     found = [names.LOB_PART.fullmatch(part.path[-1]) for part in parts]
     suffixes = [each.group(2, 3) for each in found if each is not None]

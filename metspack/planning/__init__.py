@@ -1,1 +1,1 @@
-"""Division of LOBs into segments, and plan files."""
+"""Divide LOBs into segments, and read and write plan files."""

@@ -1,6 +1,6 @@
-"""Assign LOBs to segments: each segment's slice of the plan on disk, and the segment of each cell's LOB.
+"""Assign LOBs to segments: write their slices of the plan, and note each LOB's segment.
 
-What is kept in memory is per segment and per column, never per LOB.
+Memory is taken per segment and per column, never per LOB.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from metspack.sources.opening import Source
 from metspack.sources.repacking import Departures
 
 _OCTETS = 32
-_PER_FILE = 16 << 10  # bytes that take as long as a file takes besides
-_LARGE = 1 << 30  # what the costliest segment takes that is placed as a whole while more are planned
-_LARGEST = 8 << 30  # and later: a run that was stopped does as much of it again
-_LATE = 1.05  # what a process may end behind the others, as the part of all
+_PER_FILE = 16 << 10  # bytes that take as long as the overhead of a file
+_LARGE = 1 << 30  # the greatest cost of a segment that is placed as a whole during planning
+_LARGEST = 8 << 30  # and after planning: a resumed run may have to repeat as much
+_LATE = 1.05  # the multiple of an equal load that a process may get in whole segments
 
 Column = tuple[int, int, int]
 """A column of the database: numbers of schema, table and column, as in ids (``s0.t2.c4``)."""
@@ -61,7 +61,7 @@ def column_of(place: LobPlace) -> Column:
 
 @dataclass(slots=True)
 class _ColumnRuns:
-    """Runs of consecutive cells of a column whose LOBs begin in one segment: this one's number, and cells."""
+    """Runs of a column's cells with LOBs that begin in one segment: its number, and cells."""
 
     segments: array[int] = field(default_factory=partial(array, "q"))
     cells: array[int] = field(default_factory=partial(array, "q"))
@@ -109,13 +109,13 @@ class SegmentKeys:
             yield self.names[self.containers[number]], self.indexes[number]
 
     def ordered(self) -> array[int]:
-        """Return the numbers of the segments by container, these in the order of their first segments."""
+        """Return the segments' numbers by container, in the order of the first segments."""
         return array("q", sorted(range(len(self)), key=lambda n: (self.containers[n], self.indexes[n])))
 
 
 @dataclass(slots=True)
 class SliceDigests:
-    """The SHA-256 of slices by the numbers of their segments, in hexadecimal digits, as one column."""
+    """The SHA-256 of slices by segment number, in hexadecimal digits, as one column."""
 
     octets: bytearray = field(default_factory=bytearray)
 
@@ -130,14 +130,14 @@ class SliceDigests:
 
 @dataclass(slots=True, kw_only=True)
 class Course:
-    """An assignment of LOBs to segments: the segments in order, the columns that move, and totals.
+    """An assignment of LOBs to segments: segments in order, columns that move, and totals.
 
     Segments are numbered in the order of their first LOBs; ``segments`` counts those that are closed.
     ``keys`` are their containers and indexes; ``joined`` the numbers of those that begin with a further part
-    of a LOB; ``cuts`` are where their slices may be cut, for those that may. ``columns`` are those whose LOBs
-    move; ``runs`` the segments of their LOBs, in the order of the cells. ``fingerprint`` is "" until all is
-    planned. ``digests`` are the SHA-256 of the slices of closed segments, ``costs`` the bytes that take as
-    long as they to be placed.
+    of a LOB; ``cuts`` are the bytes at which their slices may be cut, if any. ``columns`` are those whose
+    LOBs move; ``runs`` the segments of their LOBs, in the order of the cells. ``fingerprint`` is "" until all
+    is planned. ``digests`` are the SHA-256 of the slices of closed segments, ``costs`` the effort of
+    placing them, in equivalent bytes.
     """
 
     segments: int = 0
@@ -158,7 +158,7 @@ class Course:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of all slices' digests: of every LOB and of what betrays that its file is another."""
+        """The SHA-256 of all slices' digests, which changes with every LOB and its file."""
         return hashlib.sha256(self.digests.octets).hexdigest()
 
     def ordered(self) -> Sequence[int]:
@@ -166,19 +166,19 @@ class Course:
         return self.keys.ordered()
 
     def jobs(self, wanted: int | None) -> int:
-        """Return the number of processes that place the LOBs: at most one for each segment or stretch."""
+        """Return the number of placing processes: at most one for each segment or stretch."""
         useful = processes.useful(wanted, files=self.files, size=self.bytes)
         return min(useful, max(1, self.segments + sum(map(len, self.cuts.values()))))
 
     def note(self, lob: LobRef, number: int) -> None:
-        """Count the next LOB, whose first byte lies in the segment with this number."""
+        """Count the next LOB, whose first byte is in the segment with this number."""
         self._note_cells(lob.place, 1, number)
         self.bytes += lob.size
         self.compressed += sum(each.compressed for each in lob.extents if isinstance(each, ZipExtent))
         self.undigested += lob.cell.digest is None
 
     def note_run(self, run: LobRun, number: int) -> None:
-        """Count the next LOBs, which lie in the segment with this number."""
+        """Count the next LOBs, which are in the segment with this number."""
         self._note_cells(run.place, len(run), number)
         self.bytes += sum(run.sizes)
         self.compressed += run.compressed
@@ -231,7 +231,7 @@ def assign(
 
 
 class PlacedBefore(Enum):
-    """As far as an earlier run placed a segment: all and described, all, or in stretches."""
+    """Progress of an earlier run with a segment: described, placed, or placed in stretches."""
 
     DESCRIBED = 1
     PLACED = 2
@@ -239,9 +239,9 @@ class PlacedBefore(Enum):
 
 
 class SegmentGroup(NamedTuple):
-    """Segments that are placed together, in order; what of their slices, and whether they are described then.
+    """Segments that are placed together, in order, and the stretch of their slices.
 
-    A stretch is not described by itself.
+    ``is_described`` means that the same task describes them, which it does for whole slices only.
     """
 
     numbers: list[int]
@@ -250,14 +250,14 @@ class SegmentGroup(NamedTuple):
 
 
 class SegmentGroups(Iterator[SegmentGroup]):
-    """What one process places, in order.
+    """Groups of segments that one process places, in order.
 
-    That is all of the slices: two processes that make files in one folder wait for each other. Where
-    there are several ``jobs`` and one would be left with a segment while the others have nothing to do, and
-    where a segment is very large, it is a stretch of the slice of one. While a course is planned, it ends
-    before the first group that may still grow, and goes on afterwards. Until then nothing is described
-    unless ``is_named``: the parent's OBJID is known. ``begun`` says of segments what an earlier run did,
-    None where that is nothing.
+    A group is all of its slices, as two processes that make files in one folder wait for each other. With
+    several ``jobs`` it is a stretch of one slice where a segment is very large, or would keep one process
+    busy while the others have nothing to do. While a course is planned, the iterator ends before the first
+    group that may still grow, and continues afterwards. Until then segments are described only if
+    ``is_named``: the parent's OBJID is decided. ``begun`` returns an earlier run's progress with a segment,
+    or None without any.
     """
 
     def __init__(
@@ -272,8 +272,8 @@ class SegmentGroups(Iterator[SegmentGroup]):
         self._jobs = jobs
         self._begun = begun
         self._is_named = is_named
-        self._loads = [0.0] * jobs  # what each process has been given, a heap
-        self._all = 0  # what they are given together, once that is known
+        self._loads = [0.0] * jobs  # the costs given to each process, a heap
+        self._all = 0  # the costs of all segments, set after planning
         self._read = 0
         self._open: dict[str, list[int]] = {}
         self._groups: deque[list[int]] = deque()
@@ -290,7 +290,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
 
     @property
     def _is_known(self) -> bool:
-        """Whether all is known that METS of segments say."""
+        """Whether the facts for the METS of segments are complete."""
         return self._is_named or bool(self._course.fingerprint)
 
     def _group(self) -> list[int]:
@@ -312,7 +312,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
         return self._groups.popleft()
 
     def _cuts(self, group: list[int], begun: PlacedBefore | None) -> Sequence[int]:
-        """Return where the slice of a segment is cut."""
+        """Return the bytes at which the slice of a segment is cut."""
         cuts = () if len(group) > 1 else self._course.cuts.get(group[0], ())
         cost = sum(self._course.costs[number] for number in group)
         if not (self._is_shared(cost) if begun is None else begun is PlacedBefore.STRETCHES):
@@ -322,7 +322,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
         return cuts
 
     def _is_shared(self, cost: int) -> bool:
-        """Return whether processes are to share the next segment, which costs so much."""
+        """Return whether processes are to share the next segment, which has this cost."""
         if self._jobs == 1:
             return False
         if not self._course.fingerprint:
@@ -398,7 +398,7 @@ class SegmentsOfColumn:
         self._segment = self._cells = 0
 
     def take(self, most: int) -> tuple[int, int]:
-        """Return the segment of the column's next LOBs, and how many of them begin in it, up to ``most``."""
+        """Return the segment of the column's next LOBs, and how many of ``most`` begin in it."""
         while not self._cells:
             self._segment, self._cells = next(self._runs)
         taken = min(most, self._cells)
@@ -410,9 +410,10 @@ class SegmentsOfColumn:
 
 
 def columns_inside(source: Source, least: int | None, progress: Progress) -> dict[Column, int]:
-    """Return the columns that stay inside the archive, as ``small_columns``; none when ``least`` is None.
+    """Return the columns that stay inside the archive, none when ``least`` is None.
 
-    Raises ``ConfigError`` for a source without an archive, ``SourceError`` as ``small_columns``.
+    They are those of ``small_columns``. Raises ``ConfigError`` for a source without an archive,
+    ``SourceError`` as ``small_columns``.
     """
     if least is None:
         return {}
@@ -433,7 +434,7 @@ def moving_lobs(
 ) -> Iterator[LobRef | LobRun]:
     """Return an iterator over the LOBs of a source except those of columns that stay inside.
 
-    ``seen`` is called with numbers of LOBs as soon as they are known of.
+    ``seen`` is called with numbers of LOBs as soon as they are found.
     """
     progress.stage("Planning", source.weight() if isinstance(source, Archive) else None)
     if isinstance(source, Archive):
@@ -452,11 +453,11 @@ def _counted(lobs: Iterator[LobRef | LobRun], seen: Callable[[int], None]) -> It
 def small_columns(
     archive: Archive, least: int, read: Callable[[int], None] | None = None
 ) -> dict[Column, int]:
-    """Return the columns that stay and how many LOBs each has: all inside, each below ``least`` bytes.
+    """Return the columns that stay inside the archive, and the number of LOBs in each.
 
-    A column moves whole or not at all, for it has one lobFolder (DILCIS statement, column level). One with
-    a LOB that is in several pieces, outside or not found does not stay. ``read`` is called with numbers of
-    bytes read, which add up to the archive's ``weight``.
+    All their LOBs are inside and below ``least`` bytes. A column moves whole or not at all, for it has one
+    lobFolder (DILCIS statement, column level). One with a LOB that is in several pieces, outside or not found
+    moves. ``read`` is called with numbers of bytes read, which add up to the archive's ``weight``.
     """
     found: dict[Column, int] = {}
     moving: set[Column] = set()
@@ -473,7 +474,7 @@ def small_columns(
 
 
 def keep_columns(archive: Archive, stays: Collection[Column], departures: Departures) -> None:
-    """Remove from the departures the entries that columns that stay inside name."""
+    """Remove from the departures the entries of columns that stay inside."""
     if not stays:
         return
     for table in archive.tables:

@@ -1,4 +1,4 @@
-"""Division of a stream of LOBs into segments, in flat memory; pure."""
+"""Divide a stream of LOBs into segments; pure, in flat memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PARENT_LIMIT = 100_000
 class Split(Enum):
     """Treatment of a LOB that is larger than the byte limit.
 
-    ``FILL``: its first part fills what is left of the open segment, each further part fills one, and
+    ``FILL``: its first part fills the rest of the open segment, each further part fills one, and
     the last part's segment stays open for the LOBs that follow (recommendation 0.28 §5.3, the figure).
     ``ALONE``: its parts share their segments with no other LOB (there in brackets). ``NEVER``: refused.
     """
@@ -54,14 +54,14 @@ _BARE = 100
 """A byte limit below this is a number whose unit was left out."""
 
 _FEW = 8
-"""So many segments are worth a word; fewer may be divided in any way."""
+"""The least number of segments that a warning is worth."""
 
 _LARGE = 10**9
-"""A byte limit that nobody takes for another; LOBs are larger than that at times."""
+"""A byte limit at which a slip is unlikely; some LOBs are larger."""
 
 
 def slip(limits: Limits) -> str:
-    """Return a warning, before anything is divided, on a byte limit that looks like a slip; "" for others."""
+    """Return a warning, before the division, on a byte limit that looks like a slip, or ""."""
     if limits.bytes is None or limits.bytes >= _BARE:
         return ""
     allowed = counted(limits.bytes, "byte")
@@ -72,10 +72,10 @@ def slip(limits: Limits) -> str:
 
 
 def slip_words(limits: Limits, segments: int, containers: int, lobs: int, size: int) -> tuple[str, ...]:
-    """Return a warning on limits that leave fewer than two LOBs in a segment on average, and what was meant.
+    """Return a warning on limits that leave fewer than two LOBs in a segment on average.
 
-    ``segments`` are those of so many ``containers``, with so many LOBs of ``size`` bytes. Segments that no
-    limit closed are no slip, and neither are LOBs that are larger than a limit of a gigabyte.
+    It suggests another limit. ``segments`` counts those of all ``containers``, with ``lobs`` LOBs of ``size``
+    bytes. Segments that no limit closed are no slip, and neither is a byte limit of a gigabyte or more.
     """
     if segments < _FEW or segments <= containers or lobs >= 2 * segments:
         return ()
@@ -89,7 +89,7 @@ def slip_words(limits: Limits, segments: int, containers: int, lobs: int, size: 
 
 
 def _meant(limit: int, average: float) -> str:
-    """Return the size that was probably meant: with a unit, and room for some LOBs of an average size."""
+    """Return the limit that was probably meant, with a unit and room for some average LOBs."""
     if limit < _BARE:
         return f"{limit}GB"
     meant = limit * 1000
@@ -113,24 +113,24 @@ def planned(
     split: Split = Split.NEVER,
     layout: Layout = lobseg.LAYOUT,
 ) -> Iterator[Slot | RunSlot | PlannedSegment]:
-    """Yield a ``Slot`` for every LOB or part of one, and each ``PlannedSegment`` as soon as it is closed.
+    """Yield a ``Slot`` for every LOB or part, and each ``PlannedSegment`` once it is closed.
 
-    LOBs that come together go together, in a ``RunSlot`` for each segment: what they are in is the same.
+    A run gets one ``RunSlot`` for each segment; its LOBs are in the same segments as if they came singly.
 
     Filling is sequential, never best-fit: a segment closes when the next LOB would exceed either
     limit, and equal still fits (recommendation 0.28 §5.2.1: Northwind's Categories at 4 files and
     45,000 bytes give 4 + 3 + 1). Parts count as files. A LOB is split when it is larger than the byte
-    limit and never otherwise; a part is never empty, so a segment that is full to the byte takes none,
-    whatever its files. Raises ``PlanError`` for a LOB to be split under ``Split.NEVER``, and
+    limit and never otherwise; a part is never empty, so a segment that is full to the byte takes none
+    even below the limit of files. Raises ``PlanError`` for a LOB to be split under ``Split.NEVER``, and
     for more segments than ``PARENT_LIMIT``.
 
     The order to rely on: the slots of a segment come in the order of the LOBs, and then the segment;
     only then come slots of the next one in its container. The parts of a LOB come one after the other
-    with nothing between but the segments they fill, so they lie in consecutive segments. In a layout of
+    with nothing between but the segments they fill, so they are in consecutive segments. In a layout of
     one series no two segments are open at once. Where each column has its own, the columns of one table
     may be open together; before the next table they are closed, in the order of the columns' first LOBs,
-    so all segments of a table come before those of the next. Should a table come back, which sources
-    never do, its columns go on with their next numbers.
+    so all segments of a table come before those of the next. Should a table recur, which no source
+    causes, its columns continue with their next numbers.
     """
     fillings: dict[str, _Filling] = {}
     numbers: dict[str, int] = {}
@@ -214,7 +214,7 @@ class _Filling:
             start = stop
 
     def _fitting(self, sizes: Sequence[int]) -> int:
-        """Return how many LOBs fit in the segment, which the first does; they come one after the other."""
+        """Return how many of consecutive LOBs fit in the segment; the first one does."""
         files, limit = self.limits.files, self.limits.bytes
         most = len(sizes) if files is None else min(len(sizes), files - self.files)
         return most if limit is None else bisect_right(list(accumulate(sizes[:most])), limit - self.bytes)
@@ -255,7 +255,7 @@ class _Filling:
         return slot
 
     def close(self, closed_by: ClosedBy) -> PlannedSegment:
-        """Return the segment that was open, and open the next; raises ``PlanError`` for one too many."""
+        """Return the open segment, and open the next; raises ``PlanError`` for one too many."""
         if next(self.closed) > PARENT_LIMIT:
             raise PlanError(
                 f"the LOBs need more than {PARENT_LIMIT:,} segments, and one parent METS names at most so "

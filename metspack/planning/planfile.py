@@ -1,4 +1,4 @@
-"""Plan files: JSON lines, a header and then a line per segment."""
+"""Write and read plan files: JSON lines, a header and then a line per segment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST = 1 << 20  # bytes of a line: a segment takes some hundred
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanHeader:
-    """Header of a plan: size in bytes and metadata digest of its source, and the options it was made with.
+    """Header of a plan: size in bytes and metadata digest of its source, and its options.
 
     ``min_size`` (bytes) left columns inside whose LOBs are all smaller; None left none.
     """
@@ -38,7 +38,7 @@ def header(
 ) -> PlanHeader:
     """Return the header of a plan for a source of ``size`` bytes.
 
-    One without an archive has no ``size`` and no ``metadata_document``: it is recognised by its LOBs alone.
+    A source without an archive has no ``size`` and no ``metadata_document``; only its LOBs identify it.
     """
     return PlanHeader(
         name=name,
@@ -70,7 +70,7 @@ def lines(head: PlanHeader, segments: Iterable[PlannedSegment]) -> Iterator[str]
 
 
 def described(segment: PlannedSegment) -> dict[str, object]:
-    """Return a segment as a plan file and ``plan --json`` have it."""
+    """Return a segment in the form of plan files and of ``plan --json``."""
     return {
         **({"container": segment.container} if segment.container else {}),
         "segment": segment.index,
@@ -108,7 +108,7 @@ def _header(value: dict[str, Any]) -> PlanHeader:
 class PlanFile:
     """A plan read back: its header, and its segments one at a time.
 
-    Raises ``PlanError`` naming file and line where it is not a plan.
+    Raises ``PlanError`` naming file and line where the plan is invalid.
     """
 
     def __init__(self, path: Path) -> None:
@@ -148,14 +148,15 @@ class PlanFile:
         )
 
     def segments(self) -> Iterator[Mapping[str, object]]:
-        """Yield the planned segments in order, as ``described`` has them."""
+        """Yield the planned segments in order, in the form of ``described``."""
         for _, value in self._lines:
             yield value
 
     def agreement(self, head: PlanHeader) -> Callable[[PlannedSegment | None], None]:
-        """Return a check of each segment, and None at the end; it raises ``PlanError`` where they differ.
+        """Return the comparison of each segment, and None at the end, with the plan.
 
-        Raises ``PlanError`` itself when the plan was made for another source or another state of it.
+        The comparison raises ``PlanError`` for a difference, and this method for a plan of another source or
+        of another state of it.
         """
         for what, planned, found in (
             ("size", f"{self.header.source_size:,} bytes", f"{head.source_size:,} bytes"),

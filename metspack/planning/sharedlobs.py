@@ -1,7 +1,7 @@
-"""LOBs shared by several cells: placed once, and named by each of the cells.
+"""Find LOBs shared by several cells: each is placed once, and named by all its cells.
 
-Not so where a layout gives each column its own folder: there (SIARD 2.2 L_7.1-0) a file lies below the
-column that names it and has the cell's own numbers in its name, so that each column gets one.
+Layouts with a folder for each column are an exception: there (SIARD 2.2 L_7.1-0) a file is below the
+column that names it and has the cell's numbers in its name, so that each column gets one.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _ENTRY = struct.Struct(">cIQ")
 _WHAT = "what cells name twice"
 _SAME = "SELECT cell FROM named WHERE bytes = ? AND said = ?"
 _AT_ONCE = 1_000
-_KEPT = 1_000  # LOBs named again of which it is remembered which cell was the first
+_KEPT = 1_000  # repeated LOBs whose first cell stays in memory
 _NAMES = ("utf-8", "surrogateescape")
-_HOLDERS = 10_000  # zip files and folders of which is remembered how far they were named
+_HOLDERS = 10_000  # zip files and folders whose last named place stays in memory
 _BEFORE, _BEHIND = (-1, ""), (1 << 64, "")
 _FIRST = """
 SELECT first FROM (
@@ -42,7 +42,7 @@ _OTHER = "SELECT cell FROM named WHERE bytes = ? AND said <> ? LIMIT 1"
 
 
 _Place = tuple[int, str]
-"""Where bytes begin: the offset in a zip or tar file and "", or the length of a file's name and the name."""
+"""The start of bytes: the offset in a zip or tar file and "", or a file name's length and the name."""
 
 
 class _Holder(NamedTuple):
@@ -57,11 +57,11 @@ class _Holder(NamedTuple):
         return f"{self.number}/{'z' if self.folders is None else '/'.join(self.folders)}".encode(*_NAMES)
 
     def places(self, own: Sequence[Any]) -> list[_Place]:
-        """Return where LOBs begin, given by their offsets in a zip file, or by their names in a folder."""
+        """Return the places of LOBs from their offsets in a zip file, or names in a folder."""
         return [(each, "") for each in own] if self.folders is None else list(map(_by_length, own))
 
     def bytes(self, place: _Place) -> bytes:
-        """Return the bytes of a LOB as a key."""
+        """Return a key for the bytes at a place."""
         offset, name = place
         if self.folders is None:
             # Entries come in their order on disk, and keys that grow are the fastest to keep.
@@ -87,22 +87,22 @@ def _split(cell: str) -> tuple[str, int]:
 
 
 def _said(container: str, length: int | None, algorithm: str | None, value: str | None) -> str:
-    """Return what a cell says of the bytes that it names."""
+    """Return the facts that a cell states on its bytes, as one key."""
     return f"{container} {length} {algorithm} {value}"
 
 
 def _bounds(run: CellRun) -> tuple[str, int, int]:
-    """Return what the identifiers of some cells begin with, and the first and the last of their rows."""
+    """Return the stem of some cells' identifiers, and the first and the last of their rows."""
     return run.id_stem, min(run.rows, default=0), max(run.rows, default=0)
 
 
 class Sharing(tempdb.Scratch):
     """Finds cells that name the same bytes, remembered on disk; a context manager.
 
-    Two cells share a file when they name the same bytes and say the same of them, in one ``container``;
-    where they say different things, each LOB is placed and proven on its own. Without ``shares`` none do:
-    where no archive is, nothing but its own file tells that a cell has a LOB. ``count`` is the cells
-    that share what another named before, ``copies`` those that get a file of their own for it.
+    Two cells share a file when they name the same bytes with the same length and digest, in one
+    ``container``; where these differ, each LOB is placed and proven separately. Without ``shares`` no cells
+    share: in a source without an archive only its file shows that a cell has a LOB. ``count`` is the number
+    of cells that share an earlier cell's LOB, ``copies`` that of cells with a separate file for it.
     """
 
     __slots__ = (
@@ -122,9 +122,9 @@ class Sharing(tempdb.Scratch):
         self._shares = shares
         self._last: dict[_Holder, _Place] = {}
         self._waiting: list[tuple[bytes, str, str]] = []
-        self._again: list[tuple[str, int, int, str]] = []  # rows that follow each other, from one to another
+        self._again: list[tuple[str, int, int, str]] = []  # stem, first and last row, first cell
         self._known: dict[tuple[bytes, str], str] = {}
-        self._apart = False  # whether there are stretches, whose LOBs are not found one by one
+        self._apart = False  # whether stretches were stored, whose LOBs a look-up has to unfold
         self.count = 0
         self.copies = 0
         self._shared = self._copied = ("", "")
@@ -140,7 +140,7 @@ class Sharing(tempdb.Scratch):
         )
 
     def firsts(self, found: LobRef | LobRun, container: str) -> Iterator[LobRef | LobRun]:
-        """Yield those of some LOBs that are to be placed, together as far as they come together."""
+        """Yield the LOBs that are to be placed, a run undivided if all of it is new."""
         if not isinstance(found, LobRun):
             if self.is_first(found, container):
                 yield found
@@ -150,7 +150,7 @@ class Sharing(tempdb.Scratch):
             yield from self._firsts_of(found, container)
 
     def _firsts_of(self, run: LobRun, container: str) -> Iterator[LobRef]:
-        """Yield those of some LOBs that are to be placed, one by one."""
+        """Yield the LOBs of a run that are to be placed, one by one."""
         shared, stem = run.shared, run.id_stem
         holder = _Holder(shared.holding, shared.folders)
         own = run.extents[1 if shared.folders is None else 0]
@@ -175,7 +175,7 @@ class Sharing(tempdb.Scratch):
                 self._share_all(stem, run.rows[number:stop], firsts[said_there])
 
     def _are_new(self, run: LobRun, container: str) -> bool:
-        """Return whether LOBs lie apart from each other, behind all that was named where they lie."""
+        """Return whether a run's LOBs are distinct and behind all named ones; then store them."""
         shared = run.shared
         holder = _Holder(shared.holding, shared.folders)
         own = run.extents[1 if holder.folders is None else 0]  # offsets, or names
@@ -202,11 +202,11 @@ class Sharing(tempdb.Scratch):
         return True
 
     def _before(self, holder: _Holder) -> _Place:
-        """Return the last place that was named of a holder, one behind all when it is not remembered."""
+        """Return the last named place of a holder, or one behind all for a forgotten holder."""
         return self._last.get(holder, _BEFORE if len(self._last) < _HOLDERS else _BEHIND)
 
     def _tell_apart(self, holder: _Holder, place: _Place) -> None:
-        """Put the LOBs of the stretches that a place may lie in where each is found by itself."""
+        """Unfold the stretches that may include a place into a row for each LOB."""
         at = _sorting(place)
         which = "FROM stretch WHERE holder = ? AND first <= ? AND last >= ?"
         found = self._database.execute(f"SELECT run, numbers {which}", (holder.key, at, at)).fetchall()
@@ -231,7 +231,7 @@ class Sharing(tempdb.Scratch):
         self._database.execute(f"DELETE {which}", (holder.key, at, at))
 
     def is_first(self, lob: LobRef, container: str) -> bool:
-        """Return whether a LOB is to be placed: first with its bytes, length and digest, or none share."""
+        """Return whether a LOB is to be placed, as it shares no earlier cell's LOB."""
         extent, digest = lob.extents[0], lob.cell.digest
         if isinstance(extent, ZipExtent):
             holder, place = _Holder(extent.archive, None), (extent.offset, "")
@@ -246,9 +246,9 @@ class Sharing(tempdb.Scratch):
         return self._first_of(holder, place, said, *_split(lob.place.id)) is None
 
     def _first_of(self, holder: _Holder, place: _Place, said: str, stem: str, row: int) -> str | None:
-        """Return the cell whose LOB a cell shares, given by its place and what is said of it.
+        """Return the cell whose LOB another cell shares, or None for a LOB that is to be placed.
 
-        None for a LOB that is to be placed.
+        The other cell is given by the place of its bytes, its facts on them, its stem and its row.
         """
         key = holder.bytes(place)
         if (first := self._known.get((key, said))) is not None:
@@ -256,7 +256,7 @@ class Sharing(tempdb.Scratch):
             return first
         cell = f"{stem}{row}"
         if place > self._before(holder):
-            self._last[holder] = place  # behind all that was named there: nothing need be looked up
+            self._last[holder] = place  # behind all named places there: no look-up is needed
             self._waiting.append((key, said, cell))
             if len(self._waiting) == _AT_ONCE:
                 self._flush()
@@ -283,7 +283,7 @@ class Sharing(tempdb.Scratch):
         return str(first)
 
     def _share_all(self, stem: str, rows: Sequence[int], first: str) -> None:
-        """Note that cells of rows, which ascend, have the LOB of the first one that named it."""
+        """Note that the cells of ascending rows share the LOB of the cell ``first``."""
         if rows[-1] - rows[0] == len(rows) - 1:
             self._share(stem, rows[0], rows[-1], first)
             return
@@ -291,7 +291,7 @@ class Sharing(tempdb.Scratch):
             self._share(stem, row, row, first)
 
     def _share(self, stem: str, row: int, end: int, first: str) -> None:
-        """Note so of the cells of a stretch of rows, up to ``end``."""
+        """Note that the cells from ``row`` to ``end`` share the LOB of the cell ``first``."""
         self._shared = self._shared if self.count else (first, f"{stem}{row}")
         self.count += end - row + 1
         if self._again:
@@ -311,7 +311,7 @@ class Sharing(tempdb.Scratch):
         self._again.clear()
 
     def first(self, cell: str) -> str | None:
-        """Return the cell whose file a cell shares, None when it has a file of its own."""
+        """Return the cell whose file a cell shares, or None for a cell with a separate file."""
         if not self.count:
             return None
         self._flush()
@@ -323,7 +323,7 @@ class Sharing(tempdb.Scratch):
         return bool(self._shared_rows(run)) or any(self.firsts_of(run))
 
     def firsts_of(self, run: CellRun) -> list[str | None]:
-        """Return of each of some cells what ``first`` does."""
+        """Return the result of ``first`` for each cell of a run."""
         if not self.count:
             return [None] * len(run)
         self._flush()
@@ -333,27 +333,27 @@ class Sharing(tempdb.Scratch):
         return list(map(firsts.get, run.rows))
 
     def _shared_rows(self, run: CellRun) -> set[int]:
-        """Return the rows of those of some cells that have the file that others share."""
+        """Return the rows of a run whose cells have a file that others share."""
         if not self.count:
             return set()
         found = self._database.execute(_SHARED, _bounds(run)).fetchall()
         return {row for (row,) in found}.intersection(run.rows)
 
     def tell(self, cell: str, file: str, digest: Digest | None) -> None:
-        """Store the new ``file`` and digest of a cell, for those that share it."""
+        """Store the new ``file`` and digest of a cell for the cells that share its LOB."""
         if self.count:
             said = (digest.algorithm, digest.value) if digest else (None, None)
             self._database.execute(_TELL, (file, *said, *_split(cell)))
 
     def tell_files(self, run: CellRun, files: Sequence[str]) -> None:
-        """Store the new ``file`` of each of some cells, as ``tell`` does without digests."""
+        """Store the new ``file`` of each cell of a run, without digests."""
         if files and (shared := self._shared_rows(run)):
             for row, file in zip(run.rows, files, strict=True):
                 if row in shared:
                     self.tell(f"{run.id_stem}{row}", file, None)
 
     def told(self, first: str) -> tuple[str, Digest | None]:
-        """Return the stored file and digest of a cell, which comes before all that share its file."""
+        """Return the stored file and digest of a cell, which precedes all that share them."""
         file, algorithm, value = self._database.execute(
             "SELECT file, algorithm, digest FROM value WHERE stem = ? AND row = ?", _split(first)
         ).fetchone()

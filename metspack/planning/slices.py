@@ -1,4 +1,4 @@
-"""Slices of a plan: the LOBs of one segment on disk, as runs of those that are alike."""
+"""Write and read slices of a plan: the LOBs of one segment on disk, in runs if possible."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _of_entry = attrgetter("name", "offset", "limit", "compressed", "crc", "method",
 
 
 def path(work: Path, number: int) -> Path:
-    """Return the path of a segment's slice; ``number`` is the segment's in the order of the plan."""
+    """Return the path of a segment's slice; ``number`` is the segment's in the plan's order."""
     return work / f"slice-{number}.jsonl"
 
 
@@ -122,7 +122,7 @@ def _run(fields: list[Any]) -> LobRun:
 
 
 def _shared(lob: LobRef) -> _Shared | None:
-    """Return what a LOB may have in common with others of a run, None for one that goes by itself."""
+    """Return the values that a LOB can share in a run, or None for one that stays single."""
     extent, cell = lob.extents[0], lob.cell
     proofs = _UNPROVEN if lob.proofs is None else lob.proofs
     if (
@@ -157,14 +157,14 @@ STRETCH_FILES, STRETCH_BYTES = 1_000, 32 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceStretch:
-    """A stretch of a slice, from ``start`` to ``stop`` in bytes; the last goes to the end, whatever it is."""
+    """A stretch of a slice, from ``start`` to ``stop`` in bytes, or to the end for None."""
 
     start: int
     stop: int | None
 
     @property
     def is_last(self) -> bool:
-        """Whether there is no further one."""
+        """Whether the stretch is the last of its slice."""
         return self.stop is None
 
 
@@ -179,10 +179,10 @@ WHOLE = SliceStretch(start=0, stop=None)
 
 
 class Slice:
-    """A slice while it is written: LOBs and parts in their order, those alike as runs of up to a thousand.
+    """A slice while it is written: LOBs and parts in order, LOBs with shared values in runs.
 
-    ``cuts`` are the bytes at which a stretch may end: never between parts of a LOB. ``digest`` is the SHA-256
-    of what was written.
+    A run has up to a thousand. ``cuts`` are the bytes at which a stretch may end: never between parts of a
+    LOB. ``digest`` is the SHA-256 of the written bytes.
     """
 
     def __init__(self, place: Path) -> None:
@@ -226,14 +226,14 @@ class Slice:
         )
 
     def add_each(self, found: LobRun | LobRef) -> None:
-        """Append a LOB, or LOBs that are alike; raises ``TargetError``."""
+        """Append a LOB or a run of LOBs; raises ``TargetError``."""
         if isinstance(found, LobRun):
             self.add_run(found)
         else:
             self.add(found)
 
     def add_run(self, run: LobRun) -> None:
-        """Append LOBs that are alike; raises ``TargetError``."""
+        """Append a run of LOBs; raises ``TargetError``."""
         self._flush()
         shared = tuple(getattr(run.shared, name) for name in _SHARED)
         columns = (run.rows, run.files, run.sizes, run.digests, run.proofs, *run.extents)
@@ -279,7 +279,7 @@ class Slice:
 
 
 def runs(place: Path, stretch: SliceStretch = WHOLE) -> Iterator[LobRun | Entry]:
-    """Yield the runs of a slice or of a stretch of it, and what goes by itself, in their order."""
+    """Yield runs, single LOBs and parts of a slice, or of a stretch of it, in their order."""
     with reading.buffered(place, start=stretch.start) as lines:
         at = stretch.start
         for line in lines:

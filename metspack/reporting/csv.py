@@ -16,7 +16,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
-    """Yield the report as CSV with a head; what is found in no package has a line of its own."""
+    """Yield the report as CSV with a head; findings outside of all packages have separate lines."""
     yield _row(_HEAD)
     told = groupby(kept.of_owner(frame.packages()), key=lambda each: each[0])
     found = {name: _counted(each for _, each in rows) for name, rows in told}
@@ -30,7 +30,7 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
 
 
 def _counted(findings: Iterator[Finding]) -> tuple[int, int, str]:
-    """Return how many errors and warnings there are, and the first of the worst by its place."""
+    """Return the numbers of errors and warnings, and the first of the worst by its place."""
     counts, first = dict.fromkeys(Severity, 0), None
     for each in findings:
         counts[each.severity] += 1
@@ -47,5 +47,5 @@ def _row(values: tuple[str | int, ...]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return text as a cell that no spreadsheet takes for a formula."""
+    """Return text as a cell that spreadsheets do not read as a formula."""
     return f"'{printable(text)}" if text.startswith(_FORMULA) else printable(text)

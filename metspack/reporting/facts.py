@@ -28,7 +28,7 @@ from metspack.reporting.model import (
 _DIGITS = re.compile("([0-9]{1,18})")
 _MISSING = Code.FILE_MISSING.id
 _SPLITS = 1_000
-"""Split LOBs that a report has pictures of; more are counted."""
+"""The number of split LOBs that a report draws; further ones are counted."""
 
 _NAMED = "SELECT xml_id FROM entry WHERE mets = ? AND path = (SELECT path FROM mets WHERE id = ?) ORDER BY id"
 _HELD = """
@@ -46,7 +46,7 @@ LEFT JOIN disk d ON d.path = x.path AND d.kind = 'f'
 WHERE p.part IS NOT NULL ORDER BY p.id
 """
 _WHOLE = "SELECT size FROM entry WHERE mets = ? AND xml_id = ?"
-# Of statements that are all wrong the check keeps the first alone, and says of the others that they are too.
+# Of statements that are all wrong the check keeps only the first, and a remark that the others are wrong too.
 _FAILED = """
 EXISTS (SELECT 1 FROM wrong w WHERE w.path = s.path AND (
     w.algorithm = s.algorithm AND w.found <> s.digest OR w.others LIKE '%also disagree%'))
@@ -83,12 +83,12 @@ _NONE_READ = "0"
 def facts_of(checked: Checked, level: Level) -> ReportFacts:
     """Return the figures of one package from its check, before its catalogue is closed.
 
-    A check that was interrupted has no figures for what was read.
+    An interrupted check has no figures for the bytes that were read.
     """
     prefix, catalogue, is_complete = checked.prefix, checked.catalogue, checked.is_complete
     catalogue.index()
     links = checked.links_as_given
-    # Files are looked for on the disk from the second level on, all of them by its end.
+    # The check looks for files on the disk from the second level on, for all of them by its end.
     splits = _splits(catalogue, is_looked=is_complete and level > Level.LINKS)
     shown_splits = tuple(islice(splits, _SPLITS))
     return ReportFacts(
@@ -116,7 +116,7 @@ _LOB = re.compile(r"(.+\.)?s[0-9]+\.t[0-9]+\.c.+")
 
 
 def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
-    """Return the figures with what the findings say of each child's files, those at fault first."""
+    """Return the figures with the findings about each child's files, those at fault first."""
     folders: set[str] = set()
     counts: dict[str, Counter[str]] = {}
     damaged = ""
@@ -125,9 +125,9 @@ def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
             continue
         if each.code in _DAMAGED:
             if each.path == damaged:
-                continue  # of another size and another digest is one damaged file
+                continue  # one file with another size and another digest is one damaged file
             damaged = each.path
-        # A name for each child, of which there may be very many: not for faults of links alone.
+        # A name for each child, of which there may be very many: not needed where only links are at fault.
         folders = folders or {"", *(each.child.folder for each in facts.children)}
         number = 1 + int(dict(each.facts).get("more", "0").replace(",", ""))
         kind = "damaged" if each.code in _DAMAGED else "missing" if each.code == _MISSING else "errors"
@@ -173,7 +173,7 @@ def _by_name(relation: Relation) -> tuple[bool, str, str]:
 
 
 def _as_long(found: re.Match[str]) -> str:
-    """Return a number padded to one length, so that a key is one string: there is one for each child."""
+    """Return a number padded to a fixed length, so that a key is one string: there is one per child."""
     return f"\0{found[1]:0>18}"
 
 
@@ -221,11 +221,11 @@ def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool
     is_sampled = catalogue.row("SELECT 1 FROM sampled") is not None
     of_mets = _SAMPLE_READ if is_sampled else _ALL_READ if level.hashes else _METS_READ
     of_manifests = _NONE_READ if level is Level.LINKS else of_mets
-    # What is stated twice counts once; to see that of a million files takes longer than to count them.
+    # A digest that is stated twice counts once; finding those of a million files takes longer than counting.
     once = " GROUP BY path, digest" if catalogue.is_any_path_twice else ""
     failed_ones = "0" if catalogue.row("SELECT 1 FROM wrong") is None else _FAILED
     by_mets = _FIXITY.format(statements=_METS_DIGESTS + once, read=of_mets, failed=failed_ones)
-    # One algorithm after the other: then nothing is to be sorted.
+    # One algorithm after the other: then nothing has to be sorted.
     stated = chain.from_iterable(catalogue.all(by_mets, *row) for row in catalogue.all(_ALGORITHMS))
     by_manifests = _FIXITY.format(statements=_MANIFEST_DIGESTS, read=of_manifests, failed=failed_ones)
     for source, algorithm, files, size, hashed, failed in chain(

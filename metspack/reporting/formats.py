@@ -36,14 +36,14 @@ _LOOKED_AT = 2_048
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ReportForm:
-    """A form of report: what writes it, and what every report of that form has near its start."""
+    """A form of report: the function that writes it, and a mark near the start of all its reports."""
 
     blocks: Blocks
     mark: bytes
 
 
 def _late(home: str, function: str = "document", takes: int = 2) -> Blocks:
-    """Return a function of a module of this room, which is imported when a report of that form is written."""
+    """Return a function of this package's module ``home``, imported when a report is written."""
     return lambda *given: getattr(import_module(f"metspack.reporting.{home}"), function)(*given[:takes])
 
 
@@ -73,10 +73,10 @@ SUFFIXES = tuple(_REPORTS)
 class ReportFiles:
     """The reports of a check, opened before it so that it does not run in vain.
 
-    A context manager: each file appears, whole, when the block ends normally; an earlier one of the
-    same form is replaced, any other file is not. Raises ``ConfigError`` for a suffix that is no form's,
-    for a file named twice and for one inside one of the ``packages`` that are checked: it would be a
-    file that no METS lists. Raises ``TargetError`` where it cannot be written.
+    A context manager: each file appears, whole, when the block ends normally; an earlier one of the same form
+    is replaced, any other file is not. Raises ``ConfigError`` for a suffix without a form, for a file named
+    twice and for one inside one of the ``packages`` that are checked: it would be a file that no METS lists.
+    Raises ``TargetError`` where it cannot be written.
     """
 
     def __init__(self, paths: Sequence[Path], packages: Sequence[Path] = ()) -> None:
@@ -92,7 +92,7 @@ class ReportFiles:
         self._files: list[NewFile] = []
 
     def write(self, frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> None:
-        """Write every report; ``roots`` are the packages' folders, to quote what findings point at."""
+        """Write every report; ``roots`` are the packages' folders, for quotations of lines with findings."""
         for form, file in zip(self._forms, self._files, strict=True):
             for block in form.blocks(frame, kept, roots):
                 file.write(block.encode())
@@ -124,7 +124,7 @@ def _form(path: Path) -> _ReportForm:
 
 
 def _folder(package: Path) -> Path | None:
-    """Return the folder of a package, None for a zip or tar file."""
+    """Return the folder of a package, or None for a zip or tar file."""
     if package.is_dir():
         return package
     return package.parent if package.suffix.lower() == ".xml" else None
@@ -161,7 +161,7 @@ def _check_replaceable(form: _ReportForm, target: Path) -> None:
 class KeptCheck(Checking):
     """A check that keeps its findings for reports in any order; to be closed.
 
-    With ``gathers`` the figures that .html, .txt and .xml show are gathered on the way.
+    With ``gathers`` the figures of .html, .txt and .xml are gathered on the way.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class KeptCheck(Checking):
     ) -> None:
         self.paths = tuple(paths)
         self.folders: dict[str, Path] = {}
-        """The folders of the packages, by the prefixes that paths of their findings have."""
+        """The folders of the packages, by the prefixes of the paths of their findings."""
         self._created = created
         self._options = options
         self._shown = progress
@@ -215,7 +215,7 @@ class KeptCheck(Checking):
         return weight(self.paths, whole=looked.level.hashes) if looked.leaves_none_out else None
 
     def end(self) -> Interrupted | None:
-        """Make the check to its end, or until it is interrupted, and return what interrupted it."""
+        """Run the check to its end, or until it is interrupted, and return the interruption or None."""
         try:
             for _ in self:
                 pass
@@ -235,7 +235,7 @@ class KeptCheck(Checking):
         self._figures[checked.prefix] = facts.facts_of(checked, self._looked.level)
 
     def frame(self) -> Frame:
-        """Return what was checked, how, and the result as far as the check came."""
+        """Return the subject of the check, its options, and the result so far."""
         return Frame(
             path=", ".join(map(str, self.paths)),
             level=self._looked.level.value,
@@ -250,8 +250,8 @@ class KeptCheck(Checking):
 class CheckReport(KeptCheck):
     """The report of a check: an iterator of its findings, which come as they are found.
 
-    ``ok``, ``findings`` and ``to_json`` wait for the end of the check, and keep for the iterator what it has
-    not given yet. ``summary`` and ``graphs`` (the links) are of what was done so far.
+    ``ok``, ``findings`` and ``to_json`` wait for the end of the check, and keep the remaining findings for
+    the iterator. ``summary`` and ``graphs`` (the links) are those of the check so far.
     """
 
     _given = 0
@@ -272,7 +272,7 @@ class CheckReport(KeptCheck):
         return not self.summary.errors
 
     def findings(self) -> Iterator[Finding]:
-        """Yield all findings by file, line, code and place, those too that the iterator gave already."""
+        """Yield all findings by file, line, code and place, also those that were iterated already."""
         self._end()
         return self.kept.by_place()
 
@@ -285,11 +285,11 @@ class CheckReport(KeptCheck):
     def write(self, targets: Sequence[Path], checked: str = "") -> None:
         """Write reports, their forms by the names' endings; see ``report``.
 
-        With the time ``checked`` they tell where and by whom as well.
+        With the time ``checked`` they also state the place and the operator.
         """
         report = self
         if any(each.suffix.lower() in _FIGURED for each in targets) and self._observer is None:
-            if self._is_begun:  # what was read without the figures for them is read again
+            if self._is_begun:  # packages that were read without gathering the figures are read again
                 report = CheckReport(self.paths, self._options, created=self._created, progress=self._shown)
             report._observer = report._gather
         with ReportFiles(targets, self.paths) as files:
@@ -313,7 +313,10 @@ def provenance(
     operator: str | None = None,
     shows_paths: bool = True,
 ) -> Provenance:
-    """Return when, where, by whom and at which paths packages were checked; None looks up who and where."""
+    """Return when, where, by whom and at which paths packages were checked.
+
+    With None, ``host`` and ``operator`` are looked up.
+    """
     return Provenance(
         checked=checked,
         host=clock.host() if host is None else host,

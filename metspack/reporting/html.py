@@ -43,13 +43,13 @@ from metspack.sizes import counted
 
 
 def visible(value: object) -> Markup:
-    """Return a value as HTML text; characters that do not print, or turn text around, are shown as codes."""
+    """Return a value as HTML text, with codes for characters that do not print or reverse text."""
     return value if isinstance(value, Markup) else escape(printable(str(value)))
 
 
 @cache
 def _environment() -> Environment:
-    """Return the environment of the templates: all values are escaped, and none may be missing."""
+    """Return the environment of the templates: it escapes all values and requires each of them."""
     environment = Environment(
         loader=FileSystemLoader(resources.template_folder() / "report"),
         autoescape=True,
@@ -65,17 +65,17 @@ def _environment() -> Environment:
 
 
 SHOWN = 500
-"""Findings of one code in a package, and places of one finding; how many more there are is said."""
+"""The most findings of one code in a package, and places of one finding; the rest is counted."""
 
 _T = TypeVar("_T")
 _CHILDREN = 5_000
-_FOLDED = 40  # rows of a table from which on those without a fault are folded away
+_FOLDED = 40  # rows of a table beyond which those without a fault are folded away
 _PAPER = 100  # rows that are printed
 _PRINTED = 10  # findings of a code that are printed, and at least
 _PRINTED_LEAST = 2
 _PRINTED_TOGETHER = 100
 _NAMED = 10  # representations that are not in order, parents
-_AT_THE_FOOT = 90  # characters that stand beside the number of a sheet
+_AT_THE_FOOT = 90  # characters beside the number of a sheet
 _BUFFERED_EVENTS = 200
 _VERDICTS = {"ok": "No faults found", "warning": "Warnings", "error": "Errors found"}
 _OPEN, _NONE = "Interrupted", "Not a package"
@@ -101,11 +101,11 @@ MEANINGS = {
         (LinkState.UNKNOWN, "a parent that is not in the packages and roots checked"),
     )
 }
-"""What the states of children mean; a legend has those that occur."""
+"""The meanings of the states of children; a legend has those that occur."""
 
 
 def document(frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> Iterator[str]:
-    """Yield the report as HTML; ``roots`` are as ``Excerpts`` has them, to quote what findings point at."""
+    """Yield the report as HTML; ``roots`` are those of ``Excerpts``, for quotations of lines."""
     with Excerpts(roots) as excerpts:
         for _, _, found in _found(frame, kept):
             excerpts.want(found)
@@ -181,20 +181,20 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
 
 
 def _anchors(frame: Frame) -> dict[str, str]:
-    """Return the anchors of the packages by their paths, none where there is one alone."""
+    """Return the anchors of the packages by their paths, empty for a single package."""
     paths = [printable(each.path) for each in frame.summary.results] if frame.are_several else []
     return {path: f"package-{number}" for number, path in enumerate(paths, 1)}
 
 
 def _folded(rows: list[_T], is_odd: Callable[[_T], bool]) -> tuple[list[_T], list[_T]]:
-    """Return the rows that are shown and those that are folded away: of many, those with nothing odd."""
+    """Return the rows to show and the rows to fold away: of many, those that are not ``is_odd``."""
     if len(rows) <= _FOLDED:
         return rows, []
     return [each for each in rows if is_odd(each)], [each for each in rows if not is_odd(each)]
 
 
 def _parents(facts: ReportFacts) -> Iterator[str]:
-    """Yield the parents by their OBJIDs, each once, and how many more there are."""
+    """Yield the parents by their OBJIDs, each once, and the number of further ones."""
     found = {
         f"{each.parent.objid}{' (not checked)' if each.state is LinkState.UNKNOWN else ''}": None
         for each in facts.parents
@@ -203,23 +203,23 @@ def _parents(facts: ReportFacts) -> Iterator[str]:
 
 
 def _some(names: Collection[str], what: str) -> Iterator[str]:
-    """Yield names, of many the first and how many more there are."""
+    """Yield names, of many the first and the number of further ones."""
     yield from islice(names, _NAMED)
     if len(names) > _NAMED:
         yield f"... and {counted(len(names) - _NAMED, f'more {what}')}"
 
 
 def _makers(results: Iterable[PackageResult]) -> Iterator[str]:
-    """Yield who made a package, the last with the time that its METS gives."""
+    """Yield the makers of each package, the last with the creation time in its METS."""
     for each in results:
         if each.makers:
             yield ", ".join(each.makers) + (f", on {each.made}" if each.made else "") + ", as its METS says"
 
 
 def _sheets(frame: Frame) -> Markup:
-    """Return the style of printed sheets: what was checked at the foot of each, and the sheet's number.
+    """Return the style of printed sheets: the subject of the check at the foot, and page numbers.
 
-    Of a name in a package only letters and digits stand there as they are: none can end the string.
+    In it only ASCII letters and digits of a name are unescaped: no name can end the string.
     """
     objid = "" if frame.are_several else next((each.objid for each in frame.summary.results), "")
     said = printable(objid or frame.subject)
@@ -238,7 +238,7 @@ def _drawn(facts: ReportFacts) -> linkmap.Map | None:
 
 
 def _representations(facts: ReportFacts) -> str:
-    """Return how many representations are in which state, with the names of some that are not in order."""
+    """Return the numbers of representations by state, and names of some that are not in order."""
     states = Counter(each.word for each in facts.representations)
     said = ", ".join(f"{states[state]:,} {state}" for state in MEANINGS if states[state])
     odd = [each.name for each in facts.representations if each.state is not LinkState.OK]
@@ -247,7 +247,7 @@ def _representations(facts: ReportFacts) -> str:
 
 
 def _legend(facts: ReportFacts) -> Iterator[tuple[str, str]]:
-    """Yield the states that are in the picture, and what they mean."""
+    """Yield the states in the picture, and their meanings."""
     found = {each.word for each in facts.children}
     if facts.parents:
         found.add(word(LinkState.UNKNOWN))
@@ -255,17 +255,17 @@ def _legend(facts: ReportFacts) -> Iterator[tuple[str, str]]:
 
 
 def _shown(frame: Frame, children: Sequence[Relation]) -> Sequence[Relation]:
-    """Return the children that are shown: all, or of very many those at fault first.
+    """Return the children to show: all, or of very many those at fault first.
 
-    Of several packages they stand in the order of paths.
+    Of several packages they are in the order of paths.
     """
     order = {each.name: number for number, each in enumerate(frame.facts.children)}
-    shown = children[:_CHILDREN]  # those at fault stand first
+    shown = children[:_CHILDREN]  # those at fault come first
     return sorted(shown, key=lambda each: order[each.name]) if frame.are_several else shown
 
 
 def _found(frame: Frame, kept: FindingStore) -> Iterator[tuple[str, CodeGroup, Iterator[Finding]]]:
-    """Yield the packages with each of their codes and its findings, by path; "" is the only package."""
+    """Yield packages with each of their codes and its findings, by path; "" is the only package."""
     if not frame.are_several:
         for group in kept.groups():
             yield "", group, kept.of_group(group, SHOWN)
@@ -280,7 +280,7 @@ def _found(frame: Frame, kept: FindingStore) -> Iterator[tuple[str, CodeGroup, I
 def _told_of(
     frame: Frame, kept: FindingStore, excerpts: Excerpts, anchors: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield each package with its findings, also those without; what is in none has a part of its own."""
+    """Yield each package with its findings, if any; findings outside of all have separate parts."""
     results = {printable(each.path): each for each in frame.summary.results} if anchors else {}
     ahead = sorted(results, reverse=True)
     codes = Counter[str]()
@@ -300,7 +300,7 @@ def _told_of(
 def _section(
     group: CodeGroup, found: Iterator[Finding], excerpts: Excerpts, codes: Counter[str]
 ) -> dict[str, Any]:
-    """Return the findings of one code; ``codes`` counts those before: the first of each has its anchor."""
+    """Return the findings of one code; ``codes`` counts its sections so far, for unique anchors."""
     codes[group.anchor] += 1
     number = codes[group.anchor]
     return {
@@ -331,7 +331,7 @@ _NARROWEST = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareBar:
-    """A number as a share in percent of a limit or of the largest, and whether it exceeds the limit."""
+    """A number as a percentage of a limit or of the largest, and whether it exceeds the limit."""
 
     value: int
     share: float
@@ -342,7 +342,7 @@ class ShareBar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fill:
-    """A child as a segment, and how full it is."""
+    """A child as a segment, with its files and bytes as shares."""
 
     child: Relation
     files: ShareBar
@@ -356,7 +356,7 @@ class Fill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StripPiece:
-    """A part of a split LOB on its strip: where it begins and how wide it is, of 1,000."""
+    """A part of a split LOB on its strip: its start and its width, of 1,000."""
 
     x: float
     width: float
@@ -375,7 +375,7 @@ class Strip:
 
 
 def fills(segments: Sequence[Relation], limits: Limits) -> Iterator[Fill]:
-    """Yield how full each segment is, against the limits or, where there is none, the fullest segment."""
+    """Yield each segment's files and bytes as shares of the limits, or of the fullest segment."""
     most_files = max((each.files for each in segments), default=0)
     most_bytes = max((each.bytes for each in segments), default=0)
     for each in segments:
@@ -400,7 +400,7 @@ def _bar(value: int, limit: int | None, most: int, what: str) -> ShareBar:
 
 
 def strips(lobs: Iterable[ListedSplitLob]) -> Iterator[Strip]:
-    """Yield each split LOB as a strip; parts of unknown size share what is missing of the whole."""
+    """Yield each split LOB as a strip; parts of unknown size share the missing rest of the whole."""
     for lob in lobs:
         held = sum(part.size or 0 for part in lob.parts)
         lost = sum(part.size is None for part in lob.parts)

@@ -21,16 +21,16 @@ from metspack.sources.archive import Archive
 from metspack.sources.opening import Source, SourceFacts
 
 KEPT = 10_000
-"""Faults that a report keeps; ``metspack inspect --lobs`` lists all."""
+"""The number of faults that a report keeps; ``metspack inspect --lobs`` lists all."""
 
 
 def name(source: Source) -> str:
-    """Return what a source is called: the .siard file's name, or the folder's."""
+    """Return the name of a source: the .siard file's, or the folder's."""
     return source.name if isinstance(source, Archive) else source.path.resolve().name
 
 
 def form(source: Source) -> str:
-    """Return the form a source comes in: ``file``, ``parts``, ``folder`` or ``LOB folder``."""
+    """Return the form of a source: ``file``, ``parts``, ``folder`` or ``LOB folder``."""
     if not isinstance(source, Archive):
         return "LOB folder"
     if source.container is None:
@@ -39,7 +39,7 @@ def form(source: Source) -> str:
 
 
 def kind(error: LobUnresolved) -> str:
-    """Return in a word why a LOB was not found: ``missing``, ``refused`` or ``ambiguous``."""
+    """Return the reason why a LOB was not found: ``missing``, ``refused`` or ``ambiguous``."""
     if isinstance(error, LobRefused):
         return "refused"
     return "ambiguous" if isinstance(error, LobAmbiguous) else "missing"
@@ -109,7 +109,7 @@ def document(
 
 
 def column(each: LobColumn) -> dict[str, Any]:
-    """Return a column with LOBs as its object."""
+    """Return a column with LOBs as the object for JSON."""
     found = each.found
     missing = next((lob for lob, error in each.errors if kind(error) == "missing"), "")
     return {
@@ -149,7 +149,7 @@ def column(each: LobColumn) -> dict[str, Any]:
 
 
 def lob(each: Surveyed, paths: Sequence[str], verdict: Verdict | None = None) -> dict[str, Any]:
-    """Return one LOB as the object for ``--lobs``; with a verdict, what came of reading it."""
+    """Return one LOB as the object for ``--lobs``; with a verdict, also the result of verification."""
     found, cell, error = each.lob, each.cell, each.error
     where = "error" if found is None else "inside" if each.is_inside else "outside"
     record: dict[str, Any] = {
@@ -182,7 +182,7 @@ def lob(each: Surveyed, paths: Sequence[str], verdict: Verdict | None = None) ->
 
 
 def sorted_by_value(counts: Counter[survey.LevelKind]) -> list[tuple[survey.LevelKind, int]]:
-    """Return the values of cells with their counts, in the order in which the values are defined."""
+    """Return the kinds of cells with their counts, in the order of ``survey.LevelKind``."""
     return [(said, counts[said]) for said in survey.LevelKind if counts[said]]
 
 
@@ -210,7 +210,7 @@ def _verification(verification: Verification, verdicts: Sequence[Verdict]) -> di
 
 @dataclass(frozen=True, kw_only=True)
 class InspectionReport:
-    """The contents of a source; ``faults`` are the first of the LOBs that were verified."""
+    """The contents of a source; ``faults`` are the first faults of its verification."""
 
     contents: Inspection
     verification: Verification | None

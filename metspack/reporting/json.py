@@ -25,7 +25,7 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
 def lines(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the report as one JSON object a line: the head, each finding, the result; plain ASCII.
 
-    A report whose last line is no ``result`` was cut off.
+    A report without a ``result`` in its last line was cut off.
     """
     yield _line("check", head(frame))
     for each in kept.by_place():

@@ -1,10 +1,10 @@
 """A check's report as JUnit XML, in the form that Jenkins and GitLab show well.
 
 A test suite is a METS document or an archive, a test case a code (or a requirement of E-ARK) found about it
-or about a file that is its: names of test cases stay the same from run to run, so that a history shows when
-a fault came and went. A document about which nothing was found is one passed test case. Of several packages,
-a test suite is a package. What does not make the check fail (``--fail-on``) does not fail here either, and is
-said in the test case's output.
+or about one of its files: names of test cases stay the same from run to run, so that a history shows when a
+fault came and went. A document without findings is one passed test case. Of several packages, a test suite is
+a package. Findings that do not make the check fail (``--fail-on``) do not fail here either; they are in the
+test case's output.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Suite:
 
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
-    """Yield the report as JUnit XML; well-formed whatever the names in the package are."""
+    """Yield the report as JUnit XML, well-formed with any names in the package."""
     owner = owner_among(frame)
     suites = _suites(frame, kept, owner)
     tests = sum(each.tests for each in suites.values()) + (not frame.is_complete)
@@ -65,7 +65,7 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
 
 
 def owner_among(frame: Frame) -> Callable[[str], str]:
-    """Return a function that gives a path's owner: of several packages the one that it is in.
+    """Return a function from a path to its owner: of several packages, the one that contains it.
 
     Of one package it is the archive itself, else the nearest METS above the path.
     """
@@ -98,7 +98,7 @@ def _suites(frame: Frame, kept: FindingStore, owner: Callable[[str], str]) -> di
     for name in packages if frame.are_several else documents:
         if name and name not in suites:
             suites[name] = _Suite(tests=1)
-    if not suites:  # a file without any test is an error to most that read it
+    if not suites:  # most readers take a file without any test for an error
         suites[owner("")] = _Suite(tests=1)
     return suites
 
@@ -128,7 +128,7 @@ def _cases(frame: Frame, suite: str, findings: Iterator[Finding]) -> Iterator[st
 
 
 def _said(findings: Iterator[Finding]) -> tuple[Finding, str, int]:
-    """Return the first finding of a test case, its lines, and how many more findings there are."""
+    """Return the first finding of a test case, its lines, and the number of further findings."""
     first = next(findings)
     said, more = [line(first), *places(first, _SHOWN)], 0
     for each in findings:

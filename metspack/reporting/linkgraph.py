@@ -30,14 +30,14 @@ def name(node: Node) -> str:
 
 
 def place(node: Node) -> str:
-    """Return the path of a package's METS, empty if it is not known."""
+    """Return the path of a package's METS, empty without one."""
     return printable(node.found or node.path)
 
 
 def _depth_first(graph: Graph) -> Iterator[tuple[int, Edge | None, Node, bool]]:
-    """Yield depth, link from above (None at a top), node, and whether it is the last below its parent.
+    """Yield depth, link from above (None at a top), node, and whether it is its parent's last.
 
-    Below a node that was met before nothing is repeated.
+    Nodes below one that was met before are not repeated.
     """
     nodes = {node.id: node for node in graph.nodes}
     down: dict[int, list[Edge]] = {}
@@ -74,13 +74,13 @@ def tree(graph: Graph) -> Iterator[str]:
 
 
 def hanging(line: str) -> str:
-    """Return with what further rows of a line of a tree begin: the bars that go on, and an indent."""
+    """Return the beginning of further rows of a tree's line: the continued bars, and an indent."""
     bars = line[: len(line) - len(line.lstrip("│├└─ "))]
     return f"{bars.replace('├── ', '│   ').replace('└── ', '    ')}    "
 
 
 def summary(graph: Graph) -> Iterator[str]:
-    """Yield how many links are in which state, then those at fault, in the order of the documents."""
+    """Yield the numbers of links by state, then those at fault, in the order of the documents."""
     nodes = {node.id: node for node in graph.nodes}
     counts = Counter(_words(edge, nodes[edge.child]) for edge in graph.edges)
     said = ", ".join(f"{count:,} {words}" for words, count in sorted(counts.items()))
@@ -105,7 +105,7 @@ def _held(value: object) -> object:
 
 
 def lines(graphs: Iterable[Graph]) -> Iterator[str]:
-    """Yield the same as text, a few hundred links at a time, so that not all are held as text."""
+    """Yield the same object as text, a few hundred links at a time, so that memory stays flat."""
     head = json.dumps(json_head(), indent=2).removesuffix("\n}")
     before = f'{head},\n  "packages": ['
     for package in map(_package, graphs):
@@ -159,14 +159,14 @@ def _package(graph: Graph) -> dict[str, object]:
 
 @dataclass(frozen=True, kw_only=True)
 class LinkReport:
-    """The links of packages: a graph of each, and how many errors were found in them."""
+    """The links of packages: a graph of each, and the number of errors found in them."""
 
     graphs: tuple[Graph, ...]
     errors: int
 
     @property
     def ok(self) -> bool:
-        """Whether every link leads where it should, in both directions."""
+        """Whether every link leads to its target, in both directions."""
         return not self.errors and not any(each.is_broken for each in self.graphs)
 
     @classmethod

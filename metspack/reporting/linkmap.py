@@ -18,17 +18,17 @@ _HEIGHT = 46
 _ROW = 62
 _GAP = 130
 _MARGIN = 8
-_DOWN, _UP = 44, 78  # where the trunks of both directions run, from the right side of the parent's box
+_DOWN, _UP = 44, 78  # the places of the trunks of both directions, from the right side of the parent's box
 _OFFSET = 9  # of each arrow from the middle of a box
 _WIDEST = 3_000
-_DEEPEST = 10  # levels for which boxes can be narrowed; what lies deeper is counted
+_DEEPEST = 10  # levels for which boxes can be narrowed; deeper ones are counted
 MOST = 46
-"""Rows of boxes; where more would be needed, what is without a fault has one box together, then the rest."""
+"""The most rows of boxes; beyond it, METS without a fault share one box, then the rest do."""
 
-_LABEL, _NOTE = 32, 42  # columns that a box is wide enough for
+_LABEL, _NOTE = 32, 42  # columns for which a box is wide enough
 _LETTERS = 12  # pixels of the smaller letters in the style sheet
 _LEAST = 10
-_PAPER = (900, 1_150)  # what a sheet shows without letters that need a glass
+_PAPER = (900, 1_150)  # the size of a sheet with legible letters
 
 _Key = tuple[str, str]
 _Corner = tuple[int, int]
@@ -70,12 +70,12 @@ class Map:
 
     @property
     def narrowest(self) -> int:
-        """The width in pixels below which letters could not be read."""
+        """The width in pixels below which letters are illegible."""
         return -(-self.width * _LEAST // _LETTERS)
 
     @property
     def fits_paper(self) -> bool:
-        """Whether the map can be read when it is printed on one sheet."""
+        """Whether the map is legible when it is printed on one sheet."""
         return self.width <= _PAPER[0] and self.height <= _PAPER[1]
 
 
@@ -92,7 +92,7 @@ class _Words(NamedTuple):
 class _MapEntry:
     """A METS of the map without its place yet: its key, and the link from above.
 
-    ``of`` is what is said of it, or of which relation: a few of very many are drawn, and need any words.
+    ``of`` are its texts, or the relation to make them from: only the few METS that are drawn need texts.
     """
 
     key: _Key
@@ -108,13 +108,13 @@ class _MapEntry:
 
     @property
     def words(self) -> _Words:
-        """What is said of it."""
+        """The texts of the METS."""
         return _said(self.of) if isinstance(self.of, Relation) else self.of
 
 
 @dataclass(slots=True, kw_only=True)
 class _Branch:
-    """A METS with what is below it: how many rows that takes, and takes at least to show each fault."""
+    """A METS and those below it: the number of rows that they take, and its minimum that shows faults."""
 
     entry: _MapEntry
     level: int = 0
@@ -125,7 +125,7 @@ class _Branch:
     faults: int = 0
 
     def measure(self) -> None:
-        """Count what is below, when that is counted."""
+        """Count the METS below, after these have been measured."""
         self.rows = max(sum(each.rows for each in self.inner), 1)
         faulty = [each for each in self.inner if each.faults]
         self.least = max(sum(each.least for each in faulty) + (len(faulty) < len(self.inner)), 1)
@@ -139,7 +139,7 @@ def link_map(
     parents: Iterable[Relation] = (),
     representations: Iterable[Relation] = (),
 ) -> Map:
-    """Return the map of the links: what has no parent on the left, each level below it further right.
+    """Return the map of the links: METS without a parent on the left, each level further right.
 
     Representations are parts of the packages that name them, and are counted there.
     """
@@ -153,7 +153,7 @@ def link_map(
         outside = _outside(relation)
         above[outside.key] = outside
         top = spots.pop(relation.child.path, None) or _top(relation.child)
-        # Of a parent that was found, nothing but what it says of the child is known.
+        # Of a parent that was found, only its link to the child is read.
         is_named = relation.state is LinkState.ELSEWHERE
         below.setdefault(outside.key, []).append(replace(top, link=relation.state, names_child=is_named))
     first = [*above.values(), *spots.values()]
@@ -169,7 +169,7 @@ def link_map(
 
 
 def _branches(first: Sequence[_MapEntry], below: dict[_Key, list[_MapEntry]]) -> tuple[list[_Branch], int]:
-    """Return the trees that the entries make, and how many levels these have before what is deep is cut."""
+    """Return the trees of the entries, and their number of levels before deep ones are cut."""
     tops = [_Branch(entry=each) for each in first]
     ahead, seen = tops[::-1], []
     while ahead:
@@ -188,7 +188,7 @@ def _branches(first: Sequence[_MapEntry], below: dict[_Key, list[_MapEntry]]) ->
 
 
 def _fitted(branches: Sequence[_Branch], most: int) -> Sequence[_Branch]:
-    """Return the branches in at most so many rows: those without a fault together, then the last at fault."""
+    """Return the branches in at most ``most`` rows: those without a fault share one, then others."""
     if sum(each.rows for each in branches) <= most:
         return branches
     faulty = [each for each in branches if each.faults]
@@ -206,7 +206,7 @@ def _fitted(branches: Sequence[_Branch], most: int) -> Sequence[_Branch]:
 
 
 def _shared(branches: Sequence[_Branch], room: int) -> list[_Branch]:
-    """Return branches that share so many rows, at least one for each."""
+    """Return branches that share ``room`` rows, at least one for each."""
     ahead = sum(each.least for each in branches)
     drawn = []
     for number, each in enumerate(branches):
@@ -321,13 +321,13 @@ def _child(relation: Relation) -> _MapEntry:
 
 
 def _key(relation: Relation) -> _Key:
-    """Return the key of a child; nothing can be below what nobody knows a METS of."""
+    """Return the key of a child; a child without a METS gets a key that no parent has."""
     child = relation.child
     return (child.path, "") if child.path else (child.objid, relation.parent.path)
 
 
 def _said(relation: Relation) -> _Words:
-    """Return what is said of a child."""
+    """Return the texts of a child."""
     return _Words(
         label=relation.name,
         note=_note(relation),
@@ -363,7 +363,7 @@ def _title(relation: Relation) -> str:
 
 
 def _trunks(parent: _Corner, ends: Sequence[tuple[_Corner, _MapEntry]]) -> Iterator[Arrow]:
-    """Yield the lines that a parent's arrows share: as far as there are links, and dashed from there on.
+    """Yield the lines that a parent's arrows share: solid where there are links, dashed below.
 
     The corner is the upper right one of the parent's box.
     """
@@ -382,7 +382,7 @@ def _trunks(parent: _Corner, ends: Sequence[tuple[_Corner, _MapEntry]]) -> Itera
 def _trunk(
     start: str, x: int, y: int, ends: Sequence[tuple[int, bool]], heads: tuple[str, ...]
 ) -> Iterator[Arrow]:
-    """Yield a direction's trunk down to its last end, given how far below each is and whether it is there."""
+    """Yield a direction's trunk down to its last end; ``ends`` have a depth and whether it exists."""
     solid = max((far for far, is_there in ends if is_there), default=None)
     dashed = max(far for far, _ in ends)
     if solid is not None:
@@ -415,7 +415,7 @@ def _arrows(parent: _Corner, child: _Corner, place: _MapEntry) -> Iterator[Arrow
 
 
 def shortened(text: str, longest: int = _LABEL) -> str:
-    """Return text of at most ``longest`` columns, its middle left out: ends tell names apart.
+    """Return text of at most ``longest`` columns, without its middle: ends distinguish names.
 
     Characters that do not print are shown as codes; East Asian ones are two columns wide.
     """

@@ -1,4 +1,4 @@
-"""Value objects of reports: the frame of a check, its figures, and a finding as lines and as JSON."""
+"""Value objects of reports: the frame of a check, its figures, a finding as lines and as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metspack.sizes import counted
 if TYPE_CHECKING:
     from metspack.layouts.readers import Readership
 
-_CODES = 3  # beside a state: the findings say all
+_CODES = 3  # beside a state: the findings have all
 _WORDS = {
     LinkState.ONE_WAY_DOWN: "one-way",
     LinkState.ONE_WAY_UP: "one-way",
@@ -26,13 +26,13 @@ _WORDS = {
 
 
 def word(state: LinkState) -> str:
-    """Return a link's state in one word: which of the two names the other is drawn, not said."""
+    """Return a link's state in one word: the direction of a one-way link is drawn, not named."""
     return _WORDS.get(state, state.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
-    """The files of a child that are damaged or missing, and other errors there; ``what`` these files are."""
+    """The numbers of a child's damaged and missing files and other errors; ``what`` the files are."""
 
     damaged: int = 0
     missing: int = 0
@@ -41,7 +41,7 @@ class Damage:
 
     @property
     def words(self) -> str:
-        """What is wrong, "" for nothing."""
+        """The damage in words, "" for none."""
         said = [f"{counted(self.damaged, self.what)} damaged"] if self.damaged else []
         said += [f"{counted(self.missing, self.what)} missing"] if self.missing else []
         said += [counted(self.errors, "other error" if said else "error")] if self.errors else []
@@ -53,11 +53,11 @@ UNDAMAGED = Damage()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """A parent IP and a child IP with the link between them, as nodes and edge of the check's graph.
+    """A parent IP, a child IP and the link between them: nodes and edge of the check's graph.
 
     ``link`` is None for a child that no METS names; its parent is then the package's own METS. ``files`` and
-    ``bytes`` are what the child's METS and those of its representations list, METS left out. ``damage`` is
-    known once all findings are.
+    ``bytes`` are those that the child's METS and those of its representations list, METS left out. ``damage``
+    is set after all findings are collected.
     """
 
     parent: Node
@@ -75,7 +75,7 @@ class Relation:
 
     @property
     def said(self) -> str:
-        """Its state, and what is wrong with its files apart from that."""
+        """Its state, and the damage of its files."""
         if not self.damage.words:
             return self.words
         return f"links {self.words}, {self.damage.words}"
@@ -92,18 +92,18 @@ class Relation:
 
     @property
     def words(self) -> str:
-        """Its state, with the codes that tell why when the link is at fault."""
+        """Its state, followed by the codes of its findings when the link is at fault."""
         codes = self.link.codes[:_CODES] if self.link is not None and self.link.is_fault else ()
         return " ".join((self.word, *codes))
 
     @property
     def names_child(self) -> bool:
-        """Whether the parent leads to the child."""
+        """Whether the parent links to the child."""
         return self.link is not None and self.link.names_child
 
     @property
     def names_parent(self) -> bool:
-        """Whether the child leads to the parent."""
+        """Whether the child links to the parent."""
         return self.link is not None and self.link.names_parent
 
     @property
@@ -113,12 +113,12 @@ class Relation:
 
 
 def children(graph: Graph) -> Iterator[Relation]:
-    """Yield the children of a package, at last those that no METS of it is linked with."""
+    """Yield the children of a package, at last those to which no METS of it links."""
     return (each for each in _below(graph) if not each.child.is_part)
 
 
 def representations(graph: Graph) -> Iterator[Relation]:
-    """Yield the representations of a package and of its children, each with the METS that names it."""
+    """Yield the representations of a package and its children, each with the METS that names it."""
     return (each for each in _below(graph) if each.child.is_part)
 
 
@@ -128,7 +128,7 @@ def _below(graph: Graph) -> Iterator[Relation]:
     nodes, named = {node.id: node for node in graph.nodes}, {top.id}
     for edge in graph.edges:
         parent, child = nodes[edge.parent], nodes[edge.child]
-        # A METS that is its own child, or the package's own as somebody's: neither is one.
+        # A METS that is its own child, or a link that makes the package's METS a child: neither counts.
         if parent.path and child.id != top.id:
             named.add(child.id)
             yield Relation(parent=parent, child=child, link=edge, state=edge.state)
@@ -149,10 +149,10 @@ def parents(graph: Graph) -> Iterator[Relation]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedPart:
-    """A part of a split LOB: its id, the child that the parent says holds it, its bytes there.
+    """A part of a split LOB: its id, the child that holds it by the parent's METS, its bytes there.
 
-    ``size`` is None when that child does not list the part, or no size for it; ``is_lost`` tells that it
-    lists it, but the file is not there.
+    ``size`` is None when that child does not list the part, or no size for it; ``is_lost``: the child lists
+    it, but the file is missing.
     """
 
     id: str
@@ -163,7 +163,7 @@ class ListedPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedSplitLob:
-    """A LOB in parts, in their order; ``size`` is the whole's as the parent says, None when it does not."""
+    """A LOB in parts, in their order; ``size`` is the whole's in the parent's METS, or None."""
 
     id: str
     size: int | None
@@ -187,17 +187,17 @@ class FixityFigures:
 
     @property
     def verified(self) -> int | None:
-        """How many files are proven to be what the digest says."""
+        """The number of files whose bytes have the stated digest."""
         return None if self.read is None or self.failed is None else self.read - self.failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveContent:
-    """The content of an archive: what its metadata says of the database, and the LOBs that its cells name.
+    """The content of an archive: facts of the database by its metadata, and the LOBs in its cells.
 
     ``rows`` is None when metadata.xml does not count those of all tables, ``lobs``, the ``lost`` of them and
-    ``inline`` (values that stand in their cells) when not all cells were read. ``bytes`` are those of the
-    LOBs that were found.
+    ``inline`` (values in the cells themselves) when not all cells were read. ``bytes`` are those of the LOBs
+    that were found.
     """
 
     path: str
@@ -220,11 +220,10 @@ class ReportFacts:
     """Figures of the packages of a check: links, segments, split LOBs, fixity.
 
     ``tops`` are the packages' own METS, ``parents`` the relations above them, ``children`` those below, and
-    ``representations`` what packages and children have of these: they stand by name, those without a METS
-    last. They and split LOBs are as many as there are
-    segments, never as many as LOBs. ``splits_left_out`` counts what is no longer in ``splits``. Of
-    several packages, paths begin with the package's own, as those of findings do. ``archives`` are the SIARD
-    archives, as far as the check opened them.
+    ``representations`` those of packages and children: they are sorted by name, those without a METS last.
+    These and split LOBs are as many as there are segments, never as many as LOBs. ``splits_left_out`` counts
+    those beyond ``splits``. Of several packages, paths begin with the package's own, as those of findings do.
+    ``archives`` are the SIARD archives that the check opened.
     """
 
     tops: tuple[Node, ...] = ()
@@ -239,7 +238,7 @@ class ReportFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """When, where and by whom a check was made; what is empty is not told.
+    """When, where and by whom a check was made; empty values are left out of reports.
 
     ``checked`` is an xs:dateTime in UTC, ``paths`` are the packages' absolute paths.
     """
@@ -256,7 +255,7 @@ class Provenance:
 
     @property
     def sentence(self) -> str:
-        """All but the paths, "" if nothing of it is told."""
+        """All but the paths, in a sentence; "" if all of it is empty."""
         by = (self.moment, self.host and f"on {self.host}", self.operator and f"by {self.operator}")
         told = " ".join(filter(None, by))
         return told and f"Checked {told}"
@@ -264,12 +263,13 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """The frame of a check's report: what was checked, with which options and result.
+    """The frame of a check's report: its subject, its options and its result.
 
-    ``path`` is the package as it was named; ``sample`` chose the files that were hashed (``summary.sampled``
-    says how many), None for all; ``is_complete`` is False when the check was interrupted; ``created`` is an
-    xs:dateTime, empty to leave it out; findings of ``fail_on`` or worse fail, None is never; ``limits`` are
-    those that the segments are drawn against. ``provenance`` is for reports that are filed: HTML and text.
+    ``path`` is the package as the user named it; ``sample`` chose the files that were hashed
+    (``summary.sampled`` counts them), None for all; ``is_complete`` is False when the check was interrupted;
+    ``created`` is an xs:dateTime, empty to leave it out; findings of ``fail_on`` or worse fail, None is
+    never; ``limits`` are those against which the segments are drawn. ``provenance`` is for reports that are
+    filed: HTML and text.
     """
 
     path: str
@@ -285,24 +285,24 @@ class Frame:
 
     @property
     def are_several(self) -> bool:
-        """Whether several packages were checked: then each has a result of its own in every report."""
+        """Whether several packages were checked: then each has a separate result in every report."""
         return len(self.summary.results) > 1
 
     @property
     def subject(self) -> str:
-        """What was checked, in few words: the path, or how many packages."""
+        """The subject of the check in few words: the path, or the number of packages."""
         packages = sum(each.is_package for each in self.summary.results)
         return counted(packages, "package") if self.are_several else self.path
 
     @property
     def are_none(self) -> bool:
-        """Whether the one thing that was checked is not a package."""
+        """Whether the only subject of the check is not a package."""
         return not (self.are_several or all(each.is_package for each in self.summary.results))
 
     def packages(self) -> Callable[[str], str]:
-        """Return a function that gives the package, as it is printed, that the path of a finding is in.
+        """Return a function from a finding's path to the path of its package as printed.
 
-        What is in none of several packages stands for itself, and so does a list beside one.
+        A path outside of several packages is returned itself, and so is a list beside one.
         """
         names = {printable(each.path) for each in self.summary.results}
         apart = set(map(printable, self.summary.apart))
@@ -320,7 +320,7 @@ class Frame:
         return package
 
     def fails(self, severity: Severity) -> bool:
-        """Whether a finding of this severity makes the check fail."""
+        """Return whether a finding of this severity makes the check fail."""
         return self.fail_on is not None and rank(severity) <= rank(self.fail_on)
 
     @property
@@ -338,7 +338,7 @@ _RANKS = {severity: number for number, severity in enumerate(Severity)}
 
 
 def rank(severity: Severity) -> int:
-    """Return a severity's place from the worst, 0, on."""
+    """Return a severity's rank, from 0 for the worst."""
     return _RANKS[severity]
 
 
@@ -346,7 +346,7 @@ TOOL = "metspack"
 
 
 def kind(finding: Finding) -> tuple[Severity, str, str]:
-    """Return by what findings are put together: their severity, their code, the requirement or code."""
+    """Return the key by which findings are grouped: severity, code, and requirement or code."""
     return finding.severity, finding.code, told_as(finding)
 
 
@@ -362,7 +362,7 @@ def line(finding: Finding) -> str:
 def parts(finding: Finding) -> tuple[str, str]:
     """Return a finding's place (``mets.xml:41``) and message, both printable.
 
-    A requirement that the finding tells of beside its code ends the message.
+    A requirement that the finding has beside its code ends the message.
     """
     where = f"{finding.path}:{finding.line}" if finding.line else finding.path
     place = f" [{finding.place}]" if finding.place else ""
@@ -371,7 +371,7 @@ def parts(finding: Finding) -> tuple[str, str]:
 
 
 def places(finding: Finding, limit: int | None = None) -> Iterator[str]:
-    """Yield the further places of a finding, at most ``limit``, and how many more there are; printable."""
+    """Yield further places of a finding, at most ``limit``, and the number of the rest; printable."""
     for each in finding.others[:limit]:
         where = f"{each.path}:{each.line}" if each.line else each.path
         yield printable(f"{where} [{each.place}]" if each.place else where)
@@ -381,7 +381,7 @@ def places(finding: Finding, limit: int | None = None) -> Iterator[str]:
 
 
 def printable(text: str) -> str:
-    """Return text with every character escaped that does not print, bidirectional controls among them."""
+    """Return text with escapes for characters that do not print, such as bidirectional controls."""
     if text.isprintable():
         return text
     return "".join(
@@ -390,7 +390,7 @@ def printable(text: str) -> str:
 
 
 def record(finding: Finding) -> dict[str, Any]:
-    """Return a finding as the object that stands for it in JSON."""
+    """Return a finding as its object in JSON."""
     rule = explained(told_as(finding))
     return {
         "code": finding.code,
@@ -415,12 +415,12 @@ NOT_A_PACKAGE = "not a package"
 
 
 def standing(result: PackageResult) -> str:
-    """Return the verdict on a package, or that it was not checked to the end."""
+    """Return the verdict on a package, or a note that its check is unfinished."""
     return verdict(result) if result.is_complete else "not checked to the end"
 
 
 def tally(summary: CheckSummary) -> dict[str, int]:
-    """Return how many packages were checked, and how many of them ended how; those of JSON."""
+    """Return the number of packages checked, and those of each outcome, as in JSON."""
     packages = [each for each in summary.results if each.is_package]
     failed = sum(bool(each.errors) for each in packages)
     unfinished = sum(not (each.errors or each.is_complete) for each in packages)
@@ -435,7 +435,7 @@ def tally(summary: CheckSummary) -> dict[str, int]:
 
 
 def outcome(summary: CheckSummary) -> str:
-    """Return the verdict on a delivery as it is filed: how many packages ended how."""
+    """Return the verdict on a delivery for filing: the number of packages of each outcome."""
     found = tally(summary)
     others = found["no_packages"]
     said = [f"{found['without_errors']:,} without errors", f"{found['with_errors']:,} with errors"]
@@ -447,7 +447,7 @@ def outcome(summary: CheckSummary) -> str:
 
 
 def verdict(summary: CheckSummary | PackageResult) -> str:
-    """Return the worst severity found, ``ok`` when there is nothing worse; or that it is no package."""
+    """Return the verdict: ``error``, ``warning`` or ``ok``, or that it is not a package."""
     if isinstance(summary, PackageResult) and not summary.is_package:
         return NOT_A_PACKAGE
     if summary.errors:
@@ -456,7 +456,7 @@ def verdict(summary: CheckSummary | PackageResult) -> str:
 
 
 def head(frame: Frame) -> dict[str, Any]:
-    """Return the JSON members about a check that are known before its result."""
+    """Return the JSON members about a check that precede its result."""
     said = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": TOOL, "version": __version__},
@@ -467,7 +467,7 @@ def head(frame: Frame) -> dict[str, Any]:
 
 
 def sample(frame: Frame) -> dict[str, Any]:
-    """Return the JSON members about a sample, none if there was no sample."""
+    """Return the JSON members about a sample, empty if there was no sample."""
     if frame.sample is None or frame.summary.sampled is None:
         return {}
     counts = {"files": frame.summary.sampled.files, "hashed": frame.summary.sampled.hashed}
@@ -475,14 +475,14 @@ def sample(frame: Frame) -> dict[str, Any]:
 
 
 def ledger(frame: Frame) -> dict[str, Any]:
-    """Return the JSON members about a ledger, none if none was kept."""
+    """Return the JSON members about a ledger, empty if none was kept."""
     if (told := frame.summary.ledger) is None:
         return {}
     return {"ledger": {"read": told.read, "taken": told.taken, "oldest": told.oldest or None}}
 
 
 def sampled(frame: Frame) -> str:
-    """Return how many files were hashed of how many, empty when all were: no sample, and no ledger."""
+    """Return in words the share of files that were hashed; empty without sample and ledger."""
     if (told := frame.summary.ledger) is not None:
         oldest = f", the oldest verified {told.oldest}" if told.oldest else ""
         return f"{counted(told.read, 'file')} read, {told.taken:,} taken from the ledger{oldest}"
@@ -494,7 +494,7 @@ def sampled(frame: Frame) -> str:
 
 
 def readers_of(summary: CheckSummary) -> Iterator[tuple[ArchiveRoutes, Readership]]:
-    """Yield the archives with LOBs outside, and which programs find these."""
+    """Yield the archives with LOBs outside, and the programs that find these LOBs."""
     from metspack.layouts import readers  # noqa: PLC0415 -- where a report is written
 
     for each in summary.routes:
@@ -502,7 +502,7 @@ def readers_of(summary: CheckSummary) -> Iterator[tuple[ArchiveRoutes, Readershi
 
 
 def readers_lines(summary: CheckSummary) -> list[str]:
-    """Return which programs find the LOBs of the archives; of those found by the same, in one line."""
+    """Return the programs that find the archives' LOBs, in a line for each set of programs."""
     alike: dict[Readership, list[tuple[str, int]]] = {}
     for each, said in readers_of(summary):
         alike.setdefault(replace(said, lobs=0), []).append((each.path, said.lobs))
@@ -521,7 +521,7 @@ def _archives(paths: Sequence[str]) -> str:
 
 
 def package(result: PackageResult) -> dict[str, Any]:
-    """Return the result of one package as the object that stands for it in JSON."""
+    """Return the result of one package as its object in JSON."""
     return {
         "path": printable(result.path),
         "objid": result.objid or None,
@@ -564,6 +564,6 @@ def result(frame: Frame) -> dict[str, Any]:
 
 
 def document(summary: CheckSummary, findings: Iterable[Finding], *, path: str, level: str) -> dict[str, Any]:
-    """Return a finished check's report as one object held in memory; findings in the order given."""
+    """Return a finished check's report as one object in memory; findings in the order given."""
     frame = Frame(path=path, level=level, summary=summary)
     return head(frame) | result(frame) | {"findings": [record(each) for each in findings]}

@@ -1,4 +1,4 @@
-"""Store of a check's findings, which reports read in their own orders; the ledger of a package's checks."""
+"""Store of a check's findings, for reports in any order; the ledger of a package's checks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PUT = "INSERT INTO finding (path, line, code, place, severity, told_as, rest) V
 _PUT_OTHER = "INSERT INTO other VALUES (?, ?, ?, ?)"
 _OTHERS = "SELECT path, line, place FROM other WHERE finding = ? ORDER BY rowid"
 _FIELDS = "id, path, line, code, place, severity, rest"
-# Whose findings are: each owner of a place has the finding once, at its first place there.
+# The owners of findings: each owner of a place has the finding once, at its first place there.
 _OWNED = """
 SELECT owner(path) AS o, id, path, line, place FROM finding
 UNION ALL
@@ -53,7 +53,7 @@ _SEVERITIES = tuple(Severity)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeGroup:
-    """The findings of one code, or for one requirement of E-ARK: how many there are.
+    """The findings of one code, or for one requirement of E-ARK, and their number.
 
     ``told_as`` is the requirement or, where there is none, the code.
     """
@@ -65,7 +65,7 @@ class CodeGroup:
 
     @property
     def explanation(self) -> Explanation:
-        """What the code or the requirement means."""
+        """The explanation of the code or the requirement."""
         return explained(self.told_as)
 
     @property
@@ -75,7 +75,7 @@ class CodeGroup:
 
     @property
     def anchor(self) -> str:
-        """A name that no other group of a report has."""
+        """A name that is unique in a report."""
         return self.code if self.told_as == self.code else f"{self.told_as}-{self.code}"
 
     @property
@@ -145,7 +145,7 @@ class FindingStore(tempdb.Scratch):
     def by_owner(self, owner: Callable[[str], str]) -> Iterator[tuple[str, CodeGroup]]:
         """Yield each owner of findings with its groups, sorted; ``owner`` gives the owner of a path.
 
-        A finding with places of several owners is told of each.
+        A finding with places of several owners is reported for each.
         """
         self._flush()
         with tempdb.explained(_WHAT):
@@ -156,7 +156,7 @@ class FindingStore(tempdb.Scratch):
                 yield path, _group(*row)
 
     def of_owner(self, owner: Callable[[str], str]) -> Iterator[tuple[str, Finding]]:
-        """Yield all findings with their owners, sorted by owner, severity, group, path, line and place."""
+        """Yield all findings with owners, by owner, severity, group, path, line and place."""
         self._flush()
         with tempdb.explained(_WHAT):
             self._register_owner(owner)
@@ -212,18 +212,17 @@ def _stored(text: str) -> str:
 
 
 LONGEST = 240
-"""Characters of a line that are shown; what is left out is said with an ellipsis."""
+"""The most characters of a line in a report; an ellipsis stands for the rest."""
 
 _WHAT_LINES = "the lines of documents"
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_ENOUGH = 1 << 30  # bytes of a document that are looked through; its lines further on stay unseen
+_ENOUGH = 1 << 30  # bytes of a document that are searched; lines beyond them are not shown
 
 
 class Excerpts(tempdb.Scratch):
-    """The lines that findings point at, in a temporary database; a context manager.
+    """The lines of documents at which findings point, in a temporary database; a context manager.
 
-    ``roots`` are the packages' folders by what the paths of their findings begin with: nothing for the
-    only package.
+    ``roots`` are the packages' folders by the prefix of the paths of their findings: "" for the only package.
     """
 
     def __init__(self, roots: Mapping[str, Path]) -> None:
@@ -233,13 +232,13 @@ class Excerpts(tempdb.Scratch):
         )
 
     def want(self, findings: Iterable[Finding]) -> None:
-        """Take note of the lines that findings point at."""
+        """Record the lines of documents at which findings point."""
         sql = "INSERT OR IGNORE INTO line (path, number) VALUES (?, ?)"
         with tempdb.explained(_WHAT_LINES):
             self._database.executemany(sql, ((each.path, each.line) for each in findings if each.line))
 
     def read(self) -> None:
-        """Read the lines that are wanted; what cannot be read is left out."""
+        """Read the recorded lines; those that cannot be read are left out."""
         put = "UPDATE line SET text = ? WHERE path = ? AND number = ?"
         with tempdb.explained(_WHAT_LINES):
             # A copy: rows that change while they are read may come twice.
@@ -251,13 +250,13 @@ class Excerpts(tempdb.Scratch):
             self._database.execute("DROP TABLE wanted")
 
     def of(self, finding: Finding) -> str | None:
-        """Return the line that a finding points at, shortened; None when there is none or it was not read."""
+        """Return the line of a finding, shortened; None without a line or if it was not read."""
         sql = "SELECT text FROM line WHERE path = ? AND number = ?"
         row = self._database.execute(sql, (finding.path, finding.line)).fetchone()
         return row[0] if row else None
 
     def _lines(self, path: str, numbers: Iterator[int]) -> Iterator[tuple[int, str]]:
-        """Yield the lines of those numbers, which ascend, shortened."""
+        """Yield the lines with the given ascending numbers, shortened."""
         start = next((name for name in self._roots if path.startswith(name)), None)
         if start is None:
             return
@@ -265,11 +264,11 @@ class Excerpts(tempdb.Scratch):
             with reading.opening(self._roots[start], path.removeprefix(start).split("/")) as descriptor:
                 yield from _among(_text(reading.chunks(descriptor, 0, _ENOUGH, size=reading.BLOCK)), numbers)
         except (OSError, MetspackError):
-            return  # the findings say what is wrong with the file; a report goes without its lines
+            return  # the findings report the fault of the file; a report goes without its lines
 
 
 def _text(blocks: Iterable[bytes]) -> Iterator[str]:
-    """Yield a document's text with every line end as a line feed, as parsers count them; never fails."""
+    """Yield a document's text with line feeds as line ends, as parsers count them; never fails."""
     decoder: io.IncrementalNewlineDecoder | None = None
     for block in blocks:
         if decoder is None:
@@ -309,9 +308,9 @@ def _shortened(text: str) -> str:
 
 
 # --- The ledger of a package ---
-# A file of lines of JSON, each with its checksum: a head, a line for each file, and one at the end of a check
-# that came to its end. Lines are appended while files are read; what is of no more use goes when a check has
-# ended. Files that lie in a zip or tar file have that one's size, time and inode.
+# A file of lines of JSON, each with its checksum: a head, a line for each file, and one at the end of a
+# complete check. Lines are appended while files are read; obsolete ones are removed when a check has ended.
+# Files in a zip or tar file have the size, time and inode of that file.
 
 _LONGEST = 1 << 26  # bytes of a line, which is of many files
 _FORM = 1  # of the lines; another one is refused
@@ -332,15 +331,15 @@ _NEW = "Name a new file: a ledger is begun there, and every file is read."
 
 
 def ledger_of(looking: Looking) -> Ledger | None:
-    """Return the ledger that a check is to keep, None for none; nothing is opened yet."""
+    """Return the ledger that a check is to keep, or None; it is not opened yet."""
     return None if looking.ledger is None else Ledger(looking.ledger, looking.older_than)
 
 
 class Ledger(tempdb.Scratch):
     """The ledger of a package, as a check reads and continues it; a context manager.
 
-    Files that were verified longer than ``older_than`` seconds ago are due. Where that is None all are, but
-    those that a check has verified which was stopped, and goes on now.
+    Files that were verified longer than ``older_than`` seconds ago are due. Where that is None all are due,
+    except those that an interrupted check, which continues now, has verified.
     """
 
     def __init__(self, path: Path, older_than: int | None) -> None:
@@ -352,17 +351,17 @@ class Ledger(tempdb.Scratch):
         self.figures = LedgerFigures()
 
     def close(self) -> None:
-        """Close the file, which can be continued."""
+        """Close the file, so that a later check can continue it."""
         if self._journal is not None:
             self._journal.close()
             self._journal = None
         super().close()
 
     def begin(self, objid: str, package: str) -> None:
-        """Read what the file says, which is made if it is not there.
+        """Read the ledger's file, or make it if it does not exist.
 
-        Raises ``ConfigError`` for the ledger of another package, for what is none, and for a place in the
-        package itself; ``SourceError`` for a damaged one, ``TargetError`` where it cannot be written.
+        Raises ``ConfigError`` for the ledger of another package, for a file that is none, and for a place in
+        the package itself; ``SourceError`` for a damaged one, ``TargetError`` where it cannot be written.
         """
         root = os.path.realpath(package)
         if Path(root) in self._path.parents:
@@ -387,7 +386,7 @@ class Ledger(tempdb.Scratch):
             self._journal.record_all([self._head])
 
     def _read(self) -> int:
-        """Take in what the file says; return the bytes up to the end of its last whole line."""
+        """Read the file's lines into the database; return the bytes up to its last whole line's end."""
         assert self._journal is not None  # noqa: S101 -- begun
         size, is_first = 0, True
         try:
@@ -423,7 +422,7 @@ class Ledger(tempdb.Scratch):
                 f"--ledger {self._path}: is of form {event.get('form')}, expected {_FORM}",
                 hint=f"Another version of metspack wrote it. {_NEW}",
             )
-        # Of a METS that cannot be read, then or now, the OBJID is not known; the path tells.
+        # The OBJID is empty if METS could not be read, then or now; the path identifies the package.
         self._head["objid"] = self._head["objid"] or event.get("objid")
         for name, what in (("objid", "OBJID"), ("package", "path")):
             if name == "objid" and not event.get(name):
@@ -463,7 +462,7 @@ class Ledger(tempdb.Scratch):
         self._database.execute(_PUT_KNOWN, (file.path, *file.stamp, facts, time, 1))
 
     def not_due(self) -> Iterator[tuple[VerifiedFile, str]]:
-        """Yield the files that need not be read if they are unchanged, by path, with the time of each."""
+        """Yield the files that are not due, by path, with the time of each."""
         if self._older_than is None:
             found = tempdb.rows(self._database, _NOT_DUE.format("is_new"))
         else:
@@ -474,14 +473,14 @@ class Ledger(tempdb.Scratch):
             yield VerifiedFile(path=path, stamp=(size, mtime, inode), facts=tuple(facts.split("\n"))), time
 
     def take(self, taken: Iterable[tuple[bytes, str]]) -> None:
-        """Note the files that were taken from the ledger, with the time of each."""
+        """Record the files that were taken from the ledger, with the time of each."""
         for path, time in taken:
             with tempdb.explained(_KEPT_OF_FILES):
                 self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (path,))
             self.figures = self.figures.with_taken(time)
 
     def note(self, verified: Sequence[VerifiedFile], odd: Sequence[bytes] = (), *, read: int = 0) -> None:
-        """Note files that are as stated, those that are not, and how many were ``read`` just now."""
+        """Record ``verified`` files, ``odd`` ones, which differ, and the number ``read`` just now."""
         self.figures = self.figures.with_read(read)
         if self._journal is None or not (verified or odd):
             return
@@ -496,7 +495,7 @@ class Ledger(tempdb.Scratch):
                 self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (each.path,))
 
     def end(self) -> None:
-        """Replace the file by one with what is known of the files looked at: the check has ended."""
+        """Replace the file by one with the entries of the files of this check, which has ended."""
         if self._journal is None:
             return
         from metspack.files.writing import open_whole  # noqa: PLC0415 -- as above

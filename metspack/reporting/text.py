@@ -35,7 +35,7 @@ _HANGING = "    "
 
 @unique
 class Tone(Enum):
-    """The kind of a part of a line, by which the terminal gives it a colour."""
+    """The kind of a part of a line, by which the terminal chooses its colour."""
 
     PLAIN = "plain"
     ERROR = "error"
@@ -50,7 +50,7 @@ _TONES = {Severity.ERROR: Tone.ERROR, Severity.WARNING: Tone.WARNING, Severity.I
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StyledText:
-    """A part of a line: printable text and what it is."""
+    """A part of a line: printable text and its kind."""
 
     text: str
     tone: Tone = Tone.PLAIN
@@ -60,9 +60,9 @@ Line = tuple[StyledText, ...]
 
 
 def grouped(kept: FindingStore, limit: int | None = None, least: Severity = Severity.INFO) -> Iterator[Line]:
-    """Yield the findings under their codes or requirements, at most ``limit`` of each, then how many more.
+    """Yield findings by code or requirement, at most ``limit`` of each, and the number left out.
 
-    Of a finding's places there are at most as many. A limit of None shows all. Findings below the severity
+    Each finding shows as many of its places at most. A limit of None shows all. Findings below the severity
     ``least`` are left out.
     """
     for group in _groups(kept, least):
@@ -103,9 +103,9 @@ def _group(kept: FindingStore, group: CodeGroup, limit: int | None) -> Iterator[
 
 
 def verdict(frame: Frame) -> Iterator[Line]:
-    """Yield the counts of what was checked and found.
+    """Yield the counts of files and findings.
 
-    Of several packages those of each come first, and their verdict as it is filed last.
+    Of several packages the counts of each come first, and the verdict for filing last.
     """
     summary = frame.summary
     if not frame.is_complete:
@@ -143,7 +143,7 @@ def _package(result: PackageResult) -> Line:
 
 
 def counts(summary: CheckSummary | PackageResult) -> str:
-    """Return how many findings there are: ``1 error, 0 warnings``, with notes where there are any."""
+    """Return the numbers of findings: ``1 error, 0 warnings``, with notes where there are any."""
     said = [counted(summary.errors, "error"), counted(summary.warnings, "warning")]
     if summary.infos:
         said.append(counted(summary.infos, "note"))
@@ -151,7 +151,7 @@ def counts(summary: CheckSummary | PackageResult) -> str:
 
 
 def unopened(frame: Frame) -> Iterator[Line]:
-    """Yield the line on archives that readers of their version will not open, none where there are none."""
+    """Yield the line on archives that readers of their version refuse, if there are any."""
     if said := _unopened(frame):
         yield (StyledText(text=f"{said[0].upper()}{said[1:]}.", tone=Tone.WARNING),)
 
@@ -165,7 +165,7 @@ def _unopened(frame: Frame) -> str:
 
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
-    """Yield the whole report as lines of plain text; the first says what it is."""
+    """Yield the whole report as lines of plain text; the first names tool and package."""
     told = frame.provenance
     created = f", {frame.created}" if frame.created and not told.checked else ""
     said = _unopened(frame)
@@ -183,9 +183,9 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
 
 
 def wrapped(line: Line, width: int) -> Iterator[Line]:
-    """Yield a line as lines of at most ``width`` columns, broken between words, all but the first indented.
+    """Yield a line as rows of at most ``width`` columns, the further ones indented.
 
-    A word that is wider than that is kept whole: names are to be copied.
+    Rows break between words; a wider word is kept whole, so that names can be copied.
     """
     from rich.cells import cell_len  # noqa: PLC0415 -- heavy: only where a person looks at it
 

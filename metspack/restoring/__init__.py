@@ -1,1 +1,1 @@
-"""Restore LOBs from a package's METS and parts: as files, as ranges, in an archive; and prove them."""
+"""Restore and prove LOBs from METS and parts: as files, as ranges, or in an archive."""

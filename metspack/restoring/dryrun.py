@@ -1,4 +1,4 @@
-"""A restore that keeps nothing: every LOB is found, joined and proven, and all that is wrong is reported."""
+"""Find, join and prove every LOB as a restore does, report all faults, and keep nothing."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from metspack.sources.archive import LostLob
 
 
 class DryRun(Iterator[Verdict]):
-    """A restore that keeps nothing, as an iterator of all that is wrong; ``restored`` has the totals so far.
+    """A restore that keeps nothing, as an iterator of all faults.
 
-    With ``into`` it is the restore of an archive, which METS proves as well. Raises ``SourceError`` when the
-    package cannot be read at all, and ``ConfigError``. Flat memory.
+    ``restored`` has the totals so far. With ``into`` it is the restore of an archive, which METS proves as
+    well. Raises ``SourceError`` when the package cannot be read at all, and ``ConfigError``. Flat memory.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class DryRun(Iterator[Verdict]):
             )
 
     def __next__(self) -> Verdict:
-        """Return what is wrong with the next LOB, or with the package."""
+        """Return the next fault of a LOB or of the package."""
         found = next(self._found)
         self.faults += 1
         return found
@@ -95,7 +95,7 @@ class DryRun(Iterator[Verdict]):
                     yield from faults
 
     def _lobs(self, source: Packaged, sharing: Sharing) -> Iterator[LobRun | LobRef | LostLob]:
-        """Yield the LOBs that would be restored, and all that cannot be found."""
+        """Yield the LOBs that would be restored, and the faults in finding others."""
         if not self._options.only:
             yield from (LostLob(lob="", error=fault) for fault in source.package.faults)
         try:
@@ -114,7 +114,7 @@ class DryRun(Iterator[Verdict]):
     def _archived(
         self, source: PackagedArchive, into: Into, sharing: Sharing
     ) -> Iterator[LobRun | LobRef | LostLob]:
-        """Yield the LOBs that would be written into an archive or beside it, and those that stay inside."""
+        """Yield the LOBs that would be put into an archive or beside it, and those staying inside."""
         yield from (LostLob(lob="", error=each) for each in source.alterations(self._progress))
         try:
             stays, container = division(source, into, self._progress)

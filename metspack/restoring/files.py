@@ -1,4 +1,4 @@
-"""Restore LOBs as files in the tree of their archive: joined, and proven while they are written.
+"""Restore LOBs as files in the tree of their archive, joined, and proven on writing.
 
 The tree is that of the recommendation without segments: ``content/schema0/table2/lob4/record0.bin``
 (0.28 §5.1), beside it the two manifests.
@@ -63,11 +63,11 @@ _PER_COLUMN = 4  # folders of schema, table and column, and the list of what goe
 class RestoreOptions:
     """Options of a restore: ``only`` selects the LOBs, all when empty.
 
-    ``archive`` is the name of that whose LOBs are meant, None when there is one. ``accepted`` is of
-    ``lobstream.ACCEPTABLE``. ``lob_folder_style`` is how an archive leads to LOBs in a folder beside it.
-    ``jobs`` is the number of processes that write files, as many as help when None; ``cluster``, as
-    ``cluster.FORMS`` has it, is a Dask cluster whose workers write them instead. Children that are not in
-    their places are looked for in the ``roots``, by OBJID.
+    ``archive`` is the name of the one whose LOBs are meant, None for the only one. ``accepted`` are faults
+    of ``lobstream.ACCEPTABLE``. ``lob_folder_style`` is how an archive leads to LOBs in a folder beside it.
+    ``jobs`` is the number of processes that write files, as many as help when None; ``cluster``, in a form of
+    ``cluster.FORMS``, is a Dask cluster whose workers write them instead. Children that are missing from
+    their places are searched for in the ``roots``, by OBJID.
     """
 
     only: tuple[str, ...] = ()
@@ -88,9 +88,9 @@ class RestoreOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """Result of a restore: LOBs and their bytes, and warnings; ``target`` is None when nothing is kept.
+    """Result of a restore: LOBs, bytes and warnings; ``target`` is None when nothing is kept.
 
-    ``split`` were joined from parts, ``inside`` lay inside the package's archive. ``size`` and ``sha256``
+    ``split`` were joined from parts, ``inside`` were inside the package's archive. ``size`` and ``sha256``
     are those of the archive that was written, None when only LOBs were.
     """
 
@@ -105,7 +105,7 @@ class Restored:
 
 
 def restore_facts(form: str, source: Packaged, options: RestoreOptions) -> RunFacts:
-    """Return what decides the bytes that are restored, as ``form``."""
+    """Return the facts that decide the restored bytes; ``form`` is their kind."""
     package = packages_package.identity(source.package, opening.identity(source))
     return RunFacts(
         command="restore",
@@ -114,13 +114,13 @@ def restore_facts(form: str, source: Packaged, options: RestoreOptions) -> RunFa
 
 
 def check_restored_space(staging: Staging, lobs: int, columns: int, size: int) -> None:
-    """Raise ``TargetError`` unless there is space for LOBs and what lies beside them, bytes in all."""
+    """Raise ``TargetError`` unless there is space for LOBs of ``size`` bytes and further files."""
     files = lobs + _PER_COLUMN * columns
     check_space(staging, files=files, bytes_=size + _PER_FILE * files)
 
 
 def write_manifests(package: Path, rows: Generator[tuple[str, str, str], None, None]) -> None:
-    """Write both manifests of files, given by path, MD5 and SHA-256 and sorted; raises ``TargetError``."""
+    """Write both manifests from sorted rows of path, MD5 and SHA-256; raises ``TargetError``."""
     with (
         closing(rows),
         writing.NewFile(package / manifests.NAMES["MD5"]) as md5,
@@ -147,7 +147,7 @@ _TREE = replace(lobseg.LAYOUT, lob_paths=_below_content)
 
 @dataclass(slots=True)
 class RestoreTally:
-    """The LOBs found so far."""
+    """Totals of the LOBs found so far."""
 
     lobs: int = 0
     split: int = 0
@@ -157,7 +157,7 @@ class RestoreTally:
     columns: set[Column] = field(default_factory=set)
 
     def take(self, found: LobRun | LobRef) -> None:
-        """Count a LOB, or LOBs that are alike."""
+        """Count a LOB or a run of LOBs."""
         is_run = isinstance(found, LobRun)
         number = len(found) if isinstance(found, LobRun) else 1
         self.lobs += number
@@ -174,12 +174,12 @@ def restore_files(
     progress: Progress | None = None,
     terms: StagingTerms = USUAL,
 ) -> Restored:
-    """Write the LOBs of the package at ``path`` as whole files into a new folder; returns the result.
+    """Write the LOBs of a package as whole files into a new folder, and return the result.
 
     Every LOB is compared with the digests of its parts and of the whole in METS and with its cell's
     digest and length; LOBs that stayed in the archive are restored too. Cells that name one file get one,
-    named after the first of them, with ``only`` after the first of those asked for. One that was stopped is
-    gone on with. Raises ``SourceError`` and ``TargetError``; then nothing is at the target.
+    named after the first of them, with ``only`` after the first selected one. A restore that was stopped is
+    resumed. Raises ``SourceError`` and ``TargetError``; after an error the target is absent.
     """
     options, progress = options or RestoreOptions(), progress or Silent()
     check_no_store(options.cluster, (path, target))
@@ -218,7 +218,7 @@ def _restore(
         try:
             placed = list(executor.results(_place, begun, jobs, found.advance))
         except MetspackError:
-            # What is wrong with LOBs that were not found so far is told first, as if all had been.
+            # Faults in finding the other LOBs are reported first, as if all had been found before.
             for _ in tasks:
                 pass
             raise
@@ -238,20 +238,20 @@ def _restore(
 
 
 def _likely_files(path: Path) -> int:
-    """Return about how many files a package in a folder has, by the size of its manifests; 0 without any."""
+    """Return a package's approximate number of files, by the size of its manifests, if any."""
     try:
         found = reading.statuses(path, (), MANIFESTS.values())
     except OSError:
-        return 0  # what is wrong with it is told where it is opened
+        return 0  # opening the package reports the fault
     return max(0 if each is None else each[0] for each in found) // _LINE
 
 
 def find_lobs(
     source: Packaged, sharing: Sharing, tally: RestoreTally, named: Iterator[LobRun | LobRef | LostLob]
 ) -> Iterator[LobRun | LobRef | LostLob]:
-    """Yield the LOBs to be restored: ``named`` ones and those that METS alone lists.
+    """Yield the LOBs to be restored: ``named`` ones and those that only METS lists.
 
-    Raises ``SourceError`` when a selected LOB is not found.
+    Raises ``SourceError`` when a selected LOB is missing.
     """
     missing = set(source.selection.only)
     for found in chain(named, _unnamed(source, tally)):
@@ -262,7 +262,7 @@ def find_lobs(
                 continue
             if isinstance(lob, LobRef):
                 missing.difference_update(source.selection.met(lob.place.id))
-            # Without an archive no two LOBs that come together are one file.
+            # Without an archive the LOBs of a run are in different files.
             is_apart = isinstance(lob, LobRun) and not isinstance(source, PackagedArchive)
             for first in (lob,) if is_apart else sharing.firsts(lob, ""):
                 tally.take(first)
@@ -273,7 +273,7 @@ def find_lobs(
 
 
 def _told_apart(found: LobRun | LobRef | LostLob, missing: set[str]) -> Iterator[LobRun | LobRef | LostLob]:
-    """Yield LOBs one by one while some are looked for."""
+    """Yield LOBs one by one while selected ones are still missing."""
     if missing and isinstance(found, LobRun):
         yield from found.lobs()
     else:
@@ -297,7 +297,7 @@ def _absent(source: Packaged, selected: str) -> SourceError:
     """Return the error for a selection without LOBs, with the nearest that has some."""
     hint = ""
     try:
-        # For the id of a LOB the package knows best.
+        # The package has the better hint for the id of a LOB.
         source.package.lob(source.id_prefix + selected)
     except SourceError as error:
         hint = error.hint
@@ -308,7 +308,7 @@ def _absent(source: Packaged, selected: str) -> SourceError:
 
 
 def _columns(source: Packaged, depth: int) -> dict[str, None]:
-    """Return the columns with LOBs, or the tables, or the schemas, that there are."""
+    """Return the schemas, tables or columns with LOBs, as ids with ``depth`` numbers."""
     known = dict.fromkeys(".".join(lob.split(".")[:depth]) for lob in source.ids())
     if isinstance(source, PackagedArchive):
         for table in source.tables:
@@ -323,8 +323,8 @@ def _columns(source: Packaged, depth: int) -> dict[str, None]:
 class _RestoreTask:
     """A slice of LOBs to be written into the package by one process; ``work`` holds the slice.
 
-    It is recorded in ``journal`` with the ``digest`` of the slice. ``finished`` is what an earlier run did of
-    it; with ``clears`` that run may have left some of it. ``sliced`` is where the slice lies, None for
+    It is recorded in ``journal`` with the ``digest`` of the slice. ``finished`` is an earlier run's result;
+    with ``clears`` that run may have left some of the files. ``sliced`` is the folder of the slice, None for
     ``work``.
     """
 
@@ -346,7 +346,7 @@ class _RestoreTask:
 
 
 class _RestoreSlices:
-    """Slices of LOBs, of which the first may be written while further LOBs are looked for."""
+    """Slices of LOBs; the first ones may be written while further LOBs are being found."""
 
     def __init__(
         self,
@@ -374,14 +374,14 @@ class _RestoreSlices:
         self._moved = 0
 
     def advance(self, size: int) -> None:
-        """Count bytes that were written, and tell of them once all LOBs were found."""
+        """Count written bytes, and report them as progress once all LOBs were found."""
         self._moved += size
         if self._is_over:
             self._progress.advance(self._moved)
             self._moved = 0
 
     def tasks(self, lobs: Iterator[LobRun | LobRef]) -> Iterator[_RestoreTask]:
-        """Yield LOBs in slices, each for one process at a time, while there is space for those found.
+        """Yield tasks, each a slice of LOBs, while there is space for the LOBs found.
 
         Once there are many LOBs the processes start. Raises ``TargetError`` where there is no space for all.
         """
@@ -421,7 +421,7 @@ class _RestoreSlices:
         return found.digest, is_more
 
     def _has_space(self) -> bool:
-        """Return whether there is space for what was found so far; that there is not is told at the end."""
+        """Return whether there is space for the LOBs found; a lack is reported at the end."""
         try:
             self._check_space()
         except TargetError:
@@ -437,7 +437,7 @@ class _RestoreSlices:
 def _place(task: _RestoreTask, moved: Moved) -> int:
     """Write the LOBs of a slice, and their lines of the manifests; return the slice's number.
 
-    They are on disk before the slice is recorded.
+    The files are on disk before the slice is recorded.
     """
     if task.finished is not None and _is_done(task, task.finished):
         moved(task.finished.bytes)
@@ -450,17 +450,17 @@ def _place(task: _RestoreTask, moved: Moved) -> int:
 
 
 def _record(task: _RestoreTask, amounts: tuple[int, int], disk: writing.SyncedTogether, **said: str) -> None:
-    """Put what was written of a slice on disk, and then record it, with what else is ``said``."""
+    """Sync the files of a slice to disk, and then record it with the fields in ``said``."""
     disk.sync(task.package / _CONTENT, task.work)
     record_stretch(task.journal, task.number, task.digest, amounts, _fragment(task.work, task.number), **said)
 
 
 _RestoreAttempt = tuple[str, tuple[int, int]]
-"""What an attempt at a slice has done: the name of its folder, and the number of files and bytes."""
+"""Result of an attempt at a slice: the name of its folder, and the number of files and bytes."""
 
 
 def _attempt(task: _RestoreTask, moved: Moved) -> _RestoreAttempt:
-    """Write the LOBs of a slice as ``_place`` does, in a new folder below ``work``; records nothing."""
+    """Write the LOBs of a slice like ``_place``, but in a new folder and unrecorded."""
     with attempts.making(task.work, f"{task.number}") as folder:
         own = replace(
             task,
@@ -478,7 +478,7 @@ def _attempt(task: _RestoreTask, moved: Moved) -> _RestoreAttempt:
 
 
 def _accept(task: _RestoreTask, made: _RestoreAttempt, worker: str) -> int:
-    """Move what an attempt wrote to its place and record it, with the worker's name; returns the number."""
+    """Move an attempt's files to their places, record the slice, and return its number."""
     name, amounts = made
     folder = task.work / attempts.ATTEMPTS / name
     if task.clears:
@@ -492,7 +492,7 @@ def _accept(task: _RestoreTask, made: _RestoreAttempt, worker: str) -> int:
 
 
 def _finished(task: _RestoreTask) -> int | None:
-    """Return the number of a slice that an earlier run finished."""
+    """Return the number of a slice that an earlier run finished, or None for any other."""
     return task.number if task.finished is not None and _is_done(task, task.finished) else None
 
 
@@ -500,7 +500,7 @@ _WRITING = RemoteWork(work=_attempt, known=_finished, accept=_accept)
 
 
 def _is_done(task: _RestoreTask, done: StretchDone) -> bool:
-    """Return whether what was recorded is this slice, and all of it is there, by name and size."""
+    """Return whether a record is of this slice, and all files exist, by name and size."""
     if done.digest != task.digest or not done.has_notes(_fragment(task.work, task.number)):
         return False
     return all(
@@ -514,7 +514,7 @@ def _is_done(task: _RestoreTask, done: StretchDone) -> bool:
 
 
 def _clear(task: _RestoreTask) -> None:
-    """Remove what an earlier run left of a slice."""
+    """Remove the files that an earlier run left of a slice."""
     for each in _fragment(task.work, task.number):
         writing.remove(each)
     for found in slices.runs(task.slice):
@@ -523,7 +523,7 @@ def _clear(task: _RestoreTask) -> None:
 
 
 def _write_lobs(task: _RestoreTask, moved: Moved, disk: writing.SyncedTogether) -> tuple[int, int]:
-    """Write the LOBs of a slice, and their lines of the manifests; return how many, and their bytes."""
+    """Write a slice's LOBs and their lines of the manifests; return their number and bytes."""
     with closing(Placements()) as placements, OpenHoldings(task.holdings) as holdings:
         placing = Placing(
             holdings,
@@ -552,7 +552,7 @@ def _fragment(work: Path, number: int) -> _Fragment:
 
 
 def _write_merged(fragments: list[_Fragment], package: Path) -> None:
-    """Write both manifests of fragments, sorted by the bytes of the path, opening a few of them at a time."""
+    """Merge fragments, sorted by the path's bytes, into both manifests, opening a few at a time."""
     while len(fragments) > _MERGED:
         some, fragments = fragments[:_MERGED], fragments[_MERGED:]
         fragments.append(tuple(each.with_name(f"{each.name}.merged") for each in some[0]))
@@ -570,7 +570,7 @@ def _merge(fragments: Sequence[_Fragment], target: _Fragment) -> None:
 
 
 def _lines(paths: _Fragment) -> Generator[tuple[bytes, bytes, bytes], None, None]:
-    """Yield path, and its line in each manifest, of a fragment."""
+    """Yield each path of a fragment, and its line in each manifest."""
     start = 2 * OCTETS["MD5"] + 2
     with (
         reading.buffered(paths[0]) as md5,

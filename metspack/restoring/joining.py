@@ -1,4 +1,4 @@
-"""LOBs as read-only files by id, and their parts joined: seekable, or a stream proven as it is read."""
+"""Open LOBs by id as read-only files, with parts joined: seekable, or a proven stream."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class LobFile(io.RawIOBase):
-    """A LOB with this id, of ``size`` bytes, as a file; what holds the bytes gives them by ``block``."""
+    """A LOB with this id, of ``size`` bytes, as a file; subclasses give its bytes by ``block``."""
 
     def __init__(self, lob: str, size: int) -> None:
         super().__init__()
@@ -48,17 +48,17 @@ class LobFile(io.RawIOBase):
 
     @abstractmethod
     def block(self, position: int, size: int) -> bytes | memoryview:
-        """Return up to ``size`` bytes from a position inside the LOB, one at least; raises ``SourceError``.
+        """Return 1 to ``size`` bytes from a position inside the LOB; raises ``SourceError``.
 
-        Of a LOB of 0 bytes it is asked for those at 0, so that what holds nothing is looked at as well.
+        For a LOB of 0 bytes the position is 0, so that its empty file is opened as well.
         """
 
     def readable(self) -> bool:
-        """Whether it can be read: always."""
+        """Return True: every LOB can be read."""
         return True
 
     def seekable(self) -> bool:
-        """Whether it can be moved in: always."""
+        """Return True: every LOB has a position that can be moved."""
         return True
 
     def tell(self) -> int:
@@ -67,7 +67,7 @@ class LobFile(io.RawIOBase):
         return self._position
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Move and return the position; beyond the end is allowed, before the start ValueError."""
+        """Move and return the position, which may exceed the end; raises ValueError below 0."""
         self._check_open()
         bases = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self.size}
         if whence not in bases:
@@ -78,7 +78,7 @@ class LobFile(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        """Read into a buffer, as much as comes at once; returns the number of bytes, 0 at the LOB's end."""
+        """Read one block into a buffer; return the number of bytes, 0 at the LOB's end."""
         self._check_open()
         if self._position >= self.size > 0:
             return 0
@@ -99,11 +99,11 @@ _ANOTHER = (
 
 
 class ArchivedLob(LobFile):
-    """A LOB that stayed in the archive as a read-only, seekable file; to move back is to read it again.
+    """A LOB that stayed in the archive, as a read-only, seekable file.
 
     With ``verify`` it is read whole and proven, by its CRC-32 and its cell, before any byte of it is
-    handed out; without, only up to the bytes asked for. Reading raises ``SourceError``. It takes the
-    archive, and closes it.
+    returned; without, only up to the requested bytes. Moving back reads the LOB again. Reading raises
+    ``SourceError``. Closing the LOB closes ``archive``.
     """
 
     def __init__(self, archive: Archive, cell: LobCell, meant: Meant, *, verify: bool = True) -> None:
@@ -117,7 +117,7 @@ class ArchivedLob(LobFile):
         self._onward = Onward(lambda: self.contents(verify=False))
 
     def contents(self, *, verify: bool = True) -> Iterator[bytes]:
-        """Yield all bytes in blocks; proven when the iterator has ended, with ``verify`` by the cell too."""
+        """Yield all bytes in blocks, proven when the iterator ends, with ``verify`` by the cell too."""
         digest = self._cell.digest
         hashers = Hashers(() if digest is None or not verify else (digest.algorithm,))
         proving = CellProving(self._cell, hashers)
@@ -148,20 +148,20 @@ class ArchivedLob(LobFile):
 
 
 def found(package: Package, lob: str, *, verify: bool = True) -> HeldLob | ArchivedLob:
-    """Return the LOB with this id: what METS lists, or, opened, what stayed in the archive.
+    """Return the LOB with this id, as METS lists it or, opened, from the archive.
 
-    Two cells may name one file, which METS lists under the first one's id: with the other's id it is
-    found by the cell. Raises ``SourceError`` as ``Package.lob`` does, for a cell that means nothing, and for
-    a place that LOBs of several archives have.
+    Two cells may name one file, which METS lists under the first one's id: the other's id leads to it by
+    way of the cell. Raises ``SourceError`` as ``Package.lob`` does, for a cell without a LOB, and for an id
+    of LOBs in several archives.
     """
     it = _meant(package, lob, verify=verify)
     return it if isinstance(it, ArchivedLob) else package.lob(it or packages_package.as_id(lob))
 
 
 def listed(package: Package, lob: str) -> str | None:
-    """Return the id under which METS lists a LOB, None for one that stayed in the archive.
+    """Return the id under which METS lists a LOB, or None for one that stayed in the archive.
 
-    An id that nothing knows is returned as it is. Raises ``SourceError`` as ``found`` does.
+    An id that the package lacks is returned unchanged. Raises ``SourceError`` as ``found`` does.
     """
     it = _meant(package, lob, verify=False)
     if isinstance(it, ArchivedLob):
@@ -171,7 +171,7 @@ def listed(package: Package, lob: str) -> str | None:
 
 
 def _meant(package: Package, lob: str, *, verify: bool) -> str | ArchivedLob | None:
-    """Return the id under which METS lists a LOB, or what stayed in the archive, opened; None for neither."""
+    """Return a LOB's id in METS, the opened LOB if the archive holds it, or None for neither."""
     lob = packages_package.as_id(lob)
     packages_package.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
     own = packages_package.listed_id(package, lob)
@@ -191,7 +191,7 @@ def _has_cell(package: Package, path: tuple[str, ...], place: str) -> bool:
 def _in_archive(
     package: Package, path: tuple[str, ...], lob: str, *, verify: bool
 ) -> str | ArchivedLob | None:
-    """Return the LOB of the cell with this id, an id in METS or a LOB in the archive; None without one."""
+    """Return a cell's LOB, as its id in METS or opened in the archive, or None without one."""
     with ExitStack() as opened:
         try:
             archive = opened.enter_context(cells.opened_archive(package, path))
@@ -222,7 +222,7 @@ _BY_METS = "--range 0- verifies it by METS alone, and --no-verify writes it unve
 def _opened_part(files: PackageFiles, lob: str, part: HeldPart) -> Medium | Inflated:
     """Return the bytes of a part.
 
-    Raises ``SourceError`` naming LOB and part when it cannot be opened or has not the size METS says.
+    Raises ``SourceError`` naming LOB and part when it cannot be opened or its size differs from METS.
     """
     try:
         medium = files.opened(part.path)
@@ -254,12 +254,12 @@ def _explained(lob: str, part: HeldPart) -> Iterator[None]:
 
 
 class JoinedLob(LobFile):
-    """A LOB as a read-only, seekable file over its parts; at most one of them is open at a time.
+    """A LOB as a read-only, seekable file over its parts; at most one of these is open.
 
     With ``verify`` each part that is touched is read whole and compared with its METS digest before
-    any byte of it is handed out, once unless it changes; a part without digest cannot be. Without,
-    only the bytes asked for are read. Reading raises ``SourceError`` for a part that cannot be opened,
-    has another size than METS says, or another digest.
+    any byte of it is returned, once unless it changes; a part without digest is read unverified. Without,
+    only the requested bytes are read. Reading raises ``SourceError`` for a part that cannot be opened, or
+    whose size or digest differs from METS.
     """
 
     def __init__(self, files: PackageFiles, lob: HeldLob, *, verify: bool = True) -> None:
@@ -287,7 +287,7 @@ class JoinedLob(LobFile):
         return block
 
     def _part(self, number: int) -> Medium | Inflated:
-        """Return the bytes of a part, verified when that was asked for."""
+        """Return the bytes of a part, verified if the LOB is."""
         if number != self._open or self._medium is None:
             self._let_go()
             self._medium = _opened_part(self._files, self.lob.id, self.lob.parts[number])
@@ -314,14 +314,14 @@ class JoinedLob(LobFile):
             medium.close()
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the LOB and its open part."""
         if not self.closed:
             self._let_go()
         super().close()
 
 
 def _check_digest(lob: str, part: HeldPart, medium: Medium | Inflated) -> None:
-    """Raise ``SourceError`` when a part's bytes are not those of its digest in METS, if that gives one."""
+    """Raise ``SourceError`` when a part's bytes contradict its digest in METS, if any."""
     digest = part.digest
     if digest is not None and digest.algorithm not in OCTETS:
         raise SourceError(
@@ -348,11 +348,11 @@ def _warn(words: str) -> None:
 
 
 def open_lob(package: Package, lob: str, *, verify: bool = True, warned: Warned = _warn) -> io.BufferedReader:
-    """Return a LOB as a buffered, seekable, read-only file object; close it, or use it in ``with``.
+    """Return a LOB as a buffered, seekable, read-only file, to be closed or used in ``with``.
 
-    It keeps no hold of ``package``, which may be closed before it. Raises ``SourceError`` as
-    ``found`` does, and reading from it as ``JoinedLob`` and ``ArchivedLob`` have it. ``warned`` is a
-    Python warning unless it is given.
+    The file is independent of ``package``, which may be closed first. Raises ``SourceError`` as ``found``
+    does; reading from the file raises it as for ``JoinedLob`` and ``ArchivedLob``. ``warned`` gets each
+    warning, by default a Python warning.
     """
     it = found(package, lob, verify=verify)
     raw = it if isinstance(it, ArchivedLob) else _joined(package, it, verify=verify, warned=warned)
@@ -409,7 +409,7 @@ def _pieces(lob: LobFile, offsets: Sequence[range]) -> Iterator[bytes]:
         for each in offsets:
             lob.seek(each.start)
             left = len(each)
-            if not left:  # all of a LOB of 0 bytes: what holds them must be there
+            if not left:  # all of a LOB of 0 bytes: its file must exist
                 lob.read(1)
             while left:
                 block = lob.read(min(left, reading.CHUNK)) or b""
@@ -441,7 +441,7 @@ def _cell(package: Package, lob: str) -> LobCell | None:
 
 
 def _part_blocks(lob: str, part: HeldPart, medium: Medium | Inflated) -> Iterator[bytes]:
-    """Yield a part's bytes, exactly as many as METS gives; raises ``SourceError`` when it became shorter."""
+    """Yield a part's bytes; raises ``SourceError`` unless they are as many as METS states."""
     left = part.size
     with _explained(lob, part):
         for block in medium.chunks():

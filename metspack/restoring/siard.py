@@ -1,9 +1,9 @@
 """Restore an archive in one piece, with its LOBs inside or in one folder beside it.
 
 Entries get their usual names (``content/schema0/table2/lob4/record0.bin``), below the folder that
-metadata.xml gives the table, or with a number (``record0_1.bin``) where something else in the archive
-has that name; which names they had before the package was made is not known. Everything
-that no LOB's place changes is the package's own, byte for byte.
+metadata.xml gives the table, or with a number (``record0_1.bin``) where another entry of the archive
+has that name; the names before the package was made are lost. Everything that is independent of the
+LOBs' places stays the same, byte for byte.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ from metspack.sources.rewriting import Added, AddedRun, Moved
 _ALL = 1 << 62  # no LOB is larger
 
 _Named = Callable[[LobPlace, Sequence[int], Sequence[str]], list[str]]
-"""The new ``file`` of cells of a column, by the place of any, the rows, and the ``file`` they have."""
+"""The new ``file`` of a column's cells, by the place of any, the rows, and the present ``file``."""
 
 
 @unique
 class Into(Enum):
-    """Place of restored LOBs: inside the archive, or in a folder beside it, as SIARD 2.2 L_7.1 has it."""
+    """Place of restored LOBs: inside the archive, or in a folder beside it (SIARD 2.2 L_7.1)."""
 
     INSIDE = "inside"
     FOLDER = "folder"
@@ -73,9 +73,10 @@ def _number(found: LobRun | LobRef) -> int:
 
 @dataclass(slots=True, kw_only=True)
 class _FoundLobs:
-    """LOBs found in the package: ``outside`` columns have LOBs to move, ``inside`` ones LOBs that stay.
+    """Totals and columns of the LOBs found in the package.
 
-    ``slices`` are the numbers of the slices by container, in the order of their first LOB.
+    ``outside`` columns have LOBs to move, ``inside`` ones LOBs that stay. ``slices`` are the numbers of the
+    slices by container, in the order of their first LOB.
     """
 
     outside: set[Column] = field(default_factory=set)
@@ -97,13 +98,13 @@ def restore_archive(
     *,
     terms: StagingTerms = USUAL,
 ) -> Restored:
-    """Write the archive of the package at ``path`` with its LOBs; returns the result.
+    """Write the archive of the package at ``path`` with its LOBs, and return the result.
 
     ``Into.INSIDE``: ``target`` is the .siard file, or with any other name a folder with ``<Name>.siard`` and
     manifests. ``Into.FOLDER``: a folder with ``<Name>.siard``, ``<Name>_lobs/s0_t2_c4/seg_0/`` for each
     column, and manifests; LOBs of columns that stayed in the archive stay there.
-    Every LOB is proven as ``restore_files`` has it, and the archive by the digest in METS.
-    Raises ``SourceError`` and ``TargetError``; after an error or an interruption nothing is left.
+    Every LOB is proven as by ``restore_files``, and the archive by the digest in METS. Raises
+    ``SourceError``, ``TargetError`` and ``ConfigError``; after an error or an interruption nothing is left.
     """
     options, progress = options or RestoreOptions(), progress or Silent()
     if options.cluster is not None:
@@ -139,7 +140,10 @@ def restore_archive(
 
 
 def check_archive(source: Packaged, path: Path, into: Into, options: RestoreOptions) -> PackagedArchive:
-    """Return a package's archive; raises ``SourceError`` without one, ``ConfigError`` for a wrong style."""
+    """Return a package's archive; raises ``SourceError`` without one.
+
+    Raises ``ConfigError`` when the archive's version excludes the style of LOB folders.
+    """
     if not isinstance(source, PackagedArchive):
         raise SourceError(
             f"{path} holds no archive into which its LOBs could be put",
@@ -153,9 +157,9 @@ def check_archive(source: Packaged, path: Path, into: Into, options: RestoreOpti
 def division(
     source: PackagedArchive, into: Into, progress: Progress
 ) -> tuple[Callable[[LobRef], bool], Callable[[LobPlace], str]]:
-    """Return what says whether a LOB stays in the archive, and the container of one that does not.
+    """Return two functions: whether a LOB stays in the archive, and a moving LOB's container.
 
-    The first says the same of all LOBs that go together. Raises ``SourceError``.
+    The first has one result for all LOBs of a run. Raises ``SourceError``.
     """
     if into is Into.INSIDE:
         return lambda lob: len(lob.entries) == 1, lambda _place: ""
@@ -204,7 +208,7 @@ class _RestoreWork:
         return hashers
 
     def write_folder(self, write: Callable[[str, Placements], Hashers]) -> Hashers:
-        """Write the archive under its own name, what ``write`` puts beside it, and manifests of all."""
+        """Write ``<Name>.siard``, the files that ``write`` puts beside it, and manifests."""
         siard = f"{self._name}{SIARD}"
         with closing(Placements()) as placements:
             hashers = write(siard, placements)
@@ -240,7 +244,7 @@ class _RestoreWork:
         return self._rewrite(siard, moved, named)
 
     def _find(self, into: Into) -> None:
-        """Write the slice of LOBs to be moved of every container, and a slice of those that stay."""
+        """Write a slice of moving LOBs for each container, and a slice of those that stay."""
         stays, container = division(self.source, into, self.progress)
         self.progress.stage("Reading tables", self.source.weight())
         found = self.found
@@ -315,7 +319,7 @@ class _RestoreWork:
         return STORED if methods == {STORED} else DEFLATED
 
     def _entries(self, place: LobPlace, rows: Sequence[int], files: Sequence[str]) -> list[str]:
-        """Return the names of the entries that LOBs of a column get, each the usual one if that is free."""
+        """Return the names of the entries for a column's LOBs, each the usual one if it is free."""
         usual = lobseg.lob_folder(place)
         folder = "/".join((self.tables[place.schema, place.table].folder_path, *usual.split("/")[3:]))
         names = [
@@ -326,14 +330,14 @@ class _RestoreWork:
         return names if is_empty(self.source.tree, f"{folder}/") else [self._free(name) for name in names]
 
     def _free(self, usual: str) -> str:
-        """Return the usual name of an entry, or the next that nothing else has."""
+        """Return the usual name of an entry, or the next free one."""
         stem, _, extension = usual.rpartition(".")
         # No usual name has such a number, so that two LOBs never get one name.
         names = chain((usual,), (f"{stem}_{number}.{extension}" for number in count(1)))
         return next(name for name in names if self._is_free(name))
 
     def _is_free(self, name: str) -> bool:
-        """Return whether nothing that stays in the archive has a name, or has it as its folder."""
+        """Return whether a name is free: no staying entry has it, or has it as its folder."""
         tree, departures = self.source.tree, self.departures
         if tree.extent(name) is not None and name not in departures:
             return False
@@ -406,7 +410,7 @@ class _RestoreWork:
         return new
 
     def _note(self, place: LobPlace, old: Sequence[str], new: Sequence[str]) -> None:
-        """Note the column of cells that name their LOBs in another way."""
+        """Note the column of cells that name their LOBs anew."""
         if self.source.metadata.version != "1.0" or list(new) != list(old):
             self.renamed.add(column_of(place))
 
@@ -446,7 +450,7 @@ class _RestoreWork:
 def archive_words(
     source: PackagedArchive, sharing: Sharing, renamed: Collection[Column] = ()
 ) -> Iterator[str]:
-    """Yield warnings about an archive that was restored; ``renamed`` columns name LOBs in another way."""
+    """Yield warnings about a restored archive; ``renamed`` columns name their LOBs anew."""
     if left := source.unnamed_count():
         yield f"{counted(left, 'LOB')} that METS lists and no cell names: left out"
     yield from left_out(source, renamed)

@@ -1,1 +1,1 @@
-"""The SIARD format: metadata.xml, tables, entries, forms, and edits that keep every other byte."""
+"""The SIARD format: metadata.xml, tables, entries, forms, and edits that keep other bytes."""

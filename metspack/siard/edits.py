@@ -1,4 +1,4 @@
-"""Edits of metadata.xml and tables: single values are replaced, every other byte stays; pure."""
+"""Edits of metadata.xml and tables: single values change, every other byte stays; pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from metspack.siard.metadata import Metadata, Table
 from metspack.siard.offsets import Element, Encoding, detected, tag_end
 from metspack.siard.tables import CellReader, Tally, pieces
 
-# White space is XML's alone: read as Latin-1, a byte of a longer character can look like a no-break space.
+# Only XML's white space: read as Latin-1, a byte of a longer character can look like a no-break space.
 _ATTRIBUTE = re.compile(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)
 # Nearly all tags are written so; in an 8-bit page that extends ASCII no byte of it is part of a longer one.
 _USUAL = re.compile(rb"""<[A-Za-z0-9_:.-]+(?: [A-Za-z]+="[^"]*")*? file="([^"]*)\"""")
@@ -28,9 +28,10 @@ _PREFIXES = {"MD5": "MD5", "SHA-1": "SHA-1", "SHA-256": "SHA-256:"}  # SIARD 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCell:
-    """New values of a LOB cell: ``file`` unescaped, and ``digest`` and ``length`` unless they are None.
+    """New values of a LOB cell: ``file`` unescaped, ``digest`` and ``length``.
 
-    ``length`` is bytes for binary and characters for text (SIARD 2.2 T_6.2-1); None leaves what is there.
+    ``length`` is in bytes for binary LOBs and in characters for texts (SIARD 2.2 T_6.2-1); None keeps the
+    old digest or length.
     """
 
     file: str
@@ -40,7 +41,7 @@ class NewCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """A replacement of bytes ``start`` to ``stop`` of a document by ``text``; an insertion has both equal."""
+    """A replacement of bytes ``start`` to ``stop`` by ``text``; an insertion has both equal."""
 
     start: int
     stop: int
@@ -61,7 +62,8 @@ def edited(data: bytes, edits: Iterable[Edit], encoding: Encoding) -> bytes:
 class NewCells:
     """New values for the LOB cells of a table: functions, called in document order.
 
-    ``many`` gives the ``file`` of each cell of a run, of which nothing else is new; None asks ``one``.
+    ``many`` returns the ``file`` of each cell of a run with no other new value, or None: then ``one`` is
+    called for each cell.
     """
 
     one: Callable[[LobCell], NewCell | None]
@@ -76,14 +78,13 @@ def spliced_table(
     *,
     version: str,
 ) -> Iterator[bytes]:
-    """Yield a table's document with what ``value`` gives for each of its LOB cells.
+    """Yield a table's document with the new values of its LOB cells.
 
-    None for a cell leaves it. Attributes that are there get new
-    values in the form they have; a length or digest that is not is added behind ``file`` in the form
-    of the archive's ``version``: ``messageDigest="MD5<hex>"`` in 2.0, ``digestType`` and ``digest`` from
-    2.1 on (6.2). Everything else comes out byte for byte. Raises ``SourceError`` as ``cell_runs`` does,
-    and ValueError for a digest that the version has no place for: any in 1.0, one that is neither
-    MD5, SHA-1 nor SHA-256.
+    None from ``value`` leaves a cell as it is. Attributes that exist get new values in the form they have;
+    an absent length or digest is added behind ``file`` in the form of the archive's ``version``:
+    ``messageDigest="MD5<hex>"`` in 2.0, ``digestType`` and ``digest`` from 2.1 on (6.2). All other bytes
+    stay the same. Raises ``SourceError`` as ``cell_runs`` does, and ValueError for a digest that the
+    version has no place for: an added one in 1.0, and one that is neither MD5, SHA-1 nor SHA-256.
     """
     reader = CellReader(table, budgets, Tally())
     held = b""  # what was fed but not yet given out; begins at offset ``base``
@@ -143,7 +144,7 @@ class _Splicing:
 
 
 def _file_span(data: bytes, start: int, encoding: Encoding) -> tuple[int, int]:
-    """Return the first byte of the ``file`` of the start tag at ``start``, and the byte behind it."""
+    """Return start and stop of the value of ``file`` in the start tag at ``start``, in bytes."""
     if encoding.unit == 1 and (found := _USUAL.match(data, start)) is not None:
         return found.span(1)
     return _attributes(data, start, encoding, _FILE)["file"][1:3]
@@ -152,7 +153,7 @@ def _file_span(data: bytes, start: int, encoding: Encoding) -> tuple[int, int]:
 class AttributeValue(NamedTuple):
     """An attribute's value as it is written, and its bytes in the document without the quotes.
 
-    ``named`` is where the attribute's name begins.
+    ``named`` is the offset of the attribute's name.
     """
 
     text: str
@@ -196,7 +197,7 @@ def _cell_edits(
 
 
 def _digest_values(present: Mapping[str, str], digest: Digest, version: str) -> dict[str, str]:
-    """Return the attributes that give a cell with these the ``digest``, in the form they have."""
+    """Return the attributes that give a cell a ``digest``, in the form of those ``present``."""
     declared = present.get("digestType", "").strip()
     held = [name for name in ("digest", "messageDigest") if present.get(name, "").strip()]
     if not held:
@@ -223,7 +224,7 @@ def _digest_values(present: Mapping[str, str], digest: Digest, version: str) -> 
 def _attributes(
     data: bytes, start: int, encoding: Encoding, wanted: frozenset[str]
 ) -> dict[str, AttributeValue]:
-    """Return those of the wanted attributes that the start tag at ``start`` has; ``file`` is always there."""
+    """Return the wanted attributes of the start tag at ``start``, always with ``file``."""
     found = tag_attributes(data, start, encoding, wanted)
     if "file" not in found:  # the parser saw one in this very tag
         tag = encoding.decoded(data[start : tag_end(data, start, encoding)])
@@ -234,10 +235,10 @@ def _attributes(
 def tag_attributes(
     data: bytes, start: int, encoding: Encoding, wanted: frozenset[str] | None = None
 ) -> dict[str, AttributeValue]:
-    """Return the attributes that the start tag at ``start`` has, those that are ``wanted`` or all."""
+    """Return the attributes of the start tag at ``start``, those that are ``wanted`` or all."""
     raw = data[start : tag_end(data, start, encoding)]
     # ASCII never stands inside a longer character in these encodings, so Latin-1 shows every
-    # quote and equals sign at its own byte.
+    # quote and equals sign at its real byte.
     tag = raw.decode("latin-1" if encoding.unit == 1 else encoding.codec)
     found: dict[str, AttributeValue] = {}
     for each in _ATTRIBUTE.finditer(tag):
@@ -257,13 +258,13 @@ def tag_attributes(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobFolders:
-    """The lobFolder elements that an archive's metadata.xml is to have.
+    """The new lobFolder elements of an archive's metadata.xml.
 
-    ``database`` is the database's lobFolder, None for none; ``columns`` gives each column that has one
-    its lobFolder: by table document, then by number from 1; ``fields`` those fields of it that get it
-    in its place, by their numbers from the column inwards. All other columns and fields lose theirs.
-    A ``folder`` (SIARD 1.0 and 2.0) goes from those columns and from ``renamed`` ones, whose cells now
-    name their entries in full.
+    ``database`` is the database's lobFolder, or None without one; ``columns`` has the lobFolder of each
+    column with one, by table document, then by number from 1; ``fields`` has the fields that get it
+    instead of their column, by their numbers from the column inwards. All other columns and fields lose
+    theirs. A ``folder`` (SIARD 1.0 and 2.0) is removed from those columns and from ``renamed`` ones, whose
+    cells now name their entries in full.
     """
 
     database: str | None = None
@@ -275,11 +276,11 @@ class LobFolders:
 def edited_metadata(
     document: bytes, seals: Hashers, folders: LobFolders | None, *, depth: int = 100
 ) -> bytes:
-    """Return a metadata.xml with other LOB folders, None to leave them, and with messageDigest made anew.
+    """Return a metadata.xml with other LOB folders and a new messageDigest.
 
-    ``seals`` holds the digests of the new content, at least those that the document has, each of which
-    keeps its form (M_5.1). A lobFolder that was not there comes behind dataOriginTimespan, or behind the
-    column's name, where the versions from 2.0 on have it.
+    ``folders`` None keeps the LOB folders. ``seals`` holds the digests of the new content, at least those
+    that the document has; each keeps its form (M_5.1). A new lobFolder comes behind dataOriginTimespan, or
+    behind the column's name, where the versions from 2.0 on have it.
     """
     root = offsets.document(document, skipped=metadata.NOT_NEEDED, depth=depth, what=metadata.NAME)
     source = MetadataDocument(document, detected(document[:1024], metadata.NAME))
@@ -312,9 +313,9 @@ class MetadataDocument:
         return self.inserting(element, ("name",), folder)
 
     def inserting(self, above: Element, before: Iterable[str], text: str) -> Edit:
-        """Return the edit that puts a lobFolder behind the first child there is, indented as that is.
+        """Return the edit that puts a lobFolder behind a child, with the child's indentation.
 
-        ``before`` are the names of such children; without any it becomes the first child.
+        The child is the first found of the names ``before``; without any the lobFolder becomes the first.
         """
         child = next((found for name in before if (found := above.child(name)) is not None), None)
         if child is not None:

@@ -1,6 +1,6 @@
-"""Entries of an archive: in a zip file, in an unpacked folder, or one folder further down in either.
+"""Entries of an archive in a zip file or an unpacked folder, or one folder further down.
 
-``ZipContainer`` has ``ArchiveEntries`` too. All that reads an archive by the names of its entries takes them.
+``ZipContainer`` has ``ArchiveEntries`` too. All code that reads an archive by names of entries takes them.
 """
 
 from __future__ import annotations
@@ -33,40 +33,40 @@ class ArchiveEntries(Protocol[Extent]):
     """The entries of an archive by name: ``header/metadata.xml``, folders with ``/`` at the end."""
 
     def extent(self, name: str) -> Extent | None:
-        """Return the extent of the entry with exactly that name, None when there is none."""
+        """Return the extent of the entry with exactly that name, or None without one."""
 
     def columns(self, names: Sequence[str]) -> ExtentColumns | None:
-        """Return the sizes and extents of entries as the columns of a ``LobRun``.
+        """Return the sizes and extents of entries as the columns of a ``LobRun``, or None.
 
-        None where not all are there, or are no entries of a zip file.
+        None where one is missing, or they are not entries of a zip file.
         """
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, sorted by code points."""
 
     def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
-        """Yield the names that begin with ``prefix`` as ``names`` does, each with the bytes it is of."""
+        """Yield the names that begin with ``prefix`` as ``names`` does, each with the bytes."""
 
     def contents(self, extent: Extent) -> Iterator[bytes]:
         """Yield an entry's bytes, proven when the iterator has ended; raises SourceError."""
 
     def check_unchanged(self) -> None:
-        """Raise SourceError when the source is no longer what it was when it was opened."""
+        """Raise SourceError when the source has changed since it was opened."""
 
     def close(self) -> None:
         """Close everything that was opened."""
 
 
 AnyTree = ArchiveEntries[Any]
-"""A tree for callers that hand its extents back to it and use nothing of them but ``size``."""
+"""A tree for callers that hand its extents back to it and use only their ``size``."""
 
 
 def contents(root: Path | int, extent: FileExtent) -> Iterator[bytes]:
     """Yield a file's bytes in blocks of at most ``reading.CHUNK``; none when it is empty.
 
     ``root`` is the folder that ``extent.path`` begins in. Raises SourceError when the file cannot be
-    read, is not the one that was found or ends early; when it was changed meanwhile, after the
-    last block, so that bytes are proven when the iterator has ended.
+    read, is not the one that was found or ends early; also, after the last block, when it has changed
+    meanwhile, so that bytes are proven when the iterator has ended.
     """
     what = shown("/".join(extent.path))
     promised = Stamp(size=extent.size, modified=extent.modified, inode=extent.inode, device=extent.device)
@@ -90,7 +90,7 @@ def contents(root: Path | int, extent: FileExtent) -> Iterator[bytes]:
 
 
 def _stamp(descriptor: int, extent: FileExtent) -> Stamp:
-    """Return a file's stamp; a file packed in it has a size of its own."""
+    """Return a file's stamp, with the size of the file packed in it if ``extent`` is one."""
     found = Stamp.of(descriptor)
     return found if extent.offset is None else replace(found, size=extent.size)
 
@@ -104,11 +104,11 @@ def _check(found: Stamp, promised: Stamp, what: str, when: str) -> None:
 
 
 class FolderEntries(tempdb.Scratch):
-    """An unpacked SIARD archive: the files below a folder under the names a zip file would give them.
+    """An unpacked SIARD archive: the files below a folder, with their names in a zip file.
 
     ``index`` becomes the ``root`` of every extent. The folder is looked through once, when the tree is
     made; its names, sizes and stamps are kept on disk. A context manager, for one thread; the function
-    ``contents`` serves others with ``root`` alone. Raises SourceError for a folder that cannot be read, for
+    ``contents`` serves others, with only ``root``. Raises SourceError for a folder that cannot be read, for
     anything in it that is neither file nor folder (no link is followed), and for names that no archive
     could hold: with a backslash or a control character, or not in UTF-8 (APPNOTE 4.4.17, SIARD 2.2 P_4.2).
     """
@@ -160,7 +160,7 @@ class FolderEntries(tempdb.Scratch):
         return int(size)
 
     def extent(self, name: str) -> FileExtent | None:
-        """Return the extent of the file with exactly that name, None without one; a folder has none."""
+        """Return the extent of the file with exactly that name, or None for a folder or no file."""
         row = self._row(name)
         if row is None or row[1] is None:
             return None
@@ -175,7 +175,7 @@ class FolderEntries(tempdb.Scratch):
         )
 
     def columns(self, names: Sequence[str]) -> None:
-        """Return None: each file goes by itself."""
+        """Return None: each file is looked up by ``extent``."""
 
     def _row(self, name: str) -> Any:
         try:
@@ -184,21 +184,21 @@ class FolderEntries(tempdb.Scratch):
             return None
 
     def names(self, prefix: str = "") -> Iterator[str]:
-        """Yield the names that begin with ``prefix``, folders' too, sorted by code points."""
+        """Yield the names of files and folders that begin with ``prefix``, by code points."""
         return map(itemgetter(0), tempdb.beginning(self._database, "entry", ("name",), prefix))
 
     def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
-        """Yield the names that begin with ``prefix``, sorted by code points, each with the file's bytes."""
+        """Yield names that begin with ``prefix``, by code points, each with the file's bytes."""
         return tempdb.beginning(self._database, "entry", ("name", "ifnull(size, 0)"), prefix)
 
     def contents(self, extent: FileExtent) -> Iterator[bytes]:
-        """Yield a file's bytes as ``contents`` the function does."""
+        """Yield a file's bytes as the function ``contents`` does."""
         return contents(self.root, extent)
 
     def check_unchanged(self) -> None:
-        """Raise SourceError when a name, size, time, inode or device below the folder is not what was found.
+        """Raise SourceError when a name, size, time, inode or device below the folder has changed.
 
-        Looks through the whole folder once more, without reading any file.
+        The whole folder is looked through once more, without reading any file.
         """
         seen = 0
         with closing(walking.entries(self.root)) as found, tempdb.explained(f"the names below {self.root}"):
@@ -238,14 +238,14 @@ def _character_fault(name: str) -> str:
 
 
 def is_empty(tree: AnyTree, folder: str) -> bool:
-    """Return whether nothing lies in a folder, named with ``/`` at the end; it need not have an entry."""
+    """Return whether a folder, named with ``/`` at the end, is empty or absent."""
     return all(name == folder for name in islice(tree.names(folder), 2))
 
 
 class WrappedTree(Generic[Extent]):
     """The entries below one folder of another tree, ``my_archive/``, under names without it.
 
-    Extents and bytes are the other tree's. Raises ValueError unless ``root`` is a folder's name.
+    Extents and bytes are those of the other tree. Raises ValueError unless ``root`` is a folder's name.
     """
 
     __slots__ = ("_tree", "root")
@@ -257,7 +257,7 @@ class WrappedTree(Generic[Extent]):
         self.root = root
 
     def extent(self, name: str) -> Extent | None:
-        """Return the extent of the entry with exactly that name, None when there is none."""
+        """Return the extent of the entry with exactly that name, or None without one."""
         return self._tree.extent(self.root + name) if name else None
 
     def columns(self, names: Sequence[str]) -> ExtentColumns | None:
@@ -265,13 +265,13 @@ class WrappedTree(Generic[Extent]):
         return self._tree.columns([self.root + name for name in names])
 
     def names(self, prefix: str = "") -> Iterator[str]:
-        """Yield the names that begin with ``prefix``, sorted by code points; the root itself has none."""
+        """Yield the names that begin with ``prefix``, by code points, without the root."""
         for name in self._tree.names(self.root + prefix):
             if name != self.root:
                 yield name[len(self.root) :]
 
     def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
-        """Yield the names that begin with ``prefix`` as ``names`` does, each with its entry's bytes."""
+        """Yield the names that begin with ``prefix`` as ``names`` does, each with its size."""
         for name, size in self._tree.sizes(self.root + prefix):
             if name != self.root:
                 yield name[len(self.root) :], size
@@ -281,7 +281,7 @@ class WrappedTree(Generic[Extent]):
         return self._tree.contents(extent)
 
     def check_unchanged(self) -> None:
-        """Raise SourceError when the other tree is no longer what it was."""
+        """Raise SourceError when the other tree has changed."""
         self._tree.check_unchanged()
 
     def close(self) -> None:
@@ -290,10 +290,11 @@ class WrappedTree(Generic[Extent]):
 
 
 def wrapping_root(tree: AnyTree) -> str | None:
-    """Return the one folder at the root that holds ``header/metadata.xml``, as ``my_archive/``.
+    """Return the one folder at the root that holds ``header/metadata.xml``, or None.
 
-    None when the root itself holds it (SIARD 2.2 P_4.2-1), and when no folder or more than one does.
-    What lies beside that folder is not looked at (``__MACOSX/``, a folder of LOBs).
+    Its name is as ``my_archive/``. None when the root itself holds the document (SIARD 2.2 P_4.2-1), and
+    when no folder or more than one does. Anything beside that folder is passed over (``__MACOSX/``, a folder
+    of LOBs).
     """
     if tree.extent(metadata.NAME) is not None:
         return None

@@ -21,9 +21,9 @@ _WRAPPED = "A SIARD archive has its metadata there (SIARD 2.2 P_4.2-5)."
 class Opened:
     """An opened archive: its entries, its name, and the folder that holds it.
 
-    ``container`` is None for an unpacked archive. ``prefix`` is the folder that wraps all in the zip or
-    in the folder, ``my_archive/``, "" without one. ``name`` is that of the .siard file, ``folder`` holds it;
-    ``own`` is the unpacked archive's own root among the granted ones.
+    ``container`` is None for an unpacked archive. ``prefix`` is the folder that wraps all entries in the zip
+    or in the folder, ``my_archive/``, or "" without one. ``name`` is that of the .siard file or the unpacked
+    archive's folder, ``folder`` holds it; ``own`` has the root of an unpacked archive, else nothing.
     """
 
     tree: AnyTree
@@ -43,10 +43,11 @@ def is_unpacked(path: Path) -> bool:
 
 
 def opened(path: Path, budgets: Budgets, at: Stretch | None = None) -> Opened:
-    """Return the archive at ``path``: a .siard file, the first of its parts or the name they had, a folder.
+    """Return the archive at ``path``: a .siard file, one of its parts, or a folder.
 
-    ``at`` is the extent of an archive that is packed; ``path`` is then where it would be unpacked.
-    Raises ``SourceError`` when there is none, and as ``ZipContainer`` and ``FolderEntries`` do.
+    The name that the parts had as a whole stands for them too. ``at`` is the stretch of an archive that is
+    packed; ``path`` is then its path when unpacked. Raises ``SourceError`` without an archive, and as
+    ``ZipContainer`` and ``FolderEntries`` do.
     """
     if at is None and path.is_dir():
         return _unpacked(path)
@@ -69,7 +70,7 @@ def opened(path: Path, budgets: Budgets, at: Stretch | None = None) -> Opened:
 
 
 def _root(container: ZipContainer, path: Path) -> str:
-    """Return the folder that wraps the archive, "" when none does."""
+    """Return the folder that wraps the archive, or "" without one."""
     if container.extent(metadata.NAME) is not None:
         return ""
     root = entries.wrapping_root(container)
@@ -85,7 +86,7 @@ def _unpacked(path: Path) -> Opened:
         raise SourceError(
             f"{path} is a folder, expected a .siard file or an unpacked archive", hint=_inside(path)
         )
-    # Number 0 is the folder that holds the archive, so its own is the next.
+    # Root 0 is the folder that holds the archive, so the archive is root 1.
     tree = FolderEntries(path, index=1)
     prefix = entries.wrapping_root(tree) or ""
     absolute = path.resolve()
@@ -119,7 +120,7 @@ def _inside(folder: Path) -> str:
 
 
 def _pieces(path: Path) -> tuple[Path, tuple[Path | Below | Stretch, ...]]:
-    """Return the whole's path and its parts, none when it was not cut (SIARD 2.2 S_8.2-0).
+    """Return the whole's path and its parts, none for an uncut archive (SIARD 2.2 S_8.2-0).
 
     The part that a person names may be a link; those found beside it may not.
     """

@@ -14,7 +14,6 @@ from metspack.siard.offsets import Element
 
 NAME = "header/metadata.xml"
 """The entry that every SIARD archive has (SIARD 2.2 P_4.2-5)."""
-"""The document's place in the archive (SIARD 2.2 P_4.2-5)."""
 
 VERSIONS = ("1.0", "2.0", "2.1", "2.2")
 
@@ -44,7 +43,7 @@ _FALSE = {"false", "0"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A column, or a field of a structured column: its number from 1, name, type and LOB settings."""
+    """A column, or a field of one: its number from 1, name, type, LOB settings and fields."""
 
     number: int
     name: str
@@ -57,7 +56,7 @@ class Field:
 
     @property
     def is_lob(self) -> bool:
-        """True when its SQL type is a large object type; cells with a file need not have one (P_4.3-3)."""
+        """Whether the SQL type is one of large objects; cells of others may have files (P_4.3-3)."""
         return _LOB_TYPES.match(self.type) is not None
 
 
@@ -69,8 +68,8 @@ class Table:
     """A table: the numbers by which its LOBs are named, its folders in the archive, its columns.
 
     ``schema`` and ``number`` are the digits of the folders' names, else the position from 0.
-    ``rows`` is None when metadata.xml does not give it as a number, ``rows_text`` is the text there.
-    ``primary_key`` are the names of the columns of the primary key, in its order.
+    ``rows`` is None unless metadata.xml gives it as a number, ``rows_text`` is the text there.
+    ``primary_key`` has the names of the primary key's columns, in the order of the key.
     """
 
     schema: int
@@ -96,7 +95,7 @@ class Table:
 
     @property
     def missing_note(self) -> str:
-        """The note in METS on a table that was missing in the source and accepted so."""
+        """The note in METS on a table that was missing in the source and accepted as missing."""
         return f"table missing in the source: {self.path}"
 
     @property
@@ -105,7 +104,7 @@ class Table:
         return f"{self.schema_name}.{self.name}"
 
     def other_count(self, rows: int) -> str:
-        """Return the number of rows in metadata.xml when it is not ``rows``, else ""."""
+        """Return words for the number of rows in metadata.xml when it is not ``rows``, or ""."""
         if self.rows is None:
             return self.rows_text and repr(self.rows_text)
         return "" if self.rows == rows else f"{self.rows:,}"
@@ -113,7 +112,7 @@ class Table:
     def chain(self, cell: str) -> tuple[Field, ...]:
         """Return the column of a cell path and the fields below it, as far as metadata.xml has them.
 
-        ``c3.u2.u3`` gives column 3, its field 2, and that one's field 3.
+        ``c3.u2.u3`` gives column 3, field 2 of that column, and field 3 of that field.
         """
         found: list[Field] = []
         below: Sequence[Field] = self.columns
@@ -146,10 +145,10 @@ class Metadata:
 
 
 def read(data: bytes, *, depth: int = 100, elements: int | None = None) -> Metadata:
-    """Return the contents of a metadata.xml, which may have so many ``elements``.
+    """Return the contents of a metadata.xml with at most ``elements`` elements.
 
-    Raises ``safexml.XmlError`` (not well-formed, DTD) and ``SourceError`` (not SIARD metadata, a
-    version that is not known, a schema or table without a folder of its own, too many elements).
+    Raises ``safexml.XmlError`` (not well-formed, DTD) and ``SourceError`` (not SIARD metadata, an
+    unsupported version, a schema or table without a folder or with another's, too many elements).
     """
     count = data.count(b"<") - data.count(b"</")
     if elements is not None and count > elements:
@@ -198,7 +197,7 @@ def unescaped(text: str) -> str:
 
 
 def folder_value(element: Element, name: str) -> str | None:
-    """Return the folder that a child element names, None when the element is absent or empty."""
+    """Return the folder that a child element names, or None if that is absent or empty."""
     value = element.value(name)
     return unescaped(value) if value else None
 

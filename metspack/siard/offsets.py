@@ -19,7 +19,7 @@ _ASCII = bytes(range(128))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoding:
-    """An encoding by Python's name of it; ``unit`` is the bytes of an ASCII character."""
+    """An encoding by its name in Python; ``unit`` is the bytes of an ASCII character."""
 
     codec: str
     unit: int
@@ -33,7 +33,7 @@ class Encoding:
         return data.decode(self.codec)
 
     def found(self, character: str, data: bytes, start: int, stop: int | None = None) -> int:
-        """Return the offset of an ASCII character from ``start`` on and before ``stop``, -1 without one."""
+        """Return the first offset of an ASCII character between ``start`` and ``stop``, or -1."""
         needle = self.encoded(character)
         at = data.find(needle, start, stop)
         while self.unit > 1 and at >= 0 and (at - start) % self.unit:
@@ -44,8 +44,8 @@ class Encoding:
 def detected(head: bytes, what: str = "the document") -> Encoding:
     """Return the encoding of a document that begins with ``head`` (a few hundred bytes).
 
-    ``what`` names it in errors. Raises ``SourceError`` for one that is neither UTF-8, UTF-16 nor an
-    8-bit page that extends ASCII: those alone can be spliced without re-serialising the document.
+    ``what`` names the document in errors. Raises ``SourceError`` for an encoding other than UTF-8, UTF-16
+    and the 8-bit pages that extend ASCII: only those can be spliced without re-serialising the document.
     """
     if head.startswith((codecs.BOM_UTF16_LE, b"<\0")):
         return Encoding(codec="utf-16-le", unit=2)
@@ -57,7 +57,7 @@ def detected(head: bytes, what: str = "the document") -> Encoding:
         codec = codecs.lookup(name).name
         one_by_one = len(bytes(range(256)).decode(codec, "replace")) == len(range(256))
         ascii_stays = _ASCII.decode(codec, "replace") == _ASCII.decode("ascii")
-        # Both ways: a codec that writes a byte order mark of its own reads ASCII all the same.
+        # Both ways: a codec that writes a byte order mark reads ASCII all the same.
         ascii_stays = ascii_stays and _ASCII.decode("ascii").encode(codec, "replace") == _ASCII
     except (LookupError, UnicodeError):
         one_by_one = ascii_stays = False
@@ -90,7 +90,7 @@ class Element:
     children: Sequence[Element] = ()
 
     def child(self, name: str) -> Element | None:
-        """Return the first child of that name."""
+        """Return the first child of that name, or None without one."""
         return next((each for each in self.children if each.name == name), None)
 
     def all(self, *names: str) -> Iterator[Element]:
@@ -103,20 +103,20 @@ class Element:
                 yield from each.all(*names[1:])
 
     def value(self, name: str) -> str | None:
-        """Return the stripped text of the first child of that name, None when there is none."""
+        """Return the stripped text of the first child of that name, or None without one."""
         found = self.child(name)
         return None if found is None else found.text.strip()
 
 
 def _appendable(element: Element) -> list[Element]:
-    """Return an element's children to be added to; most elements have none, and no list for them."""
+    """Return the list of an element's children, made here: most elements have no children."""
     if not isinstance(element.children, list):
         element.children = []
     return element.children
 
 
 def tag_end(data: bytes, start: int, encoding: Encoding) -> int:
-    """Return the offset behind the tag that begins at ``start``; a ``>`` inside quotes does not end it."""
+    """Return the offset behind the tag at ``start``; a ``>`` inside quotes belongs to it."""
     if encoding.unit == 1 and (whole := _TAG.match(data, start)) is not None:
         return whole.end()
     at = start
@@ -137,10 +137,10 @@ def document(
     depth: int = 100,
     what: str = "the document",
 ) -> Element:
-    """Return the root element of a document; elements named in ``skipped`` are left out with all below.
+    """Return the root element of a document, without ``skipped`` elements and all below them.
 
     Raises ``safexml.XmlError`` when it is not well-formed, has a DTD or is nested deeper than
-    ``depth``, and ``SourceError`` for an encoding that cannot be spliced, of the document called ``what``.
+    ``depth``, and ``SourceError`` for an encoding that cannot be spliced; ``what`` names the document.
     """
     encoding = detected(data[:1024], what)
     parser = safexml.expat_parser()

@@ -1,7 +1,7 @@
-"""The elements of metadata.xml in SIARD 2.2, in which order, which must be; and the types of SQL.
+"""The elements of metadata.xml in SIARD 2.2, their order and number, and the types of SQL.
 
 These are facts of the schema, not the schema itself; ``metadata_schema`` writes a schema from them. Types of
-texts are only looked at where a wrong one cannot be used.
+texts are checked only where a wrong one cannot be used.
 """
 
 from __future__ import annotations
@@ -56,10 +56,11 @@ _TIME = re.compile(r"(TIME|TIMESTAMP)(\([0-9]+\))? ?(?:(WITH)|WITHOUT) TIME ZONE
 
 
 def notation(text: str) -> str | None:
-    """Return a type of SQL:1999 as SIARD 2.2 writes it: as it is where that is right, None for one it lacks.
+    """Return a type of SQL:1999 in the notation of SIARD 2.2, or None for a type it lacks.
 
-    Letter case and white space mean nothing in SQL, no time zone is meant where none is named, and
-    ``TIME(0)`` is ``TIME``; the precision of a time stands behind its zone in SIARD, before it in SQL.
+    A right notation is kept. Letter case and white space have no meaning in SQL, a type without a time zone
+    is ``WITHOUT TIME ZONE``, and ``TIME(0)`` is ``TIME``; the precision of a time stands behind its zone in
+    SIARD, before it in SQL.
     """
     for each in (text, _plain(text)):
         if any(pattern.fullmatch(each) for pattern, _kind in _COMPILED):
@@ -76,9 +77,10 @@ def _plain(text: str) -> str:
 
 
 def cell_type(text: str, *, has_files: bool) -> str | None:
-    """Return the type of cells of a column in the schema of a table (P_4.3-3), None for a type it lacks.
+    """Return the type of a column's cells in the schema of a table (P_4.3-3), or None.
 
-    ``has_files``: cells name files, which none but texts, bytes and large objects can.
+    ``text`` is the column's type. ``has_files``: cells name files, which only texts, bytes and large objects
+    can; None for all other types, and for a type that SIARD 2.2 lacks.
     """
     kind = next((kind for pattern, kind in _COMPILED if pattern.fullmatch(text)), None)
     if kind is None or not has_files:
@@ -92,8 +94,8 @@ def cell_type(text: str, *, has_files: bool) -> str | None:
 METADATA_SPACE = "http://www.bar.admin.ch/xmlns/siard/2/metadata.xsd"
 """The namespace of metadata.xml in SIARD 2.1 and 2.2."""
 
-# Each line is an element, and what is in it in order: ? for once or not at all, + for once or more, * for any
-# number, and | between what excludes each other.
+# Each line is an element and its content in order: ? for once or not at all, + for once or more, * for any
+# number, and | between alternatives.
 _ELEMENTS = """
 siardArchive: dbname description? archiver? archiverContact? dataOwner dataOriginTimespan lobFolder? \
 producerApplication? archivalDate messageDigest* clientMachine? databaseProduct? connection? databaseUser? \
@@ -152,14 +154,14 @@ _VALUES: Mapping[str, tuple[re.Pattern[str], str]] = {
     "cardinality": (re.compile(r"\s*[+-]?[0-9]+\s*"), "a whole number"),
 }
 _TOKEN = re.compile(r"([A-Za-z]+)([?*+]?)|([(|)])")
-_LONGEST = 256  # characters of a text that are kept for a look at it
+_LONGEST = 256  # characters of a text that are kept to be checked
 _SHOWN = 80
-_MOST = 100  # kinds of faults that are told
+_MOST = 100  # kinds of faults that are reported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ContentModel:
-    """What is in an element: a pattern over the names in it, all names there can be, those there must be."""
+    """The content of an element: a pattern over names, all names, and those that are needed."""
 
     pattern: str
     names: frozenset[str]
@@ -183,7 +185,7 @@ def _content_model(name: str) -> _ContentModel:
 
 @dataclass(slots=True, kw_only=True)
 class _Open:
-    """An element that was begun: its name, its content model (None for a text), and what was in it so far."""
+    """An open element: name, content model (None for a text), children and text so far."""
 
     name: str
     model: _ContentModel | None
@@ -192,7 +194,7 @@ class _Open:
 
 
 class _MetadataReader:
-    """One metadata.xml, element by element."""
+    """A reader of one metadata.xml, element by element."""
 
     def __init__(self) -> None:
         self._open: list[_Open] = []
@@ -254,7 +256,7 @@ class _MetadataReader:
 
 
 def faults(data: bytes) -> list[str]:
-    """Return what a metadata.xml has otherwise than the schema of SIARD 2.2; raises ``XmlError``."""
+    """Return the faults of a metadata.xml by the schema of SIARD 2.2; raises ``XmlError``."""
     document = _MetadataReader()
     document.read(data)
     return [*document.faults]
@@ -303,7 +305,7 @@ _NUMBERS = {
 
 
 def metadata_schema() -> bytes:
-    """Return a schema of metadata.xml in SIARD 2.2, written from the facts above (P_4.2-5, M_5.0-1)."""
+    """Return a schema of metadata.xml in SIARD 2.2 from the facts above (P_4.2-5, M_5.0-1)."""
     root = (
         f'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns="{METADATA_SPACE}" '
         f'targetNamespace="{METADATA_SPACE}" elementFormDefault="qualified" version="{_WRITTEN}">'
@@ -335,7 +337,7 @@ def metadata_schema() -> bytes:
 
 
 def _particles(parent: str, content: str) -> Iterator[str]:
-    """Yield what stands in the content of an element, as a schema has it."""
+    """Yield the lines of a schema for the content of an element."""
     groups = {
         "(": "<xs:choice><xs:sequence>",
         "|": "</xs:sequence><xs:sequence>",

@@ -30,8 +30,8 @@ _ROW, _COLUMN = 2, 3  # depth of <row> and of its cells below <table>
 class Tally:
     """Counts from reading a table: rows, and large objects whose value stands in the cell.
 
-    ``datalinks`` are cells with a link (``dlurlpathonly``) and no file: carried along, never followed.
-    ``both`` are cells that name a file and hold a value as well, ``first_of_both`` the first one's id.
+    ``datalinks`` are cells with a link (``dlurlpathonly``) and no file, which is kept but never followed.
+    ``both`` are cells that name a file and hold a value as well, ``first_of_both`` is the first one's id.
     """
 
     rows: int = 0
@@ -44,11 +44,10 @@ class Tally:
 def cell_runs(
     blocks: Iterable[bytes], table: Table, budgets: Budgets | None = None, tally: Tally | None = None
 ) -> Iterator[CellRun]:
-    """Yield the cells with a ``file`` attribute in document order, those alike together.
+    """Yield cells with a ``file`` attribute in document order, as runs with equal attributes.
 
-    Raises ``SourceError`` naming table and row where the document is not well-formed, has a DTD,
-    asks for more than the budgets, is in an encoding that cannot be spliced, or has a cell that cannot
-    be understood.
+    Raises ``SourceError`` naming the document and line or row where it is not well-formed, has a DTD,
+    exceeds the budgets, is in an encoding that cannot be spliced, or has a cell that cannot be read.
     """
     reader = CellReader(table, budgets or Budgets(), tally or Tally())
     for piece, final in pieces(blocks):
@@ -67,9 +66,9 @@ def pieces(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 class _Tags(NamedTuple):
-    """Start tags of LOB cells of one column with the same attributes in the same order: columns.
+    """Start tags of LOB cells of one column with the same attributes in the same order.
 
-    ``attributes`` are names and values by turns.
+    Each list has one value for each tag; ``attributes`` are names and values in turn.
     """
 
     cell: str
@@ -80,7 +79,7 @@ class _Tags(NamedTuple):
     attributes: list[list[str]]
 
     def values(self, name: str) -> list[str]:
-        """Return the values of an attribute, none where the tags do not have it."""
+        """Return the values of an attribute, or an empty list if the tags lack it."""
         place = 2 * self.names.index(name) + 1 if name in self.names else 0
         return [*map(itemgetter(place), self.attributes)] if place else []
 
@@ -90,7 +89,7 @@ class _Tags(NamedTuple):
 
 
 class CellReader:
-    """A parser of a table's document, fed block by block, for LOB cells and the offsets of their tags."""
+    """A parser of a table's document, fed block by block, that finds LOB cells and their tags."""
 
     def __init__(self, table: Table, budgets: Budgets, tally: Tally) -> None:
         self._table = table
@@ -122,7 +121,7 @@ class CellReader:
             if final:
                 safexml.feed_block(self._parser, b"", final=True)
         except safexml.XmlError as error:
-            self._runs()  # a cell before it that cannot be understood comes first
+            self._runs()  # the error of a cell before it comes first
             self._see(b"", final=True)
             raise SourceError(
                 f"{self._table.path} line {error.line}, column {error.column}: {error.message}",
@@ -135,7 +134,7 @@ class CellReader:
         return self._runs()
 
     def _parse(self, piece: bytes) -> None:
-        """Give the parser some bytes, so few that what one tag takes is soon seen."""
+        """Feed some bytes to the parser, so few that a tag over the budget is seen early."""
         self._fed += len(piece)
         safexml.feed_block(self._parser, piece, final=False)
         if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + len(piece):
@@ -210,7 +209,7 @@ class CellReader:
         parser.EndElementHandler = end
 
     def _text(self, words: str) -> None:
-        """Count a cell with a file that holds a value too; a long one comes in pieces."""
+        """Count a cell with a file and a value; a long value comes in pieces."""
         if self._alone and words.strip():
             tally = self._tally
             tally.both += 1
@@ -227,7 +226,10 @@ class CellReader:
         )
 
     def _looked_at(self, path: list[str], seen: set[str]) -> str:
-        """Return the name of the cell at a path of tags, one that its row has not ``seen`` before it."""
+        """Return the name of the cell at a path of tags; raises ``SourceError``.
+
+        The name is an error when the row has ``seen`` it before, or when it is not one of T_6.1.
+        """
         cell = ".".join(each.rpartition(":")[2] for each in path)
         if cell in seen:
             raise SourceError(f"{self._where()}: row {self._tally.rows:,} has the cell {cell} twice")
@@ -237,7 +239,7 @@ class CellReader:
                 "expected c<n> with u<n> or a<n> below it",
                 hint="Cells are named by SIARD 2.2 T_6.1-1 and T_6.1-4.",
             )
-        if len(self._named) >= _REMEMBERED:  # every element of an array has a name of its own
+        if len(self._named) >= _REMEMBERED:  # each element of an array has another name
             self._named.clear()
         self._named.add(cell)
         return cell
@@ -252,7 +254,7 @@ class CellReader:
         return found
 
     def _of(self, tags: _Tags) -> Iterator[CellRun]:
-        """Yield cells with the same attributes, together unless these are written in an odd way."""
+        """Yield cells with the same attributes, in several runs if they are written unusually."""
         algorithms = {*tags.values("digestType")}
         stated = tags.values("digest")
         algorithm = next(iter(algorithms), None) if stated else None
@@ -308,7 +310,7 @@ class CellReader:
         return int(text)
 
     def _digest(self, tags: _Tags, at: int) -> Digest | None:
-        """Return the digest in ``digest`` and ``messageDigest``: of two algorithms the stronger one's.
+        """Return the digest in ``digest`` or ``messageDigest``, of two the stronger, or None.
 
         Both are digests of the same bytes; two values of one algorithm cannot both be right.
         """
@@ -341,7 +343,7 @@ class CellReader:
 
 
 class RowValues:
-    """Texts of some columns in every row of a table, read beside a ``CellReader`` from the same pieces.
+    """Texts of some columns in every row of a table, read from a ``CellReader``'s pieces.
 
     ``columns`` are their numbers. Rows count from 1; those before ``stop`` are read. A value is None where
     the row has no such cell.
@@ -365,7 +367,7 @@ class RowValues:
         self._parser.CharacterDataHandler = self._text
 
     def feed(self, piece: bytes, *, final: bool) -> None:
-        """Read the next piece; raises ``SourceError`` for a value that is too long, ``XmlError`` else."""
+        """Read the next piece; raises ``XmlError``, and ``SourceError`` for a value too long."""
         safexml.feed_block(self._parser, piece, final=final)
 
     @property
@@ -412,5 +414,5 @@ class RowValues:
 
 
 def _lengths(texts: list[str]) -> list[int] | None:
-    """Return lengths as numbers, None unless all are plain ones."""
+    """Return lengths as numbers, or None unless all are plain digits."""
     return list(map(int, texts)) if not texts or _LENGTHS.fullmatch(" ".join(texts)) else None

@@ -1,7 +1,7 @@
-"""An archive of SIARD 1.0 written as 2.2: edits of metadata.xml and tables, and what 2.2 cannot hold; pure.
+"""The upgrade of an archive from SIARD 1.0 to 2.2 by edits, with notes on losses; pure.
 
-Every byte stays but those of names, namespaces and the few elements that 2.2 has otherwise. A type or a name
-that 2.2 lacks is refused; other values without a place there are left out, and are told of.
+Every byte stays but those of names, namespaces and the few elements that 2.2 has in another form. A type or
+a name that 2.2 lacks is refused; other values without a place there are left out and reported.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _HINT = "Leave --siard-version out, or have the archive corrected by those who m
 
 
 Upgrade = Mapping[str, AbstractSet[int]]
-"""An upgrade: numbers of the columns whose cells have attributes, by table document."""
+"""An upgrade: by table document, the numbers of the columns whose cells have attributes."""
 
 
 def refusal(faults: list[str], what: str) -> SourceError:
-    """Return the error that tells why an archive cannot be written as SIARD 2.2."""
+    """Return the error that reports why an archive cannot be written as SIARD 2.2."""
     return SourceError(
         f"{what} cannot be written as SIARD {TARGET}: {faults[0]}"
         + (f" ({counted(len(faults), 'fault')} in all)" if len(faults) > 1 else ""),
@@ -49,7 +49,7 @@ def refusal(faults: list[str], what: str) -> SourceError:
 def upgraded_metadata(
     document: bytes, *, depth: int = 100, what: str = "the archive"
 ) -> tuple[bytes, tuple[str, ...]]:
-    """Return a metadata.xml of SIARD 1.0 as one of 2.2, and what became of values that this has no place for.
+    """Return a metadata.xml of SIARD 1.0 as one of 2.2, and notes on values left out or made.
 
     Raises ``SourceError``, naming table and column, for types and names that 2.2 lacks, and for a document
     that would have other elements than 2.2 has.
@@ -76,7 +76,7 @@ class _MetadataUpgrade:
         self._first: dict[str, str] = {}
 
     def notes(self) -> Iterator[str]:
-        """Yield what was left out, and what was made."""
+        """Yield a sentence for each kind of value that was left out or made."""
         for what, number in self._left.items():
             first = self._first[what]
             yield f"{what}: {first}" if number == 1 else f"{what}: {number:,}, the first {first}"
@@ -86,7 +86,7 @@ class _MetadataUpgrade:
         self._first.setdefault(what, where)
 
     def upgrade(self, root: Element) -> None:
-        """Take the whole document."""
+        """Add the edits, faults and notes of the whole document."""
         data, encoding = self.source.data, self.source.encoding
         self.edits += root_edits(data, root.start, encoding, root.prefix, schemas.METADATA_SPACE)
         self._check_namespaces(root, root.prefix, is_root=True)
@@ -195,7 +195,7 @@ class _MetadataUpgrade:
                 continue
             numbers[name] += 1
             made = first.text
-            if numbers[name] > 1:  # overloaded: the specific name tells them apart
+            if numbers[name] > 1:  # overloaded: the specific name is the difference
                 number = numbers[name]
                 while f"{name}_{number}" in taken:
                     number += 1
@@ -211,7 +211,7 @@ class _MetadataUpgrade:
 
 
 def stated_digest(text: str) -> tuple[str, str] | None:
-    """Return algorithm and value of a digest as SIARD 1.0 has it, None when it is none that 2.2 knows.
+    """Return algorithm and value of a SIARD 1.0 digest, or None for one that 2.2 lacks.
 
     The value keeps its letter case.
     """
@@ -227,7 +227,7 @@ def _name(element: Element) -> str:
 
 
 def root_edits(data: bytes, start: int, encoding: Encoding, prefix: str, space: str) -> list[Edit]:
-    """Return the edits that give the root whose tag begins at ``start`` the namespace and version of 2.2."""
+    """Return the edits that give the root, at ``start``, the namespace and version of 2.2."""
     present = tag_attributes(data, start, encoding)
     declared = f"xmlns:{prefix}" if prefix else "xmlns"
     edits: list[Edit] = []
@@ -261,7 +261,7 @@ def _name_end(data: bytes, start: int, encoding: Encoding) -> int:
 
 
 def name_faults(names: Iterable[str]) -> Iterator[str]:
-    """Yield the faults of names of entries, those of folders with ``/`` at the end (SIARD 2.2 P_4.2-6)."""
+    """Yield the faults of entries' names; folders have ``/`` at the end (SIARD 2.2 P_4.2-6)."""
     for name in names:
         if not all(_ENTRY_NAME.fullmatch(each) for each in name.removesuffix("/").split("/")):
             yield f"the entry {name!r} has a name that SIARD {TARGET} lacks (P_4.2-6)"

@@ -1,4 +1,4 @@
-"""Tables of SIARD 1.0 as 2.2 has them: their form looked over, their documents and schemas written; pure."""
+"""Tables of SIARD 1.0 as tables of 2.2: form checked, documents and schemas written; pure."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _LONGEST = 100  # characters of a date or time that are looked at
 
 
 def columns_with_files(blocks: Iterable[bytes], table: Table, what: str) -> AbstractSet[int]:
-    """Return the numbers of the columns of a table whose cells have attributes: files, lengths, digests.
+    """Return the numbers of a table's columns whose cells have attributes: file, length, digest.
 
     Raises ``SourceError`` naming table, row and column for rows that cannot be those of SIARD 2.2:
-    dates and times beyond UTC (T_6.3-1, T_6.3-2), cells of no column or in another order, and attributes
-    that a cell cannot have.
+    dates and times beyond UTC (T_6.3-1, T_6.3-2), cells of no column or in another order, missing values,
+    and attributes that a cell cannot have.
     """
     survey = _TableSurvey(table, what)
     for piece, final in pieces(blocks):
@@ -106,7 +106,7 @@ class _TableSurvey:
                 last = self._last
                 self._last = last + 1 if numbers.get(name) == last + 1 else form.cell(name, last)
                 if self._last == last:
-                    return  # of no column, or there already: the form tells of it
+                    return  # a cell of no column, or a second one: the form counts it
                 if attributes:
                     self._attributes(attributes)
                 if self._last in timed:
@@ -155,10 +155,10 @@ class _TableSurvey:
 
 
 class _TableForm:
-    """The form of one table as far as it was read; its methods are called for elements that begin.
+    """The form of one table so far; its methods are called for elements that begin.
 
     ``odd`` counts the elements that the table has no place for, ``first`` is the first of them. ``absent``
-    are the rows without a cell in a column that must have one, by its number: how many, and the first.
+    has, for each column that needs a cell, the number of rows without one and the first of these rows.
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
@@ -173,7 +173,7 @@ class _TableForm:
         self._row = 0
 
     def root(self, name: str) -> None:
-        """Take the root."""
+        """Check the name of the root."""
         self._expect(name, "table")
 
     def row(self, name: str, last: int) -> None:
@@ -183,12 +183,15 @@ class _TableForm:
         self._expect(name, "row")
 
     def end_row(self, last: int) -> None:
-        """End the row that was begun last, if there is one, behind its cell of the number ``last``."""
+        """End the row before, if there is one; ``last`` is the number of its last cell."""
         if self._row and last < self._columns:
             self._skip(last, self._columns + 1)
 
     def cell(self, name: str, last: int) -> int:
-        """Take a cell that is not simply the next after that of the number ``last``; return its number."""
+        """Take a cell that is not the next after the cell ``last``; return the number reached.
+
+        That is the cell's number, or ``last`` for a cell of no column.
+        """
         number = self.numbers.get(name) or self.numbers.get(name.rpartition(":")[2], 0)
         if not number:
             self._count(name)
@@ -208,7 +211,7 @@ class _TableForm:
         self.first = self.first or f"<{shown(name)[:_NAME_SHOWN]}> in row {self._row:,}"
 
     def _skip(self, last: int, number: int) -> None:
-        """Count the columns between two cells that must have a cell and have none in this row."""
+        """Count the columns between two cells that need a cell and lack it in this row."""
         needed = self._needed
         if needed[number - 1] == needed[last]:
             return
@@ -221,7 +224,7 @@ class _TableForm:
 def upgraded_table(blocks: Iterable[bytes], table: Table) -> Iterator[bytes]:
     """Yield a table's document with the root of SIARD 2.2, and digests of cells as 2.2 has them.
 
-    Everything else comes out byte for byte, in flat memory. Raises ``SourceError`` where it is not
+    All other bytes stay the same; memory is flat. Raises ``SourceError`` for a document that is not
     well-formed.
     """
     stream = _TableStream(table)
@@ -230,7 +233,7 @@ def upgraded_table(blocks: Iterable[bytes], table: Table) -> Iterator[bytes]:
 
 
 class _TableStream:
-    """A table's document on its way: offsets of the tags to be edited, and the bytes not yet given out."""
+    """A table's document in passage: offsets of tags to edit, and bytes not yet yielded."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -282,7 +285,7 @@ class _TableStream:
         if found is not None:
             text = f'digestType="{found[0]}" digest="{found[1]}"'
             return [Edit(start=value.named, stop=value.stop + encoding.unit, text=text)]
-        # An empty one says nothing.
+        # An empty digest has no value to keep.
         return [Edit(start=value.named - encoding.unit, stop=value.stop + encoding.unit, text="")]
 
 
@@ -320,7 +323,7 @@ _TIME_TYPES = (
 def table_schema(table: Table, with_files: AbstractSet[int] = frozenset()) -> bytes:
     """Return the schema of a table in SIARD 2.2 (P_4.3-2, 3, 7, 8; T_6.1-2, T_6.2-1, T_6.3-1).
 
-    ``with_files`` are the numbers of the columns whose cells have attributes, whatever their type.
+    ``with_files`` are the numbers of the columns whose cells have attributes, of any type.
     """
     rows = []
     for column in table.columns:
@@ -359,7 +362,7 @@ def table_schema(table: Table, with_files: AbstractSet[int] = frozenset()) -> by
 
 
 def table_schemas(tables: Iterable[Table], upgrade: Upgrade) -> dict[str, Callable[[], bytes]]:
-    """Return what makes the schema of each table, by the name of its entry."""
+    """Return a function for the schema of each table, by the name of the schema's entry."""
     return {
         f"{table.path.removesuffix('.xml')}.xsd": partial(
             table_schema, table, upgrade.get(table.path, frozenset())

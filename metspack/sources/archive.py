@@ -1,4 +1,4 @@
-"""A SIARD archive as a source: its metadata, and every LOB cell with its LOB or why it was not found."""
+"""A SIARD archive as a source: its metadata, and every LOB cell with its LOB or an error."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grants:
-    """Folders that a person grants besides that of the .siard: LOB roots, and the folders for drive letters.
+    """Folders that a person grants beside the .siard's: LOB roots, and folders for drives.
 
-    ``mapping`` is a mapping file (SIARD 2.2 S_8.1.2-0); one beside the .siard is read without being named.
-    ``divided`` are folders that should lie below that of the .siard and lie below one of ``lob_roots``
-    instead: the names from there to its number, from 0, and the names there.
+    ``mapping`` is a mapping file (SIARD 2.2 S_8.1.2-0); one beside the .siard is read by default.
+    ``divided`` are folders whose place is below the .siard's folder but that are below one of ``lob_roots``:
+    each path from the .siard's folder with the root's number, from 0, and the path from that root.
     """
 
     lob_roots: tuple[StrPath, ...] = ()
@@ -87,7 +87,7 @@ class Grants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Located:
-    """A LOB cell: its LOB and the convention that found it, or the error that says why it was not found.
+    """A LOB cell: its LOB and the convention that found it, or the error of a LOB not found.
 
     ``lob`` is None exactly when ``error`` is not; ``convention`` is None for LOBs without an archive.
     """
@@ -99,7 +99,7 @@ class Located:
 
     @property
     def is_inside(self) -> bool:
-        """Whether its LOB lies in the archive itself."""
+        """Whether the LOB is in the archive itself."""
         return self.lob is not None and bool(self.lob.entries)
 
 
@@ -123,14 +123,14 @@ _Found = TypeVar("_Found", bound=LobRun | Located)
 
 @dataclass(slots=True, kw_only=True)
 class Searched:
-    """LOBs of an archive that are looked for, whether they are found or not, as far as its budget goes."""
+    """LOBs of an archive that are looked for, until more are missing than its budget allows."""
 
     archive: Archive
     _lost: int = 0
     _first: LobUnresolved | None = None
 
     def within(self, found: Iterable[_Found]) -> Iterator[_Found]:
-        """Yield what was looked for; raises ``SourceError`` where too much was not found."""
+        """Yield the same items; raises ``SourceError`` when too many LOBs were not found."""
         for each in found:
             if isinstance(each, Located) and each.error is not None:
                 self._first = self._first or each.error
@@ -141,12 +141,12 @@ class Searched:
 
 
 class Archive(Closable):
-    """An open SIARD archive: a .siard file, the parts of one, or an unpacked one; a context manager.
+    """An open SIARD archive, whole, in parts or unpacked; a context manager.
 
     ``tree`` has its entries; ``container`` is the zip file, None for an unpacked archive; ``prefix`` is
-    the folder that wraps all, ``my_archive/``, "" without one; ``size`` is bytes. ``at`` is where the bytes
-    are of one that is packed in another file. Raises ``SourceError`` on opening when it is not a readable
-    SIARD archive, and ``ConfigError`` when a granted folder is not a folder.
+    the folder that wraps all entries, ``my_archive/``, or "" without one; ``size`` is in bytes. ``at`` is
+    the stretch of an archive that is packed in another file. Raises ``SourceError`` on opening when it is
+    not a readable SIARD archive, and ``ConfigError`` when a granted folder is not a folder.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class Archive(Closable):
 
     @property
     def history(self) -> tuple[str, ...]:
-        """Notes on what the archive was made of, where METS has such."""
+        """Notes on the archive's origin, where METS has such."""
         return ()
 
     def _resolver(self, opened: forms.Opened, grants: Grants) -> Resolver:
@@ -254,7 +254,7 @@ class Archive(Closable):
             raise SourceError(f"{self.path}: {error.message}", hint=error.hint) from None
 
     def document(self, table: Table) -> Extent:
-        """Return where a table's XML lies; raises ``SourceError`` when the archive has none."""
+        """Return the extent of a table's XML; raises ``SourceError`` when the archive has none."""
         extent: Extent | None = self.tree.extent(table.path)
         if extent is None:
             raise SourceError(
@@ -274,11 +274,14 @@ class Archive(Closable):
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """The tables that the archive holds, in the order of metadata.xml; ``lacking`` has the others."""
+        """The tables with a document in the archive, in metadata.xml's order (see ``lacking``)."""
         return tuple(each for each in self.metadata.tables if each.path not in self.lacking)
 
     def check_complete(self, accepted: Collection[str]) -> None:
-        """Raise ``SourceError`` when a table is missing, unless ``MISSING_TABLE`` is, or was, accepted."""
+        """Raise ``SourceError`` when a table is missing, unless that is accepted.
+
+        ``MISSING_TABLE`` in ``accepted`` accepts it, as does a note in ``history``.
+        """
         noted = self.history
         lacking = (each for each in self.metadata.tables if each.path in self.lacking)
         missing = [each for each in lacking if each.missing_note not in noted]
@@ -294,11 +297,11 @@ class Archive(Closable):
     def located(
         self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
     ) -> Iterator[Located]:
-        """Yield each LOB cell of a table in document order, with its LOB or why that was not found.
+        """Yield each LOB cell of a table in document order, with its LOB or the error.
 
-        All that read an archive's LOBs read them here or by ``located_runs``: ``lobs`` raises what this
-        reports. ``tally`` counts rows and inline values, ``read`` is called with each number of bytes read.
-        Raises ``SourceError`` where the table cannot be read, or contradicts metadata.xml.
+        All readers of an archive's LOBs use this or ``located_runs``; ``lobs`` raises the errors that are
+        reported here. ``tally`` counts rows and inline values, ``read`` is called with each number of bytes
+        read. Raises ``SourceError`` where the table cannot be read, or contradicts metadata.xml.
         """
         for run, declared in self._cell_runs(table, tally, read):
             for cell in run.cells():
@@ -307,13 +310,16 @@ class Archive(Closable):
     def located_runs(
         self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
     ) -> Iterator[LobRun | Located]:
-        """Yield the LOB cells of a table as ``located`` does, those that name entries in full together."""
+        """Yield the LOB cells of a table as ``located`` does, in runs where that is possible.
+
+        A run has cells that name entries in full, or whose LOBs are files of one folder.
+        """
         for run, declared in self._cell_runs(table, tally, read):
             found = self._run(table, run, declared)
             yield from self._outside(table, run, declared) if found is None else found
 
     def _outside(self, table: Table, run: CellRun, declared: str | None) -> Iterator[LobRun | Located]:
-        """Yield cells that do not name entries, those whose LOBs are files of one folder together."""
+        """Yield cells that name no entries, as runs where their LOBs are files of one folder."""
         folders = [file.rpartition("/")[0] for file in run.files]
         start = 0
         for _, alike in groupby(folders):
@@ -364,7 +370,7 @@ class Archive(Closable):
             )
 
     def _run(self, table: Table, run: CellRun, declared: str | None) -> Iterator[LobRun] | None:
-        """Return the LOBs of cells that name their entries in full, None unless all do."""
+        """Return the LOBs of cells that name their entries in full, or None unless all do."""
         text = "\n".join(("", *run.files, ""))
         if "\nheader/" in text or "/\n" in text or not self._structure.isdisjoint(run.files):
             return None
@@ -418,7 +424,7 @@ class Archive(Closable):
             yield f"{self._unread}."
 
     def _entry(self, extent: Extent) -> str:
-        """Return the name of the archive's entry at an extent, "" when it is none of its own."""
+        """Return the name of the archive's entry at an extent, or "" for any other extent."""
         if isinstance(extent, ZipExtent):
             return "" if extent.archive else extent.name[len(self.prefix) :]
         if self.container is None and extent.root == self._own:
@@ -426,7 +432,7 @@ class Archive(Closable):
         return ""
 
     def entries(self, table: Table, cell: LobCell) -> tuple[str, ...]:
-        """Return the names of the archive's entries that hold a cell's LOB; raises ``LobUnresolved``."""
+        """Return the names of the archive's entries with a cell's LOB; raises ``LobUnresolved``."""
         return tuple(
             name for each in self.resolver.resolved(table, cell).extents if (name := self._entry(each))
         )
@@ -454,7 +460,7 @@ class Archive(Closable):
         return one_by_one(self.lob_runs())
 
     def lob_runs(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef]:
-        """Yield every LOB as ``lobs`` does, those that are alike together.
+        """Yield every LOB as ``lobs`` does, runs of LOBs with the same facts together.
 
         ``read`` is called with each number of bytes read, ``weight`` in all.
         """
@@ -473,7 +479,7 @@ class Archive(Closable):
             raise LobsUnresolved(str(self.path), losses, self.resolver.advised())
 
     def found(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef | LostLob]:
-        """Yield every LOB as ``lob_runs`` does, and the errors that it raises, those of tables among them."""
+        """Yield every LOB as ``lob_runs`` does, and its errors, also those of tables."""
         self.resolver.recount()
         self.repairs.clear()
         for table in self.tables:
@@ -491,7 +497,7 @@ class Archive(Closable):
         self._said = tuple(self._conventions())
 
     def too_many(self, first: LobUnresolved, details: Sequence[str] = ()) -> SourceError:
-        """Return the error for more LOBs that are not found than the budget ``missing`` allows."""
+        """Return the error for more missing LOBs than the budget ``missing`` allows."""
         return errors.too_many(
             str(self.path), self.budgets.missing, first, self.resolver.advised(), details=details
         )
@@ -499,8 +505,9 @@ class Archive(Closable):
     def conventions(self) -> Iterator[str]:
         """Yield a sentence for each column whose LOBs were not all found by the statement.
 
-        And one for each table with another number of rows than metadata.xml gives. They cover the LOBs
-        of the last complete run of ``lobs``, else all cells read so far.
+        Further sentences report repaired references, missing tables, other numbers of rows than metadata.xml
+        gives, and cells with a file and a value. They cover the LOBs of the last complete run of ``lobs``,
+        else all cells read so far.
         """
         yield from self._conventions() if self._said is None else self._said
 
@@ -550,7 +557,7 @@ def _alike(
     root: int = 0,
     folders: tuple[str, ...] | None = None,
 ) -> Iterator[LobRun]:
-    """Yield cells with their entries, or files in folders, those with one extension together."""
+    """Yield runs of cells with their entries or files, one run for each extension."""
     for extension, which in by_extension(run.files):
         yield LobRun(
             shared=RunShared(
@@ -574,7 +581,7 @@ def _alike(
 
 
 def named(table: Table, cell: str) -> str:
-    """Return a column or field by its names and as ids have it.
+    """Return words for a column or field: its names, and its path in ids.
 
     ``a`` in the cell's path stands for all elements of an array: ``c14.a``.
     """
@@ -586,12 +593,12 @@ def named(table: Table, cell: str) -> str:
 
 
 def extension_of(file: str) -> str:
-    """Return the extension of a cell's ``file`` without the dot, ``bin`` when it has none."""
+    """Return the extension of a cell's ``file`` without the dot, or ``bin`` without one."""
     return found[1] if (found := _EXTENSION.search(file.rstrip())) else "bin"
 
 
 def by_extension(files: Sequence[str]) -> Iterator[tuple[str, slice]]:
-    """Yield the extensions of cells' files in their order, each with the stretch of those that have it."""
+    """Yield each extension of cells' files in order, with the slice of the files that have it."""
     dot, lines = files[0].rfind(".") if files else -1, "\n".join((*files, ""))
     if dot >= 0 and lines.count(f"{files[0][dot:]}\n") == lines.count("\n") == len(files):
         yield extension_of(files[0]), slice(0, len(files))
@@ -604,6 +611,6 @@ def by_extension(files: Sequence[str]) -> Iterator[tuple[str, slice]]:
 
 
 def declared_type(table: Table, path: str) -> str | None:
-    """Return the media type that metadata.xml declares for a column or the innermost field that has one."""
+    """Return the declared media type of a column or its innermost field with one, or None."""
     declared = [each.mime_type for each in table.chain(path) if each.mime_type]
     return declared[-1] if declared else None

@@ -1,4 +1,4 @@
-"""A folder of LOBs as a source, without an archive; and LOBs found in files, sorted on disk by their place.
+"""A folder of LOBs as a source without an archive, and files of LOBs sorted by their place.
 
 A folder has ``content/schema0/table2/lob4/record0.bin`` and so on: the folders and names are those of the
 recommendation for external LOBs (0.28, 5.1) and of the archives that SIARD programs write;
@@ -52,7 +52,7 @@ _PARTS_HINT = (
 
 
 def extension_of(name: str) -> str:
-    """Return the extension of a file's name without the dot, ``bin`` when it has none that is plain."""
+    """Return the extension of a file's name without the dot, or ``bin`` without a plain one."""
     stem, dot, _ = name.rpartition(".")
     found = _SUFFIX.fullmatch(name, len(stem)) if stem and dot else None
     return found[1] if found else "bin"
@@ -60,13 +60,13 @@ def extension_of(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def cell_key(cell: str) -> bytes:
-    """Return the bytes that sort as cells do: ``c3.u2.u10`` after ``c3.u2.u9``, and after ``c3.u2``."""
+    """Return the bytes that sort as cells do: ``c3.u2``, ``c3.u2.u9``, ``c3.u2.u10``."""
     return b"".join(_LEVEL.pack(each[0].encode("ascii"), int(each[1:])) for each in cell.split("."))
 
 
 @lru_cache(maxsize=4096)
 def cell_of(key: bytes) -> str:
-    """Return the cell whose ``cell_key`` is this."""
+    """Return the cell with this ``cell_key``."""
     return ".".join(f"{letter.decode('ascii')}{number}" for letter, number in _LEVEL.iter_unpack(key))
 
 
@@ -95,16 +95,16 @@ _Row = tuple[int, int, int, bytes, int, str, str]
 class Finds(tempdb.Scratch):
     """Files put in any order and given back by schema, table, row and cell; a context manager.
 
-    Kept in a temporary database, so that ten million take no more memory than ten. First ``put`` and
-    ``refuse``, then everything else. Raises TargetError when the temporary disk is full.
-    They are looked at below ``root`` when they are given back, so that who takes them works meanwhile. Raises
-    SourceError then for one that is no longer there.
+    They are in a temporary database, so that ten million take no more memory than ten. ``put_files`` and
+    ``refuse`` come before all other methods. Raises TargetError when the temporary disk is full. Each file's
+    status is read below ``root`` when it is given back, so that the caller works meanwhile; SourceError is
+    raised for a file that is gone by then.
     """
 
     __slots__ = ("_root", "_what", "count")
 
     def __init__(self, root: Path) -> None:
-        """Begin without any."""
+        """Begin without any file."""
         self._what = what = str(root)
         self._root = root
         self.count = 0
@@ -112,7 +112,7 @@ class Finds(tempdb.Scratch):
             super().__init__(_FOLDER, _FOUND, "CREATE TABLE fault (position, text TEXT)", "BEGIN")
 
     def put_files(self, column: _Column, folder: str, files: Sequence[tuple[int, int, str]]) -> None:
-        """Add files of the folder of a column, each as its row, the number of its part and its name."""
+        """Add files in the folder of a column, each as row, number of the part, and name."""
         with tempdb.explained(self._what):
             self._database.execute(
                 "INSERT OR IGNORE INTO folder VALUES (NULL, ?, ?, ?, ?)", (*column, folder)
@@ -128,7 +128,7 @@ class Finds(tempdb.Scratch):
             self._database.execute("INSERT INTO fault VALUES (?, ?)", (position, text))
 
     def check(self, said: str, hint: str) -> None:
-        """Raise SourceError when there are faults: with ``said``, their number, and the first ones."""
+        """Raise SourceError for faults; the message has ``said``, their number and the first ones."""
         with tempdb.explained(self._what):
             (number,) = self._database.execute("SELECT count(*) FROM fault").fetchone()
             texts = [
@@ -144,7 +144,7 @@ class Finds(tempdb.Scratch):
             )
 
     def lob_runs(self) -> Iterator[LobRun | LobRef]:
-        """Yield the LOBs by place, whole ones that are alike together; no place holds more than one."""
+        """Yield the LOBs by place, at most one each; whole ones of a column come in runs."""
         with tempdb.explained(self._what):
             for key, alike in groupby(self._database.execute(_IN_ORDER), _likeness):
                 if len(key) == _PARTS:
@@ -154,7 +154,7 @@ class Finds(tempdb.Scratch):
                     yield from _small(self._run(some))
 
     def _run(self, rows: Sequence[_Row]) -> LobRun:
-        """Return files of one folder that are alike."""
+        """Return the run of files with one folder and one extension, or of a LOB's parts."""
         schema, table, _, cell, _, folder, name = rows[0]
         _, _, numbers, _, _, _, names = map(list, zip(*rows, strict=True))
         folders = tuple(folder.split("/")) if folder else ()
@@ -177,25 +177,25 @@ class Finds(tempdb.Scratch):
         )
 
     def crowded(self) -> Iterator[list[str]]:
-        """Yield the paths of the files of each place that does not hold one whole file: several, or parts."""
+        """Yield the paths of all files of each place that has several files, or parts."""
         with tempdb.explained(self._what):
             for place in self._database.execute(_CROWDED):
                 yield [path for (path,) in self._database.execute(_AT_PLACE, place)]
 
 
 def _small(run: LobRun) -> Iterator[LobRun | LobRef]:
-    """Yield a run, or its LOBs by themselves when one is not small."""
+    """Yield a run, or each of its LOBs when one has more than ``SMALL`` bytes."""
     if max(run.sizes) <= SMALL:
         yield run
     else:
         yield from run.lobs()
 
 
-_PARTS = 4  # what the parts of a LOB have in common: its place
+_PARTS = 4  # values that the parts of a LOB have in common: those of its place
 
 
 def _likeness(row: _Row) -> tuple[object, ...]:
-    """Return what files have in common that go together: the parts of a LOB, or whole ones of a column."""
+    """Return the values that group files: parts by LOB, whole LOBs by folder and extension."""
     schema, table, number, cell, part, folder, name, *_ = row
     if part >= 0:
         return schema, table, number, cell
@@ -217,7 +217,7 @@ def _split(parts: LobRun) -> LobRef:
 
 
 class _FileName(NamedTuple):
-    """A file's name taken apart: the whole LOB's, its row, and the part's number (-1 for the whole)."""
+    """A file's name taken apart: the whole LOB's name, row, and part number (-1 for the whole)."""
 
     whole: str
     row: int
@@ -228,16 +228,16 @@ class _FileName(NamedTuple):
 def lob_runs(folder: Path, seen: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef]:
     """Yield the LOBs below a folder by schema, table, row and cell, split ones as the whole.
 
-    Files lie in ``content/schema<i>/table<j>/lob<k>[/u<n>|/a<n>...]/`` and are named ``record<r>.<ext>``,
-    with r from 0 (the row is one more); ``folder`` holds ``content`` or is it. Parts are
+    Files are in ``content/schema<i>/table<j>/lob<k>[/u<n>|/a<n>...]/`` and are named ``record<r>.<ext>``,
+    with r from 0 (the row is one more); ``folder`` holds ``content`` or is that folder. Parts are
     ``record<r>.<ext>.0``, ``.1`` ... ``.z`` (recommendation 0.28, 5.3) or ``_part001``, ``_part002`` ...
-    (SIARD 2.2 S_8.1.1-0), in either way all in one folder; a number may have zeros in front, up to four
-    digits in all. Extents are below ``folder``, their root is 0; whole LOBs that are alike come together.
+    (SIARD 2.2 S_8.1.1-0), in either form all in one folder; a number may have zeros in front, up to four
+    digits in all. Extents are below ``folder``, their root is 0; whole LOBs of a column come in runs.
     ``seen`` is called with numbers of files while they are found.
 
     Raises SourceError before the first LOB is yielded: for a folder that cannot be read or holds no
     file, for files that are not named as LOBs (all counted, 20 named), for anything that is neither
-    file nor folder, and for LOBs that are there twice, whole and in parts, or not in all their parts.
+    file nor folder, and for LOBs with two whole files, with a whole file and parts, or with parts missing.
     """
     with Finds(folder) as finds:
         _look_through(folder, finds, seen or (lambda _: None))
@@ -278,7 +278,7 @@ def _has_content(folder: Path) -> bool:
 
 
 def _column(path: tuple[str, ...], above: tuple[str, ...]) -> _Column | None:
-    """Return schema, table and cell (``cell_key``) that folders stand for, None when they stand for none."""
+    """Return schema, table and cell (``cell_key``) of a folder, or None for other folders."""
     if path[: len(above)] != above:
         return None
     folders = _FOLDERS.fullmatch("/".join(path[len(above) :]))
@@ -289,7 +289,7 @@ def _column(path: tuple[str, ...], above: tuple[str, ...]) -> _Column | None:
 
 
 def _row_and_part(name: str) -> tuple[int, int] | None:
-    """Return the row that a file's name stands for, and the part: -1 for the whole; None without one."""
+    """Return row and part number of a file's name (-1 for the whole), or None for other names."""
     found = _FILE.fullmatch(name)
     if found is not None and found[3] is found[4] is None:
         return int(found[2]) + 1, -1
@@ -319,7 +319,7 @@ def _named_or_none(name: str) -> _FileName | None:
 
 
 def _fault(files: Sequence[str]) -> str:
-    """Return the reason why the files of one place are not one LOB, "" when they are."""
+    """Return the reason why the files of one place are not one LOB, or "" when they are."""
     own = [each.rpartition("/")[2] for each in files]
     names = list(map(_named, own))
     where = f"{files[0].rpartition('/')[0]}: "
@@ -335,7 +335,7 @@ def _fault(files: Sequence[str]) -> str:
 
 
 def _sequence_fault(names: list[_FileName], files: list[str]) -> str:
-    """Return the fault in the numbers of a LOB's parts, which are in order, "" when there is none."""
+    """Return the fault in the numbers of a LOB's parts, which are in order, or "" without one."""
     whole, siard22 = names[0].whole, names[0].siard22
     for (one, before), (other, after) in pairwise(zip(names, files, strict=True)):
         if one.part == other.part:

@@ -1,4 +1,4 @@
-"""The bytes of a LOB from its source: read once, hashed meanwhile, and compared with its cell at the end."""
+"""The bytes of a LOB from its source: read once, hashed, and compared with the cell."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _OPEN = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holdings:
-    """The zip files and granted roots of extents, by number: ``ZipExtent.archive``, ``FileExtent.root``.
+    """The zip files and granted roots of extents, numbered by their ``archive`` or ``root``.
 
     Archive 0 is the SIARD archive itself, without any file when it is an unpacked one. ``elsewhere``: another
-    machine found the files, and its numbers of devices say nothing here.
+    machine found the files, and its numbers of devices have no meaning here.
     """
 
     archives: tuple[HeldMedium, ...]
@@ -37,7 +37,7 @@ class Holdings:
     elsewhere: bool = False
 
     def absolute(self) -> Holdings:
-        """Return the same with absolute paths, for processes in whatever folder."""
+        """Return the same with absolute paths, for processes in any folder."""
         archives = tuple(each.absolute() for each in self.archives)
         return replace(self, archives=archives, roots=tuple(root.absolute() for root in self.roots))
 
@@ -53,9 +53,10 @@ class OpenHoldings(Closable):
         self._buffer = memoryview(bytearray(reading.CHUNK + 1))
 
     def contents(self, extent: Extent, what: str) -> Iterator[bytes]:
-        """Yield the bytes of an extent, proven when the iterator has ended; ``what`` names it in errors.
+        """Yield the bytes of an extent, proven when the iterator has ended.
 
-        Raises SourceError when they cannot be read, or have changed since they were found.
+        ``what`` names it in errors. Raises SourceError when they cannot be read, or have changed since they
+        were found.
         """
         if isinstance(extent, ZipExtent):
             return zipreader.contents(self._medium(extent.archive), extent, what=what)
@@ -65,10 +66,10 @@ class OpenHoldings(Closable):
         return entries.contents(root, extent)
 
     def small_contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
-        """Yield the bytes of each LOB of a run, None for one that ``contents`` has to look at.
+        """Yield the bytes of each LOB of a run, or None for one that only ``contents`` can read.
 
-        They are proven as ``contents`` proves them, and there until the next are asked for. Raises
-        SourceError when a zip file can no longer be opened.
+        They are proven as by ``contents``, and valid until the next iteration. Raises SourceError when a
+        zip file can no longer be opened.
         """
         shared = run.shared
         if shared.folders is None:
@@ -82,7 +83,7 @@ class OpenHoldings(Closable):
             yield from reading.small_files(root, shared.folders, names, stamped, self._buffer)
 
     def proven_contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
-        """Yield the same as ``small_contents``, but None as well for what has not its digests."""
+        """Yield as ``small_contents`` does, but None also for a LOB with another digest than stated."""
         shared = run.shared
         stated: dict[str, list[Sequence[str]]] = {}
         for name, values in ((shared.digest, run.digests), (shared.proof, run.proofs)):
@@ -109,17 +110,17 @@ class OpenHoldings(Closable):
         *,
         seen: Callable[[int], object],
     ) -> Iterator[memoryview | None]:
-        """Yield the bytes of each LOB of a run of files as ``small_contents`` does, by other names of them.
+        """Yield the bytes of each LOB of a run as ``small_contents`` does, from hard links.
 
-        ``names`` are those in ``folder``; None comes as well where one is that of another file. ``seen`` is
-        called with the descriptor of each file that was read.
+        ``names`` are those of the links in ``folder``; None also stands for a name of another file. ``seen``
+        is called with the descriptor of each file that was read.
         """
         stamped = zip(run.sizes, *run.extents[1:], strict=True)
         yield from reading.small_files(folder, (), names, stamped, self._buffer, seen=seen)
 
     @contextmanager
     def open_folder(self, root: int, folders: Sequence[str]) -> Iterator[int]:
-        """Give the descriptor of a folder below a granted root for the length of a block; raises OSError."""
+        """Open a folder below a granted root during a block; raises OSError."""
         descriptor = reading.opened_folder(self._holdings.roots[root], folders)
         try:
             yield descriptor
@@ -157,21 +158,21 @@ class OpenHoldings(Closable):
                 raise _changed(self._holdings.archives[number])
 
     def check_unchanged(self) -> None:
-        """Close what is open; raises SourceError when a zip file was changed while it was read."""
+        """Close all zip files; raises SourceError when one was changed while it was read."""
         while self._media:
             self._let_go(next(iter(self._media)))
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all zip files."""
         while self._media:
             self._media.popitem()[1].close()
 
 
 def _device(root: Path, names: Sequence[str]) -> int:
-    """Return this machine's number of the device that a path is on; 0, which is none, where it is missing."""
+    """Return this machine's number of a path's device, or 0, which no device has, without one."""
     try:
         return os.stat(root.joinpath(*names), follow_symlinks=False).st_dev
-    except OSError:  # who reads what is there tells why that cannot be
+    except OSError:  # reading the file raises the reason
         return 0
 
 
@@ -193,7 +194,7 @@ PART_DIGEST = "dbptk-part-digest"
 """A digest that is only the last part's, as DBPTK writes it for split LOBs."""
 
 MISSING_TABLE = "missing-table"
-"""A table that metadata.xml names and the archive does not hold; its LOBs, if any, are not packaged."""
+"""A table in metadata.xml that the archive lacks; its LOBs, if any, are not packaged."""
 
 ACCEPTABLE = (PART_DIGEST, MISSING_TABLE)
 """Faults that may be accepted."""
@@ -202,9 +203,9 @@ ACCEPTABLE = (PART_DIGEST, MISSING_TABLE)
 class Passage:
     """The bytes of one LOB, read in any portions one after the other.
 
-    ``hashers`` has taken all bytes read so far. After ``end``, ``is_part_digest`` tells whether the
-    cell's digest was only the last part's, ``unit`` in what its length counts (None without a length);
-    ``media_type`` is what the source has recorded, else that of the LOB's column or extension.
+    ``hashers`` has taken all bytes read so far. After ``end``, ``is_part_digest`` is whether the cell's
+    digest was only the last part's, ``unit`` the unit of its length (None without a length);
+    ``media_type`` is the type that the source has recorded, else that of the LOB's column or extension.
     """
 
     def __init__(
@@ -245,7 +246,7 @@ class Passage:
                 _check(about, proof, proving)
 
     def portion(self, size: int | None = None) -> Iterator[bytes]:
-        """Yield the next ``size`` bytes, all that are left when None; fewer only when there are no more."""
+        """Yield the next ``size`` bytes, or all that are left; fewer only at the LOB's end."""
         while size is None or size > 0:
             self._rest = self._rest or next(self._blocks, b"")
             if not self._rest:
@@ -259,7 +260,7 @@ class Passage:
 
     def end(self) -> None:
         """Raise SourceError unless the LOB, which was read whole, agrees with its cell."""
-        for _ in self._blocks:  # a zip entry proves itself when it is asked for more
+        for _ in self._blocks:  # a zip entry is proven when its iterator ends
             raise AssertionError(f"{self._what} was not taken whole")
         cell, proof = self.lob.cell, self._proofs.whole
         if proof is not None:

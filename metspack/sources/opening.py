@@ -1,4 +1,4 @@
-"""Open a source by its path: an archive in any form, or a folder of LOBs; facts of it."""
+"""Open a source by its path, an archive or a folder of LOBs, and state its facts."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ from metspack.sources.lobstream import Holdings
 
 
 class LooseLobs(Closable):
-    """A source without an archive, a folder of LOBs (``content/schema0/table2/lob4/record0.bin``).
+    """A source without an archive: a folder of LOBs.
 
-    ``size`` and ``metadata_document`` stand for the archive, which is missing.
+    A LOB is ``content/schema0/table2/lob4/record0.bin``. ``size`` and ``metadata_document`` are empty values
+    in place of the archive's.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,7 +44,7 @@ class LooseLobs(Closable):
         return one_by_one(self.lob_runs())
 
     def lob_runs(self, seen: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef]:
-        """Yield the LOBs as ``lobs`` does, those that are alike together.
+        """Yield the LOBs as ``lobs`` does, whole ones of a column in runs.
 
         ``seen`` is called with numbers of files while the folder is looked through. Raises ``SourceError``.
         """
@@ -54,7 +55,7 @@ class LooseLobs(Closable):
         return Holdings(archives=(), roots=(self.path,))
 
     def check_unchanged(self) -> None:
-        """Raise nothing: each file is compared with what was found when it is read."""
+        """Do nothing: each file is compared with its stamp when it is read."""
 
     def close(self) -> None:
         """Do nothing: no file is held."""
@@ -69,10 +70,10 @@ Source = Archive | LooseLobs
 
 
 def identity(source: Source) -> str:
-    """Return what betrays another source, or a change of it, as words: path, size, time of change, inode.
+    """Return words that differ for another or changed source: path, size, time, inode, state.
 
-    Of an unpacked archive and a folder of LOBs that is said of the folder and of what it is read by; each
-    LOB that is a file is compared with what was found when it is read.
+    For an unpacked archive and a folder of LOBs they cover the folder and the files and folders that locate
+    LOBs; each LOB that is a file is compared with its stamp when it is read.
     """
     path = source.path.resolve()
     while not os.path.lexists(path):  # an archive that is packed in another file
@@ -91,7 +92,7 @@ def identity(source: Source) -> str:
 
 
 def _rests_on(source: Source, path: Path) -> Iterator[Path]:
-    """Yield the files and folders that a plan rests on, besides LOBs."""
+    """Yield the files and folders that a plan depends on, besides LOBs."""
     yield path
     if isinstance(source, Archive):
         if source.container is not None:
@@ -108,7 +109,7 @@ def opened(
     budgets: Budgets | None = None,
     grants: Grants = Grants(),  # noqa: B008 -- frozen
 ) -> Source:
-    """Return a source of LOBs: an archive in any form, or a folder of LOBs; raises ``SourceError``."""
+    """Return a source: an archive in any form, or a folder of LOBs; raises ``SourceError``."""
     if path.is_dir() and not forms.is_unpacked(path) and is_lob_folder(path):
         return LooseLobs(path)
     return Archive(path, budgets, grants)
@@ -118,7 +119,7 @@ def opened(
 class SealVerdict(Enum):
     """Whether the messageDigest of an archive is that of its content.
 
-    ``INCOMPARABLE`` is one of the zip file that the archive was before it was unpacked or wrapped.
+    ``INCOMPARABLE``: it is that of the zip file that the archive was before it was unpacked or wrapped.
     """
 
     RIGHT = "right"
@@ -131,12 +132,12 @@ class SealVerdict(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
-    """What a package was made of: the source's name, its bytes, its SHA-256, and its messageDigests.
+    """The source of a package: its name, its bytes, its SHA-256, and its messageDigests.
 
-    ``size`` is None for LOBs without an archive, and so is ``verdict``. ``sha256`` is that of the file, or of
-    its parts one after the other; None for an unpacked archive, and one that was not read from its start to
-    its end. ``digests`` are pairs of what was stated and, where they were compared, what was found;
-    ``unread`` those that could not be understood.
+    ``size`` and ``verdict`` are None for LOBs without an archive. ``sha256`` is that of the file, or of its
+    parts one after the other; None for an unpacked archive, and one that was not read from its start to its
+    end. ``digests`` are pairs of the stated digest and, where they were compared, the one found; ``unread``
+    are those that could not be read.
     """
 
     name: str
@@ -147,7 +148,7 @@ class SourceFacts:
     unread: tuple[str, ...] = ()
 
     def document(self) -> dict[str, object]:
-        """Return the object for JSON."""
+        """Return the facts as an object for JSON."""
         digests = [
             {
                 "algorithm": stated.algorithm,
@@ -165,7 +166,7 @@ class SourceFacts:
 
     @classmethod
     def restored(cls, document: Mapping[str, Any]) -> SourceFacts:
-        """Return the facts that ``document`` gave."""
+        """Return the facts in an object of ``document``."""
         seal = document["message_digest"] or {"verdict": None, "digests": (), "unreadable": ()}
         values = {
             "name": document["name"],
@@ -189,17 +190,17 @@ class SourceFacts:
         return f"messageDigest{f' ({algorithms})' if algorithms else ''} {verdict.value}"
 
     def words(self) -> str:
-        """Return a sentence for people, "" for LOBs without an archive."""
+        """Return a sentence for people, or "" for LOBs without an archive."""
         if self.size is None:
             return ""
         whole = f", SHA-256 {self.sha256}" if self.sha256 else ""
         return f"Made from {self.name}: {counted(self.size, 'byte')}{whole}; {self.seal_words()}."
 
     def warnings(self, *, rewritten: bool | None = None) -> Iterator[str]:
-        """Yield what people are to know of a messageDigest that is not that of the content.
+        """Yield warnings about a messageDigest that is not that of the content.
 
-        ``rewritten``: the package gets an archive with new digests; False: the archive is left as it is in
-        one; None: there is no package.
+        ``rewritten`` True: the package gets an archive with new digests; False: the archive is left as it is
+        in one; None: there is no package.
         """
         fate = {None: "", True: _RIGHT, False: _LEFT}[rewritten]
         if self.verdict is SealVerdict.INCOMPARABLE:
@@ -215,7 +216,7 @@ class SourceFacts:
                 )
 
     def check(self, path: Path) -> None:
-        """Raise ``SourceError`` unless the messageDigest is right, as ``--require-message-digest`` has it."""
+        """Raise ``SourceError`` unless the messageDigest is right (``--require-message-digest``)."""
         if self.verdict is SealVerdict.RIGHT:
             return
         told = next(self.warnings(), "") or _REFUSED[self.verdict]
@@ -226,9 +227,9 @@ class SourceFacts:
         )
 
     def replaced(self, written: Sequence[Digest]) -> Iterator[ReplacedDigest]:
-        """Yield the messageDigests that were not found right and that the package's archive has not.
+        """Yield the messageDigests that were not found right and that the new archive lacks.
 
-        ``written`` are those that it has.
+        ``written`` are the digests of the package's archive.
         """
         for stated, found in self.digests:
             one = ReplacedDigest(stated=stated, found=found, written=None).renewed(written)
@@ -236,7 +237,7 @@ class SourceFacts:
                 yield one
 
 
-_READ_ALONE = 100_000_000  # bytes of an archive that is read for its SHA-256 alone: a quarter of a second
+_READ_ALONE = 100_000_000  # bytes of an archive that is read only for its SHA-256: a quarter of a second
 _NEW = " (the package will carry a new one and keep the old one in METS)"
 _RIGHT = " (the package will carry the recomputed digest and keep the old one in METS)"
 _LEFT = ", and is left as it is (a full check says so)"
@@ -249,10 +250,10 @@ _REFUSED = {
 
 
 def source_facts(source: Source, progress: Progress, *, compares: bool = True) -> SourceFacts:
-    """Return the facts of a source as it is, with its messageDigests compared unless that is not wanted.
+    """Return the facts of a source; ``compares`` also compares its messageDigests.
 
-    That takes one reading of a zip file from its start to its end, which gives its SHA-256 as well. One that
-    has nothing to compare is read for its SHA-256 if it is small.
+    The comparison takes one reading of a zip file from its start to its end, which gives its SHA-256 as well.
+    A zip file with nothing to compare is read for its SHA-256 if it is small.
     """
     if not isinstance(source, Archive):
         return SourceFacts(name=source.path.resolve().name)
@@ -281,7 +282,7 @@ def source_facts(source: Source, progress: Progress, *, compares: bool = True) -
 
 
 def _verdict_unseen(archive: Archive) -> SealVerdict:
-    """Return what is to be said of the messageDigest before it is compared."""
+    """Return the verdict on the messageDigest before it is compared."""
     if archive.metadata.digests:
         return SealVerdict.NOT_COMPARED if rewriting.comparable(archive) else SealVerdict.INCOMPARABLE
     return SealVerdict.UNREADABLE if archive.metadata.unread_digests else SealVerdict.ABSENT

@@ -1,4 +1,4 @@
-"""Repack an archive, whatever its form: the entries that stay are copied into a new zip file.
+"""Repack an archive of any form: the entries that stay are copied into a new zip file.
 
 A zip file's entries keep their compressed bytes and their central records, without the name of a
 folder that wraps them all; an unpacked archive's files are packed anew, the same in every run.
@@ -43,8 +43,8 @@ _WHAT = "the names of an archive's entries"
 class Departures(tempdb.Scratch):
     """The entries that are left out of the new archive, by their names in it; for one thread.
 
-    Of an archive that is a zip file, ``container``, with its entries below ``root``, LOBs that lie one behind
-    the other there are one stretch of its bytes. Raises ``TargetError`` when the temporary disk is full.
+    ``container`` is the archive's zip file, or None; its entries are below ``root``. LOBs that are adjacent
+    there are held as one stretch of its bytes. Raises ``TargetError`` when the temporary disk is full.
     """
 
     __slots__ = ("_container", "_is_merged", "_root")
@@ -57,11 +57,11 @@ class Departures(tempdb.Scratch):
 
     @classmethod
     def of(cls, archive: Archive | None) -> Self:
-        """Return what is to hold the departures of an archive; without one there are none."""
+        """Return an empty collection for an archive, or for no archive."""
         return cls() if archive is None else cls(archive.container, archive.prefix)
 
     def add(self, name: str) -> bool:
-        """Add an entry's name; return whether it is new: an entry that two cells name is left out once."""
+        """Add an entry's name; return whether it is new: two cells may name one entry."""
         with tempdb.explained(_WHAT):
             return self._database.execute("INSERT OR IGNORE INTO name VALUES (?)", (name,)).rowcount == 1
 
@@ -71,7 +71,7 @@ class Departures(tempdb.Scratch):
             self._database.executemany("INSERT OR IGNORE INTO name VALUES (?)", zip(names))
 
     def add_lobs(self, found: LobRef | LobRun, entries: Sequence[str]) -> None:
-        """Add the entries that LOBs are, of which ``entries`` are the names."""
+        """Add the entries of LOBs; ``entries`` are their names."""
         if not entries or self._container is None or not isinstance(found, LobRun):
             self.add_all(entries)
             return
@@ -83,7 +83,7 @@ class Departures(tempdb.Scratch):
         self._is_merged = False
 
     def add_new(self, names: Sequence[str]) -> bool:
-        """Add many names where all are new; return whether they were."""
+        """Add many names if all are new; return whether they were."""
         is_new = len(set(names)) == len(names) == len(self._staying(names))
         if is_new:
             self.add_all(names)
@@ -103,7 +103,7 @@ class Departures(tempdb.Scratch):
                     self._database.execute(_ADD_STRETCH, rest)
 
     def add_emptied(self, tree: AnyTree) -> None:
-        """Add the folders of which no entry stays, the deepest first; those empty in the source stay."""
+        """Add the folders that lose all entries, the deepest first; folders empty before stay."""
         table = "CREATE TABLE folder (name TEXT PRIMARY KEY) WITHOUT ROWID"
         with tempdb.explained(_WHAT), closing(tempdb.create(table, _NAMES, "BEGIN")) as kept:
             for names in self._batches_staying(tree):
@@ -136,15 +136,15 @@ class Departures(tempdb.Scratch):
             yield self._staying(some)
 
     def _staying(self, names: Sequence[str]) -> list[str]:
-        """Return those of some names that were not added as names."""
+        """Return those of ``names`` that were not added by name."""
         with tempdb.explained(_WHAT):
             leaving = {name for (name,) in self._database.execute(_OF_SOME, (json.dumps(names),))}
         return [name for name in names if name not in leaving]
 
     def staying(self, places: Mapping[str, int]) -> list[str]:
-        """Return the names of those entries that were not added; ``places`` are their offsets by their names.
+        """Return the names of the entries that stay; ``places`` are offsets by name.
 
-        Those names are in the archive, those offsets in the zip file that it is.
+        The names are those in the archive, the offsets those in its zip file.
         """
         self._merge()
         with tempdb.explained(_WHAT):
@@ -153,7 +153,7 @@ class Departures(tempdb.Scratch):
         return self._staying([name for name, offset in places.items() if offset not in leaving])
 
     def gaps(self) -> Iterator[tuple[int, int]]:
-        """Yield the stretches of the zip file outside which all leaves, in their order: start and stop."""
+        """Yield start and stop of each stretch of the zip file in which entries may stay."""
         self._merge()
         at = 0
         for start, stop in tempdb.rows(self._database, "SELECT * FROM stretch ORDER BY start"):
@@ -185,7 +185,7 @@ class Departures(tempdb.Scratch):
         return None if self._container is None else self._container.extent(self._root + name)
 
     def _around(self, extent: ZipExtent) -> tuple[int, int] | None:
-        """Return the stretch that an entry leaves with, if there is one."""
+        """Return the stretch that an entry leaves with, or None without one."""
         self._merge()
         found: tuple[int, int] | None = self._database.execute(
             "SELECT * FROM stretch WHERE start <= ? ORDER BY start DESC LIMIT 1", (extent.offset,)
@@ -204,11 +204,11 @@ _CONTENT = "content/"
 
 
 def entries(archive: Archive, departures: Departures, *, header: bool) -> Iterator[KeptEntry]:
-    """Yield the entries of an archive that stay: those of the content, or those under ``header/``.
+    """Yield the entries that stay of an archive's content, or with ``header`` of ``header/``.
 
-    A zip file's entries come in physical order; those beside the folder that wraps an archive do not
-    come. An unpacked archive's come sorted, deflated (stored in SIARD 1.0, which knows no compression),
-    of its folders ``content/``, ``header/`` and the empty ones (SIARD 2.2 P_4.2-1, M_5.1).
+    A zip file's entries come in physical order, without those beside the folder that wraps an archive. An
+    unpacked archive's come sorted, deflated (stored in SIARD 1.0, which has no compression); its folders
+    are ``content/``, ``header/`` and the empty ones (SIARD 2.2 P_4.2-1, M_5.1).
     """
     container = archive.container
     if container is not None:
@@ -221,7 +221,7 @@ def entries(archive: Archive, departures: Departures, *, header: bool) -> Iterat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Zipped:
-    """An entry of a zip file: ``found`` is its record there, ``record`` that without the wrapping folder."""
+    """An entry of a zip file: ``found`` is its record, ``record`` lacks the wrapping folder."""
 
     container: ZipContainer
     root: str
@@ -261,7 +261,7 @@ def _zipped(
         }
         return (root + name for name in departures.staying(own))
 
-    # The header has few entries: they are looked up by their names, and the others by where they may lie.
+    # The header has few entries: they are looked up by their names, and the others by stretches of bytes.
     within, folder = (None, root + HEADER) if header else (departures.gaps(), "")
     for record in container.records(chosen, within=within, folder=folder):
         own = unwrapped(record, root) if root else record
@@ -269,7 +269,7 @@ def _zipped(
 
 
 def raw_bytes(medium: Medium, what: str, start: int, stop: int) -> Iterator[bytes]:
-    """Yield all bytes between two offsets of a zip file; raises SourceError when there are fewer."""
+    """Yield all bytes between two offsets of a zip file; raises SourceError for fewer bytes."""
     at = start
     try:
         for block in medium.chunks(start, stop):
@@ -308,7 +308,7 @@ class _UnpackedFile:
 
 
 KeptEntry = _Zipped | _UnpackedFile
-"""An entry of the old archive that stays, to be copied as it is or rewritten with other contents."""
+"""An entry of the old archive that stays, to be copied or rewritten with other contents."""
 
 
 def _files(archive: Archive) -> Iterator[KeptEntry]:
@@ -321,7 +321,7 @@ def _files(archive: Archive) -> Iterator[KeptEntry]:
 
 
 def left_out(archive: Archive, renamed: Collection[tuple[int, int, int]]) -> Iterator[str]:
-    """Yield sentences on what a new archive made of this one no longer has, besides LOBs that moved.
+    """Yield sentences on what a new archive lacks of this one, besides LOBs that moved.
 
     ``renamed`` are the columns, by schema, table and number, whose cells name their LOBs in another way.
     """
@@ -337,7 +337,7 @@ def left_out(archive: Archive, renamed: Collection[tuple[int, int, int]]) -> Ite
 
 
 def _around(container: ZipContainer | None, prefix: str) -> str:
-    """Return the sentence on the folder that an archive lay in."""
+    """Return the sentence on the folder around an archive's entries."""
     number, first = 0, ""
     for name in () if container is None else container.names():
         if not name.startswith(prefix):

@@ -1,9 +1,9 @@
-"""Rewrite an archive so that its cells name the new places of its LOBs: spliced, never re-serialised.
+"""Rewrite an archive whose cells name the new places of its LOBs, by splicing.
 
-Changed are the LOB cells that get new values, lobFolder (and the ``folder`` of older versions) of
-columns, fields and database, and messageDigest; with an upgrade also what SIARD 2.2 has otherwise. Gone are
-exactly the entries that leave and the folders that this leaves empty. Every other entry of a zip file is
-copied as the bytes it has.
+The changes are in LOB cells that get new values, lobFolder (and the ``folder`` of older versions) of
+columns, fields and database, and messageDigest; an upgrade also changes everything that SIARD 2.2 writes
+in another way. The copy lacks exactly the entries that leave and the folders that this leaves empty. The
+bytes of every other entry of a zip file are copied.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Moved:
     """The entries that leave the archive, and the lobFolders of LOBs outside it.
 
     ``columns`` gives each column with LOBs outside its lobFolder: by table document, then by the
-    column's number from 1; with ``is_innermost`` the innermost fields that have the LOBs get it in its
-    place. ``database`` is the database's lobFolder, None for none.
+    column's number from 1; with ``is_innermost`` the innermost fields that have the LOBs get it instead
+    of the column. ``database`` is the database's lobFolder, or None without one.
     """
 
     entries: Departures
@@ -66,10 +66,10 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
-    """An entry that is added to the archive: a LOB that lay outside.
+    """An entry that is added to the archive: a LOB that was outside.
 
-    ``size`` is the bytes that ``blocks`` gives, None when that is not known: then the entry has room
-    for one of 4 GiB and more. ``method`` is that of the zip format: 8 deflated, 0 stored.
+    ``size`` is the number of bytes in ``blocks``; with None the entry has room for 4 GiB and more.
+    ``method`` is the number in the zip format: 8 deflated, 0 stored.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedRun:
-    """Entries that are added one behind the other: the LOBs of a run, read where ``holdings`` have them."""
+    """Entries that are added one behind the other: the LOBs of a run, read from ``holdings``."""
 
     names: Sequence[str]
     run: LobRun
@@ -94,14 +94,14 @@ class AddedRun:
                 if data is not None:
                     yield bytes(data)
                     continue
-                passage = Passage(self.run.lob(number), holdings, ())  # by itself it may tell why
+                passage = Passage(self.run.lob(number), holdings, ())  # this raises the reason, if any
                 whole = b"".join(passage.portion())
                 passage.end()
                 yield whole
             holdings.check_unchanged()
 
     def one_by_one(self) -> Iterator[Added]:
-        """Yield each entry by itself."""
+        """Yield each entry as an ``Added``."""
         for name, data in zip(self.names, self.contents(), strict=True):
             yield Added(name=name, blocks=(data,), size=len(data), method=self.method)
 
@@ -112,11 +112,14 @@ class AddedRun:
         for _, some in groupby(zip(self.names, sizes, strict=True), lambda each: each[1] // _AT_ONCE):
             names = [name for name, _ in some]
             yield names, list(islice(contents, len(names)))
-        next(contents, None)  # what was read has not been changed meanwhile
+        next(contents, None)  # the end checks that the files have stayed the same
 
 
 def moved(archive: Archive, entries: Departures, uses: Mapping[tuple[int, int, int], FolderUse]) -> Moved:
-    """Return what moves: the entries, and the lobFolders of columns given by schema, table and number."""
+    """Return the entries that leave and the lobFolders of LOBs outside.
+
+    The keys of ``uses`` are schema, table and column number.
+    """
     paths = {(table.schema, table.number): table.path for table in archive.metadata.tables}
     columns: dict[str, dict[int, str]] = {}
     for (schema, table, number), use in uses.items():
@@ -145,15 +148,15 @@ def rewrite(
     meanwhile: Callable[[], object] = lambda: None,
     upgrade: Upgrade | None = None,
 ) -> Hashers:
-    """Write a new archive without the entries that leave, with those added; return its digests and size.
+    """Write a new archive from those entries that stay and those added; return digests and size.
 
-    What is written is a zip file with the archive at its root, whatever it lay in; what is added
-    stands behind all other content, in the order given. A column that stays inside and whose cells get
-    values gets them as the full names of their entries. Up to ``jobs`` processes write what is added as runs,
-    and ``moved_lobs`` is called with its bytes. ``wrote`` is called with those of the other entries,
-    ``meanwhile`` before each block of a table and each entry. With ``upgrade`` what is written is of SIARD
-    2.2. Raises ``SourceError`` and ``TargetError``, also for an added name that the archive has already, and
-    ValueError as ``spliced_table`` does.
+    The new archive is a zip file with the archive at its root, in any form of the old one; added entries
+    stand behind all other content, in the order given. A column that stays inside and whose cells get
+    values gets the full names of its entries. Up to ``jobs`` processes write added runs, and ``moved_lobs``
+    is called with their numbers of bytes. ``wrote`` is called with those of the other entries,
+    ``meanwhile`` before each block of a table and each entry. With ``upgrade`` the new archive is one of
+    SIARD 2.2. Raises ``SourceError`` and ``TargetError``, also for an added name that the archive has
+    already, and ValueError as ``spliced_table`` does.
     """
     moved.entries.add_emptied(archive.tree)
     version = archive.metadata.version if upgrade is None else TARGET
@@ -189,8 +192,8 @@ def copy(
     """Write a copy of an archive from which nothing moves; return its digests and size.
 
     A zip file is copied byte for byte. One with a folder around everything, and an unpacked archive,
-    become a zip file without, in which nothing but messageDigest is another; so does, with ``seals``, one
-    whose messageDigest is wrong or that has entries which not every program can read.
+    become a zip file without that folder, in which only messageDigest is another; with ``seals``, so does
+    one whose messageDigest is wrong or that has entries which not every program can read.
     """
     container = archive.container
     if container is None or archive.prefix or (seals and container.hollow()[0]):
@@ -226,7 +229,7 @@ _Splice = Callable[[Iterable[bytes]], Iterator[bytes]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Changes:
-    """The changes to an archive; ``splices`` are by table document, ``folders`` is None to leave them."""
+    """The changes to an archive; ``splices`` are by table document, ``folders`` None keeps all."""
 
     departures: Departures
     splices: Mapping[str, _Splice] = field(default_factory=dict)
@@ -238,7 +241,7 @@ class _Changes:
 
 
 def _upgraded(table: Table, splice: _Splice | None) -> _Splice:
-    """Return the splice that makes a table one of SIARD 2.2 before another gives its cells their values."""
+    """Return the splice that upgrades a table to SIARD 2.2 before another changes its cells."""
 
     def upgrading(blocks: Iterable[bytes]) -> Iterator[bytes]:
         upgraded = upgraded_table(blocks, table)
@@ -269,8 +272,8 @@ def _noted(value: NewCells, renamed: set[int], version: str) -> NewCells:
 def _with_fields_noted(value: NewCells, table: Table, fields: dict[int, set[tuple[int, ...]]]) -> NewCells:
     """Return new values that also note the innermost field of each cell, by its numbers.
 
-    A column with a cell below fields that metadata.xml does not have is noted as having all itself: of two
-    lobFolders on the way to a LOB readers take either.
+    A column with a cell that has no field in metadata.xml is noted in place of its fields: readers take
+    either of two lobFolders on the way to a LOB.
     """
 
     def note(cell: str) -> None:
@@ -305,7 +308,7 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
 ) -> Hashers:
     """Write the entries that stay, and the added ones between content and header.
 
-    The content comes before the header whatever the source did: messageDigest covers the bytes up
+    The content comes before the header in any order of the source: messageDigest covers the bytes up
     to the header's first entry (SIARD 2.2 M_5.1).
     """
     writer = ZipWriter(target, work)
@@ -338,7 +341,7 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
 
 
 def _write_header(writer: ZipWriter, archive: Archive, changes: _Changes, seals: Hashers) -> None:
-    """Write the entries under ``header/``, in an upgraded archive with schema and version of SIARD 2.2."""
+    """Write the entries under ``header/``; an upgrade adds schema and version of SIARD 2.2."""
     missing = {} if changes.upgrade is None else {VERSION_FOLDER: b"", METADATA_SCHEMA: metadata_schema()}
     depth = archive.budgets.depth
     for entry in entries(archive, changes.departures, header=True):
@@ -361,13 +364,13 @@ def _write_header(writer: ZipWriter, archive: Archive, changes: _Changes, seals:
 
 
 def _hash(hashers: Hashers, writer: ZipWriter, stop: int | None = None) -> None:
-    """Add what was written since the last time, all or up to an offset."""
+    """Hash the bytes written since the last call, all or those up to an offset."""
     hashers.take(writer.file.read_back(hashers.size, writer.file.size if stop is None else stop))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ReservedRun:
-    """Entries that any process may write: those of ``added`` at an offset, where room was left for them."""
+    """Entries that any process may write: those of ``added``, in room left at an offset."""
 
     added: AddedRun
     path: Path
@@ -403,7 +406,7 @@ def write_reserved(task: _ReservedRun, moved: Callable[[int], None]) -> _Written
 
 
 class _Additions:
-    """Entries that are appended; their folders too, where the archive has entries for its tables' folders.
+    """Entries that are appended, with their folders where the archive has entries for folders.
 
     Archives have an entry for each folder or for none, and readers that list by folder rely on either.
     ``given`` takes the names.
@@ -435,13 +438,13 @@ class _Additions:
                 continue
             self._add_folders(f"{folder}/")
             tasks = (self._reserve(each) for each in self._together(some))
-            # Up to the end of each run all that stands in the file is as it stays.
+            # The file is in its final state up to the end of each run.
             for written in workers.results(write_reserved, tasks, self._changes.moved):
                 self._writer.list_run(written.records)
                 _hash(self._hashers, self._writer, written.stop)
 
     def _together(self, some: Iterable[Added | AddedRun]) -> Iterator[AddedRun]:
-        """Write runs that are deflated, as nobody knows how long they become, and yield the others."""
+        """Write deflated runs, whose length is open until then, and yield the others."""
         for each in some:
             if isinstance(each, AddedRun) and each.method == STORED:
                 yield each
@@ -456,7 +459,7 @@ class _Additions:
         return _ReservedRun(added=added, path=file.path, start=start, stop=file.size)
 
     def _new_folder(self, added: Added | AddedRun) -> str | None:
-        """Return the folder of a run if all that is to be asked of it was seen at once to be right."""
+        """Return the folder of a run whose names were checked as one, or None for other entries."""
         if isinstance(added, Added) or not self._are_new(added.names):
             return None
         return added.names[0].rpartition("/")[0]
@@ -486,7 +489,7 @@ class _Additions:
         )
 
     def _are_new(self, names: Sequence[str]) -> bool:
-        """Return whether names can be seen at once to be fit and new: plain ones, of an empty folder."""
+        """Return whether all names are plain, new and in one folder that is empty."""
         (folder, *others) = {name.rpartition("/")[0] for name in names}
         return (
             bool(folder)
@@ -501,16 +504,16 @@ class _Additions:
 def comparable(archive: Archive) -> bool:
     """Return whether messageDigest can be compared with the archive's bytes.
 
-    It covers those of a zip file (SIARD 2.2 M_5.1): not of one that was unpacked, or zipped again with a
-    folder around everything.
+    It covers those of a zip file (SIARD 2.2 M_5.1); an unpacked archive, and one zipped again with a
+    folder around everything, have other bytes.
     """
     return archive.container is not None and not archive.prefix
 
 
 def sealed_size(archive: Archive) -> int:
-    """Return how many bytes messageDigest covers: those before the header's first entry (SIARD 2.2 M_5.1).
+    """Return how many bytes messageDigest covers, or 0 unless it is ``comparable``.
 
-    0 when it cannot be compared (``comparable``).
+    It covers the bytes before the header's first entry (SIARD 2.2 M_5.1).
     """
     container = archive.container
     if container is None or archive.prefix:
@@ -519,7 +522,7 @@ def sealed_size(archive: Archive) -> int:
 
 
 WHOLE = "SHA-256"
-"""The algorithm of the digest that tells which file a package was made of."""
+"""The algorithm of the digest that identifies the file a package was made of."""
 
 
 def compared_digests(
@@ -527,8 +530,8 @@ def compared_digests(
 ) -> tuple[tuple[tuple[Digest, Digest], ...], str]:
     """Return each messageDigest of the archive with the right one, and the SHA-256 of its file.
 
-    There is none of the first when they cannot be compared, nor of the second for an unpacked archive.
-    ``read`` is called with the number of bytes read: all of the file.
+    The first is empty when they cannot be compared, the second "" for an unpacked archive. ``read`` is
+    called with each number of bytes read, the whole file in all.
     """
     container = archive.container
     if container is None:

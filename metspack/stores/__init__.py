@@ -1,1 +1,1 @@
-"""Object stores: URLs of objects, and the protocol by which objects are listed, read, put and removed."""
+"""Object stores: URLs, and the protocol to list, read, put and remove objects."""

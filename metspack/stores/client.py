@@ -1,7 +1,7 @@
-"""The client of a store: objects listed, read by ranges, put and removed, with a limit to retries.
+"""The client of a store, which lists objects, reads their ranges, puts and removes them.
 
-The protocol is ``Store``; obstore (``pip install 'metspack[cloud]'``) implements it. Credentials come from
-the environment and from what the client itself looks for; no message has one.
+The protocol is ``Store``; obstore (``pip install 'metspack[cloud]'``) implements it, with a limit to retries.
+Credentials come from the environment and from the sources of the client; messages never have one.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from typing import Any, NoReturn, Protocol, TypeVar
 from metspack.errors import ConfigError, MetspackError, SourceError, StoreError
 
 PART = 16 << 20
-"""Bytes of a part of a large object; S3 takes 10,000 parts at most, so larger objects have larger parts."""
+"""Bytes of a part of a large object; very large ones have larger, as S3 takes 10,000 parts."""
 
 JOBS = 16
-"""Requests in flight at once, unless another number is asked for."""
+"""Requests in flight at once by default."""
 
 _MOST_PARTS = 9_000
 _SECOND = 1_000_000_000  # nanoseconds
 _RETRIES, _RETRY_SECONDS = 8, 60
-_SHORT_READS = 4  # times that a body which ends early is asked for again
+_SHORT_READS = 4  # requests in all for a body that ends early
 _STATUS = re.compile(r"status code: ([0-9]{3})")
 _CODE = re.compile(r"<Code>([A-Za-z0-9.]{1,80})</Code>")
 _INTERNAL_ERROR = 500
@@ -36,12 +36,12 @@ T = TypeVar("T")
 
 
 class ObjectChanged(SourceError):  # noqa: N818 -- the state of the object
-    """An object is no longer what it was when it was listed."""
+    """An object has changed since it was listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredObject:
-    """An object: its key, bytes, and what changes when it is replaced.
+    """An object: its key, its bytes, and a number that changes when it is replaced.
 
     ``modified`` is in nanoseconds: the store's seconds, and below these a number made of the etag; 0 where a
     store lists none.
@@ -53,7 +53,7 @@ class StoredObject:
 
     @classmethod
     def of(cls, meta: Any) -> StoredObject:
-        """Return the object that the client speaks of."""
+        """Return the object with the metadata that the client gives."""
         when: datetime = meta["last_modified"]
         below = 0
         if meta.get("e_tag"):
@@ -63,14 +63,14 @@ class StoredObject:
         return cls(key=meta["path"], size=meta["size"], modified=modified)
 
     def is_now(self, now: StoredObject) -> bool:
-        """Return whether an object is what was listed; without an etag there, by size and seconds."""
+        """Return whether ``now`` is the listed object; without an etag, by size and seconds."""
         if self.modified % _SECOND:
             return now == self
         return (now.size, now.modified // _SECOND) == (self.size, self.modified // _SECOND)
 
 
 class Store(Protocol):
-    """A bucket of a store. Keys are whole; all raise ``StoreError``, and OSError for what is not there."""
+    """A bucket of a store. Keys are whole; methods raise ``StoreError``, and OSError for missing objects."""
 
     def level(self, prefix: str) -> tuple[list[StoredObject], list[str]]:
         """Return the objects right below a prefix (no slash at its end), and the prefixes below it."""
@@ -82,13 +82,13 @@ class Store(Protocol):
         """Return an object without its bytes."""
 
     def read(self, found: StoredObject, start: int, stop: int) -> bytes:
-        """Return a range of an object's bytes; ``ObjectChanged`` when it is another now."""
+        """Return a range of an object's bytes; raises ``ObjectChanged`` when it was replaced."""
 
     def put(self, key: str, chunks: Iterable[bytes], size: int) -> None:
         """Put an object whole, or a large one in parts; it appears complete or not at all."""
 
     def remove(self, key: str) -> None:
-        """Remove an object; none is fine as well."""
+        """Remove an object; a missing one is fine."""
 
 
 def _library() -> Any:
@@ -190,7 +190,7 @@ class ObStore:
             data: bytes = answer.bytes().to_bytes()
         except Exception as error:
             if "body" in str(error) or "incomplete" in str(error).lower():
-                return b""  # cut short: asked for again
+                return b""  # cut short: requested again
             raise
         return data
 
@@ -234,7 +234,7 @@ class ObStore:
             return
 
     def _asked(self, key: str, ask: Callable[[], T]) -> T:
-        """Return what the client answers; its errors are told in our words, for its own may have secrets."""
+        """Return the client's answer; its errors are reworded, as they may contain secrets."""
         try:
             return ask()
         except MetspackError:
@@ -279,9 +279,9 @@ _REFUSALS = {"PermissionDeniedError", "UnauthenticatedError"}
 
 
 def _profile() -> Any:
-    """Return what gives the credentials of a profile in the AWS files, None where the environment has some.
+    """Return the provider of a profile's credentials in the AWS files, or None without one.
 
-    boto3 reads the files, where it is installed.
+    boto3 reads the files, where it is installed. Credentials in the environment take precedence.
     """
     given = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SKIP_SIGNATURE")
     if any(os.environ.get(each) for each in given):

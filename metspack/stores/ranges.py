@@ -1,4 +1,4 @@
-"""Ranges of an object read as a file, with what follows asked for ahead, and small objects many at once."""
+"""Ranges of an object read as a file, with read-ahead, and small objects many at once."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 BLOCK = 1 << 20
-"""Bytes that are asked for at once where an object is read onward."""
+"""Bytes of one request where an object is read onward."""
 
-_NEAR = 1 << 16  # bytes that are asked for at least where it is read here and there
+_NEAR = 1 << 16  # the least bytes of one request where it is read here and there
 _KEPT = 4
 _JOBS = "METSPACK_IO_JOBS"
 T = TypeVar("T")
@@ -42,7 +42,7 @@ def _threads(number: int) -> ThreadPoolExecutor:
 
 
 def in_flight(work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-    """Yield what ``work`` makes of tasks in their order, as many at once as requests may be in flight."""
+    """Yield the results of ``work`` in the tasks' order, up to ``jobs()`` tasks at once."""
     number = jobs()
     waiting: deque[Future[R]] = deque()
     try:
@@ -58,7 +58,7 @@ def in_flight(work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
 
 
 class Ranges:
-    """The bytes of an object, read by ranges: a whole object never takes more than a few blocks of memory."""
+    """The bytes of an object, read by ranges, with only a few blocks of it in memory."""
 
     def __init__(self, store: Store, found: StoredObject) -> None:
         self._read = partial(store.read, found)
@@ -106,7 +106,7 @@ class Ranges:
                 self._blocks[number] = _threads(jobs()).submit(self._read, start, start + BLOCK)
 
     def close(self) -> None:
-        """Ask for nothing more."""
+        """Cancel the requests for blocks ahead."""
         for each in self._blocks.values():
             each.cancel()
         self._blocks.clear()

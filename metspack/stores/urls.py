@@ -1,4 +1,4 @@
-"""URLs of object stores: the scheme, the bucket, and the key of an object or of all below it."""
+"""URLs of object stores: scheme, bucket, and the key of an object or of all below it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from metspack.errors import ConfigError
 
 TESTED = ("s3",)
 UNTESTED = ("gs", "az")
-"""Schemes that the client speaks too; no test of metspack has met such a store."""
+"""Schemes that the client speaks too, without a test of metspack on such a store."""
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{1,2}([^/]*)(?:/(.*))?", re.DOTALL)
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -20,12 +20,12 @@ _mirrors: list[str] = []
 
 
 def note_mirrors(folder: str) -> None:
-    """Take note of the folder in which the stores are mirrored, "" when there is none any more."""
+    """Set the folder in which the stores are mirrored, "" for none."""
     _mirrors[:] = [folder] if folder else []
 
 
 def shown(text: str) -> str:
-    """Return a text for people with URLs for the places of mirrors in it."""
+    """Return a text for people, with URLs in place of the paths of mirrors."""
     for each in _mirrors:
         text = re.sub(re.escape(each) + r"/([a-z0-9]+):/", r"\1://", text)
     return text
@@ -38,7 +38,7 @@ def is_url(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreUrl:
-    """A place in a store; ``key`` is that of an object, or what the keys of all below it begin with."""
+    """A place in a store; ``key`` is an object's, or the prefix of the keys below it."""
 
     scheme: str
     bucket: str
@@ -77,5 +77,5 @@ class StoreUrl:
 
 
 def _without_secrets(text: str) -> str:
-    """Return a URL without what stands before an ``@``: it may be a password."""
+    """Return a URL without the text before an ``@``, which may be a password."""
     return re.sub(r"(:/{1,2})[^/@]*@", r"\1...@", text)

@@ -1,4 +1,4 @@
-"""Check of a package's SIARD archives: the zip file, metadata.xml, and every cell that names a LOB."""
+"""Check SIARD archives: the zip file, metadata.xml, and every cell that names a LOB."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ _FOLDED = "SELECT folded, name FROM folded_entry ORDER BY name"
 
 
 def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Iterator[Finding]:
-    """Yield findings on entries at the root that SIARD does not define and on names that are alike.
+    """Yield findings on root entries that SIARD lacks, and on names that differ only in form.
 
-    Memory is flat: only names that are not their own folded form are kept, on disk.
+    The form is letter case or Unicode normalisation. Memory is flat: only names that are not their own folded
+    form are kept, on disk.
     """
     catalogue.put("DELETE FROM folded_entry")
     batch = Batch(catalogue)
@@ -78,11 +79,11 @@ def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Ite
 def unnamed(
     catalogue: Catalogue, container: Entries, form: ArchiveForm, metadata: Metadata
 ) -> Iterator[Finding]:
-    """Yield findings on entries in content/ of no table and no cell, once all cells are in the catalogue."""
+    """Yield findings on entries in content/ of no table and no cell, once all cells are in."""
     tables = {
         f"{table.path.removesuffix('.xml')}{end}" for table in metadata.tables for end in (".xml", ".xsd")
     }
-    # What is inside an unpacked archive is a file of the package.
+    # The entries of an unpacked archive are files of the package.
     folder = form.path + b"/" if form.is_unpacked else b""
     count, first = 0, ""
     names = (name for name in container.names(_CONTENT) if not name.endswith("/") and name not in tables)
@@ -99,7 +100,7 @@ def unnamed(
         yield Code.ENTRY_OF_NOTHING.at(shown(form.path), 0, first, found=first, count=f"{count:,}")
 
 
-# Where METS and the file differ, a cell is right that agrees with either: the difference is told for itself.
+# Where METS and the file differ, a cell is right that agrees with either: the difference has its finding.
 _LENGTHS = f"""
 SELECT archive, place, path, length, coalesce(held, bytes) FROM (
     SELECT id, archive, place, path, length, bytes,
@@ -131,7 +132,7 @@ SELECT c.id, coalesce((
     SELECT n.id FROM cell n WHERE n.id > c.id AND n.archive <> c.archive ORDER BY n.id LIMIT 1), 1 << 62)
 FROM cell c WHERE c.id >= ? ORDER BY c.id LIMIT 1
 """
-# Nearly always all agree, and one look tells that: only where some do not are the reasons looked for.
+# Nearly always all agree, as one query shows: only where some differ are the reasons looked for.
 _ANY_OTHER = """
 SELECT EXISTS (
     SELECT 1 FROM cell c JOIN entry e ON e.path = c.path WHERE NOT c.inside AND e.xml_id <> c.place)
@@ -204,7 +205,7 @@ SELECT c.archive, c.place, c.path, d.path FROM disk d CROSS JOIN cell c ON NOT c
 AND c.path = CASE {_WHOLES} END
 WHERE d.kind = 'f' AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = d.path AND NOT o.inside) ORDER BY c.id
 """  # noqa: S608 -- suffixes of parts
-# Which groups of files hold LOBs is seen from those that cells name; a METS with the archive has other files.
+# The groups that hold LOBs are those of the files that cells name; a METS with the archive has other files.
 _PUT_GROUPS = """
 INSERT INTO lob_group SELECT DISTINCT e.mets, e.grp FROM cell c JOIN entry e ON e.path = c.path
 JOIN mets m ON m.id = e.mets AND m.parent IS NOT NULL
@@ -249,8 +250,8 @@ def findings(
 ) -> Iterator[Finding]:
     """Yield the findings on the SIARD archives that METS documents list, and on their cells.
 
-    The cells go into the catalogue. With ``whole`` every entry's bytes are read, of archives that are
-    sampled alone when the check is of a sample (``sampled``). Where segments agree, that is left to
+    The cells go into the catalogue. With ``whole`` every entry's bytes are read, except those of archives
+    outside the sample of a check with one (``sampled``). Where segments agree, the bytes are left to
     ``of_bytes``.
     """
     listed = list(forms.listed(catalogue))
@@ -274,7 +275,7 @@ def findings(
         yield from _of_cells(catalogue, budgets.findings)
         yield from _of_two_archives(catalogue) if len(listed) > 1 else ()
     if not whole or sampled:
-        # Where the bytes are read, they tell which of the two is wrong.
+        # Where the bytes are read, they show which of the two is wrong.
         yield from _against_mets(catalogue)
     if read and complete == read:
         catalogue.put(_PUT_GROUPS)
@@ -290,7 +291,7 @@ def findings(
 def of_bytes(
     catalogue: Catalogue, places: CheckedTree, root: Path, progress: Progress, budgets: Budgets
 ) -> Iterator[Finding]:
-    """Yield the findings on the bytes of archives of which all else was looked at, without a finding."""
+    """Yield the findings on the bytes of archives that passed all other checks."""
     files = Files(catalogue, root, places.agreement)
     for form in forms.listed(catalogue):
         if forms.is_there(catalogue, form):
@@ -299,7 +300,7 @@ def of_bytes(
 
 
 def routes(catalogue: Catalogue, above: str) -> Iterator[ArchiveRoutes]:
-    """Yield the archives with LOBs outside, their paths behind ``above``, and how they lead to these."""
+    """Yield the archives with LOBs outside, their paths behind ``above``, and their routes."""
     rows = catalogue.rows("SELECT * FROM route ORDER BY archive, rowid")
     for (path, version, is_apart), found in groupby(rows, key=lambda row: row[:3]):
         yield ArchiveRoutes(
@@ -313,7 +314,7 @@ def routes(catalogue: Catalogue, above: str) -> Iterator[ArchiveRoutes]:
 
 
 def _of_cells(catalogue: Catalogue, most: int) -> Iterator[Finding]:
-    """Yield the findings on the cells of all archives, read from the catalogue; ``most`` singly."""
+    """Yield the findings on the cells of all archives in the catalogue; ``most`` singly."""
     for name, place, path, length, size in catalogue.rows(_LENGTHS):
         yield Code.LENGTH_DIFFERS.at(
             shown(name), 0, place, file=shown(path), expected=f"{length:,}", found=counted(size, "byte")
@@ -338,7 +339,7 @@ def _lob_in_two_cells(name: bytes, place: str, path: bytes, other: str) -> Findi
 
 
 def _of_other_cells(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the findings on cells whose files have the IDs of others in METS."""
+    """Yield the findings on cells whose files have the IDs of other cells in METS."""
     for name, place, path, other, mets, line in catalogue.rows(_OTHER_ROW):
         yield Code.CELL_OF_ANOTHER_LOB.at(
             shown(name), 0, place, file=shown(path), found=other, source=source_of(mets, line)
@@ -356,7 +357,7 @@ def _of_two_archives(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def _none(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield a finding if a parent IP has no archive; a child checked alone need not have one."""
+    """Yield a finding if a parent IP has no archive; a child without its parent needs none."""
     for path, line in catalogue.rows(_WITHOUT_ARCHIVE):
         yield Code.NO_SIARD.at(shown(path), line)
 
@@ -406,7 +407,7 @@ class _ArchiveCheck:
         self.complete = False
 
     def _opened(self) -> Generator[Finding, None, ZipContainer | forms.Unpacked | None]:
-        """Open the archive; yields the finding on one that cannot be opened, and returns None then."""
+        """Open the archive, or yield the finding on an archive that does not open and return None."""
         try:
             return forms.opened(self._form, self._catalogue, self._places, self._budgets, whole=self._whole)
         except CompressedError as error:
@@ -446,7 +447,7 @@ class _ArchiveCheck:
                 yield from self._of_entries(container, entries, progress)
 
     def of_bytes(self, progress: Progress) -> Iterator[Finding]:
-        """Yield the findings on the entries and their bytes alone, once all cells are in the catalogue."""
+        """Yield the findings on the entries' names and bytes, once all cells are in the catalogue."""
         opened = yield from self._opened()
         if opened is None:  # it was there before
             return
@@ -454,7 +455,7 @@ class _ArchiveCheck:
             yield from self._of_entries(container, self._unwrapped(container), progress)
 
     def _unwrapped(self, container: ZipContainer | forms.Unpacked) -> Entries:
-        """Return the entries without one folder around all, which is told of with those out of place."""
+        """Return the entries without one folder around all, which is reported as out of place."""
         self._wrapping = siard_entries.wrapping_root(container) or ""
         return siard_entries.WrappedTree(container, self._wrapping) if self._wrapping else container
 
@@ -467,7 +468,7 @@ class _ArchiveCheck:
             yield from splitlobs.inside(self._catalogue, self._path, _contents_of(entries, progress))
 
     def _keep_holding(self, metadata: Metadata) -> None:
-        """Put into the catalogue what the archive holds, as its metadata says it, for the report."""
+        """Put the archive's content as stated in its metadata into the catalogue, for the report."""
         rows = [each.rows for each in metadata.tables if each.rows is not None]
         self._catalogue.put(
             _PUT_HOLDING,
@@ -479,7 +480,7 @@ class _ArchiveCheck:
         )
 
     def _keep_routes(self, version: str) -> None:
-        """Put into the catalogue how the archive leads to LOBs outside, for the report."""
+        """Put the archive's routes to LOBs outside into the catalogue, for the report."""
         for route, count in self._routes.counts.items():
             values = (getattr(route, each) for each in _TRAITS)
             self._catalogue.put(_PUT_ROUTE, self._path, version, self._routes.is_apart, count, *values)
@@ -523,8 +524,8 @@ class _ArchiveCheck:
         return str(error).removeprefix(f"{where}: ").replace(where, self._name)
 
     def _content_digests(self, container: Entries, metadata: Metadata) -> Iterator[Finding]:
-        """Keep the archive's own digests, which are of all that lies before the first entry of header/."""
-        # Who puts a folder around an archive unpacks it and packs it anew.
+        """Keep the messageDigests, which cover all bytes before the first entry of header/."""
+        # A folder around an archive means that it was unpacked and packed anew.
         is_remade = self._form.is_unpacked or bool(self._wrapping)
         if self._whole:
             unread = metadata.unread_digests
@@ -579,7 +580,7 @@ class _ArchiveCheck:
         yield from reader.ended()
 
     def _proof(self, container: Entries) -> Proof | None:
-        """Return a function that tells whether bytes have a digest, None if no LOB is to be read."""
+        """Return a function that compares bytes with a digest, or None if no LOB is to be read."""
 
         def proven(extents: Sequence[Extent], digest: Digest) -> bool:
             hashers = Hashers((digest.algorithm,))
@@ -591,7 +592,7 @@ class _ArchiveCheck:
                         with self._places.content(path_of(extent.path)) as content:
                             _feed(hashers, content.chunks())
             except (SourceError, OSError):
-                return False  # it is reported where the file's own turn comes
+                return False  # it is reported when the file is read in its turn
             return hashers.digest(digest.algorithm) == digest
 
         return proven if self._whole else None
@@ -642,7 +643,7 @@ class _ArchiveCheck:
 
 
 def _contents_of(entries: Entries, progress: Progress) -> Callable[[str], Iterator[bytes]]:
-    """Return a function that yields an entry's bytes; it raises ``SourceError`` for a damaged one."""
+    """Return a function that yields an entry's bytes; it raises ``SourceError`` on damage."""
 
     def contents(name: str) -> Iterator[bytes]:
         if (extent := entries.extent(name)) is not None:
@@ -659,7 +660,7 @@ def _feed(hashers: Hashers, blocks: Iterable[bytes]) -> None:
 
 
 def _watch(blocks: Iterable[bytes], damage: list[SourceError]) -> Iterator[bytes]:
-    """Pass blocks on and keep the error that ends them, to tell it from one of the document's."""
+    """Pass blocks on and keep the error that ends them, as opposed to one of the document."""
     try:
         yield from blocks
     except SourceError as error:

@@ -1,4 +1,4 @@
-"""Cells that name LOBs, put into the catalogue with the paths of their LOBs; findings on them."""
+"""Put cells that name LOBs into the catalogue with their LOBs' paths; yield the findings."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _Key = TypeVar("_Key")
 
 @dataclass(slots=True, kw_only=True)
 class _CellCount:
-    """A number of cells of one kind, and the first of them: its id, its ``file`` and its LOB's place."""
+    """A number of cells of one kind, and the first: its id, its ``file`` and its LOB's place."""
 
     cell: str
     file: str
@@ -64,7 +64,7 @@ class _CellCount:
 
 
 class Routes:
-    """The routes by which the references of one archive, at ``path``, lead to LOBs outside, with numbers."""
+    """The routes from one archive, at ``path``, to its LOBs outside, with their numbers."""
 
     def __init__(self, path: bytes) -> None:
         self.counts: Counter[LobRoute] = Counter()
@@ -84,7 +84,7 @@ class Routes:
             self.take(levels, run.at(firsts[kind]), found.at(firsts[kind]), count)
 
     def take(self, levels: Levels, cell: LobCell, found: LobFiles, count: int = 1) -> None:
-        """Count LOBs that were found like one, if it lies outside the archive."""
+        """Count LOBs that were found in the same way as one, if it is outside the archive."""
         if found.inside:
             return
         first = found.pieces[0][0]
@@ -108,13 +108,13 @@ def _is_up(reference: str | None) -> bool:
 
 
 def _package_of(path: bytes) -> bytes | None:
-    """Return the folder of the package in whose representation a file lies, None for one in none."""
+    """Return the folder of the package whose representation has a file, or None without one."""
     folder, found, _ = f"/{shown(path)}".rpartition(f"/{REPRESENTATIONS_FOLDER}/")
     return folder.encode() if found else None
 
 
 def _of_style(style: FolderStyle, version: str) -> Rule | None:
-    """Return the code for LOBs that are located in a style, which METS notes once for all."""
+    """Return the code for LOBs located in a style, or None; METS notes the style for all."""
     by_cell = style is FolderStyle.DBPTK and version != "2.2"
     return Code.of_convention(Convention.A if by_cell else Convention.H)
 
@@ -122,7 +122,7 @@ def _of_style(style: FolderStyle, version: str) -> Rule | None:
 class Cells:
     """The cells of one table, put into the catalogue, each with the path of its LOB.
 
-    ``lost`` counts those whose LOB is nowhere.
+    ``lost`` counts the cells without a LOB.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Cells:
         self._batch = Batch(catalogue)
         self._finder = finder
         self._archive = form.path
-        # What is inside an unpacked archive is a file of the package.
+        # The entries of an unpacked archive are files of the package.
         self._folder = form.path + b"/" if form.is_unpacked else None
         self._routes = routes
         self.lost = 0
@@ -148,20 +148,20 @@ class Cells:
         self._metadata = metadata
         self._table = table
         self._columns: dict[str, ColumnSearch] = {}
-        # Said once for a column.
+        # Reported once for a column.
         self._conventions: dict[tuple[str, Rule], _CellCount] = {}
         self._as_noted = {_of_style(each, metadata.version) for each in FolderStyle if each.note in notes}
         self._tolerated: dict[str, _CellCount] = {}
         self._undigested: dict[str, tuple[int, str]] = {}
         self._of_no_column: dict[str, tuple[int, str]] = {}
-        # Said once for a folder.
+        # Reported once for a folder.
         self._lost_together = grouping.FindingGroups()
         self._absent = grouping.absent(catalogue)
         self._is_told = grouping.told(catalogue)
         self._absent_entries = grouping.climbing(self._is_no_entry)
 
     def take_run(self, run: CellRun) -> Iterator[Finding]:
-        """Put cells into the catalogue, as ``take`` does, those whose LOBs are found in one way together."""
+        """Put cells into the catalogue, as ``take`` does; those found in one way are put together."""
         column = self._column(run.cell)
         found = self._finder.find_all(column, run)
         if found is None:
@@ -223,7 +223,7 @@ class Cells:
         )
 
     def _note(self, column: ColumnSearch, cell: LobCell, found: LobFiles, number: int) -> None:
-        """Count cells like one, and how their LOBs were found, for what is said once for a column."""
+        """Count cells that were found in the same way as one, for the findings per column."""
         self._note_cells(column, cell, number)
         if (code := Code.of_convention(found.convention)) is not None:
             self._count(self._conventions, (column.label, code), cell, found, number)
@@ -278,7 +278,7 @@ class Cells:
         column = self._columns.get(tag)
         if column is None:
             if len(self._columns) >= _COLUMNS_KEPT:
-                self._columns.clear()  # array elements: each is a tag of its own
+                self._columns.clear()  # array elements: each has another tag
             column = self._columns[tag] = self._finder.column(self._metadata, self._table, tag)
         return column
 
@@ -340,7 +340,7 @@ class Cells:
             yield from self._lost_together.take(folder, finding)
 
     def _told_at(self, path: bytes, folder: bytes | None) -> bytes | None:
-        """Return the path of the missing file, here or in another IP, with which a cell's LOB is told."""
+        """Return the missing file, here or in another IP, whose finding covers the LOB, or None."""
         return path if self._is_told(path, folder) else self._finder.files.lost_elsewhere(path)
 
     def _told_split(self, cell: LobCell, whole: bytes, count: int) -> Finding:
@@ -352,7 +352,7 @@ class Cells:
         return Code.SPLIT_LOB.at(self._name, 0, self._id(cell), **facts)
 
     def _elsewhere(self, cell: LobCell, named: bytes, pieces: tuple[tuple[bytes, int], ...]) -> Finding:
-        """Return the finding on a cell whose LOB's parts METS alone tells; their names may say nothing."""
+        """Return the finding on a cell whose LOB's parts only METS joins, with any names."""
         where, count, first = (self._name, 0, self._id(cell)), len(pieces), pieces[0][0]
         whole = _FIRST.fullmatch(first)
         if whole is None or self._finder.files.are_one_place(whole[1], named):

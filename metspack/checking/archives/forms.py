@@ -1,4 +1,4 @@
-"""SIARD archives that METS documents list, in all their forms: a .siard, its parts, or unpacked."""
+"""SIARD archives that METS documents list, in all forms: a .siard, its parts, or unpacked."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _WHOLE, _IN_PARTS, _UNPACKED = range(3)
 
 
 class CompressedError(SourceError):
-    """An archive is compressed in a zip file, and the reason why it is not inflated to be read anywhere."""
+    """An archive is compressed in a zip file, and the message is why it is not inflated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class ArchiveForm:
     """An archive in the form that the package has it.
 
     ``path`` is that of the .siard, also when it is in parts, or of the folder it was unpacked to; ``files``
-    are what METS lists of it: the .siard, its parts in their order, or the unpacked metadata.xml.
+    are those that METS lists: the .siard, its parts in their order, or the unpacked metadata.xml.
     """
 
     path: bytes
@@ -69,27 +69,27 @@ class ArchiveForm:
 
     @property
     def is_in_parts(self) -> bool:
-        """Whether the archive was cut."""
+        """Return whether the archive was cut."""
         return self.files[0] != self.path and not self.is_unpacked
 
 
 def is_named(path: bytes, *, filed: bool) -> bool:
-    """Whether a file is an archive by its name, or a part or the metadata of one.
+    """Return whether a file has the name of an archive, of a part or of an archive's metadata.
 
-    The folder of an unpacked one may be called anything where the METS has it filed as the archive.
+    The folder of an unpacked archive may have any name where the METS has it filed as the archive.
     """
     return _NAMED.fullmatch(path) is not None or (filed and _FILED.fullmatch(path) is not None)
 
 
 def listed(catalogue: Catalogue) -> Iterator[ArchiveForm]:
-    """Yield the archives that METS documents list, whether all of their files are there or not."""
+    """Yield the archives that METS documents list, with or without all of their files."""
     found = (_file(path) for (path,) in catalogue.all(_LISTED))
     for (path, kind), files in groupby(sorted(found), key=lambda each: each[:2]):
         yield ArchiveForm(path=path, files=tuple(each[3] for each in files), is_unpacked=kind == _UNPACKED)
 
 
 def _file(path: bytes) -> tuple[bytes, int, int, bytes]:
-    """Return of a file of an archive that one's path, its kind, the file's number in it, and the file."""
+    """Return a file's archive, the kind of it, the file's number in it, and the file."""
     if path.endswith(_METADATA):
         return path.removesuffix(_METADATA), _UNPACKED, 0, path
     number = _part(path)
@@ -99,13 +99,13 @@ def _file(path: bytes) -> tuple[bytes, int, int, bytes]:
 
 
 def _part(path: bytes) -> int | None:
-    """Return the number of a file among the parts of an archive, None for one that is no part."""
+    """Return the number of a file among the parts of an archive, or None for any other file."""
     found = ARCHIVE_BYTES.fullmatch(path)
     return None if found is None or found[2] is None else int(found[2])
 
 
 def is_there(catalogue: Catalogue, form: ArchiveForm) -> bool:
-    """Whether all files of an archive exist; a missing one has a finding of its own."""
+    """Return whether all files of an archive exist; a missing one has its finding elsewhere."""
     return all(catalogue.row(_IS_THERE, path) is not None for path in form.files)
 
 
@@ -114,8 +114,8 @@ def opened(
 ) -> ZipContainer | Unpacked:
     """Return an archive's open entries by name; the caller closes them.
 
-    One that is compressed is inflated into a temporary file, where its bytes are to be read anyway
-    (``whole``) and are within the budget. Raises ``SourceError`` and OSError as ``Container`` does, and
+    A compressed archive is inflated into a temporary file, where its bytes are to be read anyway (``whole``)
+    and are within the budget. Raises ``SourceError`` and OSError as ``Container`` does, and
     ``CompressedError``.
     """
     if form.is_unpacked:
@@ -136,7 +136,7 @@ def opened(
 
 
 def _medium(form: ArchiveForm, places: CheckedTree, budgets: Budgets, *, whole: bool) -> Medium:
-    """Return the bytes of an archive's files as one; a compressed one's are read from the start, and kept."""
+    """Return the bytes of an archive's files as one; compressed ones are inflated to a file."""
     found = [places.location(path) for path in form.files]
     plain = [each for each in found if isinstance(each, Below | Stretch)]
     if len(plain) == len(found):
@@ -164,7 +164,10 @@ def _inflated(places: CheckedTree, paths: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def versions(catalogue: Catalogue, form: ArchiveForm, entries: Entries, version: str) -> Iterator[Finding]:
-    """Yield findings if metadata.xml's SIARD version is not that of header/siardversion/ or of the METS."""
+    """Yield findings if the SIARD version differs between metadata.xml and other places.
+
+    These are the folder in header/siardversion/ and the TYPE in METS.
+    """
     folders = {name.split("/")[2] for name in entries.names(_VERSIONS)} - {""}
     if folders and version not in folders:
         found = ", ".join(sorted(folders))
@@ -178,9 +181,9 @@ def versions(catalogue: Catalogue, form: ArchiveForm, entries: Entries, version:
 
 
 class Unpacked:
-    """An unpacked archive: the files of the package below a folder, wherever that lies, as its entries.
+    """An unpacked archive: the package's files below a folder in any tree, as its entries.
 
-    Its extents have a size and nothing else that tells where bytes lie; ``crc`` only tells names apart.
+    Its extents have a size but no offset of bytes; ``crc`` is that of the path, to separate names.
     """
 
     def __init__(self, catalogue: Catalogue, places: CheckedTree, folder: bytes) -> None:
@@ -189,10 +192,10 @@ class Unpacked:
         self._prefix = folder + b"/"
 
     def columns(self, names: Sequence[str]) -> None:
-        """Return None: each goes by itself."""
+        """Return None: each name is looked up singly."""
 
     def extent(self, name: str) -> ZipExtent | None:
-        """Return the file with exactly that name, None when there is none."""
+        """Return the file with exactly that name, or None without one."""
         path = self._path(name)
         row = self._catalogue.row("SELECT size FROM disk WHERE path = ? AND kind = 'f'", path)
         if row is None:
@@ -212,7 +215,7 @@ class Unpacked:
             yield path[len(self._prefix) :].decode("utf-8", "surrogateescape"), size
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
-        """Yield a file's bytes; raises ``SourceError`` when it cannot be read."""
+        """Yield a file's bytes; raises ``SourceError`` when it is unreadable."""
         try:
             with self._places.content(self._path(extent.name)) as content:
                 yield from content.chunks()

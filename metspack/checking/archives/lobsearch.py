@@ -1,9 +1,9 @@
 """Search for the LOB of a cell among the archive's entries and the package's files.
 
 Candidate places are computed as for reading: the statement's place with a fitting size ends the search;
-else all of them in their fixed order, whatever was found for the cells before. Files are looked up in
-the catalogue and in the archive's directory: none is opened but to tell two candidates apart, and nothing
-outside the package is looked at. The mapping.txt beside an archive gives its segment folders' storage (SIARD
+otherwise all of them follow in their fixed order, independent of earlier cells. Files are looked up in the
+catalogue and in the archive's directory: a file is opened only to decide between two candidates, and places
+outside the package are left out. The mapping.txt beside an archive gives its segment folders' storage (SIARD
 2.2, S_8.1.2-0).
 """
 
@@ -36,13 +36,13 @@ _SHOWN = 80
 
 @dataclass(slots=True)
 class Mapping:
-    """The segment folders of a mapping.txt, by path: the folders each may be stored in, and its URI."""
+    """The segment folders of a mapping.txt, by path: the folders each may be stored in, its URI."""
 
     targets: dict[Names, tuple[Names, ...]] = field(default_factory=dict)
     uris: dict[Names, str] = field(default_factory=dict)
 
     def of(self, names: Names) -> Iterator[Names]:
-        """Yield where else in the package a file may be that should be at these names."""
+        """Yield the other places in the package of a file that should be at these names."""
         for length in range(len(names) - 1, 0, -1) if self.targets else ():
             if (found := self.targets.get(names[:length])) is not None:
                 yield from ((*target, *names[length:]) for target in found)
@@ -54,12 +54,12 @@ def read_mapping(
 ) -> Iterator[Finding]:
     """Read the mapping.txt beside an archive into ``mapping``; yield the findings on it.
 
-    Targets outside the package are never looked at. One that is not there is fine.
+    Targets outside the package are never looked at. A missing mapping.txt has no finding.
     """
     base = folder_of(siard)
     path = base + NAME.encode()
     if catalogue.row("SELECT 1 FROM disk WHERE path = ? AND kind = 'f'", path) is None:
-        return  # a link in its place was reported where the walk came by
+        return  # the listing has reported a link in its place
     is_used = False
     try:
         with places.content(path) as content:
@@ -108,14 +108,14 @@ class _Line:
         return Code.MAPPING_LINE.at(*self._where, found=text[:_SHOWN], reason=reason)
 
     def _found(self, folder: Names, target: str) -> tuple[Names, ...]:
-        """Return the folders that a URI means, of those that the package has.
+        """Return the folders in the package that a URI means.
 
         The standard's example repeats the segment's folder below the URI; its text does not.
         """
         try:
             reference = uris.parsed(target)
         except uris.ReferenceRefused:
-            return ()  # of a host, or no file: nothing here
+            return ()  # it names a host, or no file
         absolute = reference.kind is not uris.Kind.RELATIVE
         place = Place(
             inside=False, absolute=absolute, drive=reference.drive, segments=tuple(reference.segments)
@@ -132,7 +132,7 @@ class _Line:
 
 _FOLDERS_KEPT = 4096
 NO_SLASH = "no slash at the end of a lobFolder"
-"""Tolerated like a ``Repair``: joined by RFC 3986 (5.2.3), the folder's last name would be lost."""
+"""Tolerated like a ``Repair``: RFC 3986 (5.2.3) would drop the folder's last name."""
 
 Proof = Callable[[Sequence[Extent], Digest], bool]
 """Returns whether the bytes of a whole LOB, or of its parts in order, have a digest."""
@@ -140,9 +140,10 @@ Proof = Callable[[Sequence[Extent], Digest], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobFiles:
-    """The files of a cell's LOB: its pieces (path and size; one for a whole LOB) and the convention used.
+    """The files of a cell's LOB: its pieces (path and size) and the convention used.
 
-    ``path`` is the whole's, from the zip's root when ``inside``, else from the package's.
+    A whole LOB is one piece. ``path`` is the whole's, from the zip's root when ``inside``, otherwise from the
+    package's.
     """
 
     convention: Convention
@@ -151,11 +152,11 @@ class LobFiles:
     pieces: tuple[tuple[bytes, int], ...]
     tolerated: tuple[str, ...]
     rival: bytes | None = None
-    """Another place with other bytes where it may be as well; None when it is decided."""
+    """Another place with other bytes where the LOB may be as well, or None when it is decided."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether it lies in one file, not in parts."""
+        """Return whether the LOB is in one file, not in parts."""
         return self.pieces[0][0] == self.path
 
 
@@ -171,7 +172,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobRunFiles:
-    """The files or entries of whole LOBs that were found in one way: columns of one length."""
+    """The files or entries of whole LOBs found in one way: columns of one length."""
 
     convention: Convention
     inside: bool
@@ -180,7 +181,7 @@ class LobRunFiles:
     tolerated: tuple[str, ...]
 
     def at(self, number: int) -> LobFiles:
-        """Return one of the LOBs by itself."""
+        """Return one of the LOBs."""
         path = self.paths[number]
         return LobFiles(
             convention=self.convention,
@@ -192,7 +193,7 @@ class LobRunFiles:
 
 
 class ColumnSearch:
-    """The search for the LOBs of one column or field, which remembers how the last one was found."""
+    """The search for the LOBs of one column or field; keeps the way in which the last was found."""
 
     __slots__ = (
         *("alone", "candidates", "convention", "is_described", "is_led_out", "label", "prefix"),
@@ -214,10 +215,10 @@ class ColumnSearch:
         self.convention = Convention.C
         self.tolerated: tuple[str, ...] = ()
         self.alone: dict[str, bool] = {}
-        """By the folder that a plain ``file`` names: whether its LOB can be below ``prefix`` alone."""
+        """By the folder in a plain ``file``: whether its LOB can be only below ``prefix``."""
 
     def unslashed(self, candidate: Candidate) -> bool:
-        """Whether a lobFolder on the way to a place outside was written without its slash."""
+        """Return whether a lobFolder that leads to a place outside was written without its slash."""
         if candidate.place.inside or self.candidates.is_inside:
             return False
         levels = self.candidates.levels
@@ -226,7 +227,7 @@ class ColumnSearch:
 
 
 class Finder:
-    """The search for the LOBs of one archive, which lies at ``path`` in the package.
+    """The search for the LOBs of one archive, which has the path ``path`` in the package.
 
     ``proof`` compares bytes with a digest; without it none are read.
     """
@@ -255,7 +256,7 @@ class Finder:
         return column
 
     def learn(self, column: ColumnSearch) -> None:
-        """Look for plain cells first where the last LOB of their column was, if the statement leads out."""
+        """Set the first place for plain cells to the last LOB's folder, if the statement leads out."""
         if column.is_led_out:
             column.prefix = None
             column.alone.clear()
@@ -277,7 +278,7 @@ class Finder:
             column.tolerated = tolerated(column, probe)
 
     def find(self, column: ColumnSearch, cell: LobCell) -> LobFiles | Lost:
-        """Look for a cell's LOB; return it, or why it was not found. The next cells profit from it."""
+        """Return a cell's LOB, or the reason why it was not found; the next cells use the result."""
         if column.prefix is not None and PLAIN.fullmatch(cell.file):
             path = column.prefix + cell.file.encode()
             is_inside = column.candidates.is_inside
@@ -299,16 +300,19 @@ class Finder:
         return _CellSearch(self, column, cell).outcome()
 
     def find_all(self, column: ColumnSearch, run: CellRun) -> LobRunFiles | None:
-        """Return the LOBs of cells with plain names, all whole and found in one way; None to ask ``find``."""
+        """Return the LOBs of cells with plain names, or None to use ``find`` for each.
+
+        They are all whole and found in one way.
+        """
         if column.prefix is None:
             return None
         names = dict.fromkeys(run.files)
-        if len(names) * 2 <= len(run):  # each is looked up once, however often it is named
+        if len(names) * 2 <= len(run):  # each name is looked up once
             return self._found_all(column, list(names), run)
         return self._found_all(column, run.files, run)
 
     def _found_all(self, column: ColumnSearch, files: Sequence[str], run: CellRun) -> LobRunFiles | None:
-        """Return the LOBs of cells, whose ``files`` are all that they name, each once or for each cell."""
+        """Return the LOBs of cells, or None; ``files`` are their distinct names, or one per cell."""
         prefix = column.prefix
         if prefix is None or not all(map(PLAIN.fullmatch, files)):
             return None
@@ -340,7 +344,7 @@ class Finder:
         )
 
     def places(self, place: Place, convention: Convention) -> Iterator[Names | None]:
-        """Yield the names of each place of a candidate, None for one outside the package."""
+        """Yield the names of each place of a candidate, None for a place outside the package."""
         if place.inside or convention is Convention.LOB_ROOT:
             # A check is granted the package beside the folder of the .siard.
             yield place.segments
@@ -350,7 +354,7 @@ class Finder:
         yield from () if names is None else self.mapping.of(names)
 
     def _is_alone(self, column: ColumnSearch, file: str) -> bool:
-        """Return whether no other place that a plain cell may mean has anything in its folder."""
+        """Return whether the other places that a plain cell may mean have empty folders."""
         folder = file[: file.rfind("/") + 1]
         if folder not in column.alone:
             if len(column.alone) >= _FOLDERS_KEPT:
@@ -370,7 +374,7 @@ class Finder:
                     yield self.files.may_hold(there)
 
     def _has_entries(self, folder: str) -> bool:
-        """Return whether the archive has entries in a folder, which at its root are never of folders."""
+        """Return whether the archive has entries in a folder; at its root only plain files count."""
         if folder not in self._populated:
             if len(self._populated) >= _FOLDERS_KEPT:
                 self._populated.clear()
@@ -382,7 +386,7 @@ class Finder:
 def tolerated(column: ColumnSearch, candidate: Candidate) -> tuple[str, ...]:
     """Return the tolerated faults of the references that lead to a candidate, in words.
 
-    Those that the convention itself implies (backslashes, ``file:``) are left out.
+    Those that the convention implies (backslashes, ``file:``) are left out.
     """
     known = {Repair.PSEUDO_ABSOLUTE}
     if candidate.convention is Convention.J:
@@ -393,7 +397,7 @@ def tolerated(column: ColumnSearch, candidate: Candidate) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LobCandidate:
-    """A file or a chain of parts that may be the cell's LOB, and the candidate location that led to it."""
+    """A file or a chain of parts that may be the cell's LOB, and the location that led to it."""
 
     candidate: Candidate
     names: Names
@@ -435,7 +439,7 @@ class _CellSearch:
         hits: list[_LobCandidate] = []
         for each in self._column.candidates.of(self._cell.file, self._refusals):
             if hits and each.convention is Convention.RENAMED:
-                continue  # a renamed folder counts only where this archive's own does not exist
+                continue  # a renamed folder counts only where this archive's folder is missing
             fitting = self._hits(each)
             if each.stated and (first := next(fitting, None)) is not None:
                 return first
@@ -455,7 +459,7 @@ class _CellSearch:
                 self._misfits.append(hit)
 
     def _oddly_named(self) -> _LobCandidate | None:
-        """Return parts whose numbers are padded in an unusual way."""
+        """Return parts whose numbers are padded in an unusual way, or None without such parts."""
         for candidate, names in self._tried:
             if names is not None and (hit := self._at(candidate, names, odd=True)) is not None:
                 return hit
@@ -477,7 +481,7 @@ class _CellSearch:
         return self._column.candidates.fits(size, self._cell.length)
 
     def _at(self, candidate: Candidate, names: Names, *, odd: bool = False) -> _LobCandidate | None:
-        """Return the whole or the parts at a place, None when neither is there whole."""
+        """Return the whole or the parts at a place, or None when neither is complete."""
         look = self._look(inside=candidate.place.inside)
         whole = None if odd else look(names)
         try:
@@ -513,7 +517,7 @@ class _CellSearch:
         return FileExtent(root=0, path=there, size=size, modified=0, inode=0, device=0)
 
     def _decided(self, hits: list[_LobCandidate]) -> _LobCandidate:
-        """Return the hit that the digests, or else the METS, say is the cell's; else the first."""
+        """Return the hit that the digests or METS confirm for the cell, or the first one."""
         first, *others = hits
         others = [each for each in others if _pieces(each) != _pieces(first)]
         if not others:
@@ -521,7 +525,7 @@ class _CellSearch:
         for is_told in (self._is_listed, self._is_named, self._is_proven):
             if (hit := next(filter(is_told, hits), None)) is not None:
                 return hit
-        self._is_decided = False  # the next cell need not lie where this one may
+        self._is_decided = False  # the next cell's LOB may be at another place
         if self._cell.digest is None:
             self._rival = next((each for each in others if not self._are_alike(first, each)), None)
         return first
@@ -542,7 +546,7 @@ class _CellSearch:
         return digest is not None and proof is not None and proof(hit.extents, digest)
 
     def _are_alike(self, one: _LobCandidate, other: _LobCandidate) -> bool:
-        """Whether two hits are known to have the same bytes without a look at them."""
+        """Return whether METS or the zip show the same bytes for two hits."""
         if one.candidate.place.inside != other.candidate.place.inside:
             return False
         if not one.candidate.place.inside:
@@ -567,7 +571,7 @@ class _CellSearch:
         return Lost(code=code, expected=path_of(names))
 
     def _expected(self, tried: Sequence[tuple[Candidate, Names | None]]) -> tuple[Candidate, Names] | None:
-        """Return the place where the LOB is expected: where others of its column are, else the likeliest."""
+        """Return the expected place of the LOB: that of others of its column, or the likeliest."""
         first = True
         likeliest = None
         for candidate, names in tried:
@@ -580,7 +584,7 @@ class _CellSearch:
         return likeliest
 
     def _parts_left(self, tried: Sequence[tuple[Candidate, Names | None]]) -> Lost | None:
-        """Return the finding for later parts without the first, None when there are none."""
+        """Return the finding for later parts without the first, or None without such parts."""
         for candidate, names in tried:
             if names is not None:
                 try:

@@ -1,4 +1,4 @@
-"""Queries on the package's files in the catalogue, for the search for LOBs."""
+"""Query the package's files in the catalogue, for the search for LOBs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ INSERT OR IGNORE INTO together
 _GONE_TOGETHER = f"""
 INSERT OR IGNORE INTO gone_together SELECT {_KEY}, path FROM {GONE} WHERE {_IN_DATA} ORDER BY path
 """  # noqa: S608 -- constants
-# A child whose METS is not there, or that nobody knows where to look for.
+# A child whose METS is missing, or that has no location.
 _LOST_CHILD = """
 SELECT 1 WHERE EXISTS (SELECT 1 FROM mets WHERE parent IS NOT NULL AND package IS NULL AND size IS NULL)
 OR EXISTS (SELECT 1 FROM edge WHERE state = 'missing')
@@ -56,18 +56,18 @@ _ALL_ELSEWHERE = """
 SELECT t.path, t.size FROM json_each(?) g JOIN together t ON t.key = CAST(g.value AS BLOB) ORDER BY g.key
 """
 _ELSEWHERE = "SELECT path, size FROM together WHERE key = ?"
-_NEAREST_FOR = 50  # lost LOBs that get a guess at what was meant; each guess reads hundreds of names
+_NEAREST_FOR = 50  # lost LOBs that get a guess at the meaning; each guess reads hundreds of names
 
 
 def _together(folder: bytes) -> bytes | None:
-    """Return the place of a representation's folder as ``_TOGETHER`` has that of its files."""
+    """Return the key in ``_TOGETHER`` of a folder in a representation, or None for any other."""
     at = folder.find(f"/{REPRESENTATIONS_FOLDER}/".encode())
     shared = _SHARED.search(folder + b"x")
     return shared[1][:-1] if shared is not None and 0 < at == shared.start(1) - 1 else None
 
 
 def _given(paths: Sequence[bytes]) -> str:
-    """Return paths as SQLite takes many at once."""
+    """Return paths in the form in which SQLite takes many at once."""
     return json.dumps([path.decode() for path in paths])
 
 
@@ -77,9 +77,9 @@ def _is_text(path: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedCells:
-    """Cells as columns: the IDs and paths of their LOBs, and what they say of these.
+    """Cells as columns: the IDs and paths of their LOBs, with the stated lengths and digests.
 
-    ``lengths`` are empty where they say none, ``algorithm`` is None where they have no ``digests``.
+    ``lengths`` are empty where none are stated, ``algorithm`` is None where there are no ``digests``.
     """
 
     ids: Sequence[str]
@@ -90,7 +90,7 @@ class StatedCells:
 
 
 class _Loaded:
-    """Some files of an agreed segment by their names, and which of all its files cells have named."""
+    """Some files of an agreed segment by their names; ``named`` marks the files named by cells."""
 
     def __init__(self, folder: bytes, columns: AgreedColumns, named: memoryview) -> None:
         names = columns.names.split(b"\0")
@@ -113,7 +113,7 @@ class _Loaded:
         return list(iter(found.__next__, -1))
 
     def is_prefix_of(self, path: bytes) -> bool:
-        """Whether a path leads into the segment."""
+        """Return whether a path leads into the segment."""
         return path.startswith(self.prefix)
 
     def id(self, number: int) -> str:
@@ -125,7 +125,7 @@ class _Loaded:
         return self._sizes[number - self.start]
 
     def digests(self, algorithm: str, numbers: Sequence[int]) -> list[str] | None:
-        """Return the digests of some files, None for an algorithm by which none are stated."""
+        """Return the digests of some files, or None for an algorithm by which none are stated."""
         if (found := self._digests.get(algorithm)) is None:
             return None
         text, width = found.hex(), 2 * OCTETS[algorithm]
@@ -140,7 +140,7 @@ class AgreedFiles:
         self._agreement = agreement
         self._loaded: dict[tuple[bytes, int], _Loaded] = {}
         self._folders: tuple[bytes, AbstractSet[bytes]] = b"", frozenset()
-        # Those that were asked for last: whoever has found files compares them next.
+        # The result of the last look-up: files that were found are compared next.
         self._asked: tuple[Sequence[bytes], list[tuple[_Loaded, list[int]]] | None] = (), []
         self._passed = 0
         self._left: dict[tuple[bytes, int], int] = {}  # files that no cell has named yet, where some were
@@ -152,14 +152,14 @@ class AgreedFiles:
         self._named = bytearray(agreement.files)
 
     def sizes(self, paths: Sequence[bytes]) -> list[int] | None:
-        """Return the bytes of files; None when one of them is not a file of a segment."""
+        """Return the bytes of files, or None when one of them is not a file of a segment."""
         found = self._numbers(paths)
         if found is None:
             return None
         return [loaded.size(number) for loaded, numbers in found for number in numbers]
 
     def together(self, key: bytes) -> bytes | None:
-        """Return the folder of a segment by its place in a representation, None when there is none.
+        """Return a segment's folder by its place in a representation, or None without one.
 
         Raises ``Unsettled`` where there are several.
         """
@@ -168,7 +168,7 @@ class AgreedFiles:
         return self._shared.get(key)
 
     def check_apart(self, keys: Iterable[bytes]) -> None:
-        """Raise ``Unsettled`` when a segment has a file at another one's place in a representation."""
+        """Raise ``Unsettled`` when a segment has a file at another's place in a representation."""
         for key in keys:
             if (there := self._shared.get(folder_of(key))) and self.sizes(
                 [there + key[len(folder_of(key)) :]]
@@ -198,7 +198,7 @@ class AgreedFiles:
         return True
 
     def _count(self, loaded: _Loaded, named: int) -> None:
-        """Count files that cells named: those of which all were may be read."""
+        """Count files that cells named; release a stretch of files once all of them are named."""
         place = loaded.folder, loaded.start
         left = self._left.get(place, loaded.stop - loaded.start) - named
         self._left[place] = left
@@ -209,7 +209,10 @@ class AgreedFiles:
     def _compare_digests(
         self, found: Sequence[tuple[_Loaded, list[int]]], algorithm: str, digests: Sequence[str]
     ) -> None:
-        """Compare digests with those that METS and manifests state, where they state any by an algorithm."""
+        """Compare digests with those that METS and manifests state by the same algorithm.
+
+        Without any stated, the digests are accepted unless bytes are read.
+        """
         at = 0
         for loaded, numbers in found:
             known = loaded.digests(algorithm, numbers)
@@ -219,7 +222,7 @@ class AgreedFiles:
             at += len(numbers)
 
     def _compare_lengths(self, places: Sequence[tuple[_Loaded, int]], lengths: Sequence[int]) -> None:
-        """Compare lengths with sizes; of texts they may be in other units, which the bytes tell."""
+        """Compare lengths with sizes; a possible length of text is kept to be compared with bytes."""
         for (loaded, number), length in zip(places, lengths, strict=True):
             if length != (size := loaded.size(number)):
                 if not sizes.is_possible(length, size):
@@ -232,17 +235,17 @@ class AgreedFiles:
             raise Unsettled
 
     def may_hold(self, folder: bytes) -> bool:
-        """Whether a folder, which ends with its slash, holds a segment or is in one."""
+        """Return whether a folder, which ends with its slash, holds a segment or is in one."""
         inside = self._agreement.holding(folder)
         is_there = inside is not None and folder[:-1] in {inside.folder, *inside.folders}
         return is_there or self._agreement.is_above(folder)
 
     def has_ids(self, first: str, behind: str) -> bool:
-        """Whether any file's ID is from the first on and before the one behind."""
+        """Return whether any file's ID is from the first on and before the one behind."""
         return self._agreement.has_stem(first, behind)
 
     def _numbers(self, paths: Sequence[bytes]) -> list[tuple[_Loaded, list[int]]] | None:
-        """Return the numbers of files in their segments, None when one of them is in none."""
+        """Return the numbers of files in their segments, or None when one of them is in none."""
         if self._asked[0] is not paths:
             self._asked = paths, self._looked_up(paths)
         return self._asked[1]
@@ -259,7 +262,7 @@ class AgreedFiles:
         return found
 
     def _holding(self, path: bytes) -> _Loaded | None:
-        """Return files among which one is, None for one that is in no segment."""
+        """Return the loaded files that include a path, or None for a path in no segment."""
         last = next(reversed(self._loaded.values()), None)
         if last is not None and last.numbers_of((path,)):
             return last
@@ -281,9 +284,9 @@ class AgreedFiles:
         return self._folders[1]
 
     def _searched(self, path: bytes, segment: AgreedSegment, first: int) -> _Loaded | None:
-        """Look for a file from a number on, as LOBs mostly come in the order of METS, and then before it.
+        """Look for a file from a number on, as most LOBs are in METS's order, and then before it.
 
-        Raises ``Unsettled`` where they come in so odd an order that it takes too long.
+        Raises ``Unsettled`` where their order makes the search too long.
         """
         folder = segment.folder
         at = self._agreement.first_of(folder)
@@ -303,7 +306,7 @@ class AgreedFiles:
 
 
 class Files:
-    """The package's files as the catalogue has them; ``root`` tells absolute paths that lead into it."""
+    """The package's files in the catalogue; ``root`` resolves absolute paths into the package."""
 
     def __init__(self, catalogue: Catalogue, root: Path, agreement: Agreement | None = None) -> None:
         self._catalogue = catalogue
@@ -319,10 +322,11 @@ class Files:
         self._roots = [tuple(name for name in form.split("/") if name) for form in sorted(forms)]
 
     def file(self, path: bytes) -> tuple[bytes, int] | None:
-        """Return where the file that a path means lies, and its bytes; None when there is no such file.
+        """Return the path and the bytes of the file that a path means, or None without such a file.
 
-        The data of a representation may be divided over several packages (E-ARK AIP1, AIP2): what is not in
-        the one that a path leads into may be at the same place in the same representation of another.
+        The data of a representation may be divided over several packages (E-ARK AIP1, AIP2): a file that is
+        missing in the package of the path may be at the same place in the same representation of another
+        package.
         """
         if self._swapped:
             path = self._where(path)
@@ -340,9 +344,10 @@ class Files:
         return None if row is None else (row[0], row[1])
 
     def all_files(self, paths: Sequence[bytes]) -> tuple[list[bytes], list[int]] | None:
-        """Return where the files that some paths mean lie, and their bytes, as ``file`` does.
+        """Return the paths and the bytes of the files that some paths mean, as ``file`` does.
 
-        None where one has to be looked for by itself: they do not all lie as one.
+        The result is None where the files must be looked for one by one: some are at their paths, others
+        elsewhere.
         """
         if self._swapped or not all(map(_is_text, paths)):
             return None
@@ -352,7 +357,7 @@ class Files:
         if found is None and all(shared := list(map(_SHARED.search, paths))):
             self._put_together()
             keys = [each[1] for each in shared if each is not None]
-            # What lies where its path says is meant, whatever lies elsewhere: then each is asked for.
+            # A file at its path is meant, even with another elsewhere: then each is looked up.
             is_any_here = self._catalogue.number(_ANY_FILE, _given(paths)) > 0
             found = None if is_any_here else self._all(_ALL_ELSEWHERE, keys)
         return found
@@ -360,7 +365,7 @@ class Files:
     def _all_agreed(
         self, agreed: AgreedFiles, paths: Sequence[bytes]
     ) -> tuple[list[bytes], list[int]] | None:
-        """Return where files of agreed segments lie, and their bytes; None where there may be any other."""
+        """Return the paths and bytes of files of agreed segments, or None where others may be meant."""
         if (sizes := agreed.sizes(paths)) is not None:
             return list(paths), sizes
         there: list[bytes] = []
@@ -388,7 +393,7 @@ class Files:
                 self._agreed.check_apart(key for (key,) in self._catalogue.rows("SELECT key FROM together"))
 
     def may_hold(self, folder: bytes) -> bool:
-        """Whether a path below a folder, which ends with its slash, may be that of a file of the package."""
+        """Return whether the package may have a file below a folder, which ends with its slash."""
         if self._swapped:
             folder = self._where(folder)
         if _SHARED.search(folder + b"x") is not None:
@@ -396,19 +401,19 @@ class Files:
         return self._has(folder)
 
     def _has(self, folder: bytes) -> bool:
-        """Whether there is a file below a folder, or in a segment with that folder."""
+        """Return whether there is a file below a folder, or in a segment with that folder."""
         if self._agreed is not None and self._agreed.may_hold(folder):
             return True
         sql = "SELECT 1 FROM disk WHERE path >= ? AND path < ? LIMIT 1"
         return self._catalogue.row(sql, folder, folder + b"\xff") is not None
 
     def are_one_place(self, path: bytes, other: bytes) -> bool:
-        """Whether two paths mean one file, also where the data of a representation is divided."""
+        """Return whether two paths mean one file, also in a representation with divided data."""
         here, there = _SHARED.search(path), _SHARED.search(other)
         return path == other or (here is not None and there is not None and here[1] == there[1])
 
     def _where(self, path: bytes) -> bytes:
-        """Return where a path leads when the folders of two children are taken for each other's."""
+        """Return the path with the folders of swapped children exchanged."""
         at = path.rfind(b"/")
         while at >= 0:
             if (other := self._swapped.get(path[: at + 1])) is not None:
@@ -417,7 +422,7 @@ class Files:
         return path
 
     def prefix(self, archive: bytes) -> str:
-        """Return what the ids of an archive's LOBs begin with in METS, "" where none has a beginning."""
+        """Return the beginning of the ids of an archive's LOBs in METS, or "" without one."""
         if archive not in self._prefixes:
             found = links.prefix(shown(archive).rpartition("/")[2])
             sql = "SELECT 1 FROM entry WHERE xml_id >= ? AND xml_id < ? LIMIT 1"
@@ -428,29 +433,29 @@ class Files:
         return self._prefixes[archive]
 
     def is_listed(self, path: bytes, digest: Digest) -> bool:
-        """Whether a METS gives the file this digest."""
+        """Return whether a METS gives the file this digest."""
         self._check_settled(path)
         sql = "SELECT 1 FROM entry WHERE path = ? AND algorithm = ? AND digest = ?"
         return self._catalogue.row(sql, path, digest.algorithm, digest.value) is not None
 
     def is_named(self, path: bytes, lob: str) -> bool:
-        """Whether a METS has the file under a LOB's own id."""
+        """Return whether a METS has the file under a LOB's id."""
         self._check_settled(path)
         sql = "SELECT 1 FROM entry WHERE path = ? AND xml_id = ?"
         return self._catalogue.row(sql, path, lob) is not None
 
     def are_alike(self, path: bytes, other: bytes) -> bool:
-        """Whether two files have the same digest, as a METS has them."""
+        """Return whether two files have the same digest in METS."""
         self._check_settled(path, other)
         sql = """SELECT 1 FROM entry e JOIN entry o ON o.algorithm = e.algorithm AND o.digest = e.digest
             WHERE e.path = ? AND o.path = ?"""
         return self._catalogue.row(sql, path, other) is not None
 
     def agree(self, cells: StatedCells) -> bool:
-        """Return whether cells agree with the files that they name, all of which are in agreed segments.
+        """Return whether cells agree with the files that they name, all of them in agreed segments.
 
-        False for other files: they are to be compared. Raises ``Unsettled`` for cells that do not agree, and
-        for a file that a cell has named before.
+        The result is False for other files, which are to be compared. Raises ``Unsettled`` for cells that do
+        not agree, and for a file that a cell has named before.
         """
         return self._agreed is not None and self._agreed.take(cells)
 
@@ -464,9 +469,9 @@ class Files:
             raise Unsettled
 
     def lost_elsewhere(self, path: bytes) -> bytes | None:
-        """Return the missing file of another IP with this path in its representation, None for none.
+        """Return the missing file of another IP with this path in its representation, or None.
 
-        It is the path itself where a child's IP is missing, which may hold what a cell names and no METS.
+        It is the path itself where a child's IP is missing, which may hold a file that no METS names.
         """
         if (shared := _SHARED.search(path)) is None:
             return None
@@ -480,12 +485,12 @@ class Files:
         return path if self._is_child_lost else None
 
     def nearest(self, path: bytes) -> str:
-        """Return the file whose name is nearest to that of a missing one, or nothing."""
+        """Return the file whose name is nearest to that of a missing one, or ""."""
         self._guesses += 1
         return "" if self._guesses > _NEAREST_FOR else nearest_file(self._catalogue, path)
 
     def names(self, base: Sequence[str], place: Place) -> Names | None:
-        """Return the names of a place outside the archive in ``base``, None when it is not in the package."""
+        """Return the names of a place outside the archive in ``base``, or None outside the package."""
         if place.drive is not None:
             return None
         if place.absolute:
@@ -497,7 +502,7 @@ class Files:
             return None
 
     def lob_folders(self, folder: Names, siard: str) -> list[str]:
-        """Return the names in a folder that writers give to LOB folders, but those of other archives.
+        """Return the names in a folder that writers give to LOB folders, except other archives'.
 
         ``siard`` is the archive's file name. Each folder is looked at once.
         """

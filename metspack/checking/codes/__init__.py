@@ -1,7 +1,7 @@
 """Catalogue of the check's finding codes, each declared once.
 
-A code is a letter (L links, F fixity, S segments, P paths, M METS, Z SIARD archive, N names, X XML)
-and three digits. It is never renumbered or reused, because programs and people remember it.
+A code is a letter (L links, F fixity, S segments, P paths, M METS, Z SIARD archive, N names, X XML) and three
+digits. It is never renumbered or reused, because programs and people remember it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Code(LinkCodes, FixityCodes, Segments, Paths, MetsCodes, Archives, NameCod
 
     @staticmethod
     def named(id_: str) -> Rule:
-        """Return the code with this letter and number, in any letter case; raises ``KeyError`` if unknown."""
+        """Return the code with this letter and number in any case; raises ``KeyError`` if unknown."""
         return _BY_ID[id_.strip().upper()]
 
     @staticmethod
     def of_convention(convention: Convention) -> Rule | None:
-        """Return the code for LOBs found by a location convention, None for the statement's own."""
+        """Return the code for LOBs found by a location convention, or None for the statement's own."""
         return None if convention is Convention.C else _BY_ID[paths.id_of(convention)]
 
 
@@ -50,8 +50,9 @@ _OF_REQUIREMENTS = {
 
 
 def told_as(finding: Finding) -> str:
-    """Return what a finding is grouped, limited and counted by: its code, or the requirement it is told for.
+    """Return the id by which a finding is grouped, limited and counted: its code or requirement.
 
-    Of a finding with a code of its own that breaks a requirement as well, that is the code.
+    The requirement counts only for the codes of requirements; for any other code that breaks one as well, the
+    code counts.
     """
     return (finding.code in _OF_REQUIREMENTS and finding.requirement) or finding.code

@@ -166,7 +166,7 @@ class Paths:
         "Remove one of the two, with its entry.",
     )  # fmt: skip
 
-    # P1 and the number of a letter in the alphabet: where an archive's cells say that their LOBs are.
+    # P1 and the number of a letter in the alphabet: the convention by which cells locate their LOBs.
     BY_A = _by(
         Convention.A, WARNING, _TRYING,
         f"{_AS_STATED}, without .. for the folder that holds the archive. {_AS_ENTRY}.",

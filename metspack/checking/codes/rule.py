@@ -28,9 +28,10 @@ _HINTS = {"nearest", "likeness"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """The declaration of a finding code; ``message`` is a ``str.format`` template over the finding's facts.
+    """The declaration of a finding code; ``message`` is a template over the finding's facts.
 
-    ``id`` is the code as people and programs write it (``L001``), ``name`` the name of the class attribute.
+    The template is one of ``str.format``. ``id`` is the code as it is written (``L001``), ``name`` the name
+    of the class attribute.
     """
 
     id: str
@@ -46,7 +47,7 @@ class Rule:
         object.__setattr__(self, "name", name)
 
     def at(self, path: str, line: int = 0, place: str = "", /, **facts: str | int) -> Finding:
-        """Return a finding; ``facts`` fill the message, empty ``nearest`` and ``likeness`` are left out."""
+        """Return a finding with its ``facts``; empty ``nearest`` and ``likeness`` are left out."""
         for name in _HINTS & facts.keys():
             if not facts[name]:
                 del facts[name]
@@ -70,7 +71,7 @@ class Rule:
         )
 
     def error_at(self, path: str, line: int = 0, place: str = "", /, **facts: str | int) -> Finding:
-        """Return a finding as an error, whatever the severity of others: of what no LOB is restored from."""
+        """Return a finding as an error of any code, for files from which no LOB can be restored."""
         return replace(self.at(path, line, place, **facts), severity=ERROR)
 
 

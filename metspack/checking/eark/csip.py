@@ -1,4 +1,4 @@
-"""The requirements of E-ARK CSIP 2.2.0: folders (CSIPSTR), then the METS profile in its order; pure."""
+"""The requirements of E-ARK CSIP 2.2.0 in order: folders (CSIPSTR), METS profile; pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A METS document as its requirements see it: elements as they are parsed, and the outline of it all.
+"""A METS document for its requirements: elements as they are parsed, and a whole outline.
 
-Names in METS's own namespace are bare, attributes of CSIP, SIP and XLink have the usual prefix, whatever the
-document calls them. Memory is flat; the content of ``xmlData`` and ``binData`` is ignored.
+Names in METS's own namespace are bare, attributes of CSIP, SIP and XLink have the usual prefix, with any
+prefix in the document. Memory is flat; the content of ``xmlData`` and ``binData`` is ignored.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ReadingDone(Exception):  # noqa: N818 -- it ends a reading, nothing is wro
 
 
 class Elements:
-    """The handlers for one document: ``starts`` and ``ends`` by name; ``text`` gathers when asked to."""
+    """The handlers for one document: ``starts`` and ``ends`` by name; ``gather`` collects text."""
 
     def __init__(self) -> None:
         self.starts: dict[str, Start] = {}
@@ -63,7 +63,7 @@ class Elements:
             self.close()
 
     def close(self) -> None:
-        """Let go of all handlers: with them a parser would stay until somebody looks for cycles."""
+        """Let go of all handlers, with which a parser would stay until a collection of cycles."""
         self._parser.StartElementHandler = self._parser.EndElementHandler = None
         self._parser.CharacterDataHandler = self._parser.StartDoctypeDeclHandler = None
         self.starts.clear()
@@ -115,7 +115,7 @@ class Elements:
         self._parser.CharacterDataHandler = self._text.append
 
     def end_text(self) -> str:
-        """Return the text since then, and stop."""
+        """Return the text since ``gather``, and stop gathering."""
         self._parser.CharacterDataHandler = None
         return "".join(self._text).strip()
 
@@ -135,7 +135,7 @@ def _name(raw: str) -> str:
 
 
 KEPT = 10_000
-"""Groups, sections and divisions of which more is known than that they are there."""
+"""The most groups, sections and divisions that are kept of a document."""
 
 DOCUMENTATION, SCHEMAS, REPRESENTATIONS = "Documentation", "Schemas", "Representations"
 
@@ -152,19 +152,19 @@ class StatedFileGroup:
 
     @property
     def kind(self) -> str:
-        """The first name of its USE: ``Documentation``, ``Schemas``, ``Representations``."""
+        """Return the first name of its USE: ``Documentation``, ``Schemas``, ``Representations``."""
         return self.use.partition("/")[0]
 
     @property
     def representation(self) -> str:
-        """The folder of the representation that it is of, empty when its USE names none."""
+        """Return the folder of its representation, empty when its USE names none."""
         kind, _, below = self.use.partition("/")
         return below.partition("/")[0] if kind == REPRESENTATIONS else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedFile:
-    """A file whose first bytes can be compared with its media type; ``rule`` asks for this."""
+    """A file whose first bytes can be compared with its media type; ``rule`` requires this."""
 
     rule: str
     href: str
@@ -175,15 +175,15 @@ class TypedFile:
 
 @dataclass(slots=True, kw_only=True)
 class Outline:
-    """The outline of a METS document: root attributes, file groups, and what its structMap names.
+    """The outline of a METS document: root attributes, file groups, and structMap's names.
 
-    ``is_complete`` is false when there were more groups, sections or divisions than are kept; then nothing
-    is concluded from one that is not there. ``descriptive`` are the IDs of sections that are not superseded,
+    ``is_complete`` is false when there were more groups, sections or divisions than are kept; then nothing is
+    concluded from an absent one. ``descriptive`` are the IDs of sections that are not superseded,
     ``administrative`` those of each amdSec with its own; ``divided`` the labels of divisions in the structMap
     of CSIP, with their lines, ``unpointed`` those of them without an mptr, with whether they have an ID;
-    ``marked`` counts the files by what they say they hold. ``outside`` are the IDs of groups whose files are
-    not of the package; ``typed`` are metadata files, documentation and schemas with their media types;
-    ``labels`` are the first labels of divisions, whatever they are.
+    ``marked`` counts the files by the content that they state. ``outside`` are the IDs of groups whose files
+    are outside the package; ``typed`` are metadata files, documentation and schemas with their media types;
+    ``labels`` are the first labels of all divisions.
     """
 
     root: Mapping[str, str] = field(default_factory=dict)
@@ -204,21 +204,21 @@ class Outline:
 
     @property
     def content(self) -> str:
-        """Its content information type."""
+        """Return its content information type."""
         return self.root.get("csip:CONTENTINFORMATIONTYPE", "")
 
     @property
     def other(self) -> str:
-        """What it holds, as CITS SIARD has it."""
+        """Return its other content information type, which CITS SIARD uses for the content."""
         return self.root.get("csip:OTHERCONTENTINFORMATIONTYPE", "")
 
     @property
     def representations(self) -> frozenset[str]:
-        """The folders of the representations that have a division of their own."""
+        """Return the folders of the representations with a division."""
         return frozenset(label.split("/")[1] for label in self.divided if "/" in label)
 
     def group_of(self, representation: str) -> StatedFileGroup | None:
-        """Return the group of a representation itself, else the first of those of its folders."""
+        """Return a representation's group, or the first of its folders' groups, or None."""
         groups = [each for each in self.groups if each.representation == representation]
         own = (each for each in groups if each.use == f"{REPRESENTATIONS}/{representation}")
         return next(own, groups[0] if groups else None)
@@ -242,17 +242,17 @@ _PLAIN = {str, int, bool, type(None)}
 
 
 def text_of(value: object) -> str:
-    """Return a text that ``value_of`` reads: of facts, of an outline, and of collections of them."""
+    """Return a text that ``value_of`` reads, of facts, an outline, or collections of them."""
     return json.dumps(_plain(value), separators=(",", ":"))
 
 
 def value_of(text: str) -> Any:
-    """Return the value that ``text_of`` was given, each part of it of the type that it had."""
+    """Return the value that ``text_of`` was given, with the types of all its parts."""
     return _value(json.loads(text))
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: what is neither text nor number has its kind before it."""
+    """Return a value in JSON's types; one that is neither text nor number has its kind first."""
     kind = type(value)
     if kind in _PLAIN:
         return value

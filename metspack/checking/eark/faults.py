@@ -1,4 +1,4 @@
-"""The requirements by their ids, what each demands, and those that a document does not meet."""
+"""The requirements by their ids, their demands, and those that a document does not meet."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ REQUIREMENTS: dict[Standard, tuple[Requirement, ...]] = {
 _ALL = tuple(each for rows in REQUIREMENTS.values() for each in rows)
 
 NAMED: dict[str, Requirement] = {each.id: each for each in _ALL if not each.id.startswith("REF_")}
-"""The requirements that a finding can name; what only refers to another standard is told by that one's."""
+"""The requirements that a finding can name; references to other standards are left out."""
 
 _FOLDED = {id_.casefold(): each for id_, each in NAMED.items()}
 
 
 def named(id_: str) -> Requirement | None:
-    """Return the requirement of an id in either letter case, None when there is none."""
+    """Return the requirement of an id in either letter case, or None without one."""
     return _FOLDED.get(id_.strip().casefold())
 
 
@@ -41,7 +41,7 @@ def _data(name: str) -> str:
 
 @cache
 def examples() -> Mapping[str, str]:
-    """Return what to write for each requirement: lines of XML or, of folders, paths."""
+    """Return an example for each requirement: lines of XML or, for folders, paths."""
     found: dict[str, str] = {}
     for each in _data("examples.txt").split("\n\n"):
         ids, _, example = each.strip().partition("\n")
@@ -86,13 +86,13 @@ def _as_well() -> Mapping[tuple[str, str], tuple[tuple[str, Requirement], ...]]:
 
 _SCHEMA = Code.NOT_VALID.id
 TOLD_AS_WELL = frozenset(code for each in _ALL for code in each.codes) | {_SCHEMA}
-"""The codes of findings that may tell of a requirement as well."""
+"""The codes of findings that may break a requirement as well."""
 
 
 def told_as_well(code: str, element: str, attribute: str | None = None) -> Requirement | None:
-    """Return the requirement of which a code tells as well, of an element (``dmdSec/mdRef``, ``file``).
+    """Return the requirement that a code breaks as well at an element, or None.
 
-    The element is empty where the code is of none in METS.
+    The element is like ``dmdSec/mdRef`` or ``file``, and empty where the code is of none in METS.
     """
     for name, each in _as_well().get((code, "" if element == "mets" else element), ()):
         if attribute in {None, name}:
@@ -106,7 +106,7 @@ CODES = {
     Need.SHOULD: Code.RECOMMENDATION_NOT_FOLLOWED,
     Need.MAY: Code.OPTION_INCOMPLETE,
 }
-"""What a requirement that is broken is called, by how strongly it asks."""
+"""The code of a broken requirement, by its strength."""
 
 _PARTS = 127  # characters of each half of a media type (RFC 6838, 4.2)
 _ONCE = " (places: 1)"
@@ -122,9 +122,9 @@ class _FailedDemand:
 
 
 class Faults:
-    """The requirements of some standards that one document breaks, one entry each, however large it is.
+    """The requirements of some standards that a document of any size breaks, one entry each.
 
-    ``version`` is that of CSIP and SIP, None where the document declares none.
+    ``version`` is that of CSIP and SIP, or None where the document declares none.
     """
 
     def __init__(self, standards: AbstractSet[Standard], version: Version | None = None) -> None:
@@ -134,11 +134,11 @@ class Faults:
         self._faults: dict[tuple[str, Need], _FailedDemand] = {}
 
     def __bool__(self) -> bool:
-        """Whether anything is broken."""
+        """Return whether anything is broken."""
         return bool(self._faults)
 
     def add(self, id_: str, line: int, found: str, place: str = "", need: Need | None = None) -> None:
-        """Record a broken requirement; ``found`` says what is there instead, for messages.
+        """Record a broken requirement; ``found`` is the text in its place, for messages.
 
         ``need`` is given where not all of the requirement is as strong as its level.
         """
@@ -151,7 +151,7 @@ class Faults:
             fault.count += 1
 
     def findings(self, name: str) -> Iterator[Finding]:
-        """Yield a finding for each broken requirement, in their order; ``name`` is the document's path."""
+        """Yield a finding for each broken requirement of the document at path ``name``, in order."""
         broken = {id_ for id_, _ in self._faults}
         for id_, requirement in NAMED.items() if broken else ():
             for need, code in CODES.items() if id_ in broken else ():
@@ -206,18 +206,18 @@ class Demands:
 
 
 class MediaTypes:
-    """The media types that a document gives: whether each is one, and whether IANA lists it."""
+    """The media types in a document: whether each is one, and whether IANA lists it."""
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
         self._sound: set[str] = set()
 
     def are_sound(self, kinds: Iterable[str]) -> bool:
-        """Whether there is nothing to be said of media types."""
+        """Return whether all media types are in IANA's list."""
         return all(each in self._sound or self._is_sound(each) for each in set(kinds))
 
     def judge(self, rule: str, kind: str, line: int, place: str) -> None:
-        """Record a media type that is none, or that IANA does not list; a blank one is absent."""
+        """Record a text that is no media type, or one outside IANA's list; a blank one is absent."""
         if kind in self._sound or not kind.strip() or self._is_sound(kind):
             return
         bare = mediatypes.essence(kind)

@@ -1,4 +1,4 @@
-"""Check of a package's folders against CSIP; files on disk against METS, and the standards both claim."""
+"""Check a package's folders against CSIP and METS, and find the standards that METS claim."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path AND e.element = 'mdR
 
 
 class CataloguedFiles:
-    """The files of one catalogue; ``folder`` is bytes with a slash at the end, empty for the root."""
+    """The files of one catalogue; ``folder`` is bytes with a last slash, empty for the root."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
 
     def has_folder(self, path: bytes) -> bool:
-        """Whether there is a folder at a path, or anything in it."""
+        """Return whether there is a folder at a path, or a file or folder in it."""
         row = self._catalogue.row("SELECT 1 FROM disk WHERE path = ? AND kind = 'd'", path)
         return row is not None or self._first(path + b"/", path + b"0") is not None
 
     def children(self, folder: bytes) -> Iterator[tuple[bytes, bool]]:
         """Yield the names right below a folder, each with whether it is a folder, in order of names."""
         at, end = folder, folder[:-1] + b"0" if folder else b"\xff"
-        folders: set[bytes] = set()  # what lies in one may come after its neighbours: "a", "a.txt", "a/b"
+        folders: set[bytes] = set()  # the content of one may come after its neighbours: "a", "a.txt", "a/b"
         while (row := self._first(at, end)) is not None:
             at, kind = row
             name, slash, _ = at[len(folder) :].partition(b"/")
@@ -58,7 +58,7 @@ class CataloguedFiles:
                 yield name, True
 
     def mets_in(self, folder: bytes) -> bytes | None:
-        """Return the path of a folder's METS, in any spelling; one spelled METS.xml if there are several."""
+        """Return a folder's METS in any spelling, METS.xml before others, or None without one."""
         found = sorted(
             folder + name for name, below in self.children(folder) if not below and is_mets_name(name)
         )
@@ -84,12 +84,12 @@ METS = CSIP_METS.encode()
 FOLDER = f"{REPRESENTATIONS_FOLDER}/".encode()
 _LIKE = re.compile(r"[^0-9a-z]+")
 PLACED = re.compile(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
-"""A LOB in its segment, or a part of one: the suffix of a part is such as can stand in an extension."""
+"""A LOB in its segment, or a part of one; a part's suffix is a valid end of an extension."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageRoot:
-    """The root of the package under check: its folder's name, and whether it has a folder of its own.
+    """The root of the package under check: its folder's name, and whether it has a folder.
 
     ``top`` is the folder of its METS among IPs side by side that no manifest is beside, with its last ``/``.
     """
@@ -109,7 +109,7 @@ class PackageRoot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Representation:
-    """A representation's folder on disk: its name, its path with a slash at the end, its METS if any."""
+    """A representation's folder on disk: its name, its path with a last slash, its METS if any."""
 
     name: str
     folder: bytes
@@ -137,9 +137,9 @@ def judge_package(
     name: str | None,
     is_rooted: bool,
 ) -> None:
-    """Record the requirements that a package's folders break, and its METS with regard to them.
+    """Record the requirements that a package's folders and its METS's entries for them break.
 
-    ``name`` is the package's folder, None when it is not known; ``is_rooted`` whether it has one at all.
+    ``name`` is the package's folder, or None when it is unknown; ``is_rooted`` whether it has one at all.
     """
     folder, line = mets[: mets.rfind(b"/") + 1], outline.line
     objid = outline.root.get("OBJID", "")
@@ -192,7 +192,7 @@ def _judge_uses(
 
 
 def _missing(holdings: CataloguedFiles, folder: bytes, wanted: str) -> str | None:
-    """Return what is found in place of a folder that is not there, None where it is."""
+    """Return ``none`` with the nearest folder for a missing one, or None where it exists."""
     if holdings.has_folder(folder + wanted.encode()):
         return None
     return none_but(
@@ -273,7 +273,7 @@ class Claims:
         self._claimed: dict[bytes, frozenset[Standard]] = {}
 
     def packages(self) -> Iterator[tuple[bytes, bool, frozenset[Standard]]]:
-        """Yield the METS of each package that claims a standard, with whether it lies elsewhere, and these.
+        """Yield METS of packages that claim standards, if they are elsewhere, and the standards.
 
         Each is read up to the end of its header.
         """
@@ -284,13 +284,13 @@ class Claims:
                     yield path, bool(is_elsewhere), standards
 
     def of(self, path: bytes) -> frozenset[Standard]:
-        """Return the standards that hold for a METS or an archive, of a package or of a representation."""
+        """Return the standards that hold for a METS or an archive of a package or representation."""
         if path not in self._claimed:
             self._claimed[path] = self._claims_at(path.split(b"/"))
         return self._claimed[path]
 
     def of_root(self, top: bytes) -> frozenset[Standard]:
-        """Return the standards that hold for the folder that is checked, if it is a package of its own."""
+        """Return the standards that hold for the checked folder, if it is a package with a METS."""
         row = self._catalogue.row("SELECT path FROM mets WHERE id = 1 AND ok AND folder = ?", top)
         return frozenset() if row is None else self.of_package(row[0])
 
@@ -301,7 +301,7 @@ class Claims:
         return profiles.of_package(self._profile, self.opening(path), is_laid_out=is_laid_out)
 
     def opening(self, path: bytes) -> Opening:
-        """Return the attributes of the root and header of a METS, none if it cannot be read."""
+        """Return the attributes of the root and header of a METS, none if it is unreadable."""
         segment = self.agreed(path)
         if segment is not None and segment.mets == path:
             return segment.opening
@@ -309,10 +309,10 @@ class Claims:
             with self._places.content(path) as content:
                 return profiles.opening(content.blocks())
         except (OSError, MetspackError):
-            return Opening()  # what is wrong with it has been told
+            return Opening()  # its fault has been reported
 
     def agreed(self, mets: bytes) -> AgreedSegment | None:
-        """Return the segment that has a METS, of those that agree in all."""
+        """Return the agreed segment that has a METS, or None."""
         agreement = self._places.agreement
         return None if agreement is None else agreement.holding(mets)
 
@@ -332,9 +332,9 @@ class Claims:
 
 
 def are_placed(folder: bytes, names: Iterable[str]) -> bool:
-    """Return whether files with these names below a folder lie as LOBs in segments do, where LOBs are."""
+    """Return whether the names below a folder have a LOB's place in a segment after ``_lobs/``."""
     if b"_lobs/" in folder + b"/":
-        return False  # which of these is meant
+        return False  # the names may belong to either folder
     if "_lobs/" not in "\0".join(names := list(names)):
         return True
     below = (name.partition("_lobs/")[2] for name in names)

@@ -1,6 +1,6 @@
-"""A package against CSIP, E-ARK SIP and CITS SIARD: each of its METS documents, its folders, its archive.
+"""Check a package's METS, folders and archive against CSIP, E-ARK SIP and CITS SIARD.
 
-The requirements and what tells of them are large tables, which a package that claims none does not need.
+The requirements and the codes for them are large tables, which a package that claims none does not need.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def surveyed(
     """Read a METS document and return its outline; broken requirements go to ``faults``.
 
     ``is_package`` is false for the METS of a representation; ``blocks`` gives the document from its start.
-    Raises ``XmlError`` for what is not well-formed, or not METS within the budgets.
+    Raises ``XmlError`` for a document that is not well-formed, or not METS within the budgets.
     """
     if not is_package:  # a representation has runs of files, a package hardly any
         quick = Survey(faults.standards, is_package=is_package, version=faults.declared)
@@ -72,7 +72,7 @@ def surveyed(
 
 
 class Survey:
-    """A survey of one document, against some standards; what it breaks goes to ``faults``."""
+    """A survey of one document, against some standards; broken requirements go to ``faults``."""
 
     def __init__(
         self,
@@ -94,12 +94,12 @@ class Survey:
         self._is_begun = False
 
     def read(self, blocks: Iterable[bytes]) -> None:
-        """Read a whole document, element by element; raises ``XmlError`` if it is not well-formed."""
+        """Read a whole document by elements; raises ``XmlError`` if it is not well-formed."""
         self.elements.read(blocks)
         self._finish()
 
     def of(self, blocks: Iterable[bytes], budgets: Budgets) -> Outline | None:
-        """Read a document in runs; return its outline if that is all there is to say: nothing is broken."""
+        """Read a document in runs; return its outline, or None when it may break a requirement."""
         with closing(self.elements):
             for each in condensed(blocks, budgets, sink=self.feed):
                 if isinstance(each, Run) and not self.takes(each):
@@ -107,16 +107,16 @@ class Survey:
             return self.sound_outline()
 
     def feed(self, block: bytes) -> None:
-        """Take the next bytes of a document, but for runs."""
+        """Take the next bytes of a document, without those of runs."""
         if not self._is_begun:
             self._is_begun = True
             self.elements.begin()
         self.elements.feed(block)
 
     def takes(self, run: Run) -> bool:
-        """Return whether nothing can be said of an element in a run that is not said of the one before it.
+        """Return whether the first element of a run stands for all the others.
 
-        Pointers, and where documentation and schemas lie, are looked at one by one.
+        Pointers, and the locations of documentation and schemas, are looked at one by one.
         """
         if not isinstance(run.fact, File):
             return False
@@ -127,7 +127,7 @@ class Survey:
         return not any(group.startswith((DOCUMENTATION, SCHEMAS)) for group in run.fact.groups)
 
     def sound_outline(self) -> Outline | None:
-        """Return the outline of a document all of which was fed, None when it breaks anything."""
+        """Return the outline of a completely fed document, or None when it breaks a requirement."""
         self.elements.feed(b"", final=True)
         self.elements.close()
         self._finish()
@@ -160,17 +160,17 @@ class Judgement:
         self._identified: dict[bytes, dict[tuple[int, str], str]] = {}
 
     def findings(self, claimed: Iterable[tuple[bytes, bool, frozenset[Standard]]]) -> Iterator[Finding]:
-        """Yield a finding for each requirement that packages break, of what they ``claimed``.
+        """Yield a finding for each requirement that packages break, of those ``claimed``.
 
-        Each METS is read once more. What all METS of packages, or all of representations, break alike is one
-        finding.
+        Each METS is read once more. A requirement that all METS of packages, or all of representations, break
+        in the same way is one finding.
         """
         for path, is_elsewhere, standards in claimed:
             yield from self._package(path, standards, is_elsewhere=is_elsewhere)
         yield from self._shared.release()
 
     def named(self, finding: Finding) -> Finding:
-        """Return a finding with the requirement that it tells of as well, if there is one."""
+        """Return a finding with the requirement that it breaks as well, if there is one."""
         if finding.requirement or finding.code not in TOLD_AS_WELL:
             return finding
         facts = dict(finding.facts)
@@ -190,7 +190,7 @@ class Judgement:
             return told_as_well(code, "")
         element, attribute = facts.get("element"), facts.get("attribute")
         if code == Code.NOT_VALID.id:
-            # Of content, and of attributes that are unknown, no requirement speaks.
+            # No requirement covers content, or unknown attributes.
             invalid = _INVALID.match(facts.get("reason", ""))
             element, attribute = invalid.groups() if invalid else ("", "")
         elif code == Code.ID_TWICE.id and element == "div":
@@ -204,7 +204,7 @@ class Judgement:
             kinds = set(sections.values())
             section = sections.get(href) or (kinds.pop() if len(kinds) == 1 else "")
             if not section and finding.path == shown(mets):
-                return None  # of which element on the line it is told
+                return None  # the element on the line is unclear
             element = f"{section}/mdRef" if section else element
         for each in ("file", "FLocat") if element is None else (element,):
             if (found := told_as_well(code, each, attribute)) is not None:
@@ -212,7 +212,7 @@ class Judgement:
         return None
 
     def _divisions(self, mets: bytes) -> Mapping[tuple[int, str], str]:
-        """Return what asks for the IDs of the divisions in the structMap of CSIP."""
+        """Return the requirements on the IDs of the divisions in the structMap of CSIP."""
         if mets not in self._identified:
             found = self._identified[mets] = {}
             with suppress(OSError, MetspackError), self._places.content(mets) as content:
@@ -220,7 +220,7 @@ class Judgement:
         return self._identified[mets]
 
     def _sections(self, mets: bytes) -> Mapping[int, Mapping[str, str]]:
-        """Return the section of each mdRef of a METS by line and location; they stand before the files."""
+        """Return the section of each mdRef of a METS by line and location; read up to the files."""
         if mets not in self._metadata:
             found = self._metadata[mets] = {}
             with suppress(OSError, MetspackError), self._places.content(mets) as content:
@@ -230,11 +230,11 @@ class Judgement:
     def _package(
         self, path: bytes, standards: frozenset[Standard], *, is_elsewhere: bool
     ) -> Iterator[Finding]:
-        """Yield what is wrong with a package's METS, then with those of its representations."""
+        """Yield the findings on a package's METS, then on those of its representations."""
         folder = path[: path.rfind(b"/") + 1]
         agreement = self._places.agreement
         if agreement is not None and not agreement.are_representations():
-            raise Unsettled  # all files are held against them but those of representations
+            raise Unsettled  # all files are compared with them, except those of representations
         faults = Faults(standards, self._claims.opening(path).version)
         outline = self._survey(path, faults, is_package=True)
         if outline is None:
@@ -254,7 +254,7 @@ class Judgement:
             yield from self._representation(each, outline.group_of(each.name), faults.declared)
 
     def _is_swapped(self, path: bytes) -> bool:
-        """Whether a package is told to lie in another's folder, whose name then is not its own."""
+        """Return whether a package was found in another's folder, which then has the other's name."""
         return self._catalogue.row(_IS_SWAPPED, shown(path), Code.CHILDREN_SWAPPED.id) is not None
 
     def _representation(
@@ -280,14 +280,14 @@ class Judgement:
         yield from self._shared.take("representations", faults.findings(shown(each.mets)))
 
     def _judge_types(self, folder: bytes, outline: Outline, faults: Faults) -> None:
-        """Compare the media types of metadata files, documentation and schemas with their first bytes."""
+        """Compare media types of metadata files, documentation and schemas with the first bytes."""
         for each in outline.typed if self._reads_heads else ():
             try:
                 path = self._places.resolved(folder + os.fsencode(PLAIN_METS), uris.located(each.href))
                 with self._places.content(path) as content:
                     head = next(iter(content.blocks()), b"")
             except (OSError, MetspackError):
-                continue  # what is wrong with it has been told
+                continue  # its fault has been reported
             if (actual := mediatypes.another_type(each.type, head)) is not None:
                 kind = f"no {mediatypes.essence(each.type)}" if actual == mediatypes.DEFAULT else actual
                 found = f"{quoted(each.type)} for {quoted(each.href)}, which is {kind}"
@@ -302,7 +302,7 @@ class Judgement:
 
 
 def _judge_profile(outline: Outline, faults: Faults, profile: Profile, *, is_package: bool) -> None:
-    """Record that a METS does not name the profile of a standard; any standard it may follow will do."""
+    """Record that a METS does not name a standard's profile; any standard it may follow will do."""
     named = outline.root.get("PROFILE", "")
     is_auto = profile is Profile.AUTO
     wanted = siard.ROOT_PROFILE if is_package else siard.REPRESENTATION_PROFILE
@@ -339,7 +339,7 @@ def _judge_names(outline: Outline, faults: Faults, kind: str, content: str) -> N
 
 
 class _DatabaseCheck:
-    """The check of one representation; ``group`` is its fileGrp in the package's METS, None if missing."""
+    """The check of one representation; ``group`` is its fileGrp in the package's METS, or None."""
 
     def __init__(self, catalogue: Catalogue, places: CheckedTree, looking: Looking) -> None:
         self._catalogue = catalogue
@@ -374,7 +374,7 @@ class _DatabaseCheck:
     def _archives(self, each: Representation) -> list[bytes]:
         data = each.folder + b"data/"
         files = (name for name, is_folder in self._holdings.children(data) if not is_folder)
-        # Of one in parts the first stands for all.
+        # Of an archive in parts the first part stands for all.
         return [data + n for n in files if (found := ARCHIVE_BYTES.fullmatch(n)) and int(found[2] or 1) == 1]
 
     def _judge_archive(self, each: Representation, held: str, faults: Faults, line: int) -> None:
@@ -388,7 +388,7 @@ class _DatabaseCheck:
             self._judge_lobs(each, path, held, faults, line)
 
     def _version(self, path: bytes) -> str | None:
-        """Return the SIARD version of an archive, None for one that is not read."""
+        """Return the SIARD version of an archive, or None for an unread one."""
         where = self._places.below(path)
         if not self._opens or where is None or not path.lower().endswith(SIARD.encode()):
             return None
@@ -400,7 +400,7 @@ class _DatabaseCheck:
                 document = b"".join(container.contents(extent))
                 return metadata.read(document, elements=self._budgets.elements).version
         except (SourceError, safexml.XmlError, OSError):
-            return None  # what is wrong with it has been told
+            return None  # its fault has been reported
 
     def _judge_lobs(self, each: Representation, archive: bytes, held: str, faults: Faults, line: int) -> None:
         same = b"/" + FOLDER + each.name.encode("utf-8", "surrogateescape") + b"/"
@@ -408,7 +408,7 @@ class _DatabaseCheck:
         for data, _, are_placed in () if agreement is None else agreement.data_folders():
             is_sound = are_placed or held != siard.VERSIONS[-1]
             if not is_sound or same not in b"/" + data + b"/":
-                raise Unsettled  # of which cell it is told
+                raise Unsettled  # the finding would name the cell
         for (path,) in self._catalogue.rows(_OUTSIDE, archive):
             if same not in b"/" + path:
                 faults.add("SIARD_22", line, quoted(shown(path)))

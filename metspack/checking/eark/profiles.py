@@ -1,4 +1,4 @@
-"""The E-ARK standards that a METS document is checked against: those it claims, or those asked for."""
+"""The E-ARK standards that a METS document is checked against: claimed or chosen ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Profile(Enum):
     """The E-ARK standards that packages are checked against."""
 
     AUTO = "auto"
-    """Each METS against what it says it is."""
+    """Each METS against the standards that it claims."""
     RECOMMENDATION = "recommendation"
     """None of the E-ARK standards."""
     CSIP = "csip"
@@ -47,13 +47,13 @@ class Opening:
 
     @property
     def site(self) -> str:
-        """Which of the E-ARK profiles it names, empty for none."""
+        """Return the site of the E-ARK profile that it names, or "" for none."""
         found = _EARK.fullmatch(self.root.get("PROFILE", "").strip())
         return found[1].lower() if found else ""
 
     @property
     def version(self) -> Version | None:
-        """The version of CSIP and SIP that its profile names: the one known that is next to it, or older."""
+        """Return the version of CSIP and SIP in its profile, or the next older one listed, or None."""
         found = _VERSION.fullmatch(self.root.get("PROFILE", "").strip()) if self.site in _VERSIONED else None
         if found is None:
             return None
@@ -66,7 +66,7 @@ class Opening:
 
     @property
     def is_csip(self) -> bool:
-        """Whether it says that it is of CSIP."""
+        """Return whether it has attributes of CSIP or a profile of E-ARK."""
         marked = any(name.startswith("csip:") for each in (self.root, self.header) for name in each)
         return marked or bool(self.site)
 
@@ -101,8 +101,8 @@ def opening(blocks: Iterable[bytes]) -> Opening:
 def of_package(profile: Profile, found: Opening, *, is_laid_out: bool) -> frozenset[Standard]:
     """Return the standards that a package's METS is checked against.
 
-    ``is_laid_out`` is whether the package has a METS.xml, so spelled, and a folder ``representations``. A
-    profile of CSIP alone claims no more than that, whatever the OAIS type is.
+    ``is_laid_out`` is whether the package has a METS.xml, so spelled, and a folder ``representations``. With
+    a profile of CSIP the METS does not claim SIP, with any OAIS type.
     """
     if profile is not Profile.AUTO:
         return _FORCED[profile]
@@ -120,7 +120,8 @@ def of_package(profile: Profile, found: Opening, *, is_laid_out: bool) -> frozen
 def of_representation(profile: Profile, found: Opening, *, is_database: bool) -> frozenset[Standard]:
     """Return the standards for a representation's METS in a package of CSIP.
 
-    ``is_database`` is whether the package says that the representation is one. SIP asks nothing of it.
+    ``is_database`` is whether the package states that the representation is one. SIP has no requirement on
+    it.
     """
     if profile is not Profile.AUTO:
         return _FORCED[profile] - {Standard.SIP}

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 -- the vocabulary has dashes of two kinds
-"""Requirements of CSIP, E-ARK SIP and CITS SIARD as values, their versions, and vocabularies; pure."""
+"""Requirements of CSIP, SIP and CITS SIARD as values, versions and vocabularies; pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from functools import cached_property
 
 @unique
 class Standard(Enum):
-    """The standards whose requirements are known, by the name that people use."""
+    """The standards whose requirements are checked, by their usual names."""
 
     CSIP = "CSIP 2.2.0"
     SIP = "E-ARK SIP 2.2.0"
@@ -29,7 +29,7 @@ class Version(Enum):
 
     @property
     def number(self) -> tuple[int, ...]:
-        """Its number, to be compared."""
+        """Return its number, to be compared."""
         return tuple(map(int, self.value.split(".")))
 
 
@@ -53,7 +53,7 @@ class State(Enum):
 
     CHECKED = "checked"
     NOT_APPLICABLE = "not applicable"
-    """It permits something, or says where something else is said: nothing can break it."""
+    """It permits something, or refers to another text: nothing can break it."""
     NOT_CHECKABLE = "not checkable"
 
 
@@ -62,8 +62,8 @@ class Requirement:
     """One requirement: its place (``where``, the XPath that the standard prints) and its demand.
 
     ``note`` is the reading that is checked where the standard leaves several, or why it is not checked.
-    ``codes`` are the codes of findings that tell of it where these are not the requirement's own.
-    ``earlier`` is what it was up to and with a version, ``last`` the last version that has it.
+    ``codes`` are those of findings that report a broken requirement under another code. ``earlier`` is its
+    form up to and with a version, ``last`` the last version that has it.
     """
 
     standard: Standard
@@ -79,7 +79,7 @@ class Requirement:
     last: Version = NEWEST
 
     def of(self, version: Version) -> Requirement | None:
-        """Return the requirement as a version has it, None where that has it not."""
+        """Return the requirement in its form in a version, or None where that version lacks it."""
         if version.number > self.last.number:
             return None
         if self.earlier is None or version.number > self.earlier.until.number:
@@ -88,18 +88,18 @@ class Requirement:
 
     @property
     def varies(self) -> bool:
-        """Whether the version of the standard matters."""
+        """Return whether the version of the standard matters."""
         return self.earlier is not None or self.last is not NEWEST
 
     @cached_property
     def demand(self) -> Demand | None:
-        """What each element at ``where`` needs, when that is all there is to the requirement."""
+        """Return the attribute that each element at ``where`` needs, if that is all, or None."""
         return _demand(self.where) if self.is_literal else None
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """How strong a requirement was ``until`` a version, and its place if that was another."""
+    """The strength of a requirement ``until`` a version, and its place if that was another."""
 
     until: Version
     need: Need
@@ -142,7 +142,7 @@ _TOLD_AS_WELL: dict[str, dict[str, tuple[str, ...]]] = {
     "mptr": {"xlink:href": ("L002",)},
     **{each: {"ID": ("M004",)} for each in ("dmdSec", "digiprovMD", "rightsMD", "fileSec", "fileGrp")},
 }
-"""The codes that tell of a file which is not as an attribute says, or of an attribute that says nothing."""
+"""The codes of findings on a file that differs from an attribute, or on a bad attribute."""
 
 
 class RequirementTable:
@@ -153,7 +153,7 @@ class RequirementTable:
         self.rows: list[Requirement] = []
 
     def has(self, id_: str, where: str, says: str, need: Need = Need.MUST, note: str = "") -> None:
-        """Add one that is checked by its XPath alone: each such element has the attribute (or the value)."""
+        """Add one that is checked by its XPath: each such element has the attribute (or the value)."""
         demand = _demand(where)
         codes = _TOLD_AS_WELL.get(demand.place.rpartition("/")[2], {}).get(demand.attribute, ())
         self.rows.append(
@@ -163,7 +163,7 @@ class RequirementTable:
     def seen(
         self, id_: str, where: str, says: str, need: Need = Need.MUST, note: str = "", *codes: str
     ) -> None:
-        """Add one that is checked by code of its own, or by that of the ``codes``."""
+        """Add one that is checked by separate code, or by that of the ``codes``."""
         self.rows.append(Requirement(self.standard, id_, need, where, says, State.CHECKED, note, codes))
 
     def free(self, id_: str, where: str, says: str, need: Need = Need.MAY, note: str = "") -> None:
@@ -171,11 +171,11 @@ class RequirementTable:
         self.rows.append(Requirement(self.standard, id_, need, where, says, State.NOT_APPLICABLE, note))
 
     def left(self, id_: str, where: str, says: str, why: str, need: Need = Need.SHOULD, *codes: str) -> None:
-        """Add one that cannot be checked, and why; ``codes`` tell of a value that can be none."""
+        """Add one that cannot be checked, and why; ``codes`` report a value that can be none."""
         self.rows.append(Requirement(self.standard, id_, need, where, says, State.NOT_CHECKABLE, why, codes))
 
     def was(self, until: Version, need: Need, *ids: str, where: str = "") -> None:
-        """Note what requirements were until a version."""
+        """Note the strength of requirements until a version, and their place if it was another."""
         for number, row in enumerate(self.rows):
             if row.id in ids:
                 self.rows[number] = replace(row, earlier=Earlier(until, need, where))
@@ -235,7 +235,7 @@ CONTENT_CATEGORIES = frozenset(
 STATUS = frozenset(("CURRENT", "SUPERSEDED"))
 
 RECORD_STATUS = frozenset(("NEW", "SUPPLEMENT", "REPLACEMENT", "TEST", "VERSION", "DELETE", "OTHER"))
-"""What RECORDSTATUS may be in a SIP (SIP3)."""
+"""The values that RECORDSTATUS may have in a SIP (SIP3)."""
 
 RECORD_IDS = {
     "SUBMISSIONAGREEMENT": "SIP5",
@@ -243,7 +243,7 @@ RECORD_IDS = {
     "REFERENCECODE": "SIP7",
     "PREVIOUSREFERENCECODE": "SIP8",
 }
-"""The TYPE of each altRecordID that E-ARK SIP knows, with its requirement."""
+"""The TYPE of each altRecordID that E-ARK SIP defines, with its requirement."""
 
 USES = frozenset(("Documentation", "Schemas", "Representations", "Metadata"))
 """The vocabulary of fileGrp/@USE and of the divisions of the structMap."""
@@ -253,14 +253,14 @@ _ALIKE = 0.75
 
 
 def quoted(value: str | None) -> str:
-    """Return a value for people: quoted, cut when long, ``none`` for one that is not there."""
+    """Return a value for messages: quoted, cut when long, ``none`` for an absent one."""
     if value is None:
         return "none"
     return repr(value if len(value) <= _LONGEST else f"{value[:_LONGEST]}...")
 
 
 def none_but(attribute: str, wanted: str, seen: Iterable[str]) -> str:
-    """Return ``none``, with the nearest of what was seen in its place: ``none, but USE 'documentation'``."""
+    """Return ``none`` with the nearest of the values seen: ``none, but USE 'documentation'``."""
     from difflib import get_close_matches  # noqa: PLC0415 -- only where something is wrong
 
     folded = {each.casefold(): each for each in seen if each}

@@ -1,6 +1,6 @@
-"""Check of METS sections (metsHdr with the root, dmdSec, amdSec, fileSec) against CSIP, SIP and CITS SIARD.
+"""Check METS sections against CSIP, SIP and CITS SIARD.
 
-A file takes no memory.
+The sections are metsHdr with the root, dmdSec, amdSec and fileSec. A file takes no memory.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from metspack.checking.eark.sip import ONCE
 
 _OTHER = "csip:OTHERCONTENTINFORMATIONTYPE"
 _FOLDERS = {DOCUMENTATION: ("CSIPSTR16", "documentation"), SCHEMAS: ("CSIPSTR15", "schemas")}
-_MARKS = 100  # words that files are marked with; CITS SIARD has six
+_MARKS = 100  # terms for the content of files; CITS SIARD has six
 _FORMATS = {
     "sip:FILEFORMATNAME": "SIP32",
     "sip:FILEFORMATVERSION": "SIP33",
@@ -90,7 +90,7 @@ class FileSection:
                 self._faults.add(rule, self._line, found)
 
     def takes_types(self, kinds: Iterable[str]) -> bool:
-        """Whether there is nothing to be said of the media types of files that are passed over."""
+        """Return whether the media types of files that are passed over give no finding."""
         return self._types.are_sound(kinds)
 
     def _start_section(self, attributes: Attributes, line: int) -> None:
@@ -183,7 +183,7 @@ _PLACES = {
     "digiprovMD": "mets/amdSec/digiprovMD",
     "rightsMD": "mets/amdSec/rightsMD",
 }
-# Of each: what asks for a status, what for a reference to a file, and for the folder that this lies in.
+# For each: the requirements on a status, on a reference to a file, and on the file's folder.
 _STATUS = {"dmdSec": "CSIP20", "digiprovMD": "CSIP34", "rightsMD": "CSIP47"}
 _REFERENCE = {"dmdSec": "CSIP21", "digiprovMD": "CSIP35", "rightsMD": "CSIP48"}
 _TYPE = {"dmdSec": "CSIP26", "digiprovMD": "CSIP40", "rightsMD": "CSIP53"}
@@ -195,16 +195,16 @@ _FOLDER = {
 
 
 def _is_in(href: str, *folder: str) -> bool:
-    """Return whether a location is below a folder of these names; one that is no path is of no folder."""
+    """Return whether a location is below a folder of these names; True for one that is no path."""
     if (segments := _segments(href)) is None:
-        return True  # a URL, or told of as a location
+        return True  # a URL, or reported as a location
     names = segments[:-1]
     starts = range(len(names) - len(folder) + 1)
     return any(names[start : start + len(folder)] == folder for start in starts)
 
 
 def _segments(href: str) -> tuple[str, ...] | None:
-    """Return the names on the path that a location is, None where it is none."""
+    """Return the names on the path in a location, or None where it is no path."""
     try:
         return tuple(uris.located(href).segments)
     except uris.ReferenceRefused:
@@ -259,7 +259,7 @@ class Sections:
         elif outline.administrative:
             kept = outline.administrative[-1][1]
         else:
-            return  # the schema has something to say on that
+            return  # the schema reports that
         if len(kept) < KEPT:
             kept.add(identifier)
         else:
@@ -288,9 +288,9 @@ class Sections:
 
 
 def sections_of_references(blocks: Iterable[bytes], found: dict[int, dict[str, str]]) -> None:
-    """Fill in the section of each mdRef by its line and location; raises ``XmlError`` as ``read`` does.
+    """Fill in the section of each mdRef by its line and location.
 
-    A line on which files begin as well has an empty section too.
+    A line on which files begin as well has an empty section too. Raises ``XmlError`` as ``read`` does.
     """
     elements, at = Elements(), [""]
 
@@ -337,7 +337,7 @@ class _AgentElement:
 
     @property
     def software(self) -> int:
-        """A score: the agent with the highest is taken for the software that made the package."""
+        """Return a score: the highest is that of the agent for the software that made the package."""
         return (
             (self.says("ROLE") == "CREATOR")
             + (self.says("TYPE") == "OTHER")
@@ -383,7 +383,7 @@ class Header:
 
     def _start_mets(self, attributes: Attributes, line: int) -> None:
         if self._outline.line:
-            return  # METS in METS is not of the package
+            return  # METS in METS is not the package's
         self._outline.root, self._outline.line = attributes, line
         self._root.judge(attributes, line)
         add, get = self._faults.add, attributes.get

@@ -1,4 +1,4 @@
-"""The requirements of CITS SIARD 1.0, its profiles for package and representation together; pure."""
+"""The requirements of CITS SIARD 1.0, for package and representation together; pure."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ VERSIONS = ("SIARD_1.0", "SIARD_2.0", "SIARD_2.1", "SIARD_2.2")
 DUMP = "Database_dump"
 """The content of a representation with a database in another form than SIARD."""
 LOBS = "SIARD_lobs"
-"""The content of a representation with LOBs alone."""
+"""The content of a representation that has only LOBs."""
 VOCABULARY = frozenset((*VERSIONS, DUMP, LOBS))
-"""All that a representation can hold, in the words of the profile."""
+"""All terms of the profile for the content of a representation."""
 
 _WORDS = (
     "The vocabulary is the profile's, with SIARD_2.2 everywhere (one of its lists lacks it) and "

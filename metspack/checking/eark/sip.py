@@ -21,13 +21,13 @@ PROFILES = frozenset((f"{_SITE}.xml", *(f"{_SITE}-v{each.value.replace('.', '-')
 """The addresses of the METS profile: that of each version, and that of the newest."""
 
 ONCE = frozenset(("SIP5", "SIP7"))
-"""Of the requirements on altRecordID those that allow one (0..1); of the others there may be several."""
+"""The requirements that allow one altRecordID (0..1); there may be several of the others."""
 
 _table = RequirementTable(Standard.SIP)
 
 
 def _add_agent(first: int, who: str, *, role: str, kind: str, only: str = "") -> None:
-    """Add the requirements of an agent: role, type, name, note; ``only`` is why role is not checkable."""
+    """Add an agent's requirements: role, type, name, note; ``only`` is why role is uncheckable."""
     if only:
         _table.left(f"SIP{first}", f"{_AGENT}/@ROLE", role, only, _MUST)
     else:

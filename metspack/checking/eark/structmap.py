@@ -1,4 +1,4 @@
-"""Check of the structMap labelled CSIP against CSIP; other structMaps are ignored."""
+"""Check the structMap labelled CSIP against CSIP; other structMaps are ignored."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from metspack.mets import REPRESENTATIONS_FOLDER
 
 _MAP = "mets/structMap[@LABEL='CSIP']"
 _METADATA = "Metadata"
-# Of each division: what asks for its spelling, its being there, its pointers to groups, what they name.
+# For each division: the requirements on its spelling, its presence, its pointers to groups, their targets.
 _SPELLED = {_METADATA: "CSIP90", DOCUMENTATION: "CSIP95", SCHEMAS: "CSIP99", REPRESENTATIONS: "CSIP103"}
 _THERE = {DOCUMENTATION: "CSIP93", SCHEMAS: "CSIP97", REPRESENTATIONS: "CSIP101"}
 _POINTING = {DOCUMENTATION: "CSIP96", SCHEMAS: "CSIP100", REPRESENTATIONS: "CSIP104"}
 _NAMING = {DOCUMENTATION: "CSIP116", SCHEMAS: "CSIP118", REPRESENTATIONS: "CSIP119"}
-_LABELS = 1_000  # that are kept to name one which is nearly right
+_LABELS = 1_000  # kept to name one that is nearly right
 _PATH = re.compile(r"(?i:representations)/([^/]+)/METS\.xml")
 _LOCATION = re.compile(r"(?:\./)?(?i:representations)/([^/]+)/[^/]+")
 _CANONICAL = {each.casefold(): each for each in _SPELLED}
@@ -112,7 +112,7 @@ class Structure:
                     self._faults.add(_POINTING[kind], group.line, "none", group.id)
 
     def _named(self, kind: str) -> list[StatedFileGroup]:
-        """Return the groups that a division of a kind names: in a representation, its own are its content."""
+        """Return the groups of a division's kind; a representation's other groups are its content."""
         if kind != REPRESENTATIONS or self._is_package:
             return self._outline.of_kind(kind)
         return [each for each in self._outline.groups if each.kind not in {DOCUMENTATION, SCHEMAS}]
@@ -219,7 +219,7 @@ class Structure:
             self._outline.is_complete = False
         if not division.titles:
             self._outline.unpointed[label] = (
-                has_id  # of a representation without a METS nothing more is asked
+                has_id  # a representation without a METS has no further requirement
             )
             return
         if not has_id:
@@ -238,9 +238,9 @@ class Structure:
             self._judge_agreement(division, label, groups.get(title or "", ""), at)
 
     def _judge_agreement(self, division: _DivElement, label: str, grouped: str, line: int) -> None:
-        """Record which of a division's label, title and location is of another representation than the rest.
+        """Record a division whose label, title and location differ in their representation.
 
-        ``grouped`` is the representation of the fileGrp that is the title, empty when that says none.
+        ``grouped`` is the representation of the fileGrp in the title, empty when that names none.
         """
         named = label.split("/")[1].casefold()
         located = _LOCATION.fullmatch(unquote(division.href))
@@ -255,9 +255,9 @@ class Structure:
 
 
 def identified_divisions(blocks: Iterable[bytes], found: dict[tuple[int, str], str]) -> None:
-    """Fill in what asks for the ID of a division in the structMap of CSIP, by its line and ID.
+    """Fill in the requirement on the ID of a division in CSIP's structMap, by its line and ID.
 
-    Raises ``XmlError`` for what is not well-formed.
+    Raises ``XmlError`` for a document that is not well-formed.
     """
     elements, depth = Elements(), [_OUTSIDE]
 
@@ -282,5 +282,5 @@ def identified_divisions(blocks: Iterable[bytes], found: dict[tuple[int, str], s
     elements.read(blocks)
 
 
-_OUTSIDE = 1_000_000  # deeper than any division lies
+_OUTSIDE = 1_000_000  # deeper than any division
 _IDENTIFIED = {_METADATA: "CSIP89", DOCUMENTATION: "CSIP94", SCHEMAS: "CSIP98", REPRESENTATIONS: "CSIP102"}

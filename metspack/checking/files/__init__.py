@@ -1,1 +1,1 @@
-"""Check of a package's files: listed, present, and with the stated sizes and digests."""
+"""Check a package's files: listed, present, and with the stated sizes and digests."""

@@ -1,7 +1,7 @@
-"""Bags (BagIt) and lists of digests around packages: each read once, and compared with all that it covers.
+"""Check bags (BagIt) and lists of digests around packages, each read once.
 
-The lines on a package's own files go to its catalogue, and are compared there with its METS; what is in no
-package is compared here.
+The lines on a package's own files go to its catalogue, and are compared there with its METS; files in no
+package are compared here.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ _FETCH, _INFORMATION = "fetch.txt", "bag-info.txt"
 _FETCH_LINE = re.compile(rb"(\S+)[ \t]+(?:[0-9]+|-)[ \t]+([^\r\n]+?)[\r\n]*", re.DOTALL)
 _OXUM = re.compile(rb"Payload-Oxum:[ \t]*([0-9]{1,99})\.([0-9]{1,99})[ \t\r]*", re.IGNORECASE)
 _DECLARED = re.compile(rb"Tag-File-Character-Encoding:[ \t]*(.*)", re.IGNORECASE | re.DOTALL)
-_AS_THEY_STAND = frozenset({"ascii", "utf-8", "utf-8-sig"})  # names need not be what is declared
-# Python calls more a codec: those of bytes, and its own ways to write text.
+_AS_THEY_STAND = frozenset({"ascii", "utf-8", "utf-8-sig"})  # names may be in another encoding
+# Python has further codecs: those of bytes, and its own ways to write text.
 _CODEC = re.compile(r"ascii|utf-(8|16|32)\b.*|(big5|cp|euc|gb|hp|hz|iso|johab|koi8|kz|mac|ptcp|shift|tis).*")
-# Of a list that is of tag files the path is its own name.
+# The path of a list of tag files is its name.
 _PUT_LIST = "INSERT INTO manifest (id, name, path, algorithm, read) VALUES (?, ?, ?, ?, ?)"
 _GIVEN = "SELECT id FROM manifest WHERE name = ? AND algorithm = ? AND path IS NULL"
 _LISTS = "SELECT id, name, algorithm, read, path FROM manifest ORDER BY id"
@@ -85,7 +85,7 @@ _Tree = FolderTree | PackedTree
 
 
 def is_payload(tree: PackageTree) -> bool:
-    """Return whether a package is the whole payload of a bag, whose folder has not the package's name."""
+    """Return whether a package is the whole payload of a bag, whose folder has another name."""
     return any(above == PAYLOAD and outer.is_there(BAG) for outer, above in _around(tree))
 
 
@@ -97,7 +97,7 @@ def _around(tree: PackageTree) -> Iterator[tuple[_Tree, bytes]]:
 
 
 class Surroundings:
-    """The bags and lists around the packages of a check: those of a bag, and in the folders given."""
+    """The bags and lists around the packages of a check: in the folders given, and bags above."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class Surroundings:
                     found.waiting.add(above)
 
     def _folder(self, tree: _Tree, above: bytes) -> _ListedFolder | None:
-        """Return the bag or folder with lists that a package is in, None for any other."""
+        """Return the bag or folder with lists that a package is in, or None for any other."""
         if tree.shown not in self._folders:
             is_given = tree.is_packed or any(f"{tree.shown}/".startswith(each) for each in self._given)
             is_bag = tree.is_there(BAG)
@@ -132,11 +132,11 @@ class Surroundings:
     def findings(
         self, catalogue: Catalogue, places: CheckedTree, package: DeliveredPackage
     ) -> Generator[Finding, None, bool]:
-        """Give the catalogue what is listed of a package; yield what is wrong with lists and in no package.
+        """Put the lines on a package into its catalogue; yield findings on lists and other files.
 
-        Returns whether it is a bag itself: lists at its root are the bag's then. Findings on lists that are
-        no bag's have one of the paths ``apart``: their own, from the package as it is called; but not those
-        on lists in a packed file that is called as the package.
+        Returns whether the package is a bag: then the lists at its root are the bag's. Findings on lists
+        outside bags have one of the paths ``apart``: from the package as it was given. Those on lists in a
+        packed file that was given as the package are left out of ``apart``.
         """
         is_bag = False
         self.apart.clear()
@@ -146,7 +146,7 @@ class Surroundings:
                 if (folder := self._folder(outer, above)) is None:
                     continue
                 if places.agreement is not None:
-                    raise Unsettled  # its lists speak of each file
+                    raise Unsettled  # its lists may name each file
                 is_named = each.within and each.shown == str(each.path)
                 unshown = each.within.count("/") + 1 if is_named else 0
                 before = "../" * (above.count(b"/") - (0 if outer.is_packed else unshown))
@@ -158,14 +158,15 @@ class Surroundings:
                     folder.give(catalogue, before, above, at)
                 folder.waiting.discard(above)
                 if not (folder.waiting or outer.is_packed):
-                    folder.close()  # of very many bags one at a time is held
+                    folder.close()  # so that one of very many bags is held at a time
                 is_bag |= not above
         return is_bag
 
     def unnamed(self, finding: Finding) -> Iterator[Finding]:
-        """Yield a finding on an entry of a delivery unless a list names it; of a folder, on the others in it.
+        """Yield a finding on an entry of a delivery unless a list names it.
 
-        Each list was read by then, but for a check of links alone, which compares nothing with them.
+        For a folder with named files it yields one on each other file in it. Each list was read by then,
+        except in a check of links, which compares nothing with them.
         """
         folder, name = os.path.split(finding.path)
         path = os.path.join(os.path.realpath(folder), name)
@@ -187,21 +188,20 @@ class Surroundings:
         return sorted(self._loose)
 
     def covers(self, place: str) -> bool:
-        """Return whether a file in a zip or tar file is a list, named by one, or in a bag."""
+        """Return whether a file in a zip or tar file is a list, named by a list, or in a bag."""
         return any(each.has(place) for each in self._folders.values() if each is not None)
 
     def close(self) -> None:
-        """Drop what was read."""
+        """Drop the catalogues."""
         for folder in filter(None, self._folders.values()):
             folder.close()
 
 
 class _ListedFolder:
-    """A bag, or a folder with lists; ``packages`` are the paths of those in it, each with its slash.
+    """A bag, or a folder with lists; ``packages`` are the paths in it, each with its slash.
 
-    Those ``waiting`` have not got their lines yet.
-    Its catalogue has the lists, their lines and the files. Where it ``is_whole`` under check so are all
-    packages in it.
+    The packages ``waiting`` have not got their lines yet. The catalogue has the lists, their lines and the
+    files. With ``is_whole`` the whole folder is under check, and so are all packages in it.
     """
 
     def __init__(
@@ -220,14 +220,14 @@ class _ListedFolder:
         return Catalogue()
 
     def findings(self, before: str) -> Iterator[Finding]:
-        """Yield what is wrong with the folder, once, with the first package in it."""
+        """Yield the findings on the folder, once, with the first package in it."""
         found, self._found = self._found, ()
         for each in found:
             yield replace(each, path=before + each.path)
 
     def _own_findings(self) -> Iterator[Finding]:
         for _ in inventory.findings(self._catalogue, self._places, whole=True):
-            pass  # of what is in no package only the lists speak
+            pass  # only the lists cover the files in no package
         names = {os.fsdecode(path): kind for path, kind in self._catalogue.rows(manifests.AT_ROOT)}
         if self.is_bag:
             yield from self._of(BAG.decode(), self._declaration())
@@ -242,7 +242,10 @@ class _ListedFolder:
             yield from self._of(_INFORMATION, self._information())
 
     def give(self, catalogue: Catalogue, before: str, above: bytes, at: bytes) -> None:
-        """Put the lines on the files of the package at ``above`` into its catalogue, where it lies ``at``."""
+        """Put the lines on the files of the package at ``above`` into its ``catalogue``.
+
+        ``at`` is the package's path there; ``before`` goes before the names of lists that are no bag's.
+        """
         span = above, (above[:-1] + b"0" if above else b"\xff")
         batch = Batch(catalogue)
         for number, name, algorithm, is_read, tags in self._catalogue.all(_LISTS):
@@ -250,7 +253,7 @@ class _ListedFolder:
             if (is_of_bag and tags) or not (is_of_bag or self._catalogue.row(_LINES_BELOW, number, *span)):
                 continue
             known = name if is_of_bag else before + name, algorithm
-            if (row := catalogue.row(_GIVEN, *known)) is None:  # else another of the IPs is in the same bag
+            if (row := catalogue.row(_GIVEN, *known)) is None:  # if not, another IP is in the same bag
                 row = (catalogue.put(PUT_LIST, known[0], None, algorithm),)
             given = row[0]
             catalogue.put("UPDATE manifest SET read = ? WHERE id = ?", is_read, given)
@@ -261,27 +264,27 @@ class _ListedFolder:
         batch.flush()
 
     def has(self, place: str) -> bool:
-        """Return whether a file in the same zip or tar file is a list, named by one, or in the bag."""
+        """Return whether a file in the same pack is a list, named by one, or in the bag."""
         path = place.removeprefix(f"{self._tree.shown}/")
         if path == place or not self._tree.is_packed:
             return False
-        self._found = [*self._found]  # its lists are read by then, be it with another package
+        self._found = [*self._found]  # the lists are read by then, if with another package
         return self.is_bag or self._catalogue.row(_IS_LISTED, os.fsencode(path)) is not None
 
     def _of(self, name: str, findings: Iterator[Finding]) -> Iterator[Finding]:
-        """Yield the findings on a list or another file about the bag, or that it cannot be read."""
+        """Yield the findings on a list or another file about the bag, or one if it is unreadable."""
         try:
             yield from findings
         except (OSError, MetspackError, UnicodeError) as error:
             reason = fault(error) if isinstance(error, OSError) else str(error)
-            if isinstance(error, UnicodeError):  # its own words differ between versions of Python
+            if isinstance(error, UnicodeError):  # the error's text differs between versions of Python
                 reason = f"not in {self._encoding}, as bagit.txt says"
             yield Code.UNREADABLE.at(name, reason=reason)
 
     # --- Lists and other files about the folder ---------------------------------------------------------
 
     def _declaration(self) -> Iterator[Finding]:
-        """Take the encoding of the other files about the bag; yield that it is none of text."""
+        """Take the encoding of the other files about the bag; yield a finding if no text has it."""
         with self._tree.content(BAG) as content:
             lines = enumerate(content.lines(), start=1)
             found = ((number, line, _DECLARED.fullmatch(line.strip())) for number, line in lines)
@@ -299,7 +302,7 @@ class _ListedFolder:
             yield from self._strange(BAG.decode(), 1, number, line)
 
     def _strange(self, name: str, count: int, number: int, first: bytes) -> Iterator[Finding]:
-        """Yield that some lines of a file are not understood, if there are any."""
+        """Yield a finding on the unreadable lines of a file, if there are any."""
         if count:
             facts = {"found": shown(first.strip()[:SHOWN]), "count": f"{count:,}", "manifest": name}
             yield Code.BAG_LINE.at(name, number, **facts)
@@ -318,7 +321,7 @@ class _ListedFolder:
             yield from self._of(shown(os.fsencode(name)), found)
 
     def _list(self, name: str, kind: re.Match[str], *, is_only: bool) -> Iterator[Finding]:
-        """Put the lines of a bag's list into the catalogue; yield that some are not as BagIt has them."""
+        """Put the lines of a bag's list into the catalogue; yield a finding on those outside BagIt."""
         reader = LineReader(name[len(kind[1] or "") :], self._tree.is_there, decode=self._decoded)
         if reader.algorithm not in OCTETS:
             yield manifests.not_computed(name, kind[2], is_only=is_only)
@@ -343,7 +346,7 @@ class _ListedFolder:
         yield from self._strange(name, strange, line_of_first, first)
 
     def _text(self, content: Content) -> tuple[list[str], Iterator[bytes]]:
-        """Return forms of a text that are not BagIt's, and its lines, which may end as on any system."""
+        """Return the forms of a text that BagIt lacks, and its lines, with any system's line ends."""
         forms, blocks = unmarked(content.blocks(), self._codec)
         lines = (each for line in reading.lines(blocks) for each in line.splitlines())
         return [each for each in forms if each in BEYOND_BAGIT], lines
@@ -355,7 +358,7 @@ class _ListedFolder:
         return path if is_so else _ENCODED.sub(lambda mark: bytes((int(mark[1], 16),)), path)
 
     def _unfetched(self, above: bytes) -> Iterator[Finding]:
-        """Yield that files of the payload are still to be fetched, which are not lost then."""
+        """Yield that files of the payload are still to be fetched; note them as not lost."""
         strange, line_of_first, fault, count, first = 0, 0, b"", 0, ("", "")
         with self._tree.content(_FETCH.encode()) as content:
             for number, line in enumerate(self._text(content)[1], start=1):
@@ -376,11 +379,11 @@ class _ListedFolder:
         yield from self._strange(_FETCH, strange, line_of_first, fault)
 
     def _information(self) -> Iterator[Finding]:
-        """Yield that there are more or fewer files, or bytes, than bag-info.txt says (Payload-Oxum)."""
+        """Yield that the number of files or bytes differs from bag-info.txt (Payload-Oxum)."""
         with self._tree.content(_INFORMATION.encode()) as content:
             stated = [found for line in self._text(content)[1] if (found := _OXUM.fullmatch(line))]
         if self._catalogue.row(_LOST) is not None or self._catalogue.row(_UNNAMED) is not None:
-            return  # what is missing or not named is told one by one
+            return  # missing and unnamed files are reported one by one
         size, count = self._catalogue.row(_PAYLOAD_SIZE) or (0, 0)
         for each in stated:
             if (int(each[1]), int(each[2])) != (size, count):
@@ -393,7 +396,7 @@ class _ListedFolder:
     # --- What is in no package --------------------------------------------------------------------------
 
     def _in_no_package(self) -> Iterator[Finding]:
-        """Yield what a catalogue of the files and lines that are in no package is found to have."""
+        """Yield the findings on files and lines in no package, which get a separate catalogue."""
         with Catalogue() as own:
             for number, name, algorithm, read, path in self._catalogue.all(_LISTS):
                 own.put(_PUT_LIST, number, name, path, algorithm, 0 if path else read)
@@ -424,6 +427,6 @@ class _ListedFolder:
         return Code.BAG_DIFFERS.at(finding.path, manifest=manifest, expected=stated, found=facts["found"])
 
     def close(self) -> None:
-        """Drop what was read."""
+        """Drop the catalogue."""
         if (held := self.__dict__.pop("_catalogue", None)) is not None:
             held.close()

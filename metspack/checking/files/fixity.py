@@ -1,4 +1,4 @@
-"""Check of fixity: every stated digest and size against the file's bytes, each file read once."""
+"""Check fixity: every stated digest and size against the file's bytes, each file read once."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ Progress = Callable[[int], None]
 Counted = Callable[[Sampled], None]
 _LIKENESS_OF = 64 << 20  # bytes of the largest file that is read once more for a hint
 _LIKENESSES = 1_000
-_MANIFESTS = 16  # asked for lines one by one: each time all between two paths are looked at
+_MANIFESTS = 16  # with at most so many, lines are read by stretches of paths, once for each manifest
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read and compared together
 _STATED = 16  # times as many statements as files are too many to be read at once
-_FEW = 8  # of so many files at most one with more than digests: it is read by itself then
+_FEW = 8  # a file with more than digests is read separately if it is at most one of so many
 Group = tuple[bytes, list[Row]]
 
 
-# Each row: path, rank, number, line, place, algorithm, digest, length. Ranks say whose statement it is.
+# Each row: path, rank, number, line, place, algorithm, digest, length. The rank is the statement's source.
 _METS, _MANIFEST, _CELL, _LENGTH, _ARCHIVE, _PREMIS = range(1, 7)
 _BY_METS = """
 SELECT e.path AS path, 1 AS rank, e.mets AS number, e.line AS line, coalesce(e.xml_id, '') AS place,
@@ -67,7 +67,7 @@ _BY_CELL = """
 SELECT c.path, 3, 0, 0, c.place, c.algorithm, c.digest, NULL
 FROM cell c WHERE NOT c.inside AND c.digest IS NOT NULL
 """
-# What METS, manifests and cells say as well was compared with PREMIS already.
+# The statements of METS, manifests and cells were compared with PREMIS already.
 _MORE = f"""
 SELECT c.path, 4, c.id, 0, c.place, NULL, NULL, c.length FROM cell c JOIN disk s ON s.path = c.path
 WHERE NOT c.inside AND c.length <> s.size AND NOT {sizes.impossible_sql("c.length", "s.size")}
@@ -91,7 +91,7 @@ AND NOT EXISTS (
         WHERE l.path = c.path AND f.algorithm = c.algorithm AND l.digest = c.digest))
 """  # noqa: S608 -- constants
 _DOCUMENT = "SELECT document FROM apart_object WHERE rowid = ?"
-# Of very many those that are alike are held once, with the first line.
+# Of very many statements the equal ones are held once, with the first line.
 _MOST_OF_ONE = 10_000
 _SOURCES, _FEWEST = 1_000, 3  # sources that are named in all findings on a file, and in each
 _OF_METS = (
@@ -99,7 +99,7 @@ _OF_METS = (
 )
 
 _ALL = f"{_BY_METS} UNION ALL {_BY_MANIFEST} UNION ALL {_BY_CELL} UNION ALL {_MORE}"
-# In the words of a ledger.
+# In the form of a ledger.
 _FACTS = f"""
 SELECT path, CASE rank WHEN {_LENGTH} THEN 'length:' || length
     WHEN {_ARCHIVE} THEN algorithm || '@' || number || ':' || digest
@@ -108,7 +108,7 @@ FROM ({_ALL})
 """  # noqa: S608 -- constants
 _IS_METS = "SELECT 1 FROM mets WHERE path = ?"
 
-# The files of a batch, behind the last one's, and what is said of those from one path to another.
+# The files of a batch, behind the last one's, and the statements on those from one path to another.
 _FILES = """
 SELECT path, size FROM disk WHERE path > ? AND kind = 'f' AND path NOT IN done ORDER BY path LIMIT ?
 """
@@ -143,7 +143,7 @@ _INDEX_DIGESTS = """
 CREATE INDEX IF NOT EXISTS entry_digest ON entry (digest, algorithm, path)
 WHERE size > 0 AND digest IS NOT NULL
 """
-# The first before the file, or else behind it: however many entries are of the file itself.
+# The first before the file, or otherwise behind it, with any number of entries of the file itself.
 _OF_DIGEST = """
 SELECT path FROM (SELECT path FROM entry INDEXED BY entry_digest
     WHERE digest = ?1 AND algorithm = ?2 AND path < ?3 AND size > 0 ORDER BY path LIMIT 1)
@@ -170,7 +170,7 @@ class _Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The paths of a whole's parts, in their order, and what is asked of the whole."""
+    """The paths of a whole's parts, in their order, and the digests wanted of the whole."""
 
     paths: list[bytes]
     asked: Asked
@@ -178,7 +178,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PackedRun:
-    """Files in a zip or tar file, of each of which the same is asked."""
+    """Files in a zip or tar file with the same digests wanted of each."""
 
     paths: list[bytes]
     asked: Asked
@@ -186,9 +186,9 @@ class _PackedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StatedDigests:
-    """The digests by one algorithm that METS, a manifest or cells state of files of a batch.
+    """The digests by one algorithm that METS, a manifest or cells state of a batch's files.
 
-    They stand one behind the other; ``numbers`` are those of their files, None for all of the batch in order.
+    They are joined to one text; ``numbers`` are those of their files, or None for the whole batch in order.
     """
 
     algorithm: str
@@ -196,7 +196,7 @@ class _StatedDigests:
     numbers: list[int] | None
 
     def agrees(self, found: str) -> bool:
-        """Whether the files have these digests; ``found`` are those of all of the batch."""
+        """Return whether the files have these digests; ``found`` are those of the whole batch."""
         if self.numbers is None:
             return self.digests == found
         width = 2 * OCTETS[self.algorithm]
@@ -204,7 +204,7 @@ class _StatedDigests:
 
 
 def _columns(paths: list[bytes], stated: Iterable[list[Row]]) -> list[_StatedDigests] | None:
-    """Return what is stated of files as columns; None where not all files are to have the same digests."""
+    """Return the statements on files as columns, or None unless all files get the same digests."""
     columns, places = [], dict[bytes, int]()
     for rows in filter(None, stated):
         named, algorithms, values = map(list, zip(*rows, strict=True))
@@ -224,9 +224,9 @@ def _columns(paths: list[bytes], stated: Iterable[list[Row]]) -> list[_StatedDig
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FileBatch:
-    """Files that are read together, and what is stated of them: as ``columns``, or else file by file.
+    """Files that are read together, with the statements on them as ``columns`` or file by file.
 
-    Each of the files in ``columns`` is asked for the same digests, and for nothing more.
+    Each of the files in ``columns`` has the same algorithms, and no other statement than digests.
     """
 
     paths: list[bytes]
@@ -235,7 +235,7 @@ class _FileBatch:
     groups: list[Group] | None = None
 
     def agrees(self, found: list[HashedRun]) -> bool:
-        """Whether all files could be read and are what all statements say; False when that is not certain."""
+        """Return whether all digests read agree with all statements; False when that is uncertain."""
         if self.columns is None:
             return False
         digests = {name: "".join([run.digests[name] for run in found]) for name in found[0].digests}
@@ -243,7 +243,7 @@ class _FileBatch:
 
 
 class Fixity:
-    """The check of files against their stated sizes and digests; wrong statements go to the catalogue."""
+    """The check of files against stated sizes and digests; catalogues the wrong statements."""
 
     def __init__(
         self,
@@ -264,25 +264,25 @@ class Fixity:
         self.ledger = LedgerUse(catalogue, places, ledger, _FACTS)
 
     def of_documents(self, *, manifests: bool) -> Iterator[Finding]:
-        """Read the METS documents, to compare what other METS, and ``manifests``, say of them."""
+        """Read the METS documents, to compare the statements of other METS and ``manifests``."""
         statements = f"{_BY_METS} UNION ALL {_BY_MANIFEST}" if manifests else _BY_METS
         yield from self._read(_OF_METS.format(statements))
         yield from self._wrong()
 
     def of_files(self, *, sampled: bool = False, jobs: int | None = 1) -> Iterator[Finding]:
-        """Read every file that anything is said about; files that are swapped give one finding.
+        """Read every file with a statement; files that are swapped give one finding.
 
-        With ``sampled`` those of the sample alone, and the METS documents. ``jobs`` processes read them,
-        None for as many as are of use.
+        With ``sampled`` only the files of the sample and the METS documents are read. ``jobs`` processes read
+        them, or with None as many as are of use.
         """
         yield from self._read_files(_FILES_OF_SAMPLE if sampled else _FILES, self._useful(jobs))
         yield from self._swapped()
         yield from self._wrong()
 
     def leave_out(self, agreement: Agreement) -> int:
-        """Leave out the files whose bytes agree with all that is said of them; returns how many bytes.
+        """Leave out the files whose bytes agree with all statements; return the number of bytes.
 
-        METS and manifests are what they were then; only files that others speak of too are read again.
+        METS and manifests stay as they were read; only files with further statements are read again.
         """
         files = agreement.verified_files()
         self._catalogue.put_many("INSERT OR IGNORE INTO verified VALUES (?, ?)", files)
@@ -324,7 +324,7 @@ class Fixity:
                 yield from self._judge_all(batch.groups or self._groups(batch.paths), found)
 
     def _batches(self, sql: str) -> Iterator[list[bytes]]:
-        """Yield the paths of files that are to be read, some at a time."""
+        """Yield the paths of the files to read, some at a time."""
         last = b""
         while rows := self._catalogue.all(sql, last, _FILES_AT_ONCE):
             ends = accumulate(size or 0 for _, size in rows)
@@ -334,7 +334,7 @@ class Fixity:
             yield paths
 
     def _pieces(self, paths: list[bytes]) -> Iterator[tuple[list[bytes], bool]]:
-        """Yield some files in pieces, and whether no more than digests is stated of those of the piece."""
+        """Yield files in pieces, each with whether only digests are stated of its files."""
         odd = {path for (path,) in self._catalogue.rows(_MORE_BETWEEN, paths[0], paths[-1])}
         if len(odd) * _FEW > len(paths):
             yield paths, False
@@ -343,7 +343,7 @@ class Fixity:
             yield list(piece), not is_odd
 
     def _batch(self, paths: list[bytes], *, is_plain: bool) -> _FileBatch | None:
-        """Return how to read those of some files that anything is said about; None when there are none."""
+        """Return the batch of those files that have a statement, or None when none has."""
         if is_plain and len(manifests := self._catalogue.all(_LISTS)) <= _MANIFESTS:
             span, most = (paths[0], paths[-1]), _STATED * len(paths)
             statements = [
@@ -355,7 +355,7 @@ class Fixity:
             if any(len(rows) == most for rows in stated):
                 return self._batch(
                     paths, is_plain=False
-                )  # most is of files that are lost, or not in a sample
+                )  # most rows are of files that are missing or outside the sample
             named = set(chain.from_iterable(map(itemgetter(0), rows) for rows in stated))
             paths = [path for path in paths if path in named]
             if not paths:
@@ -372,7 +372,7 @@ class Fixity:
         return _FileBatch(paths=paths, groups=groups, runs=self._runs(paths, asked_of))
 
     def _groups(self, paths: list[bytes]) -> list[Group]:
-        """Return all that is said of some files, file by file."""
+        """Return all statements on some files, file by file."""
         wanted, most = set(paths), _STATED * len(paths)
         if self._catalogue.number(_MANY_BETWEEN, paths[0], paths[-1], most) == most:
             of_one = ((path, self._statements(path)) for path in paths)
@@ -381,7 +381,7 @@ class Fixity:
         return [(path, list(group)) for path, group in groupby(rows, key=itemgetter(0)) if path in wanted]
 
     def _runs(self, paths: list[bytes], asked: Iterable[Asked]) -> list[FileRun | _PackedRun]:
-        """Return files in runs of one folder each, of which the same is asked."""
+        """Return files in runs of one folder each, with the same digests wanted of each file."""
         found: list[FileRun | _PackedRun] = []
         files = zip(map(folder_of, paths), asked, paths, strict=False)
         for (folder, wanted), group in groupby(files, key=itemgetter(0, 1)):
@@ -413,7 +413,7 @@ class Fixity:
             return error
 
     def _count(self, paths: list[bytes]) -> None:
-        """Count files that were read, but no METS documents."""
+        """Count files that were read, without METS documents."""
         documents = {path for (path,) in self._catalogue.rows(_DOCUMENTS_BETWEEN, paths[0], paths[-1])}
         self._counted(Sampled(hashed=sum(path not in documents for path in paths)))
 
@@ -424,16 +424,16 @@ class Fixity:
         self._note(judged)
 
     def _note(self, judged: Iterable[tuple[bytes, Sequence[Row], Outcome]]) -> None:
-        """Note files in the ledger, if there is one, by what is stated of each and what was found."""
+        """Note files in the ledger, if there is one, with the stated facts and the results."""
         if self.ledger.is_kept:
             found = [(path, _facts(rows, outcome), outcome) for path, rows, outcome in judged]
             read = sum(isinstance(outcome, Hashed) for _, _, outcome in found)
             self.ledger.note({path: facts for path, facts, _ in found}, read)
 
     def read_parts(self, wholes: Iterable[Parts], jobs: int | None = 1) -> Iterator[HashedParts]:
-        """Read files that are parts of wholes, each once; yield the result for each whole, in order.
+        """Read files that are parts of wholes, each once; yield each whole's result, in order.
 
-        They are not read again by ``of_files``. ``jobs`` is as ``of_files`` has it.
+        ``of_files`` leaves these files out. ``jobs`` is as in ``of_files``.
         """
         given: deque[Parts] = deque()
 
@@ -452,14 +452,17 @@ class Fixity:
             yield hashed if hashed.parts else self._read_packed_parts(whole)
 
     def _asked_of(self, whole: Parts) -> Iterator[Asked]:
-        """Yield what is asked of each part, of the last also the digests of the whole: cells may have its."""
+        """Yield the digests wanted of each part; of the last part also those wanted of the whole.
+
+        The last part is hashed for the whole's digests as well because cells may have its digest.
+        """
         for number, path in enumerate(whole.paths, 1):
             asked = self._asked(self._statements(path))
             more = whole.asked.algorithms if number == len(whole.paths) else ()
             yield replace(asked, algorithms=tuple(dict.fromkeys((*asked.algorithms, *more))))
 
     def _run(self, whole: Parts) -> PartRun:
-        """Return how to read the parts of a whole, of none when one of them is packed."""
+        """Return how to read the parts of a whole; without files when one of them is packed."""
         places = [place for path in whole.paths if (place := self._places.below(path)) is not None]
         if len(places) < len(whole.paths):
             return PartRun(files=(), asked=whole.asked)
@@ -476,14 +479,14 @@ class Fixity:
         return HashedParts(parts=parts, whole=joined.result())
 
     def of_part(self, path: bytes, outcome: Outcome) -> Generator[Finding, None, bool]:
-        """Compare the statements about a part with what was read; returns whether it could be read."""
+        """Compare the statements on a part with its bytes; return whether it could be read."""
         rows = self._statements(path)
         is_read = yield from self._judge(path, rows, outcome)
         self._note([(path, rows, outcome)])
         return is_read
 
     def _statements(self, path: bytes) -> list[Row]:
-        """Return all that is said of a file."""
+        """Return all statements on a file."""
         return self._catalogue.statements(_ALL, path, _MOST_OF_ONE)
 
     def _asked(self, rows: list[Row]) -> Asked:
@@ -501,13 +504,13 @@ class Fixity:
         self._note([(path, rows, outcome)])
 
     def _judge(self, path: bytes, rows: list[Row], outcome: Outcome) -> Generator[Finding, None, bool]:
-        """Compare the statements about a file with its bytes; returns whether it could be read."""
+        """Compare the statements on a file with its bytes; return whether it could be read."""
         if not isinstance(outcome, Hashed):
             yield of_opening(path, outcome)
             return False
         for row in rows:
             if row[1] == _ARCHIVE and outcome.until[row[5]] != row[6]:
-                # The archive's messageDigest is that of what lies before header/.
+                # The archive's messageDigest covers the bytes before header/.
                 found = outcome.until[row[5]]
                 yield Code.ARCHIVE_DIGEST.at(shown(path), algorithm=row[5], expected=row[6], found=found)
             if row[1] == _PREMIS and outcome.digests[row[5]] != row[6]:
@@ -543,7 +546,7 @@ class Fixity:
         return _Claim(rank=rank, place=place, source=source, digest=Digest(algorithm=algorithm, value=value))
 
     def _compare(self, path: bytes, claims: list[_Claim], file: Hashed) -> None:
-        """Keep the wrong statements; when all are wrong the file is, and the first speaks for all."""
+        """Keep the wrong statements, or only the first of them when all are wrong."""
         wrong = [each for each in claims if file.digests[each.digest.algorithm] != each.digest.value]
         right = [each.source for each in claims if file.digests[each.digest.algorithm] == each.digest.value]
         # Each of the findings has them: with very many of these, not all sources are named.
@@ -570,14 +573,14 @@ class Fixity:
             )
 
     def _likeness(self, path: bytes, size: int, expected: Digest) -> str:
-        """Return how like a file is to what it should be; large files, and the thousandth, are not asked."""
+        """Return how a file is like the expected one; "" for a large file and after 1,000 hints."""
         if size > _LIKENESS_OF or self._likenesses >= _LIKENESSES:
             return ""
         self._likenesses += 1
         try:
             with self._places.content(path) as content:
                 return similarity.line_end_likeness(content.chunks(), expected)
-        except (OSError, MetspackError):  # it could be read a moment ago; a hint is not worth more words
+        except (OSError, MetspackError):  # it could be read a moment ago; a hint needs no finding
             return ""
 
     def _code(self, path: bytes, rank: int) -> Rule:
@@ -603,7 +606,7 @@ class Fixity:
         yield from together.release()
 
     def _whose(self, path: bytes, algorithm: str, digest: str) -> str:
-        """Return a note that a file has the bytes of another that METS lists; nothing if it has not."""
+        """Return a note that a file has the bytes of another one that METS lists, or ""."""
         self._catalogue.put(_INDEX_DIGESTS)
         row = self._catalogue.row(_OF_DIGEST, digest, algorithm, path)
         return "" if row is None else f"it has the bytes of {shown(row[0])!r}"
@@ -633,7 +636,7 @@ def _outcomes(found: Iterable[HashedRun]) -> Iterator[Outcome]:
 
 
 def _facts(rows: Iterable[Row], outcome: Outcome) -> tuple[str, ...]:
-    """Return what a file has of all that is stated of it, as a ledger has it; nothing for an odd file."""
+    """Return a file's facts as a ledger has them; empty when a statement or the file is wrong."""
     if not isinstance(outcome, Hashed):
         return ()
     facts = [f"{algorithm}:{value}" for algorithm, value in outcome.digests.items()]
@@ -652,10 +655,10 @@ def _facts(rows: Iterable[Row], outcome: Outcome) -> tuple[str, ...]:
 
 
 def executor(of: Cluster | None, packages: Sequence[DeliveredPackage], granted: Sequence[Path]) -> Executor:
-    """Return who reads packages and what else was granted: the workers of a cluster, if there is one.
+    """Return the executor for packages and granted files: a cluster's workers, if there is one.
 
-    What a worker says that it could not read is read by this process before anything is said of it: a disk
-    that is away on one machine is no finding on the package.
+    A file that a worker could not read is read by this process before it is reported: a disk that is away on
+    one machine is no finding on the package.
     """
     if of is None:
         return HERE
@@ -663,13 +666,13 @@ def executor(of: Cluster | None, packages: Sequence[DeliveredPackage], granted: 
     places += [each.path / each.mets for each in packages if each.mets and not each.is_packed]
     sights: list[Sight] = []
     for place in dict.fromkeys(places):
-        with suppress(OSError):  # who reads it tells why that cannot be
+        with suppress(OSError):  # the reader reports the reason
             sights.append(Sight.of(place))
     return ClusterExecutor(of, lambda: of.pool(RemoteWork(doubts=_is_unread), sights))
 
 
 def _is_unread(made: Any) -> bool:
-    """Return whether a worker could not read all that it was to hash."""
+    """Return whether a worker failed to read a file that it was to hash."""
     if isinstance(made, HashedParts):
         return not all(isinstance(each, Hashed) for each in made.parts)
     if isinstance(made, list):

@@ -1,4 +1,4 @@
-"""Check of the files that METS documents list against those on disk, without reading their bytes."""
+"""Check the files that METS documents list against those on disk; no bytes are read."""
 
 from __future__ import annotations
 
@@ -70,11 +70,12 @@ def find(
     unlisted: Iterator[tuple[bytes, int]],
     progress: Callable[[int], None],
 ) -> None:
-    """Match missing files with ``unlisted`` ones (paths and sizes), and put the pairs into the catalogue.
+    """Match missing files with ``unlisted`` ones, and put the pairs into the catalogue.
 
-    Only unlisted files of a missing one's size are read; one that cannot be read is left as unlisted.
+    ``unlisted`` are paths and sizes. Only unlisted files of a missing one's size are read; an unreadable one
+    stays unlisted.
     """
-    # Before all else: where no file is unlisted, nobody need know what is missing.
+    # This comes first: where no file is unlisted, the missing ones need no search.
     if not (sizes_by_path := list(unlisted)):
         return
     catalogue.put(_LOST)
@@ -107,7 +108,7 @@ _CANDIDATES = 2_000
 _IN_ANY_SCRIPT = re.compile(SEGMENT.pattern.replace("[0-9]", r"\d"))
 
 # All that may be missing or of another size: the few are found in one go, and looked at closely then.
-# Of METS, which are looked at elsewhere, is_gone is NULL.
+# For entries of METS, which the check of links covers, is_gone is NULL.
 _DIFFERING = """
 INSERT OR IGNORE INTO differing
 SELECT e.id, coalesce(d.kind, 'd') = 'd', e.pseudo OR e.path = x'' OR d.kind IS 'd', 0
@@ -117,7 +118,7 @@ WHERE e.path IS NOT NULL AND NOT (d.kind IS 'f' AND coalesce(e.size, d.size) IS 
 _OF_METS = """
 INSERT OR IGNORE INTO differing SELECT e.id, NULL, 0, 0 FROM mets c CROSS JOIN entry e ON e.path = c.path
 """
-# Of nearly all nothing is to be told but that they are missing; only odd ones are looked at one by one.
+# Nearly all are only reported as missing; the odd ones are looked at one by one.
 _RENAMED_IS_USUAL = """
 UPDATE differing SET is_odd = 0
 WHERE is_odd AND entry IN (SELECT e.id FROM renamed r CROSS JOIN entry e ON e.path = r.path)
@@ -129,7 +130,7 @@ FROM gone g CROSS JOIN entry e ON e.id = g.entry CROSS JOIN mets m ON m.id = e.m
 WHERE g.is_odd ORDER BY g.entry
 """
 _NOTE_TOLD = "INSERT OR IGNORE INTO oddly_told VALUES (?)"
-# What was told otherwise is missing as well where another entry has it as missing.
+# A file with another finding is missing as well where another entry has it as missing.
 _NOT_GONE = """
 UPDATE differing SET is_gone = 0 WHERE entry IN (
     SELECT e.id FROM oddly_told t CROSS JOIN entry e ON e.path = t.path WHERE t.path NOT IN (
@@ -191,7 +192,7 @@ AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path
     AND (o.mets <> e.mets OR EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id)))
 ORDER BY e.id
 """
-# That no ID begins with one is told by the schema; what was meant is plain.
+# The schema reports an ID that begins with a hash; the meaning is plain.
 _WITHOUT_HASH = "UPDATE fptr SET fileid = substr(fileid, 2) WHERE substr(fileid, 1, 1) = '#'"
 _DANGLING = """
 SELECT m.path, f.line, f.fileid FROM fptr f JOIN mets m ON m.id = f.mets AND m.ok
@@ -227,7 +228,7 @@ AND e.id NOT IN (
 AND NOT (e.href IS NULL AND EXISTS (SELECT 1 FROM entry o WHERE o.groupid = e.xml_id)
     AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.lob = e.xml_id))
 """
-# What few METS have is not looked for with each file of the others.
+# Features of few METS are not looked for with each file of the others.
 _IS_ANY_LINKED = "SELECT 1 FROM mptr WHERE mets = ?"
 _NOT_LINKED = "AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id) "
 _NOT_IN_POINTED_GROUP = "AND e.grp NOT IN (SELECT grp FROM pointed_group) "
@@ -235,7 +236,7 @@ _IS_LINKED = """
 SELECT EXISTS (SELECT 1 FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href WHERE p.mets = ?)
 """
 _EDGE = "SELECT 1 FROM edge WHERE parent = ? AND child IS NOT NULL"
-# An index tells in one go that nothing occurs twice; only where something does is each row looked at.
+# An index shows in one go that no ID occurs twice; only where one does is each row looked at.
 _ANY_ID_TWICE = """
 SELECT EXISTS (SELECT 1 FROM ident i CROSS JOIN entry e ON e.mets = i.mets AND e.xml_id = i.xml_id)
 OR (SELECT count(*) FROM ident) > (SELECT count(*) FROM (SELECT DISTINCT mets, xml_id FROM ident))
@@ -265,7 +266,7 @@ SELECT m.path, i.line, i.xml_id, i.element, coalesce(
 ) AS other FROM ident i JOIN mets m ON m.id = i.mets WHERE other IS NOT NULL
 """
 
-# What an ID is of elsewhere is found once for the ID: it is the same for all METS but the one that has it.
+# The other file of an ID is found once for the ID: it is the same for all METS but the one that has it.
 _LOBS_TWICE = """
 WITH twice AS (
     SELECT xml_id FROM entry WHERE xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*' GROUP BY xml_id HAVING count(*) > 1
@@ -307,7 +308,7 @@ _FOLDERS = f"SELECT m.path, {IN_OUTERMOST.format('m.path')} FROM mets m"  # noqa
 
 
 def lobs_twice(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the files that have the ID of a LOB in another child, once the cells are in the catalogue."""
+    """Yield the files with the ID of a LOB in another child, once the cells are catalogued."""
     if catalogue.row("SELECT 1 FROM cell") is None:
         return
     together = grouping.FindingGroups()
@@ -325,12 +326,12 @@ def archives_twice(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def source_of(mets: bytes, line: int) -> str:
-    """Return the source of a statement for messages: ``Northwind_lobseg_0/mets.xml line 12``."""
+    """Return a statement's source for messages: ``Northwind_lobseg_0/mets.xml line 12``."""
     return f"{shown(mets)} line {line}"
 
 
 def documents(catalogue: Catalogue, most: int) -> Iterator[Finding]:
-    """Yield the findings inside each METS document: on its IDs and its structMaps; ``most`` singly."""
+    """Yield the findings on the IDs and structMaps of each METS document, ``most`` singly."""
     catalogue.put(_WITHOUT_HASH)
     if catalogue.number(_ANY_ID_TWICE):
         for sql in (_FILE_IDS_TWICE, _OTHER_IDS_TWICE):
@@ -368,10 +369,10 @@ def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Itera
 
 
 def compare(catalogue: Catalogue, *, whole: bool) -> None:
-    """Find the entries that are not on disk as they say, for ``files`` and ``sizes``, and those of METS.
+    """Find the entries that differ from the disk, for ``files`` and ``sizes``, and METS entries.
 
-    The files on disk and the METS documents are in the catalogue, and indexed. Without ``whole`` only METS
-    are looked at.
+    The files on disk and the METS documents are in the catalogue, and indexed. Without ``whole`` only the
+    entries of METS are found.
     """
     catalogue.put(_OF_METS)
     if whole:
@@ -379,9 +380,9 @@ def compare(catalogue: Catalogue, *, whole: bool) -> None:
 
 
 def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Finding]:
-    """Yield listed files that are folders, unlisted ones, and ones listed twice; note the missing ones.
+    """Yield listed folders, unlisted files and files listed twice; note the missing ones.
 
-    What an unlisted folder does to all files below it is one finding; ``most`` are told singly.
+    The findings on all files below an unlisted folder are one; ``most`` are reported singly.
     """
     guesses = 0
     catalogue.put(_RENAMED_IS_USUAL)
@@ -428,13 +429,13 @@ def _listed_twice(  # noqa: PLR0917 -- a row
 
 
 def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
-    """Yield listed files that are missing or were renamed, once all that names them was read: one for each.
+    """Yield one finding for each listed file that is missing or renamed.
 
-    What a missing or renamed folder does to all files below it is one finding. Of those behind the first
-    ``most`` only one of the METS is told that name them: they are counted.
+    All METS, manifests and cells have been read by then. The findings on all files below a missing or renamed
+    folder are one. Of those behind the first ``most`` only one METS with an entry is reported.
     """
     alone = guesses = 0
-    candidates: list[bytes] | None = None  # a file that is listed is no other's
+    candidates: list[bytes] | None = None  # a listed file cannot be another one renamed
     absent = grouping.absent(catalogue)
     together = grouping.FindingGroups()
     last, mets = 0, b""
@@ -470,7 +471,7 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
 
 
 def _sources(catalogue: Catalogue, mets: bytes, line: int, path: bytes) -> str:
-    """Return all that names a missing file: METS, manifests, and a cell."""
+    """Return all METS, manifests and cells that name a missing file, for messages."""
     found = [source_of(mets, line), *starmap(source_of, catalogue.rows(_ALSO_LISTED, path))][:_SOURCES]
     found += [f"{name} line {number}" for name, number in catalogue.rows(grouping.IN_MANIFESTS, path)]
     cells = list(catalogue.rows(_LOST_CELLS, path))
@@ -481,9 +482,9 @@ def _sources(catalogue: Catalogue, mets: bytes, line: int, path: bytes) -> str:
 
 
 def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:
-    """Yield the files that no METS lists, with their sizes, but those that are listed by another name.
+    """Yield the files that no METS lists, with their sizes, without those under another name.
 
-    The METS that Archivematica writes is on ``objects`` alone: the manifest of its bag stands for the rest.
+    Archivematica's METS lists only ``objects``: the manifest of its bag lists the rest.
     """
     (top,) = catalogue.row("SELECT path FROM mets WHERE id = 1") or (b"",)
     is_of_objects = is_top_mets_name(shown(top)) and catalogue.row(_IN_A_BAG) is not None
@@ -494,7 +495,7 @@ def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:
 
 
 def sizes(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield files and child METS whose size is not the listed one; files found to be swapped are left out."""
+    """Yield files and child METS that differ from the listed size, without swapped files."""
     for mets, line, xml_id, path, expected, found, child in catalogue.rows(_SIZES):
         code = Code.CHILD_SIZE_STALE if child is not None else Code.SIZE_DIFFERS if found else Code.EMPTY
         yield code.at(
@@ -513,7 +514,7 @@ def segments(catalogue: Catalogue) -> Iterator[Finding]:
     catalogue.keep_outermost(path for (path,) in catalogue.rows(APART))
     for path, apart in catalogue.rows(_FOLDERS):
         *above, folder, _ = ("", *shown(path).split("/"))
-        if apart:  # each lies somewhere of its own; their numbers belong together all the same
+        if apart:  # the segments lie in different places; their numbers still belong together
             above = [""]
         # Digits of other scripts are numbers to some programs, and to others a part of the name.
         if found := _IN_ANY_SCRIPT.fullmatch(folder):

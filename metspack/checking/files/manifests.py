@@ -1,7 +1,7 @@
-"""Check of the manifests at a package's root: their form, and their agreement with METS.
+"""Check the manifests at a package's root: their form, and their agreement with METS.
 
 The manifest.txt beside an archive, with the digests of the LOBs outside it (SIARD 2.2, S_8.1.3-0), is read
-into the catalogue beside them and compared as they are.
+into the same catalogue and compared in the same way.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from metspack.layouts.names import OF_MACOS
 from metspack.model import Finding
 from metspack.packages.files import path_of
 
-# No line with one of these in it is certain to be plain; each other path is valid as it stands.
+# A line with one of these in it may not be plain; each other path is valid as it stands.
 _NOT_PLAIN = (b"\r", b"\0", b"\\", b"//", b"/.", b"/\n", b"  /", b"  .")
 _SOME_LINES = BulkInsert("listed", "(?1, ?{0}, CAST(?{1} AS TEXT), ?{2})", shared=1, own=3)
 _PLAIN_LINES = BulkInsert(
@@ -100,7 +100,7 @@ def _not_named(catalogue: Catalogue, manifest: int) -> Iterator[Row]:
 
 
 BAGS = "the bag's "
-"""The beginning of the names of those of a bag."""
+"""The beginning of the names of a bag's manifests."""
 _OF_BAG = f"SELECT id, name FROM manifest WHERE {OF_BAG}"  # noqa: S608 -- a constant
 
 _CHILD_ALONE = """
@@ -109,7 +109,7 @@ SELECT 1 FROM mptr WHERE mets = 1 AND up AND NOT EXISTS (SELECT 1 FROM mets WHER
 
 
 def missing(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield a finding for each missing manifest; a child checked alone need not have one."""
+    """Yield a finding for each missing manifest; none for a bag or a child without its parent."""
     if catalogue.row(_CHILD_ALONE) is not None or catalogue.row(_OF_BAG) is not None:
         return
     for name in map(MANIFESTS.__getitem__, MANIFEST_ALGORITHMS):
@@ -145,9 +145,9 @@ def _read(catalogue: Catalogue, places: CheckedTree, path: bytes) -> Iterator[Fi
 def read_partial(
     catalogue: Catalogue, places: CheckedTree, path: bytes, *, is_only: bool = False
 ) -> Iterator[Finding]:
-    """Put a list that need not have all files into the catalogue, if it is one; any form of line will do."""
+    """Put a partial list into the catalogue, if it is one of digests, in any form of line."""
     if places.agreement is not None:
-        raise Unsettled  # it may speak of each file
+        raise Unsettled  # it may name each file
     with places.content(path) as content:
         name = shown(path)
         reader = LineReader(os.fsdecode(path), places.is_there)
@@ -165,14 +165,14 @@ def read_partial(
 
 
 def not_computed(name: str, algorithm: str, *, is_only: bool) -> Finding:
-    """Return that the digests of a list are not computed, an error where there is no other."""
+    """Return that a list's digests are not computed, an error where there is no other list."""
     rule = Code.UNKNOWN_ALGORITHM.error_at if is_only else Code.UNKNOWN_ALGORITHM.at
     reason = f"digests by {algorithm!r} are not computed: nothing was compared with this list"
     return rule(name, reason=reason, expected=", ".join(OCTETS))
 
 
 def against_seal(places: CheckedTree, top: bytes, expected: Seal) -> Iterator[Finding]:
-    """Yield that the package has another seal; ``top`` is its METS, or the file that this is packed in."""
+    """Yield that the package has another seal; ``top`` is its METS or the file it is packed in."""
     missing: list[str] = []
     files: list[tuple[str, str]] = []
     for path in (*(os.fsencode(MANIFESTS[each]) for each in MANIFEST_ALGORITHMS), top):
@@ -199,13 +199,13 @@ def against_seal(places: CheckedTree, top: bytes, expected: Seal) -> Iterator[Fi
 
 
 class Manifest:
-    """Reads one manifest into the catalogue."""
+    """The reading of one manifest into the catalogue."""
 
     def __init__(
         self, catalogue: Catalogue, number: int, name: str, reader: LineReader, itself: bytes = b""
     ) -> None:
         self._catalogue = catalogue
-        self._itself = itself  # what is written while it is written has no digest that holds
+        self._itself = itself  # its digest in it cannot hold
         self._batch = Batch(catalogue)
         self._number = number
         self._name = name
@@ -214,7 +214,7 @@ class Manifest:
         self._plain = re.compile(rb"^([0-9a-f]{%d})  ([^\n]+)\n" % digits, re.MULTILINE)
         self._line = 1
         self._last = b""
-        self._digest = ""  # of the last line, if it was not as we write them
+        self._digest = ""  # of the last line
         self._forms: dict[str, tuple[int, int]] = {}
 
     def findings(self, content: Content) -> Iterator[Finding]:
@@ -228,9 +228,10 @@ class Manifest:
     def findings_between(
         self, place: Below, agreed: Iterable[tuple[bytes, ManifestStretch]]
     ) -> Iterator[Finding]:
-        """Yield the findings on the lines between those of agreed segments, of which only the METS's is kept.
+        """Yield the findings on the lines between those of agreed segments.
 
-        Raises ``Unsettled`` when one of the segments stands out of order.
+        Of an agreed segment's lines only the METS's is kept. Raises ``Unsettled`` when one of the segments is
+        out of order.
         """
         with reading.opening(place.root, place.segments) as descriptor:
             at = 0
@@ -266,8 +267,8 @@ class Manifest:
         self._forms[reason] = (count + more, first)
 
     def _take_plain(self, number: int, stretch: bytes) -> int:
-        """Keep lines that are as we write them; returns how many, none when one may not be so."""
-        # One that does not begin so is not searched: it may be a single line of any length.
+        """Keep lines in metspack's form; return their number, or 0 when one may have another form."""
+        # A stretch with another beginning is not searched: it may be a single line of any length.
         found = self._plain.findall(stretch) if self._plain.match(stretch) else []
         if not found or len(found) != stretch.count(b"\n") or any(each in stretch for each in _NOT_PLAIN):
             return 0
@@ -291,7 +292,7 @@ class Manifest:
     def _take_line(self, number: int, line: bytes) -> Iterator[Finding]:
         found = self._reader.parsed(line)
         for form in found.forms:
-            if form != ESCAPED:  # which is how md5sum writes such names
+            if form != ESCAPED:  # md5sum writes such names so
                 self._note_form(number, form)
         if found.reason:
             text = shown(line.rstrip(b"\r\n")[:SHOWN])
@@ -302,7 +303,7 @@ class Manifest:
             self._batch.add(PUT_LINE, self._number, found.path, found.digest, number)
 
     def _is_further(self, number: int, path: bytes, digest: str) -> bool:
-        """Note where a line stands; return whether it says anything that the line before does not."""
+        """Note the order of a line; return whether it differs from the line before."""
         if path < self._last:
             self._note_form(number, _OUT_OF_ORDER)
             self._digest = ""
@@ -316,8 +317,8 @@ class Manifest:
 def findings(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield manifest lines whose file is missing, and files that a manifest does not name.
 
-    A folder that is missing, or that no line leads into, is said once in each manifest. What METS has as
-    missing or renamed is said there.
+    A folder that is missing, or that no line leads into, is reported once for each manifest. Files that METS
+    has as missing or renamed are reported there.
     """
     together = grouping.FindingGroups()
     absent, come = grouping.absent(catalogue), grouping.come(catalogue)
@@ -348,7 +349,7 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
         unnamed = grouping.without(catalogue, _NAMED_BELOW, number)
         for (path,) in _not_named(catalogue, number):
             if OF_MACOS.fullmatch(path) and catalogue.row(_OF_METS, path) is None:
-                continue  # of all of them there is one finding
+                continue  # they have one finding together
             finding = Code.MANIFEST_INCOMPLETE.at(shown(path), manifest=name)
             yield from together.take(unnamed(path) or come(path), finding, name)
     for number, name in catalogue.all(f"{_OF_BAG} AND read ORDER BY id"):
@@ -359,7 +360,7 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def _alike(catalogue: Catalogue, path: bytes, absent: bytes | None) -> str:
-    """Return the path that a missing one is in another Unicode form, case or encoding, "" for none."""
+    """Return a missing path's file in another Unicode form, case or encoding, or ""."""
     at = path if absent is None else absent
     table, above = "disk" if absent is None else "folder", folder_of(at)
     meant = {folded_name(at), folded_name(at.decode("latin-1").encode())}
@@ -380,7 +381,7 @@ def _payload_besides(catalogue: Catalogue, number: int) -> Iterator[bytes]:
 
 
 def against_mets(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield manifest lines whose digest is not that of the METS, by the same algorithm."""
+    """Yield manifest lines whose digest differs from the METS's by the same algorithm."""
     for name, line, path, found, algorithm, expected, mets, mets_line in catalogue.rows(_AGAINST_METS):
         source = source_of(mets, mets_line)
         yield Code.MANIFEST_AGAINST_METS.at(
@@ -403,7 +404,7 @@ AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = c.path AND l.manifest IN (
 
 
 def _lob_manifests(catalogue: Catalogue) -> list[bytes]:
-    """Return the paths of the files of this name beside the archives that METS documents list."""
+    """Return the paths of each manifest.txt beside the archives that METS documents list."""
     folders = {folder_of(form.path) for form in forms.listed(catalogue)}
     return [
         path
@@ -413,7 +414,7 @@ def _lob_manifests(catalogue: Catalogue) -> list[bytes]:
 
 
 def read_lob_manifests(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
-    """Put the lines of such files into the catalogue; yield the findings on those that are none."""
+    """Put the lines of each manifest.txt into the catalogue; yield findings on the other lines."""
     for path in _lob_manifests(catalogue):
         try:
             with places.content(path) as content:
@@ -444,10 +445,10 @@ def _read_lob_manifest(catalogue: Catalogue, path: bytes, content: Content) -> I
 
 
 def incomplete_lob_manifests(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield a finding for each such file that lacks LOBs, once the cells are in the catalogue."""
+    """Yield a finding for each manifest.txt that lacks LOBs, once the cells are catalogued."""
     for path in _lob_manifests(catalogue):
         folder = folder_of(path)
-        after = folder[:-1] + b"0" if folder else b"\xff"  # what comes behind a slash
+        after = folder[:-1] + b"0" if folder else b"\xff"  # the character behind a slash
         count, first = catalogue.row(_UNLISTED, folder, after, shown(path)) or (0, b"")
         if count:
             yield Code.LOB_MANIFEST_INCOMPLETE.at(

@@ -1,7 +1,7 @@
-"""Check of the metadata files that METS documents name (mdRef): their form, their kind, and what PREMIS says.
+"""Check the metadata files that METS documents name (mdRef): form, kind, PREMIS content.
 
-What PREMIS says of a file is compared with what METS, the manifests and the cells say: none is read for it.
-Of objects that are written alike nothing is kept where all of these say the same.
+PREMIS statements on a file are compared with those of METS, the manifests and the cells: no file is read for
+them. Objects of the same form are not kept where all of these statements agree.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ SELECT r.mets, r.path, r.mdtype, r.mimetype, m.path, m.folder, r.line
 FROM reference r JOIN mets m ON m.id = r.mets JOIN disk d ON d.path = r.path AND d.kind = 'f'
 GROUP BY r.path ORDER BY min(r.rowid)
 """
-# Objects are held against a hundred statements of a file at the most: nobody has more, and of endless many
-# objects of a file that is stated endless many times it would be the product.
+# Objects are compared with at most a hundred statements on a file: no package has more, and for very many
+# objects on a file with very many statements the work would be the product.
 _RANKED = """(SELECT * FROM (
     SELECT x.*, row_number() OVER (PARTITION BY {0}) AS rank FROM (SELECT DISTINCT {1} FROM object) d
     CROSS JOIN {2} x ON {3}
@@ -68,7 +68,7 @@ _SIZES = f"""
 SELECT document, min(line), count(*), path, '', size || ' bytes', expected, mets, place FROM ({_LOCATED})
 WHERE size <> expected GROUP BY document
 """  # noqa: S608 -- a constant
-# A split LOB's whole is no file: its parts have its bytes, and are read with what is said of them.
+# A split LOB's whole is no file: its parts have its bytes, and are read with the statements on them.
 _WHOLE_SIZES = """
 SELECT document, min(line), count(*), NULL, '', size || ' bytes', parts, NULL, 'its parts' FROM (
     SELECT o.document, o.line, o.size, sum(d.size) AS parts, count(*) AS found,
@@ -83,7 +83,7 @@ INSERT INTO said SELECT o.xml_id, o.document, o.line, NULL, o.algorithm, o.diges
 WHERE o.path IS NULL AND o.algorithm IS NOT NULL
 AND EXISTS (SELECT 1 FROM piece p WHERE p.whole = o.xml_id AND p.origin IN (0, 3)) ORDER BY o.rowid
 """
-# Digests that nothing else states are compared with the files, when those are read.
+# Digests that only PREMIS states are compared with the files, when those are read.
 _PUT_APART = f"""
 INSERT INTO apart_object
 WITH p AS MATERIALIZED (
@@ -103,7 +103,7 @@ SELECT p.path, p.line, p.document, p.algorithm, p.digest FROM p
 LEFT JOIN stated s ON s.path = p.path AND s.algorithm = p.algorithm WHERE s.path IS NULL
 ORDER BY p.document, p.line
 """  # noqa: S608 -- constants
-# Where no location leads anywhere they may be meant from another folder, of files that nothing else tells.
+# Where no location leads to a file they may start from another folder, and then they are not reported.
 _NOWHERE = """
 SELECT o.document, min(o.line), count(DISTINCT o.line), o.path FROM object o
 WHERE o.path IS NOT NULL AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = o.path)
@@ -129,7 +129,7 @@ SELECT o.document, min(o.line), count(*), l.path, o.algorithm || ' ', o.digest, 
 FROM {_LINES} l CROSS JOIN manifest m ON m.id = l.manifest CROSS JOIN object o ON o.path = l.path
 WHERE o.algorithm = m.algorithm AND o.digest <> l.digest GROUP BY o.document
 """  # noqa: S608 -- constants
-# What is stated of files by paths, which an index finds one by one: size, algorithm, digest.
+# The statements on files by paths, which an index finds one by one: size, algorithm, digest.
 _STATED = """
 SELECT e.path, e.size, e.algorithm, e.digest, 1 FROM json_each(?1) g
     CROSS JOIN entry e ON e.path = CAST(g.value AS BLOB)
@@ -149,11 +149,11 @@ _METS = "SELECT path FROM mets WHERE id = ?"
 _HEX = re.compile(r"[0-9A-Fa-f]+")
 _HEAD = 1 << 11  # bytes that a root has nearly always ended in
 _FIRST = 1 << 10  # bytes that are parsed before objects are taken for usual
-_FEW, _FEWEST = 8, 1 << 8  # objects, and bytes that are parsed where fewer were alike
+_FEW, _FEWEST = 8, 1 << 8  # objects of one shape, and bytes that are parsed where there were fewer
 _LONGEST = 1 << 16  # bytes of an object that is taken without a parser
 _OBJECT_END = re.compile(rb"</(?:[^\s<>/:]+:)?object>")
-_TRIES = 20  # objects that are taken for others to be like
-_MOST = 100  # pieces of a text, digests of an object, names of algorithms: more are nobody's
+_TRIES = 20  # objects whose shape is tried for the next ones
+_MOST = 100  # pieces of a text, digests of an object, names of algorithms: no file has more
 _SIZE = 18  # digits of the largest size that is compared
 
 
@@ -169,19 +169,19 @@ class _PremisObject:
 
 
 class _Stated(Protocol):
-    """Everything that is stated of files, and what becomes of the objects that a document has."""
+    """The statements on files, and the use of the objects in a document."""
 
     def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
-        """Return whether METS lists all files, and everything that is stated of them is what PREMIS says."""
+        """Return whether METS lists all files, and all statements equal those ``said`` in PREMIS."""
 
     def add(
         self, identifier: str, path: bytes | None, line: int, size: int | None, digest: Digest | None
     ) -> None:
-        """Take what an object says of a file."""
+        """Take an object's statement on a file."""
 
 
 class _InCatalogue:
-    """Files as the catalogue has them, which also keeps the objects of a document of a METS."""
+    """The statements in the catalogue, which also keeps the objects of a document of a METS."""
 
     def __init__(self, catalogue: Catalogue, document: bytes, mets: int) -> None:
         self._catalogue = catalogue
@@ -222,7 +222,10 @@ class _InCatalogue:
 
 
 class _InColumns:
-    """Files of one folder as columns; ``is_other`` once an object says else of them, or of others."""
+    """The statements on one folder's files as columns.
+
+    ``is_other`` is True once an object contradicts them, or is on a file that they lack.
+    """
 
     def __init__(self, folder: bytes, stated: StatedFiles) -> None:
         self._folder = folder
@@ -260,7 +263,7 @@ class _InColumns:
             self.is_other |= digest.value != self._stated.digests_of(digest.algorithm, number, number + 1)
 
     def _number(self, name: bytes) -> int:
-        """Return the number of a file, mostly the next or the one before; -1 for none."""
+        """Return the number of a file, mostly the next or the one before, or -1 without one."""
         for number in (self._next, self._first):
             if number < len(self._names) and self._names[number] == name:
                 return number
@@ -282,7 +285,7 @@ class _MetadataFile:
         self._interest: Mapping[str, str] = {}
         # Bytes that the parser was given, and where in them the last object begins and ends.
         self._fed, self._begun, self._ended = 0, -1, -1
-        self._object_end = b""  # as it is written, where it is known
+        self._object_end = b""  # as it is written; empty before the first one
         self._is_between = False  # whether an object has ended right here
         self._held = b""  # the beginning of an object that may turn out to be like others
         self._shape: ObjectShape | None = None
@@ -296,16 +299,16 @@ class _MetadataFile:
         self.parser.StartElementHandler = self._start
 
     def read(self, blocks: Iterable[bytes]) -> None:
-        """Read the whole file, once; raises ``XmlError``, and whatever reading raises."""
+        """Read the whole file, once; raises ``XmlError``, and the errors of reading."""
         try:
             for block in blocks:
-                if b"\r" in block:  # which may be a line or none
+                if b"\r" in block:  # which may end a line or not
                     self._shape, self._tries = None, 0
                 self._feed(block, final=False)
             self._feed(b"", final=True)
             safexml.feed_block(self.parser, b"", final=True)
         finally:
-            # The parser and its megabyte would else stay until somebody looks for cycles.
+            # The parser and its megabyte would otherwise stay until the next collection of cycles.
             self.parser.StartElementHandler = self.parser.EndElementHandler = None
             self.parser.CharacterDataHandler = None
         self._put()
@@ -338,7 +341,7 @@ class _MetadataFile:
                 self._learn(data, at)
 
     def _stop(self, data: bytes, at: int) -> int | None:
-        """Return the offset behind the object that ends next, None if it is not known or of no use."""
+        """Return the offset behind the object that ends next, or None if there is no use for it."""
         is_of_use = self._object_end and (self._tries or self._shape is not None)
         found = data.find(self._object_end, at) if is_of_use else -1
         return None if found < 0 else found + len(self._object_end)
@@ -355,7 +358,7 @@ class _MetadataFile:
             self._ended = self.parser.CurrentByteIndex
 
     def _learn(self, data: bytes, at: int) -> None:
-        """Take the object that ends at an offset for one like others."""
+        """Take the shape of the object that ends at an offset as that of the next ones."""
         start = at - (self._fed - self._begun)
         self._tries -= 1
         if 0 <= start < at and (shape := shape_of_object(data[start:at])) is not None:
@@ -378,14 +381,14 @@ class _MetadataFile:
             self._take_run(dict(zip(shape.names, values, strict=True)), accumulate(gone, initial=before))
             count += len(found)
             stop = found[-1].end()
-        # Where few are alike, it is tried less and less often.
+        # Where few have one shape, it is tried less and less often.
         self._pause = 0 if count >= _FEW else min(2 * self._pause + _FEWEST, _LONGEST)
         lines, columns = data.count(b"\n", begin, stop), stop - (data.rfind(b"\n", begin, stop) + 1 or begin)
         self._parse(b"\n" * lines + b" " * columns)
         return stop
 
     def _take_run(self, columns: Mapping[str, list[str]], lines: Iterator[int]) -> None:
-        """Take objects as columns: all, or one of them where everything says the same of each."""
+        """Take objects as columns: all of them, or one where all statements agree with them."""
         located = columns[LOCATION]
         paths = [self._folder + each.encode() for each in located] if uris.are_plain(located) else None
         sizes = list(map(int, columns["size"]))
@@ -466,7 +469,7 @@ class _MetadataFile:
             self._add(found)
 
     def _add(self, found: _PremisObject) -> None:
-        """Hand over what an object says."""
+        """Pass on an object's size and digests."""
         path = self._resolved(found.path) if found.path else None
         shared = found.identifier, path, found.line
         is_size = found.size.isdecimal() and len(found.size) <= _SIZE
@@ -474,7 +477,7 @@ class _MetadataFile:
         for algorithm, text in found.digests:
             if known := self._known(algorithm):
                 self._stated.add(*shared, size, Digest(algorithm=known, value=_value(text, known)))
-                size = None  # said once
+                size = None  # passed on once
         if size is not None:
             self._stated.add(*shared, size, None)
 
@@ -500,7 +503,7 @@ _PUT_OBJECT = "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 def _value(text: str, algorithm: str) -> str:
-    """Return a digest as METS has it read, or the text when it is none."""
+    """Return a digest as METS has it read, or the text when it is no digest."""
     if len(text) == 2 * digests.OCTETS[algorithm] and _HEX.fullmatch(text):
         return text.lower()
     digest = digests.parsed(text, algorithm)
@@ -508,14 +511,14 @@ def _value(text: str, algorithm: str) -> str:
 
 
 def _kind(mdtype: str | None, mimetype: str | None, path: bytes) -> str | None:
-    """Return the kind that a METS says a metadata file is of, None for one that is not looked into."""
+    """Return the kind that a METS states for a metadata file, or None for one that is left out."""
     kind = (mdtype or "").partition(":")[0]
     is_xml = "xml" in (mimetype or "") or path.lower().endswith(b".xml")
     return kind if kind in _KINDS or is_xml else None
 
 
 def _is_of(kind: str, file: _MetadataFile) -> bool:
-    """Return whether a file that was read is of a kind, or that is one that is not known."""
+    """Return whether a file that was read is of a kind; True for a kind without a namespace."""
     return kind not in _KINDS or file.kind == kind or (kind == _DC and file.has_dc and not file.kind)
 
 
@@ -554,10 +557,10 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
 
 
 def is_agreed(reference: File, path: bytes, content: Content, folder: bytes, files: StatedFiles) -> bool:
-    """Return whether there is nothing to be said of a metadata file, nor of what it says of files.
+    """Return whether a metadata file is sound and its statements on files agree.
 
-    ``files`` are all below a ``folder`` that it may speak of. Raises ``XmlError``, and whatever
-    reading raises.
+    ``files`` are all those below a ``folder`` that it may describe. Raises ``XmlError``, and the errors of
+    reading.
     """
     kind = _kind(reference.mdtype, reference.mimetype, path)
     if kind is None:
@@ -569,9 +572,9 @@ def is_agreed(reference: File, path: bytes, content: Content, folder: bytes, fil
 
 
 def _compared(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the findings on what PREMIS says of files otherwise than METS, manifests or cells.
+    """Yield the findings on PREMIS statements that differ from METS, manifests or cells.
 
-    A document's sizes are told once, and so are its digests and its locations.
+    A document's sizes are reported once, and so are its digests and its locations.
     """
     if catalogue.row("SELECT 1 FROM object") is None:
         return

@@ -1,4 +1,4 @@
-"""Check of split LOBs and archives: what METS says of the parts, and the parts joined against the whole.
+"""Check split LOBs and archives: METS on the parts, and the joined parts with the whole.
 
 A part is named in the parent's SPLITLOB structMap (CONTENTIDS, ORDER) and listed in its child (ID, GROUPID,
 SEQ). The order is found by the rule by which LOBs are given back (``packages.splitlobs``). Each part is read
@@ -27,9 +27,9 @@ from metspack.packages.lobs import HeldPart, Mapped
 from metspack.packages.splitlobs import GapError, OrderError, arranged, is_last
 
 BY_METS, _BY_NAMES, _INSIDE, BY_GROUP = range(4)
-"""Who says which parts a LOB has: the parent's map, names, names of entries, GROUPID without a map.
+"""The source of a LOB's parts: parent's map, file names, entry names, GROUPID without a map.
 
-What the map says goes before the parts' names; entries go by names alone.
+The map precedes the parts' names; entries have only names.
 """
 
 _PUT_PIECE = "INSERT OR IGNORE INTO piece VALUES (?, ?, ?, ?)"
@@ -56,7 +56,7 @@ _IS_DISORDERED = "SELECT 1 FROM disordered WHERE whole = ?"
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
 _PUT_DISORDERED = "INSERT OR IGNORE INTO disordered VALUES (?)"
 # A child is named by the ID of its file entry (recommendation) or by its OBJID, with a URN before it or not
-# (E-ARK); what it holds it lists itself, or its representations do.
+# (E-ARK); its METS lists its files, or those of its representations do.
 _FILL = """
 INSERT INTO mapped SELECT id, mets, lob, part, place, line, child, coalesce(
     (SELECT id FROM entry WHERE mets = child AND xml_id = part ORDER BY id LIMIT 1),
@@ -70,7 +70,7 @@ FROM (
     FROM mptr p WHERE p.part IS NOT NULL
 ) ORDER BY id
 """
-# What would else be looked for among all entries of an ID, or in all representations, for each part.
+# Without these each part would be looked for among all entries of an ID, or in all representations.
 _BEFORE = (
     """
 INSERT OR IGNORE INTO listed_mets SELECT e.mets, e.xml_id, c.id FROM entry e
@@ -91,7 +91,7 @@ JOIN mets c ON c.id = p.child AND c.ok WHERE p.entry IS NULL ORDER BY p.id
 _WHOLE = """
 e.path IS NULL AND e.href IS NULL AND EXISTS (SELECT 1 FROM grp g WHERE g.id = e.grp AND g.is_whole)
 """
-# What is said of each split LOB: 0 the whole, 1 the parts in the map, 2 the parts in the children.
+# The METS entries on each split LOB: 0 the whole, 1 the parts in the map, 2 the parts in the children.
 _METS_SAID = f"""
 SELECT * FROM (
     SELECT e.xml_id AS lob, 0 AS kind, e.id AS id, m.path AS mets, e.line, NULL AS part, NULL AS place,
@@ -121,7 +121,7 @@ _REPRESENTATIONS = b"representations"
 class _StatedWhole:
     """The stated size and digest of a whole LOB, and their source; ``line`` is 0 for a cell.
 
-    ``size`` is bytes in METS; in a cell it may be characters. An archive's messageDigest is of what lies
+    ``size`` is bytes in METS; in a cell it may be characters. An archive's messageDigest covers the bytes
     before its ``boundary``.
     """
 
@@ -132,7 +132,7 @@ class _StatedWhole:
     boundary: int | None
 
     def fits(self, size: int) -> bool:
-        """Whether the parts' bytes can be the whole's; where they cannot, that was told from the sizes."""
+        """Return whether the parts' bytes can be the whole's; if not, the size has a finding."""
         if self.size is None or self.line:
             return self.size in {None, size}
         return sizes.is_possible(self.size, size)
@@ -145,9 +145,9 @@ class _StatedWhole:
 def put_cell(
     batch: Batch, archive: bytes, lob: str, cell: LobCell, paths: list[bytes], *, inside: bool
 ) -> None:
-    """Put the parts of a cell's LOB, with the id ``lob``, into the catalogue, with the cell's statement.
+    """Put a cell's statement and the parts of its LOB, with the id ``lob``, into the catalogue.
 
-    ``inside`` the archive's zip file the paths are names of entries.
+    With ``inside`` the paths are names of entries in the archive's zip file.
     """
     for position, path in enumerate(paths):
         batch.add(_PUT_PIECE, lob, _INSIDE if inside else _BY_NAMES, position, path)
@@ -165,7 +165,7 @@ def put_archive(
 
 
 def of_mets(catalogue: Catalogue) -> Iterator[Finding]:
-    """Put METS statements on split LOBs into the catalogue; yield those that do not fit together."""
+    """Put METS statements on split LOBs into the catalogue; yield those that disagree."""
     yield from _in_mets(catalogue)
     catalogue.put(_PUT_SAID_BY_METS)
     for whole, paths, size in _complete(catalogue):
@@ -182,10 +182,10 @@ def of_mets(catalogue: Catalogue) -> Iterator[Finding]:
 def findings(
     catalogue: Catalogue, fixity: Fixity, *, sampled: bool, jobs: int | None = 1
 ) -> Iterator[Finding]:
-    """Read the parts of split LOBs; yield a finding for each whole that differs from its statement.
+    """Read the parts of split LOBs; yield a finding for each whole with a wrong statement.
 
-    What is said of each part by itself ``fixity`` keeps. Of a sample those LOBs are read whose first part is
-    in it. ``jobs`` is the number of processes, None for as many as are of use.
+    ``fixity`` keeps the statements on each part. With ``sampled`` those LOBs are read whose first part is in
+    the sample. ``jobs`` is the number of processes, or None for as many as are of use.
     """
     given: deque[tuple[str, list[_StatedWhole], list[bytes]]] = deque()
 
@@ -214,7 +214,7 @@ def findings(
 
 
 def _facts(told: Sequence[_StatedWhole], paths: Sequence[bytes]) -> tuple[str, ...]:
-    """Return what is stated of a whole, and which its parts are, as a ledger has it."""
+    """Return the stated facts of a whole, and a digest of its parts' paths, in a ledger's form."""
     parts = digest_function("SHA-256")(b"\0".join(paths))
     digests = ((each.boundary or "", each.digest) for each in told if each.digest is not None)
     sizes_told = (f"{each.size} of {parts}" for each in told if each.size is not None)
@@ -232,9 +232,10 @@ def _facts(told: Sequence[_StatedWhole], paths: Sequence[bytes]) -> tuple[str, .
 def inside(
     catalogue: Catalogue, archive: bytes, contents: Callable[[str], Iterable[bytes]]
 ) -> Iterator[Finding]:
-    """Read the parts of split LOBs in an archive; yield a finding for each whole that differs from its cell.
+    """Read the parts of split LOBs in an archive; yield each whole that differs from its cell.
 
-    ``contents`` are those of an entry; where it raises ``SourceError``, the damage is told elsewhere.
+    ``contents`` returns the bytes of an entry; the damage on which it raises ``SourceError`` is reported
+    elsewhere.
     """
     for (whole,) in catalogue.all(_WHOLES_INSIDE):
         names = [name.decode("utf-8", "surrogateescape") for (name,) in catalogue.rows(_PIECES_INSIDE, whole)]
@@ -256,15 +257,15 @@ def inside(
 
 
 def _untold(_count: int) -> None:
-    """Tell nobody of bytes that whoever reads them tells of."""
+    """Ignore the progress: the reader of the bytes has counted them."""
 
 
 def _asked(told: Sequence[_StatedWhole], size: int) -> Asked:
-    """Return what is asked of a whole of ``size`` bytes by those who say something of it."""
+    """Return the digests and lengths that the statements require of a whole of ``size`` bytes."""
     algorithms = (each.digest.algorithm for each in told if each.digest is not None)
     return Asked(
         algorithms=tuple(dict.fromkeys(algorithms)),
-        # An archive has one boundary, whatever the algorithms.
+        # An archive has one boundary for all algorithms.
         boundary=next((each.boundary for each in told if each.boundary is not None), 0),
         as_text=any(each.size not in {None, size} for each in told),
     )
@@ -273,7 +274,7 @@ def _asked(told: Sequence[_StatedWhole], size: int) -> Asked:
 def _compared(
     whole: str, told: list[_StatedWhole], count: int, joined: Hashed, last: Hashed
 ) -> Iterator[Finding]:
-    """Yield what is wrong with the statements about a whole; ``last`` is its last part."""
+    """Yield the findings on the statements about a whole; ``last`` is its last part."""
     for said in told:
         where = (shown(said.path), said.line, whole)
         if (digest := said.digest) is not None:
@@ -295,7 +296,7 @@ def _compared(
 
 
 def _complete(catalogue: Catalogue) -> Iterator[tuple[str, list[bytes], int]]:
-    """Yield the LOBs that something is said of and all of whose parts are there: paths and bytes together."""
+    """Yield each stated LOB with all its parts there: its id, their paths and sum of bytes."""
     for whole, origin in catalogue.rows(_WHOLES):
         pieces: list[Row] = catalogue.all(_PIECES, whole, origin)
         if all(size is not None for _, size in pieces):
@@ -310,7 +311,7 @@ def _all_said(catalogue: Catalogue, whole: str) -> Iterator[_StatedWhole]:
 
 @dataclass(slots=True)
 class _MetsOnLob:
-    """What METS says of one split LOB."""
+    """The METS entries and mptr of one split LOB."""
 
     lob: str
     wholes: list[Row] = field(default_factory=list)
@@ -323,33 +324,33 @@ class _MetsOnLob:
 
     @property
     def names(self) -> set[str]:
-        """The parts that the map names."""
+        """Return the parts that the map names."""
         return {row[5] for row in self.mapped}
 
     @property
     def is_complete(self) -> bool:
-        """Whether the children list the parts that the map names, all of them in the package."""
+        """Return whether the children list exactly the parts that the map names, all in the package."""
         is_listed = all(row[9] is not None for row in self.mapped)
         return is_listed and self.names == {row[5] for row in self.held}
 
     @property
     def has_last(self) -> bool:
-        """Whether the name of one of the parts says that it is the last."""
+        """Return whether the name of one of the parts marks it as the last."""
         return any(is_last(shown(row[7])) for row in self.held)
 
     @property
     def is_of_metspack(self) -> bool:
-        """Whether the parts have ids as those of LOBs; others group files for reasons of their own."""
+        """Return whether a part has an id as metspack writes them; other writers group files too."""
         return any(str(row[5]).startswith(f"{self.lob}.p") for row in self.held)
 
     @property
     def is_in_representations(self) -> bool:
-        """Whether representations list all parts: in CSIP no METS lists a file that lies nowhere (CSIP76)."""
+        """Return whether representations list all parts: CSIP76 requires a location for each file."""
         return all(row[3].split(b"/")[-3:-2] == [_REPRESENTATIONS] for row in self.held)
 
 
 def _in_mets(catalogue: Catalogue) -> Iterator[Finding]:
-    """Put the parts of split LOBs into the catalogue, in order; yield where METS contradicts itself."""
+    """Put the parts of split LOBs into the catalogue, in order; yield METS's contradictions."""
     if catalogue.row(_HAS_MAP) is not None:
         for sql in (*_BEFORE, _FILL):
             catalogue.put(sql)
@@ -364,7 +365,7 @@ def _in_mets(catalogue: Catalogue) -> Iterator[Finding]:
         for row in rows:
             if len(lists[row[1]]) < _PARTS_KEPT:
                 lists[row[1]].append(row)
-        if said.mapped:  # of a part that another LOB's map names it is told there
+        if said.mapped:  # a part that another LOB's map names is reported there
             said.held = [row for row in said.held if not row[9] or row[5] in said.names]
         yield from _of_one(said, batch, is_child=is_child, is_divided=is_divided)
     batch.flush()
@@ -380,7 +381,7 @@ def _of_one(said: _MetsOnLob, batch: Batch, *, is_child: bool, is_divided: bool)
 
 
 def _of_map(said: _MetsOnLob, batch: Batch) -> Iterator[Finding]:
-    """Put the parts of a LOB that the parent's map names into the catalogue; yield what is wrong."""
+    """Put the parts of a LOB that the parent's map names into the catalogue; yield the finding."""
     paths: list[bytes | None] = [row[7] for row in said.mapped]
     finding = _disagreement(said) or _unsaid(said)
     if finding is None and said.is_complete:
@@ -396,12 +397,12 @@ def _of_map(said: _MetsOnLob, batch: Batch) -> Iterator[Finding]:
 
 
 def _of_groups(said: _MetsOnLob, batch: Batch) -> Iterator[Finding]:
-    """Put the parts of a LOB that no map names into the catalogue; yield the finding on their order."""
+    """Put the parts of a LOB that no map names into the catalogue; yield the finding on order."""
     paths = [row[7] for row in said.held]
     try:
         paths = list(_ordered(said))
     except GapError:
-        pass  # the sizes tell what is missing
+        pass  # the sizes show the gap
     except OrderError as error:
         yield _uncertain(said, said.held[0], error)
     for position, path in enumerate(paths):
@@ -409,7 +410,7 @@ def _of_groups(said: _MetsOnLob, batch: Batch) -> Iterator[Finding]:
 
 
 def _disagreement(said: _MetsOnLob) -> Finding | None:
-    """Return the finding on parts that the map and the children do not name alike, None when they do."""
+    """Return the finding on parts that the map and the children name differently, or None."""
     lob = said.lob or "no LOB"
     named: dict[str, Row] = {}
     for row in said.mapped:

@@ -1,4 +1,4 @@
-"""Graph of a package's links: METS documents, links between parents and children, and their states."""
+"""Graph of a package's links: METS documents, links from parents to children, their states."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ ORDER BY mets, id
 
 @unique
 class LinkState(Enum):
-    """The state of the link between a parent and a child, from the METS documents alone."""
+    """The state of the link between a parent and a child, by the METS documents."""
 
     OK = "ok"
-    """The parent leads to the child, and the child names the parent; a representation is in its place."""
+    """Parent and child name each other, or a representation is in its place."""
     ELSEWHERE = "elsewhere"
-    """As ok, but the child lies elsewhere than the parent says, and was found by its OBJID."""
+    """As ok, but the child is found by its OBJID and not at the parent's location."""
     ONE_WAY_DOWN = "one-way, parent to child"
     ONE_WAY_UP = "one-way, child to parent"
     BROKEN = "broken"
     """The link leads nowhere, to a METS that cannot be read, or to one with another OBJID."""
     MISSING = "missing"
-    """The parent says where the child is, and it is not there."""
+    """The parent gives the child's location, and nothing is there."""
     EXTRA = "extra"
-    """Of a child that is there, but which no METS of the package lists; a graph has no such link."""
+    """A child that is there, but that no METS of the package lists; a graph has no such link."""
     UNKNOWN = "not looked at"
-    """The parent lies neither in the package nor under a root: not checked: it names the child."""
+    """The parent is neither in the package nor under a root: only the child's link was read."""
 
 
 _UPWARD = {LinkState.OK, LinkState.ELSEWHERE, LinkState.ONE_WAY_UP}
@@ -65,11 +65,11 @@ _UPWARD = {LinkState.OK, LinkState.ELSEWHERE, LinkState.ONE_WAY_UP}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A package by its METS: its number in the graph, its METS's path, its OBJID, and where it was found.
+    """A package by its METS: its number in the graph, its path, its OBJID and its true place.
 
-    ``path`` is from the package's root, empty for one that was not found anywhere; ``found`` is empty for
-    one that lies where it should. ``is_listed`` tells that a METS of the package lists it, ``is_part`` that
-    it is a representation's, which is a part of its package and no child.
+    ``path`` is the METS's from the package's root, empty for a package that was not found; ``found`` is empty
+    for one at its place. ``is_listed`` is True when a METS of the package lists it, ``is_part`` when it is a
+    representation's METS, which is a part of its package and no child.
     """
 
     id: int
@@ -82,16 +82,16 @@ class Node:
 
     @property
     def folder(self) -> str:
-        """The folder that holds the METS, without the last ``/``; empty at the root or when not known."""
+        """Return the METS's folder without the last ``/``; empty at the root or without a path."""
         return self.path.rpartition("/")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A link from a parent to a child: their nodes, what it is called by, its line in the parent's METS.
+    """A link from a parent to a child: their nodes, its href and its line in the parent's METS.
 
-    ``codes`` are those of the findings that make it what it is; ``names_parent`` tells that the child leads
-    back to the parent, ``is_meant`` that the parent means the child by a name that leads nowhere.
+    ``codes`` are those of the findings that determine the state; ``names_parent`` is True when the child
+    leads back to the parent, ``is_meant`` when the parent means the child by a name that leads nowhere.
     """
 
     parent: int
@@ -105,12 +105,15 @@ class Edge:
 
     @property
     def names_child(self) -> bool:
-        """Whether the parent leads to the child."""
+        """Return whether the parent leads to the child."""
         return self.state is not LinkState.ONE_WAY_UP and not self.is_meant
 
     @property
     def is_fault(self) -> bool:
-        """Whether the link is at fault; E-ARK AIP needs none from the child, RODA none from an ancestor."""
+        """Return whether the link is at fault.
+
+        E-ARK AIP requires no link from the child, RODA none from an ancestor.
+        """
         if self.state is LinkState.ONE_WAY_DOWN:
             return Code.NO_PARENT.id in self.codes
         if self.state is LinkState.ONE_WAY_UP:
@@ -128,16 +131,16 @@ class Graph:
 
     @property
     def is_broken(self) -> bool:
-        """Whether any link is at fault."""
+        """Return whether any link is at fault."""
         return any(edge.is_fault for edge in self.edges)
 
     @property
     def top(self) -> Node | None:
-        """The package's own METS, None when it has none."""
+        """Return the package's METS, or None when it has none."""
         return next((node for node in self.nodes if node.path), None)
 
     def renamed(self, name: Callable[[str], str]) -> Graph:
-        """Return the graph with other paths."""
+        """Return the graph with each path replaced by ``name`` of it."""
         nodes = (replace(node, path=node.path and name(node.path)) for node in self.nodes)
         return replace(self, nodes=tuple(nodes))
 
@@ -167,7 +170,7 @@ class _Builder:
             )
 
     def unfound(self, objid: str) -> int:
-        """Return the node of a package that is known by its OBJID alone."""
+        """Return the node number of a package with only an OBJID, adding the node if needed."""
         number = self._unfound.setdefault(bare(objid), len(self.nodes) + 1)
         if number not in self.nodes:
             row = self._catalogue.row("SELECT found FROM above WHERE key = ?", bare(objid))
@@ -225,14 +228,14 @@ class _Builder:
         return tuple(code for (code,) in self._catalogue.rows(sql, path))
 
     def add_parents(self) -> None:
-        """Add the parents of what no METS of the package names: the top's own, and those of orphans."""
-        above = self._catalogue.all(_ABOVE)  # few: what others name has its edge
+        """Add the parents of METS that no METS of the package names: of the top, and of orphans."""
+        above = self._catalogue.all(_ABOVE)  # few: METS that others name have their edges
         if not above:
             return
         names, orphans = {bare(href) for _, href, _ in above}, {number for number, _, _ in above}
         packages = [each for each in self.nodes.values() if each.path and not each.is_part]
         named = [(key, each) for each in packages if (key := bare(each.objid)) in names and key]
-        # An OBJID is unique beside a parent alone: what nobody names comes first.
+        # An OBJID is unique only beside a parent: METS that no METS lists come first.
         named.sort(key=lambda each: each[1].is_listed)
         owners = {key: each.id for key, each in reversed(named)}
         linked = {(each.parent, each.child) for each in self.edges if each.child in orphans}
@@ -269,7 +272,7 @@ class _Builder:
 
 
 def graph(catalogue: Catalogue, path: str) -> Graph:
-    """Return the links of the package that a catalogue is of."""
+    """Return the graph of the links in a package's catalogue."""
     builder = _Builder(catalogue)
     builder.add_documents()
     builder.add_links()

@@ -1,4 +1,4 @@
-"""Check of the links between a parent IP and its child IPs, in both directions and every style."""
+"""Check the links between a parent IP and its child IPs, in both directions and every style."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from metspack.model import Finding
 
 _MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
 _NEAR_KEPT = 1_000
-_NEAREST_FOR = 50  # findings that get a guess at what was meant; each guess reads hundreds of names
+_NEAREST_FOR = 50  # findings that get a guess at the meaning; each guess reads hundreds of names
 
 _DOWN = """
 SELECT m.id, m.href, m.line, m.named_by, m.childward, m.div, m.map, m.part IS NOT NULL, e.id, e.path,
@@ -82,7 +82,7 @@ SELECT path FROM document WHERE path NOT IN (SELECT path FROM mets)
 AND path NOT IN (SELECT path FROM entry WHERE path IS NOT NULL) ORDER BY path LIMIT ?
 """
 _OUTSIDE = "SELECT xml_id, line, href FROM outside WHERE mets = ? ORDER BY rowid"
-# A METS that the fileSec has, and that no other division is of.
+# A METS that has an entry, where no other division names that entry.
 _OWN_PLACE = """
 SELECT 1 FROM entry e WHERE e.mets = ?1 AND e.path = ?2 AND NOT EXISTS (
     SELECT 1 FROM beside b WHERE b.mets = ?1 AND b.fileid = e.xml_id AND b.div <> ?3)
@@ -98,7 +98,7 @@ _BY_BOTH = """
 SELECT 1 FROM mptr o JOIN mptr u ON u.mets = o.mets AND u.div = o.div AND u.named_by = 'location'
 WHERE o.mets = ? AND o.map = ? AND o.named_by = 'OBJID' AND o.childward AND NOT o.up LIMIT 1
 """
-# Whether a METS names children by the IDs of their entries: it does unless it names them in another way.
+# Whether a METS names children by the IDs of their entries: true unless an mptr names them in another way.
 _BY_ID_ALONE = """
 SELECT 1 WHERE NOT EXISTS (
     SELECT 1 FROM mptr m WHERE m.mets = ?1 AND NOT m.up AND m.part IS NULL AND m.named_by <> 'file ID')
@@ -109,7 +109,7 @@ JOIN edge e ON e.mptr = m.id JOIN mets c ON c.id = e.child WHERE b.mets = ? AND 
 """
 _LED_TO = "UPDATE entry SET path = ? WHERE mets = ? AND xml_id = ? AND path = ?"
 _LED_IN = "UPDATE entry SET path = ? WHERE mets = ? AND line = ? AND href = ?"
-# The METS that an entry is of which no mptr names, and that no other link has led to.
+# The METS in an entry that no mptr names, as long as no other link has led to that METS.
 _FREE_ENTRY = """
 SELECT e.path FROM entry e WHERE e.mets = ?1 AND e.xml_id = ?2 AND e.path IS NOT NULL
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id)
@@ -117,8 +117,8 @@ AND NOT EXISTS (SELECT 1 FROM mets WHERE path = e.path)
 """
 _ENTRY_IDS = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id IS NOT NULL"
 _NOT_POINTED = "AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = entry.mets AND m.href = entry.xml_id)"
-# A child's OBJID is unique beside its parent: only there, and against what stands alone, is it told. That of
-# a representation is unique in its package.
+# A child's OBJID is unique beside its parent: a second one is reported there and against METS without a
+# parent. A representation's OBJID is unique in its package.
 _OBJID_TWICE = """
 SELECT m.path, m.line, m.objid, o.path FROM (
     SELECT id, path, line, objid, min(
@@ -145,7 +145,7 @@ INSERT INTO edge (parent, child, mptr, href, line, state, code, map, div) VALUES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LinkingMets:
-    """The METS document whose links are being followed."""
+    """The METS document whose links are followed."""
 
     id: int
     path: bytes
@@ -179,14 +179,14 @@ class _Pointer:
 
     @property
     def link(self) -> str | None:
-        """How a child is linked that no file entry tells of; None as the recommendation has it."""
+        """Return the form of a link, or None for a file entry's ID or a childward location."""
         if self.by is By.LOCATION and self.childward:
             return None
         return None if self.entry is not None else self.named_by
 
 
 class LinkCheck:
-    """The check of a package's links: reads its METS documents from its own down, into the catalogue."""
+    """The check of a package's links: reads its METS from the top down into the catalogue."""
 
     def __init__(
         self, catalogue: Catalogue, places: CheckedTree, index: ObjidIndex, own: int, looking: Looking
@@ -209,13 +209,13 @@ class LinkCheck:
         self._own_places: dict[tuple[int, bytes | None, int], bool] = {}
 
     def findings(self, path: bytes) -> Iterator[Finding]:
-        """Read the METS at ``path`` and all it leads to; yield the findings on them and their links."""
+        """Read the METS at ``path`` and all those below; yield the findings on them and their links."""
         self._catalogue.new_mets(path, None)
         yield from self._documents()
         yield from swaps.findings(self._catalogue, self._places)
 
     def orphans(self) -> Iterator[Finding]:
-        """Yield findings on METS documents on disk that no METS names, and on all that they lead to."""
+        """Yield findings on METS documents on disk that no METS names, and on all METS below them."""
         self._catalogue.index()
         named = self._catalogue.number("SELECT max(id) FROM mets")
         for (path,) in self._catalogue.rows(_UNNAMED):
@@ -230,7 +230,7 @@ class LinkCheck:
         yield from swaps.divisions(self._catalogue)
 
     def _uppermost(self, path: bytes) -> Generator[Finding, None, bytes]:
-        """Return the METS of the package with which those above a METS begin that were not read either."""
+        """Return the topmost unread METS above the METS at ``path``, which is ``path`` without one."""
         yield from self._index.search()
         seen: set[bytes] = set()
         while path not in seen:
@@ -259,7 +259,7 @@ class LinkCheck:
         self._lost.begin(mets.id, mets.path)
         rows = self._catalogue.rows(_DOWN, mets.id, 0, 0)
         while (row := next(rows, None)) is not None:
-            pointer, self._there = _Pointer(*row), (None, False)  # what is mounted is there from then on
+            pointer, self._there = _Pointer(*row), (None, False)  # a mounted file is there from then on
             yield from self._child(mets, pointer)
             if last := (yield from self._lost.behind(pointer.id)):
                 rows = self._catalogue.rows(_DOWN, mets.id, 0, last)
@@ -285,14 +285,14 @@ class LinkCheck:
             yield from self._without_file(mets, pointer)
 
     def _without_file(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
-        """Yield that no file entry has the ID that an mptr names, and follow it to the METS that it means."""
+        """Yield that no file entry has the ID in an mptr, and follow the mptr to the likely METS."""
         near, meant = self._near_id(mets.id, pointer.href)
         place = resolved(self._places, mets.path, pointer.href) if "/" in pointer.href else None
         fault, called = Code.MPTR_WITHOUT_FILE, self._beside(mets, pointer, By.OBJID)
         alike = likeness(pointer.href, near) if near else ""
         yield fault.at(mets.name, pointer.line, href=pointer.href, nearest=near, likeness=alike)
         if place is None or not (is_mets_name(place) and self._is_reached(place)):
-            place, called = meant, None  # whether ID or mptr is the OBJID of the child, the finding has told
+            place, called = meant, None  # the finding reports the ID, so the OBJID is not compared again
         if place is not None:
             yield from self._down(mets, pointer, place, called, fault=fault)
         else:
@@ -301,7 +301,7 @@ class LinkCheck:
     def _keep_edge(
         self, mets: _LinkingMets, pointer: _Pointer, child: int | None, fault: Rule | None = None
     ) -> None:
-        """Put a link into the catalogue, with the code of its own fault if it has one."""
+        """Put a link into the catalogue, with the code of its fault if it has one."""
         state = None if fault is None else "missing" if fault in _MISSING else "broken"
         at = (pointer.id, pointer.href, pointer.line)
         where = (None, None) if pointer.is_of_part else (pointer.map, pointer.div)
@@ -318,25 +318,25 @@ class LinkCheck:
         if pointer.child is not None:
             yield from self._down(mets, pointer, pointer.child, pointer.href)
         elif bare(pointer.href) != bare(mets.objid or ""):
-            # What is wrong with the location was told; the child can still be found by its OBJID.
+            # The location's fault was reported; the child can still be found by its OBJID.
             outcome = yield from self._mounting.found(self._wanted(mets, pointer, pointer.href, None))
             if outcome.path is not None:
                 yield from self._down(mets, pointer, outcome.path, pointer.href, outcome.found)
 
     def _by_location(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
-        """Follow an mptr that gives a location itself, as CSIP's do for representations."""
+        """Follow an mptr that gives a location, as CSIP's mptr do for representations."""
         child = resolved(self._places, mets.path, pointer.href)
         called = self._beside(mets, pointer, By.OBJID)
         if child is None and self._leaves(pointer.href):
             self._catalogue.put(PUT_OUTSIDE, mets.id, pointer.line, pointer.href)
             self._lost.note(pointer.id, Astray.OUTSIDE)
         if child is None and called is not None:
-            return  # the OBJID beside it tells which child it is
+            return  # the OBJID beside it names the child
         fault, other = None, self._listed_beside(mets, pointer, child)
         if other is not None and child is not None and called is not None and self._is_reached(child):
             yield from self._index.search()
             if any(self._mounting.own_path(each) == child for each in self._index.named(called)):
-                other = None  # the location is that of the OBJID: it is the fptr that is of another child
+                other = None  # location and OBJID agree: the fptr is of another child
         if other is not None:
             if child is not None and self._is_reached(child):
                 fault = Code.DIVISION_DISAGREES
@@ -356,14 +356,14 @@ class LinkCheck:
             yield Code.CHILD_BY_LOCATION.at(mets.name, pointer.line, **facts)
 
     def _is_by_both(self, mets: int, structmap: int) -> bool:
-        """Whether a structMap has children by OBJID and location; asked for each mptr, found once for all."""
+        """Return whether a structMap names children by OBJID and location; caches the last answer."""
         if (mets, structmap) != self._of_both[:2]:
             found = self._catalogue.row(_BY_BOTH, mets, structmap) is not None
             self._of_both = mets, structmap, found
         return self._of_both[2]
 
     def _leaves(self, href: str) -> bool:
-        """Whether a location leads out of the package, and is not refused for another reason, told by now."""
+        """Return whether a location leads out; any other refused location has its finding by now."""
         try:
             uris.located(href)
         except uris.ReferenceRefused:
@@ -374,7 +374,7 @@ class LinkCheck:
         return self._met(child) is not None or self._is_there(child)
 
     def _is_there(self, child: bytes) -> bool:
-        """Whether a METS is there; asked again and again while one link is followed."""
+        """Return whether a METS is there; the last answer is cached while one link is followed."""
         if child != self._there[0]:
             self._there = child, self._places.is_there(child)
         return self._there[1]
@@ -382,10 +382,10 @@ class LinkCheck:
     def _listed_beside(
         self, mets: _LinkingMets, pointer: _Pointer, child: bytes | None
     ) -> tuple[str, bytes] | None:
-        """Return ID and path of the METS that is meant by a location that leads to no METS, or another's.
+        """Return ID and path of the METS meant by a location that leads to no METS or to another.
 
-        The file entry of the same division has it, or else one that is called alike. None for a location
-        that nothing contradicts, or that is as likely to be right.
+        The METS is in a file entry of the same division, or in one whose path differs only in letter case.
+        The result is None for a location that nothing contradicts, or that is as likely to be right.
         """
         is_there = child is not None and self._is_reached(child)
         is_mets = child is not None and is_mets_name(child)
@@ -420,16 +420,16 @@ class LinkCheck:
         return Code.CHILD_MISSING.at(mets.name, pointer.line, **facts, likeness=likeness(shown(child), near))
 
     def _by_objid(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
-        """Find the child that an mptr names by OBJID alone, as E-ARK's AIP and CSIP's large packages do."""
+        """Find the child that an mptr names only by OBJID, as in E-ARK AIP and large CSIP packages."""
         if mets.objid is not None and bare(pointer.href) == bare(mets.objid):
-            if pointer.again:  # a part of a split LOB that lies in this very package
+            if pointer.again:  # a part of a split LOB in this very package
                 return
             self._keep_edge(mets, pointer, mets.id, Code.SELF_LINK)
             yield Code.SELF_LINK.at(mets.name, pointer.line, href=pointer.href)
             return
         beside = self._beside(mets, pointer, By.LOCATION)
         if beside is not None and resolved(self._places, mets.path, beside) is not None:
-            return  # the mptr beside this one says where, and what is there is held against this OBJID
+            return  # the mptr beside this one gives the location, and its METS is compared with this OBJID
         known = self._catalogue.row(
             "SELECT id, path, parent FROM mets WHERE parent = ? AND key = ?", mets.id, bare(pointer.href)
         )
@@ -455,7 +455,7 @@ class LinkCheck:
         return None if row is None else str(row[0])
 
     def _ways(self, mets: int) -> frozenset[str]:
-        """Return by what a METS names children at all; asked for each mptr, found once for all."""
+        """Return the ways in which a METS names children; cached for the last METS."""
         if mets != self._ways_of[0]:
             found = self._catalogue.all("SELECT DISTINCT named_by FROM mptr WHERE mets = ?", mets)
             self._ways_of = mets, frozenset(by for (by,) in found)
@@ -471,7 +471,7 @@ class LinkCheck:
         )
 
     def _representation(self, mets: _LinkingMets, pointer: _Pointer) -> bytes | None:
-        """Return the METS of a representation at the location that an mptr of another LOCTYPE gives."""
+        """Return a representation's METS at the location in an mptr of another LOCTYPE, or None."""
         place = None if pointer.childward else resolved(self._places, mets.path, pointer.href)
         is_one = place is not None and is_of_representation(place) and self._is_reached(place)
         return place if is_one else None
@@ -517,28 +517,28 @@ class LinkCheck:
                 yield Code.CHILD_WITHOUT_MPTR.at(mets.name, pointer.line, href=shown(outcome.path))
 
     def _package(self, pointer: _Pointer, path: bytes, called: str | None) -> bytes | None:
-        """Return the folder of the package that a METS is a representation's of, None for a child."""
+        """Return the folder of the package whose representation has the METS, or None for a child."""
         is_located = pointer.by is By.LOCATION and called is None
         # A package may be called child_0: its own division makes its representations no children.
         is_one = is_located or (is_of_representation(path) and not pointer.childward)
         return package_of(path) if is_one else None
 
     def _within(self, child: bytes) -> bytes | None:
-        """Return the METS in the folder that a link leads to, None when it leads to anything else."""
+        """Return the METS in the folder to which a link leads, or None when it leads elsewhere."""
         if is_mets_name(child) or unpacked_name(child) is not None:
             return None
         at = child and child + b"/"
         return next((at + name for name in METS_IN_A_FOLDER if self._places.is_there(at + name)), None)
 
     def _packed(self, child: bytes) -> bytes | None:
-        """Return the METS that a zip or tar file would have where it lies, None for any other file."""
+        """Return the METS that a zip or tar file has once unpacked beside itself, or None otherwise."""
         stem = unpacked_name(child)
         if stem is None or not self._places.is_there(child):
             return None
         return stem + b"/" + METS_IN_A_FOLDER[0]
 
     def _met(self, child: bytes) -> tuple[int, int | None] | None:
-        """Return the number and the parent of a METS that was met before."""
+        """Return the number and the parent of a METS in the catalogue, or None without one."""
         row = self._catalogue.row("SELECT id, parent FROM mets WHERE path = ?", child)
         return None if row is None else (row[0], row[1])
 
@@ -561,7 +561,7 @@ class LinkCheck:
         return grouping.with_manifests(self._catalogue, child, finding)
 
     def _mean(self, path: bytes, child: bytes = b"") -> None:
-        """Note the METS that a link means, in whose folder is what should be where the link leads."""
+        """Note the METS that a link means; the files missing at the link are in its folder."""
         folders = (folder_of(path), folder_of(child)) if child and folder_of(path) else (None, None)
         self._catalogue.put("INSERT OR IGNORE INTO meant VALUES (?, ?, ?)", path, *folders)
 
@@ -575,7 +575,7 @@ class LinkCheck:
     def _known(
         self, mets: _LinkingMets, pointer: _Pointer, child: bytes, known: tuple[int, int | None]
     ) -> Iterator[Finding]:
-        """Yield the findings on a link to a METS that was met before."""
+        """Yield the findings on a link to a METS that is in the catalogue by now."""
         number, parent = known
         facts = {"href": pointer.href, "expected": shown(child)}
         already = self._catalogue.row(_ALREADY, mets.id, number, pointer.map, pointer.div)
@@ -608,12 +608,12 @@ class LinkCheck:
                 continue
             if package is None and self._catalogue.row(_BY_ID_ALONE, mets.id) is not None:
                 self._catalogue.new_mets(child, mets.id, xml_id)
-            else:  # then the entry's ID is not what the child is called
+            else:  # then the entry's ID is not the child's OBJID
                 by = By.OBJID if package is None else By.LOCATION
                 self._catalogue.new_mets(child, mets.id, named_by=by.value, package=package)
 
     def _is_child(self, mets: _LinkingMets, path: bytes) -> bool:
-        """Whether a METS that no mptr names is a child: in a segment's folder, or naming its parent."""
+        """Return whether a METS without an mptr is in a segment's folder or names its parent."""
         if mets.parent is None and SEGMENT.fullmatch(shown(folder_of(path)[:-1]).rpartition("/")[2]):
             return True
         if mets.parent is None and mets.objid:
@@ -623,16 +623,17 @@ class LinkCheck:
         return False
 
     def _led_beside(self, mets: _LinkingMets, xml_id: str | None, child: bytes) -> bytes | None:
-        """Return the METS to which the mptr beside an entry's fptr leads, where the entry leads to none."""
+        """Return the METS that the mptr beside an entry's fptr locates, or None; for a missing file."""
         if self._places.is_there(child):
             return None
         rows = self._catalogue.all(_LED_BESIDE, mets.id, xml_id)
         return next((bytes(path) for (path,) in rows if self._places.is_there(path)), None)
 
     def _outside(self, mets: int, path: bytes) -> Iterator[Finding]:
-        """Yield entries of METS documents that lead out of the package, but for children found there.
+        """Yield the entries of a METS that lead out of the package, except to children found there.
 
-        What is found there by its OBJID is held against the entry's size and digest too.
+        An entry of a child that was found by its OBJID gets the child's path, so that size and digest are
+        compared.
         """
         if not (outside := self._catalogue.all(_OUTSIDE, mets)):
             return
@@ -645,7 +646,7 @@ class LinkCheck:
                 self._catalogue.put(_LED_IN, at, mets, line, href)
 
     def _near_id(self, mets: int, href: str) -> tuple[str, bytes | None]:
-        """Return the ID of an entry most like an href, and the path of the METS that it alone can mean."""
+        """Return the entry ID most like an href, and the path of the METS that only it can mean."""
         for known in self._edits.meant(href):
             if (row := self._catalogue.row(_FREE_ENTRY, mets, known)) is not None:
                 return known, row[0]
@@ -662,9 +663,9 @@ class LinkCheck:
         return "", None
 
     def _near_mets(self, child: bytes, package: bytes | None) -> str:
-        """Return the METS most like a missing one of those that no METS read so far lists.
+        """Return the METS that is most like a missing one, out of those that no METS lists so far.
 
-        ``package`` is the folder of the package that it is a representation's of, None for a child.
+        ``package`` is the folder of the package whose representation has the METS, or None for a child.
         """
         if self._guesses > _NEAREST_FOR:
             return ""
@@ -681,6 +682,6 @@ class LinkCheck:
 
 
 def _called(called: str | None, child: bytes, other: bytes) -> str | None:
-    """Return the OBJID beside a location that was changed, without the same change, which was told."""
+    """Return the OBJID beside a changed location with the same change taken back."""
     edit = TextEdit.of(shown(child), shown(other))
     return called if called is None or not edit.before else edit.applied(called)

@@ -1,4 +1,4 @@
-"""Children that do not lie where their parent says, mounted in their place or lost; links up to parents."""
+"""Mount children found elsewhere, report the lost ones, and check the links up to parents."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from metspack.mets.links import By, bare, folder_of_objid
 from metspack.model import MOST_PLACES, Finding
 
 SAME = "the same package under another name"
-"""How a child is like the one that is found where nobody looks for it."""
+"""How a missing child is like the one that was found under another name."""
 
 _OTHERS = "the child of another parent"
 PUT_OUTSIDE = """
 INSERT INTO outside SELECT ?1, NULL, ?2, ?3
 WHERE NOT EXISTS (SELECT 1 FROM outside WHERE mets = ?1 AND href = ?3)
 """
-"""Puts the location that an mptr gives out of the package into the catalogue, once."""
+"""Puts the location in an mptr that leads out of the package into the catalogue, once."""
 
 _EDGES = BulkInsert(
     "edge (parent, state, code, child, mptr, href, line, map, div)",
@@ -65,7 +65,7 @@ _FOUND_SINCE = "SELECT id, path, found FROM mets WHERE found IS NOT NULL AND id 
 class Wanted:
     """A child that is searched for: its OBJID, and the place of the link to it.
 
-    ``place`` is where its METS should be, None when the parent does not say.
+    ``place`` is the path that its METS should have, or None when the parent gives none.
     """
 
     called: str
@@ -77,9 +77,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountOutcome:
-    """The result of a search: the path of the child's METS in the package and its true place, or a hint.
+    """The result of a search: the path of the child's METS and its true place, or a hint.
 
-    ``meant`` is the path in the package of the METS that is nearest, ``parent`` what it names as its parent.
+    ``path`` is that in the package; ``meant`` is the path in the package of the nearest METS, ``parent`` the
+    parent that it names.
     """
 
     path: bytes | None = None
@@ -91,7 +92,7 @@ class MountOutcome:
 
 
 class Mounting:
-    """Finds children by their OBJIDs in the roots, for the package that is the root numbered ``own``."""
+    """The search for children by their OBJIDs in the roots, for the package of root ``own``."""
 
     def __init__(
         self, catalogue: Catalogue, places: CheckedTree, index: ObjidIndex, own: int, *, whole: bool
@@ -103,22 +104,23 @@ class Mounting:
         self._whole = whole
         self._named: tuple[bytes, frozenset[str]] = (b"", frozenset())
         self._last_found = 0
-        self._found_at: dict[str, bytes] = {}  # the paths of what was mounted, by where it lies
+        self._found_at: dict[str, bytes] = {}  # the paths of mounted METS, by their places on disk
 
     def found(self, wanted: Wanted) -> Generator[Finding, None, MountOutcome]:
         """Search for a child that is not at its place, and mount it if it is found elsewhere.
 
-        A child whose place is told stays missing when it lies in the same package under another name: there
-        it is not where anybody looks. One that was packed beside its place, or is in another root, is taken.
+        A child with a stated place stays missing when it lies in the same package under another name: a
+        reader would miss it there. A child that was packed beside its place, or is in another root, is
+        mounted.
         """
         yield from self._index.search()
         mine, others = self._index.children(wanted.called, wanted.parent_objid)
-        # The child of a copy of its parent, which is under check as well, is none of this one.
+        # The child of a copy of its parent that is under check as well is not a child of this parent.
         copy = wanted.parent_objid or "", self._own
         mine = [each for each in mine if not self._index.is_within_copy(each, *copy)]
         usable = [each for each in mine if wanted.place is None or self.own_path(each) is None]
         if not usable:
-            # Whether what is packed at its place is that child is reported of it then.
+            # Whether the package packed at its place is that child is checked once it is mounted.
             at = self._vacant(wanted.place)
             in_place = None if at is None else self._index.packed(self._own, at)
             if in_place is None:
@@ -137,7 +139,7 @@ class Mounting:
         return (yield from self._mount(wanted, first, at))
 
     def _rank(self, found: FoundPackage, wanted: Wanted) -> tuple[bool, bool, int, bool]:
-        """Return a sort key that puts first what lies nearest and is nobody else's."""
+        """Return a sort key: packages under check, unclaimed and near ones come first."""
         parent = self._places.on_disk(wanted.parent_path)
         return (
             found.root >= self._index.own,
@@ -147,19 +149,19 @@ class Mounting:
         )
 
     def own_path(self, found: FoundPackage) -> bytes | None:
-        """Return the path in the package itself of what was found; None for what is elsewhere, or packed."""
+        """Return the path of a found package in this one, or None when it is elsewhere or packed."""
         if self._places.members:
             return self._places.of_member(found.root, found.path)
         return found.path if found.root == self._own and found.pack is None else None
 
     def _unpacked(self, found: FoundPackage) -> bytes | None:
-        """Return the place that a METS packed in the package itself has once unpacked, None for any other."""
+        """Return the place of a METS in one of the package's packs once unpacked, or None."""
         if found.pack is None or found.root != self._own:
             return None
         return found.pack[: found.pack.rfind(b"/") + 1] + found.path
 
     def _vacant(self, place: bytes | None) -> bytes | None:
-        """Return the folder that a child can be mounted as, None when there is one already, or none told."""
+        """Return the folder to mount a child as, or None without ``place`` or if the folder exists."""
         folder = b"" if place is None else folder_of(place).rstrip(b"/")
         if not folder or self._catalogue.row("SELECT 1 FROM folder WHERE path = ?", folder) is not None:
             return None
@@ -178,7 +180,7 @@ class Mounting:
             )
         if wanted.place is not None:
             return MountOutcome()
-        # One that the parent names itself is nearest only where there is no other, and is not what is meant.
+        # An OBJID that the parent names is the nearest only without any other, and is not meant.
         near, likeness = self._index.nearest(wanted.called, self._named_by(wanted))
         found = next(self._index.named(near), None) if near else None
         if not near:
@@ -190,7 +192,7 @@ class Mounting:
         )
 
     def _named_by(self, wanted: Wanted) -> AbstractSet[str]:
-        """Return the OBJID of a METS and those that it names itself, none of which another name means."""
+        """Return the OBJIDs of the parent METS and its children; no other name can mean them."""
         if self._named[0] != wanted.parent_path:
             sql = "SELECT p.href FROM mptr p JOIN mets m ON m.id = p.mets WHERE m.path = ? AND NOT p.url"
             hrefs = self._catalogue.rows(sql, wanted.parent_path)
@@ -224,16 +226,16 @@ class Mounting:
         name = (stem or inside).rpartition(b"/")[2]
         if is_own and stem == folder and inside == name:
             return MountOutcome(path=path)
-        # Restore looks where the parent says, and in packs at the root and in the folder of the same name.
+        # Restore looks at the parent's location, in packs at the root and in the folder of the same name.
         is_missed = (wanted.place is not None and stem != folder) or (stem and inside not in {name, b""})
         finding = Code.CHILD_ELSEWHERE.error_at if is_own and is_missed else Code.CHILD_ELSEWHERE.at
         yield finding(shown(wanted.parent_path), wanted.line, href=wanted.called, found=found.shown)
         return MountOutcome(path=path, found=found.shown)
 
     def found_at(self, mets: int, document: bytes) -> Callable[[str], bytes | None]:
-        """Return a function that gives the path of the mounted child to which a location outside leads.
+        """Return a function that gives the path of the mounted child at a location outside, or None.
 
-        It is for the locations in one METS; nothing may be mounted while it is in use.
+        The function is for the locations in one METS; nothing may be mounted while it is in use.
         """
         for number, path, found in self._catalogue.rows(_FOUND_SINCE, self._last_found):
             self._last_found = number
@@ -257,7 +259,7 @@ class Mounting:
     ) -> Iterator[Finding]:
         """Search for the parent that a package under check names; yield the findings on their link.
 
-        ``link`` is what the package calls it, and the line; an ancestor need not name its descendants.
+        ``link`` is the parent's OBJID in the package and its line; an ancestor need not name its descendants.
         """
         parent, line = link
         yield from self._index.search()
@@ -277,20 +279,20 @@ class Mounting:
         if not naming:
             code = Code.ANCESTOR_SILENT if is_ancestor else Code.NOT_NAMED_BY_PARENT
             if not is_ancestor and self._index.is_meant(self._places.on_disk(path), parent):
-                # The finding on the parent's link tells of it; the link leads up alone all the same.
+                # The finding on the parent's link reports it; the link still leads only up.
                 self._catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", shown(path), code.id)
                 return
             yield code.at(shown(path), line, expected=parent, found=first.shown)
             return
         if not self._index.granted:
-            return  # all that were given are looked at by themselves
+            return  # every given package has its own check
         for sibling in self._index.lacking(naming[0], parent):
             if sibling != key:
                 yield Code.SIBLING_NOWHERE.at(shown(path), line, found=naming[0].shown, expected=sibling)
 
 
 def resolved(places: CheckedTree, document: bytes, href: str) -> bytes | None:
-    """Return the path that a location in a document means, None for one that is refused."""
+    """Return the path that a location in a document means, or None for a refused location."""
     try:
         return places.resolved(document, uris.located(href))
     except uris.ReferenceRefused:
@@ -298,7 +300,7 @@ def resolved(places: CheckedTree, document: bytes, href: str) -> bytes | None:
 
 
 def _is_called_otherwise(found: FoundPackage, place: bytes | None) -> bool:
-    """Whether a package's folder is called neither by its OBJID nor as its place: that of a copy may be."""
+    """Return whether a package's folder has neither its OBJID nor its place's name, as a copy's."""
     names = {os.fsencode(folder_of_objid(found.objid)), _folder_name(place or b"")}
     return _folder_name(found.path) not in names
 
@@ -309,7 +311,7 @@ def _folder_name(path: bytes) -> bytes:
 
 @unique
 class Astray(Enum):
-    """Where an mptr leads that gives a location, and leads to nothing."""
+    """The place to which an mptr with a location leads when nothing is found there."""
 
     MISSING = "to a METS that is not there"
     OUTSIDE = "out of the package"
@@ -317,9 +319,9 @@ class Astray(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _MptrBehind:
-    """An mptr behind one that leads to nothing; one that ``is_odd`` is followed by itself.
+    """An mptr behind one that leads to nothing; one that ``is_odd`` is followed separately.
 
-    ``path`` is where it leads from the folder of the METS.
+    ``path`` is the location, joined to the folder of the METS.
     """
 
     id: int
@@ -335,8 +337,8 @@ class _MptrBehind:
 class LostLinks:
     """The mptr of a METS that lead to nothing, one after the other, as they are followed.
 
-    ``is_by_both`` tells of a METS and a structMap whether that names children by OBJID and location; ``most``
-    is how many findings of one code are told one by one.
+    ``is_by_both`` returns for a METS and a structMap whether children are named there by OBJID and location;
+    ``most`` is the number of findings of one code that are reported one by one.
     """
 
     def __init__(
@@ -357,13 +359,13 @@ class LostLinks:
     def begin(self, mets: int, path: bytes) -> None:
         """Begin with the mptr of a METS."""
         self._mets, self._path = mets, path
-        self._left = self._told  # findings that are told one by one still
+        self._left = self._told  # findings still to be reported one by one
         self._last: tuple[int, Astray | None] = (0, None)
         self._start_anew()
         self._is_any_located: bool | None = None
 
     def note(self, pointer: int, astray: Astray) -> None:
-        """Note that an mptr leads to nothing, and that no more guesses are made at the METS that it means."""
+        """Note that an mptr leads to nothing, and that no more guesses are made for it."""
         if astray is not self._last[1]:
             self._start_anew()
         self._last = pointer, astray
@@ -372,9 +374,9 @@ class LostLinks:
         self._alike, self._most = 0, _FIRST_LOST
 
     def behind(self, pointer: int) -> Generator[Finding, None, int]:
-        """Take those behind an mptr that are as lost as it is, and keep each as it was kept.
+        """Take the mptr behind one that are lost in the same way, and put each into the catalogue.
 
-        Yields the findings on them, and returns the id of the last one that was taken, 0 for none.
+        Yields the findings on them, and returns the id of the last one that was taken, or 0 without one.
         """
         if self._last[0] != pointer:
             self._start_anew()
@@ -413,9 +415,9 @@ class LostLinks:
         return len(lost)
 
     def _is_missing(self, mptr: _MptrBehind, inside: Sequence[bytes]) -> bool:
-        """Whether nothing is where an mptr leads; of what is packed only files are there, no folders.
+        """Return whether nothing is at the location of an mptr; packs hold files, not folders.
 
-        A METS in such a folder is looked for by the names that it may have ``inside``.
+        A METS in such a folder is looked for by the names ``inside``.
         """
         names = () if is_mets_name(mptr.path) else inside
         return not (
@@ -427,7 +429,7 @@ class LostLinks:
         )
 
     def _findings(self, lost: Sequence[_MptrBehind]) -> Iterator[Finding]:
-        """Yield the findings on METS that are missing; one for those that are only counted."""
+        """Yield the findings on missing METS, and one finding for all those that are only counted."""
         name = shown(self._path)
         for number, each in enumerate(lost[: self._left + 1]):
             facts = {"href": each.href, "expected": shown(each.path)}
@@ -436,7 +438,7 @@ class LostLinks:
         self._left = max(0, self._left - len(lost))
 
     def _outside(self, behind: Sequence[_MptrBehind]) -> int:
-        """Keep those that begin with as many steps up as the first one, which lead out of the package too."""
+        """Keep the mptr with at least as many steps up as the first, which leads out of the package."""
         steps = uris.steps_up(behind[0].href) if behind else 0
         if not steps or resolved(self._places, self._path, behind[0].href) is not None:
             return 0
@@ -445,14 +447,14 @@ class LostLinks:
         return len(outside)
 
     def _has_located_entry(self) -> bool:
-        """Whether an mptr's location is the ID of an entry; asked now and again, found once for all."""
+        """Return whether an mptr's location is the ID of an entry; looked up once for each METS."""
         if self._is_any_located is None:
             self._is_any_located = self._catalogue.row(_LOCATED_ENTRY, self._mets) is not None
         return self._is_any_located
 
 
 _UPS = "SELECT href, line, url, ancestor FROM mptr WHERE mets = ? AND up ORDER BY id"
-# Other labels than those of the known styles: the mptr that names the parent is the link to it.
+# For labels outside the recognised styles: the mptr that names the parent is the link to it.
 _UNLABELLED = """
 UPDATE mptr SET up = 1 WHERE mets = ? AND NOT childward AND part IS NULL AND (href = ? OR (
     (NOT url OR href LIKE '../%')
@@ -462,7 +464,7 @@ _CALLED = "SELECT path FROM mets WHERE bare = ? ORDER BY id LIMIT 1"
 _ANY = "SELECT 1 FROM mptr WHERE mets = ? AND up"
 _CHILDWARD = "SELECT id, href, line, url FROM mptr WHERE mets = ? AND childward AND NOT up ORDER BY id"
 _TURN = "UPDATE mptr SET up = ?, childward = 1 - ?1 WHERE id = ?"
-# Of a METS that nobody names: what it calls its parent has a file entry, as children alone have it. Each
+# A METS that no METS names: the one that it calls its parent has a file entry, as only children have. Each
 # entry is looked at once, however many mptr name it, and each mptr once, however many entries have that ID.
 _POINTED_UP = """
 SELECT e.xml_id, e.path FROM entry e WHERE e.mets = ?1 AND e.path IS NOT NULL
@@ -509,7 +511,7 @@ class Upward:
             yield from _silent(path, line, above[0] or "", link)
 
     def _of_other_direction(self, mets: int, path: bytes, above: Row | None) -> Iterator[Finding]:
-        """Yield links that are labelled with the other direction, one of each; they are taken as meant."""
+        """Yield one finding on links labelled with the other direction, which are turned as meant."""
         if above is None:
             entries = self._catalogue.rows(_POINTED_UP, mets)
             children = {name for name, at in entries if is_mets_name(at)}
@@ -544,7 +546,7 @@ class Upward:
             if objid is None or bare(href) == bare(objid):
                 continue
             place = resolved(self._places, path, href) if url else None
-            # That a location is refused says nothing against an OBJID that is right.
+            # A refused location is no fault beside a right OBJID.
             if url and (told or place == parent or (place is None and named)):
                 continue
             told, near = True, likeness(objid, href)
@@ -556,7 +558,7 @@ class Upward:
     def _ancestors(
         self, path: bytes, ancestors: list[Row], objid: str, mets: int, *, alone: bool
     ) -> Iterator[Finding]:
-        """Yield that none of the ancestors that RODA would read is above this package."""
+        """Yield a finding when none of the ancestors that RODA would read is above this package."""
         if any(self._is_above(mets, bare(href)) for href, *_ in ancestors):
             return
         href, line, *_ = ancestors[0]
@@ -567,7 +569,7 @@ class Upward:
             yield Code.STYLES_DISAGREE.at(shown(path), line, reason=reason)
 
     def _is_above(self, mets: int, key: str) -> bool:
-        """Whether one above a METS has an OBJID, or the topmost one names it as above itself."""
+        """Return whether a METS above has an OBJID, or the topmost one names it as above itself."""
         called = self._catalogue.rows("SELECT id FROM mets WHERE bare = ?", key)
         if any(number != mets and self._catalogue.is_above(number, mets) for (number,) in called):
             return True
@@ -597,7 +599,7 @@ class Upward:
                 yield Code.PARENT_NOT_HERE.at(shown(path), line, expected=href)
 
     def _forgotten(self, path: bytes, objid: str | None, line: int, ups: list[Row]) -> Iterator[Finding]:
-        """Yield that no METS of the package names this one, unless what it calls an ancestor is there."""
+        """Yield that no METS names this one, or that an ancestor in the package does not."""
         for href, at, *_ in (each for each in ups if each[3]):
             above = self._catalogue.row(_CALLED, bare(href))
             if above is not None:
@@ -609,7 +611,7 @@ class Upward:
             yield Code.ORPHAN.at(shown(path), line, found=shown(path), objid=objid or "")
 
     def _leads_out(self, mets: int, path: bytes, href: str) -> bool:
-        """Whether a location leads out of the package; a child that lies elsewhere does so by nature."""
+        """Return whether a location leads out of the package; False for a child that lies elsewhere."""
         if self._catalogue.row("SELECT 1 FROM mets WHERE id = ? AND found IS NULL", mets) is None:
             return False
         try:
@@ -623,7 +625,7 @@ class Upward:
 
 
 def _silent(path: bytes, line: int, parent: str, link: str | None) -> Iterator[Finding]:
-    """Yield that a child names no parent, as far as the style of the link to it asks for that."""
+    """Yield that a child names no parent, if the style of the link to the child requires it."""
     if link is None:
         yield Code.NO_PARENT.at(shown(path), line, expected=parent)
     elif link == By.OBJID.value:

@@ -1,4 +1,4 @@
-"""Index by OBJID of the METS of the packages under check, and of those below further roots."""
+"""Index the METS of the packages under check, and of those below further roots, by OBJID."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ SELECT DISTINCT d.bare FROM document d JOIN link l ON l.document = d.id AND l.up
 _AFTER_DOT = b"/"
 _FEW, _LARGE_KEPT = 100, 5
 _NEAR = 2_000
-_GUESSES = 50  # OBJIDs that get a guess at what was meant
+_GUESSES = 50  # OBJIDs that get a guess at the meaning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPackage:
-    """A package found below a root: where its METS is, its OBJID, and the packages it says it is a child of.
+    """A package found below a root: its METS's place, its OBJID, and the parents that it names.
 
-    ``path`` is the METS's from that root, ``pack`` the zip or tar file's that it lies in, if any; ``root``
-    counts the roots as they were given. ``ups`` and ``downs`` are bare identifiers. ``given`` is what a
-    package that is under check itself was given as; empty for any other.
+    ``path`` is the METS's path from that root, ``pack`` the path of the zip or tar file that holds it, if
+    any; ``root`` counts the roots as they were given. ``ups`` and ``downs`` are bare identifiers. ``given``
+    is the path by which a package under check was given; empty for any other.
     """
 
     root: int
@@ -66,10 +66,10 @@ class FoundPackage:
 
 
 class ObjidIndex(tempdb.Scratch):
-    """The index of packages and granted roots, filled when first asked; for one thread.
+    """The index of packages and granted roots, filled by the first ``search``; for one thread.
 
     A root is a folder, or a zip or tar file; the first ``own`` are those of the packages under check.
-    ``agreed`` are segments of the first whose METS were read.
+    ``agreed`` are segments of the first package whose METS were read.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class ObjidIndex(tempdb.Scratch):
         self._roots = (*own, *granted)
         self._numbers = {root: number for number, root in enumerate(own)}
         self.own = len(own)
-        # What the packages are called, by the number of the root and the path of the METS from there.
+        # The packages' given paths, by the number of the root and the path of the METS from there.
         several = packages if len(packages) > 1 else ()
         self._given = {(self.number(each), _mets_of(each)): each.shown for each in several}
         self._budgets = budgets
@@ -101,24 +101,24 @@ class ObjidIndex(tempdb.Scratch):
         self._meant: set[tuple[str, str]] = set()
         self._lacking: dict[tuple[str, str], list[str]] = {}
         self._real = [os.path.realpath(each) for each in self._roots]
-        self._before = set[str]()  # roots that were searched: what lies in one is its
+        self._before = set[str]()  # roots that were searched: packages in one belong to it
 
     def number(self, package: DeliveredPackage) -> int:
-        """Return the number of the root that a package under check lies in."""
+        """Return the number of the root of a package under check."""
         return self._numbers[package.path]
 
     @property
     def granted(self) -> bool:
-        """Whether there are roots beside the packages under check."""
+        """Return whether there are roots beside the packages under check."""
         return len(self._roots) > self.own
 
     @property
     def are_several(self) -> bool:
-        """Whether there are other packages or roots in which the other end of a link may be."""
+        """Return whether there are other packages or roots in which the other end of a link may be."""
         return self.granted or len(self._given) > 1
 
     def search(self) -> Iterator[Finding]:
-        """Search all roots, unless that was done; yield findings on what could not be read."""
+        """Search all roots once; yield findings on unreadable files and folders."""
         if self._is_searched:
             return
         self._is_searched = True
@@ -127,7 +127,7 @@ class ObjidIndex(tempdb.Scratch):
                 yield from self._root(root)
             self._before.add(real)
         for root, path in self._given:
-            if not is_mets_name(path):  # the METS of a package may be called as no other is
+            if not is_mets_name(path):  # the METS of a package may have another name
                 yield from self._document(root, b"" if self._roots[root].is_file() else None, path)
 
     def _root(self, root: int) -> Iterator[Finding]:
@@ -141,7 +141,7 @@ class ObjidIndex(tempdb.Scratch):
             yield Code.ROOT_WITHOUT_METS.at(self._shown(root, None, b""))
 
     def _is_before(self, root: int, path: bytes) -> bool:
-        """Return whether what lies at a path in a root is another that was searched before."""
+        """Return whether the path in a root is another root that was searched before."""
         return os.path.join(self._real[root], os.fsdecode(path)) in self._before
 
     def _folders(self, root: int) -> Iterator[Finding]:
@@ -153,7 +153,7 @@ class ObjidIndex(tempdb.Scratch):
                 elif unpacked_name(name) is not None and not self._is_before(root, lot.prefix + name):
                     yield from self._pack(root, lot.prefix + name)
             if lot.fault is not None and root >= self.own:
-                # What cannot be read of a package itself is reported where it is listed.
+                # The unreadable folders of a package under check are reported by its listing.
                 yield Code.UNREADABLE.at(self._shown(root, None, lot.folder), reason=fault(lot.fault))
 
     def _pack(self, root: int, path: bytes) -> Iterator[Finding]:
@@ -174,7 +174,7 @@ class ObjidIndex(tempdb.Scratch):
         return Below(root=self._roots[root], segments=names_of(path))
 
     def _document(self, root: int, pack: bytes | None, path: bytes) -> Iterator[Finding]:
-        """Put a METS into the index, read by its root element alone."""
+        """Put a METS into the index, read up to its root element."""
         objid = None
         try:
             for fact in self._facts(root, pack, path):
@@ -218,14 +218,15 @@ class ObjidIndex(tempdb.Scratch):
                 yield from filter(None, (objid, shown(folder.rpartition(b"/")[2])))
 
     def named(self, objid: str) -> Iterator[FoundPackage]:
-        """Yield the packages with an OBJID, whatever URN stands before it, in the order of the roots."""
+        """Yield the packages with an OBJID, with any URN before it, in the order of the roots."""
         sql = "SELECT id, root, pack, path, objid FROM document WHERE bare = ? ORDER BY root, pack, path"
         yield from (self._found(*row) for row in self.all(sql, bare(objid)))
 
     def packed(self, root: int, folder: bytes) -> FoundPackage | None:
-        """Return the package packed beside the place of its folder, whatever its OBJID; None for none.
+        """Return the package packed beside the place of its folder, with any OBJID, or None.
 
-        The file is called after the folder, which is the one folder in it, or is the whole of it.
+        The file is named after the folder, which is the only folder in it, or the file holds the folder's
+        content.
         """
         within = folder.rpartition(b"/")[2] + b"/"
         sql = "SELECT id, root, pack, path, objid FROM document WHERE root = ? AND pack >= ? AND pack < ?"
@@ -236,11 +237,11 @@ class ObjidIndex(tempdb.Scratch):
         return None
 
     def of(self, package: DeliveredPackage) -> FoundPackage | None:
-        """Return a package under check, None for one without a METS that could be read."""
+        """Return a package under check, or None for one without a readable METS."""
         return self.at(self.number(package), _mets_of(package))
 
     def at(self, root: int, path: bytes) -> FoundPackage | None:
-        """Return the package whose METS lies at a path below a root, None without one."""
+        """Return the package whose METS is at a path below a root, or None without one."""
         sql = "SELECT id, root, pack, path, objid FROM document WHERE root = ? AND path = ?"
         row = self.row(f"{sql} ORDER BY pack IS NOT NULL AND pack <> ''", root, path)
         return None if row is None else self._found(*row)
@@ -262,14 +263,14 @@ class ObjidIndex(tempdb.Scratch):
             shown=self._shown(root, pack, path),
             given=self._given.get((root, path), ""),
         )
-        if len(links) > _FEW:  # each of its children asks for it
+        if len(links) > _FEW:  # each of its children looks it up
             if len(self._large) == _LARGE_KEPT:
                 self._large.clear()
             self._large[document] = found
         return found
 
     def is_within_copy(self, found: FoundPackage, parent: str, own: int) -> bool:
-        """Return whether a child lies in another package under check that has the OBJID of its parent."""
+        """Return whether a child is in another package under check that has the OBJID of its parent."""
         if found.given or found.root in {own, *range(self.own, len(self._roots))}:
             return False
         of_root = [path for root, path in self._given if root == found.root]
@@ -277,37 +278,38 @@ class ObjidIndex(tempdb.Scratch):
         return any(self.row(sql, found.root, path, bare(parent)) is not None for path in of_root)
 
     def distance(self, root: int, found: FoundPackage) -> int:
-        """Return how far a package that was found is from a root: the folders that they do not share."""
+        """Return how far a found package is from a root: the folders that they do not share."""
         here, there = (Path(self._real[each]).parts for each in (root, found.root))
         shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(here, there, strict=False)))
         return len(here) + len(there) - 2 * shared
 
     def children(self, objid: str, parent: str | None) -> tuple[list[FoundPackage], list[FoundPackage]]:
-        """Return the packages that are a parent's child of this OBJID, and those that have only the OBJID.
+        """Return a parent's children with this OBJID, and the other packages with this OBJID.
 
-        A child's OBJID is unique beside its parent alone, so one that names another parent is another's.
-        One that names no parent is taken when no other is there (E-ARK AIP: that link is optional).
+        A child's OBJID is unique only beside its parent, so a package that names another parent is that
+        one's. A package that names no parent is taken without any other there (E-ARK AIP: that link is
+        optional).
         """
         found = list(self.named(objid))
         if parent is None:
             return found, []
-        # Without a label that says so, the mptr that names the parent is the link to it all the same.
+        # Even without a label, an mptr that names the parent is the link to it.
         mine = [each for each in found if bare(parent) in each.ups | each.downs]
         if not mine:
             mine = [each for each in found if not each.ups and bare(each.objid) != bare(parent)]
         return mine, [each for each in found if each not in mine]
 
     def lacking(self, found: FoundPackage, parent: str) -> list[str]:
-        """Return the children of a package, which they call by an OBJID, that are nowhere in the roots."""
+        """Return the children that a package names by OBJID and that are in none of the roots."""
         if (found.shown, parent) not in self._lacking:
             lost = [each for each in sorted(found.downs) if not self.children(each, parent)[0]]
             self._lacking = {(found.shown, parent): lost}
         return self._lacking[found.shown, parent]
 
     def nearest(self, objid: str, others: AbstractSet[str] = frozenset()) -> tuple[str, str]:
-        """Return the bare OBJID most like one that nobody has, and how it differs; nothing when none is.
+        """Return the bare OBJID most like an unused one, without ``others``, and how they differ.
 
-        The ``others`` are certainly not meant.
+        Both are "" without one.
         """
         key = bare(objid)
         sql = "SELECT 1 FROM document WHERE bare = ?"
@@ -324,7 +326,7 @@ class ObjidIndex(tempdb.Scratch):
         return near, likeness(key, near) if near else ""
 
     def nearest_parent(self, objid: str, child: str) -> tuple[str, str]:
-        """Return what is nearest to a parent that is not there, as ``nearest`` does: none of its children."""
+        """Return the OBJID nearest to a missing parent's, as ``nearest`` does, but no child's."""
         key = bare(objid)
         if key not in self._siblings:
             if len(self._siblings) >= _GUESSES:
@@ -339,7 +341,7 @@ class ObjidIndex(tempdb.Scratch):
         self._meant.add((found.shown, bare(parent or "")))
 
     def is_meant(self, child: str, parent: str) -> bool:
-        """Whether a parent means the package whose METS is there by a name that it does not have."""
+        """Return whether a parent means the package of METS ``child`` by a name that leads nowhere."""
         return (child, bare(parent)) in self._meant
 
     def tree(self, found: FoundPackage) -> PackageTree:
@@ -347,20 +349,20 @@ class ObjidIndex(tempdb.Scratch):
         return self._tree(found.root, found.pack, folder_of(found.path).rstrip(b"/"))
 
     def claim(self, child: str, parent: str) -> str | None:
-        """Claim a child for a parent METS; returns the other parent that has claimed it, if any."""
+        """Claim a child for a parent METS; return the other parent that has claimed it, or None."""
         other = self._claims.setdefault(child, parent)
         return None if other == parent else other
 
     def is_taken(self, child: str, parent: str) -> bool:
-        """Whether another METS than ``parent`` has claimed a child."""
+        """Return whether another METS than ``parent`` has claimed a child."""
         return self._claims.get(child, parent) != parent
 
     def is_claimed(self, child: str) -> bool:
-        """Whether a parent that was checked has this METS as its child."""
+        """Return whether a parent that was checked has this METS as its child."""
         return child in self._claims
 
     def _read(self, document: int, root: int, pack: bytes | None, path: bytes) -> None:
-        """Read the links of a document, once; as far as it can be read."""
+        """Read the links of a document once, as far as it is readable."""
         if self.row("SELECT 1 FROM document WHERE id = ? AND read", document) is not None:
             return
         self.put("UPDATE document SET read = 1 WHERE id = ?", document)
@@ -370,7 +372,7 @@ class ObjidIndex(tempdb.Scratch):
                     row = (document, fact.is_upward, fact.href, bare(fact.href))
                     self.put("INSERT INTO link VALUES (?, ?, ?, ?)", *row)
         except (OSError, MetspackError):
-            return  # told where the package is checked
+            return  # reported by the check of that package
 
 
 def _mets_of(package: DeliveredPackage) -> bytes:
@@ -381,7 +383,7 @@ def _mets_of(package: DeliveredPackage) -> bytes:
 
 @contextmanager
 def index_of_one(package: DeliveredPackage, budgets: Budgets, agreed: Agreement) -> Iterator[ObjidIndex]:
-    """Give the index of one package, for a look that may be followed by another, which has its own."""
+    """Give an index of one package that is closed on leaving."""
     with (
         closing(OpenPacks(budgets)) as packs,
         closing(ObjidIndex((package,), (), packs, budgets, agreed)) as own,

@@ -1,8 +1,8 @@
-"""Check for swapped children: with another child's OBJID, in each other's folder, or exchanged by the parent.
+"""Check for children with another's OBJID, in each other's folder, or exchanged above.
 
-METS, manifests and cells are then compared with the folder in which each of them really lies. Divisions of
-the parent in which one child's mptr stands with another's fptr are told too, children of another kind, and
-structMaps that do not name the same children.
+METS, manifests and cells are then compared with the folder in which each child really lies. Also reported are
+divisions of the parent with one child's mptr and another's fptr, children of another kind than their parent,
+and structMaps that do not name the same children.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ UPDATE listed SET path = CAST(x'00' || ?2 || substr(path, length(?1) + 1) AS BLO
 WHERE path >= ?1 AND path < ?3
 """
 _LIES_THERE = "UPDATE listed SET path = substr(path, 2) WHERE path >= x'00' AND path < x'01'"
-# What the mptr of a division lead to is noted once for it: for each of its fptr, it would be a product.
+# The children of a division's mptr are noted once for each division: with its fptr they would be a product.
 _DIVISIONS = (
     """
 INSERT INTO led SELECT DISTINCT y.mets, y.div, x.child FROM mptr y JOIN edge x ON x.mptr = y.id
@@ -71,7 +71,7 @@ WHERE NOT EXISTS (SELECT 1 FROM led l WHERE l.mets = b.mets AND l.div = b.div AN
 AND NOT EXISTS (SELECT 1 FROM fault f WHERE f.path = CAST(c.path AS TEXT) AND f.code IN (?, ?))
 GROUP BY b.rowid ORDER BY b.rowid
 """
-# Of all entries of a child one that no fptr names stands for it.
+# Among all entries of a child, one that no fptr names is reported.
 _WITHOUT_FPTR = """
 WITH pointed AS MATERIALIZED (
     SELECT o.mets, o.map, min(o.id) AS first FROM mptr o WHERE o.childward AND NOT o.up AND o.part IS NULL
@@ -96,7 +96,7 @@ SELECT m.path, max(q.line), q.sibling, min(q.line) FROM mptr q JOIN mets m ON m.
 WHERE q.sibling IS NOT NULL AND q.childward AND NOT q.up GROUP BY q.mets, q.sibling
 HAVING count(DISTINCT q.div) > 1 ORDER BY q.mets, min(q.id)
 """
-# A representation is of its own package; what it is called there is said elsewhere.
+# A representation belongs to its own package, whose check compares its type.
 _OF_ANOTHER_KIND = """
 SELECT c.path, c.line, c.type, p.type, c.package_type, p.package_type, p.path
 FROM mets c JOIN mets p ON p.id = c.parent
@@ -112,7 +112,7 @@ _LEADS_THERE = "UPDATE edge SET child = -child WHERE child < 0"
 
 @dataclass(frozen=True, slots=True)
 class _Child:
-    """A child as its parent calls it, and as it calls itself."""
+    """A child with the OBJID that its parent names and the one in its METS."""
 
     id: int
     path: bytes
@@ -129,15 +129,15 @@ class _Child:
         return bare(self.objid) != self.key
 
     def is_named_after(self, folder: bytes) -> bool:
-        """Whether its OBJID and a folder are called alike, as ``ID_X_lobseg_0_mets`` and ``X_lobseg_0``."""
+        """Return whether OBJID and folder agree, as ``ID_X_lobseg_0_mets`` and ``X_lobseg_0``."""
         name, objid = shown(folder.rstrip(b"/").rpartition(b"/")[2]), bare(self.objid)
         return bool(name and objid) and (name in self.objid or objid in name)
 
 
 _Ring = tuple[_Child, ...]
-"""Children each of which is called as the next should be, and the last as the first."""
+"""A cycle of children, each with the OBJID that the next one should have."""
 _Pairs = tuple[tuple[_Child, _Child], ...]
-"""Each child with the one in whose place it should be."""
+"""Each child with the child in whose place it should be."""
 
 
 def _child(row: Row) -> _Child:
@@ -145,9 +145,9 @@ def _child(row: Row) -> _Child:
 
 
 def findings(catalogue: Catalogue, places: CheckedTree, after: int = 0) -> Iterator[Finding]:
-    """Yield findings on children whose OBJID is not the one their parent names, once all were read.
+    """Yield findings on children with another OBJID than their parent names, once all were read.
 
-    Those numbered up to ``after`` were looked at before.
+    Children numbered up to ``after`` were checked before.
     """
 
     def sibling(child: _Child) -> _Child | None:
@@ -176,7 +176,7 @@ def findings(catalogue: Catalogue, places: CheckedTree, after: int = 0) -> Itera
 
 
 def _by_objid(catalogue: Catalogue, places: CheckedTree, after: int) -> Iterator[Finding]:
-    """Yield children, named by OBJID alone, whose folders are called by each other's OBJIDs."""
+    """Yield findings on children, named only by OBJID, whose folders have each other's OBJIDs."""
     misnamed: dict[bytes, _Child] = {}
     for child in map(_child, catalogue.rows(_NAMED_BY_OBJID, after, By.OBJID.value)):
         if _own_folder(child) != child.folder:
@@ -189,7 +189,7 @@ def _by_objid(catalogue: Catalogue, places: CheckedTree, after: int) -> Iterator
     for ring in _rings(misnamed.values(), owner):
         pairs = _pairs(ring)
         row = catalogue.row(_LINE, pairs[0][1].path)
-        if row is not None and _has_digest(places, pairs[0][0], *row):  # the manifests are of before the swap
+        if row is not None and _has_digest(places, pairs[0][0], *row):  # the manifests precede the swap
             _list_anew(catalogue, pairs)
         for each in ring:
             _fault(catalogue, each, Code.CHILDREN_SWAPPED.id)
@@ -197,7 +197,7 @@ def _by_objid(catalogue: Catalogue, places: CheckedTree, after: int) -> Iterator
 
 
 def _rings(starts: Iterable[_Child], follow: Callable[[_Child], _Child | None]) -> Iterator[_Ring]:
-    """Yield the rings of two children or more in which following them ends, each from its first child on.
+    """Yield the rings of two or more children that ``follow`` closes, each from its first child.
 
     Every child is followed once, however long the ways to a ring are.
     """
@@ -219,7 +219,7 @@ def _rings(starts: Iterable[_Child], follow: Callable[[_Child], _Child | None]) 
 
 
 def _is_exchange(ring: _Ring) -> bool:
-    """Whether each lies in a folder of its own; one in another's, or in another place, is another matter."""
+    """Return whether each child is in a separate folder of the package, none inside another's."""
     ordered = sorted(each.folder for each in ring)
     is_apart = not any(after.startswith(one) for one, after in pairwise(ordered))
     return is_apart and all(each.found is None and each.folder for each in ring)
@@ -230,18 +230,18 @@ def _pairs(ring: _Ring) -> _Pairs:
 
 
 def _own_folder(child: _Child) -> bytes:
-    """Return the folder called by a child's OBJID, beside that in which it lies."""
+    """Return the folder named by a child's OBJID, beside the child's present folder."""
     beside = child.folder[:-1].rpartition(b"/")
     return beside[0] + beside[1] + os.fsencode(folder_of_objid(child.objid)) + b"/"
 
 
 def folders(catalogue: Catalogue) -> dict[bytes, bytes]:
-    """Return the folders of children that lie in another's, with that folder; both end with a slash."""
+    """Return the folders of swapped children with the folders they are in, both with a slash."""
     return dict(catalogue.rows("SELECT folder, other FROM swapped"))
 
 
 def _of_one(catalogue: Catalogue, child: _Child) -> Finding:
-    # Only another child's own OBJID tells something: that children changed places.
+    # Only another child's OBJID is worth a hint: children changed places.
     sql = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id = ?"
     other = child.objid if catalogue.row(sql, child.parent, child.objid) else ""
     near = "" if other else likeness(bare(child.called), bare(child.objid))
@@ -250,7 +250,7 @@ def _of_one(catalogue: Catalogue, child: _Child) -> Finding:
 
 
 def _exchanged(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Finding:
-    """Return that the parent has children's names exchanged, and let it name each where it lies."""
+    """Return the finding that the parent has children's names exchanged; correct the links."""
     (child, other), *_ = pairs
     row = catalogue.row(_LINK, child.parent, child.id)
     parent = catalogue.row("SELECT path FROM mets WHERE id = ?", child.parent) or (b"",)
@@ -271,7 +271,7 @@ def _exchanged(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Fi
 
 
 def _swapped(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Finding:
-    """Return that children lie in each other's folders, and let each be where it really lies."""
+    """Return the finding that children lie in each other's folders; correct the catalogue."""
     (child, other), *_ = pairs
     _rename(catalogue, pairs)
     for each, place in pairs:
@@ -299,31 +299,31 @@ def _fault(catalogue: Catalogue, child: _Child, code: str) -> None:
 
 
 def _is_whole(catalogue: Catalogue, places: CheckedTree, child: _Child) -> bool:
-    """Whether the first file of a child lies beside its METS."""
+    """Return whether the first file that a child's METS lists exists."""
     first = catalogue.row(_FIRST_FILE, child.id)
     return first is not None and places.is_there(first[0])
 
 
 def _is_described(catalogue: Catalogue, places: CheckedTree, child: _Child, other: _Child) -> bool:
-    """Whether a METS is what the parent has described at the other's place."""
+    """Return whether a child's METS has the digest that the parent states at the other's place."""
     entry = catalogue.row(_ENTRY, other.parent, other.path)
     return entry is not None and entry[2] is not None and _has_digest(places, child, *entry[1:])
 
 
 def _has_digest(places: CheckedTree, child: _Child, algorithm: str, digest: object) -> bool:
-    """Whether a child's METS has a digest."""
+    """Return whether a child's METS has a digest."""
     hashers = Hashers((algorithm,))
     try:
         with places.content(child.path) as content:
             for block in content.chunks():
                 hashers.update(block)
-    except (OSError, MetspackError):  # it could be read a moment ago; what it has become is told as it is
+    except (OSError, MetspackError):  # it could be read a moment ago; other checks report its new state
         return False
     return hashers.digest(algorithm).value == str(digest)
 
 
 def _rename(catalogue: Catalogue, pairs: _Pairs) -> None:
-    """Let each child be called what it calls itself."""
+    """Set the OBJID expected of each child to the one in its METS."""
     for each, place in pairs:
         sql = "UPDATE mets SET called = ?, key = ? WHERE id = ?"
         catalogue.put(sql, place.called, place.key, each.id)
@@ -332,14 +332,14 @@ def _rename(catalogue: Catalogue, pairs: _Pairs) -> None:
 
 
 def _describe(catalogue: Catalogue, pairs: _Pairs) -> None:
-    """Let what the parent says of the METS at each place be said of the child that should be there."""
+    """Apply the parent's entry for the METS at each place to the child that should be there."""
     entries = [(each.path, catalogue.number(_ENTRY, place.parent, place.path)) for each, place in pairs]
     for path, entry in entries:
         catalogue.put("UPDATE entry SET path = ? WHERE id = ?", path, entry)
 
 
 def _list_anew(catalogue: Catalogue, pairs: _Pairs) -> None:
-    """Let what manifests say of each child's files be said of them where they lie."""
+    """Apply the manifests' lines on each child's files to the paths where these files are."""
     catalogue.put(LISTED_PATH)
     for each, place in pairs:
         catalogue.put(_LIES_IN, place.folder, each.folder, place.folder[:-1] + _AFTER_SLASH)
@@ -347,7 +347,7 @@ def _list_anew(catalogue: Catalogue, pairs: _Pairs) -> None:
 
 
 def divisions(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the findings on divisions, once all links were followed and the catalogue is indexed."""
+    """Yield the findings on divisions, once all links are followed and the catalogue is indexed."""
     if catalogue.row("SELECT 1 FROM beside") is not None:
         yield from _divisions_with_fptr(catalogue)
     for path, line, place, other in catalogue.rows(_SAME_ORDER):
@@ -375,7 +375,7 @@ def _kind(row: Row) -> Iterator[Finding]:
         if package_type != parent_type:
             facts = {"found": package_type, "expected": parent_type, "parent": shown(parent)}
             yield Code.CHILD_OF_ANOTHER_KIND.at(shown(path), line, **facts)
-        return  # what TYPE says of E-ARK's packages is a matter of its rules
+        return  # the TYPE of E-ARK's packages is checked by E-ARK's rules
     if type_ is not None and expected is not None and type_ != expected:
         facts = {"found": type_, "expected": expected, "parent": shown(parent)}
         yield Code.CHILD_OF_ANOTHER_TYPE.at(shown(path), line, **facts)
@@ -411,10 +411,10 @@ _MAP_NAME = "SELECT name FROM structmap WHERE id = ?"
 
 
 def styles(catalogue: Catalogue, mets: int, path: str, most: int) -> Iterator[Finding]:
-    """Yield a finding for each structMap without a child that another names; ``most`` are told singly.
+    """Yield a finding for each structMap without a child that another one names.
 
-    The work grows with the links and with what is told: all that are only counted are so from the number of
-    structMaps that name each child.
+    The first ``most`` are reported singly. The work grows with the links and the reported findings: the rest
+    is counted from the number of structMaps that name each child.
     """
     for sql in _FORGET:
         catalogue.put(sql)
@@ -435,7 +435,7 @@ def styles(catalogue: Catalogue, mets: int, path: str, most: int) -> Iterator[Fi
 
 
 def _reasons(catalogue: Catalogue, mets: int, maps: int, most: int) -> Iterator[tuple[int, str]]:
-    """Yield the line of each link and how a structMap disagrees with it, in the order of the links."""
+    """Yield each link's line and how a structMap disagrees with it, in the order of the links."""
     for child, href, line, here in catalogue.rows(_CHILD_LINKS, mets, maps):
         if catalogue.row(_IS_LEFT_OUT, child) is None:
             catalogue.put(_LEFT_OUT, child)
@@ -453,7 +453,7 @@ def _called_map(name: str) -> str:
     return f"the structMap labelled {label!r}" if label != "None" else f"the structMap of type {kind!r}"
 
 
-# --- what stands beside an mptr ------------------------------------------------------------------------
+# --- the entries beside an mptr ------------------------------------------------------------------------
 
 # Each entry once, however many fptr and mptr of the division name it: those of fptr first.
 _PUT_BESIDE = """
@@ -465,7 +465,7 @@ INSERT INTO listed_beside (fileid, path) SELECT e.xml_id, e.path FROM (
 ) b CROSS JOIN entry e ON e.mets = ?1 AND e.xml_id = b.fileid WHERE e.path IS NOT NULL
 ORDER BY b.number, e.id
 """
-# An mptr mostly stands alone, and names no entry or the one of the child that it leads to.
+# An mptr is mostly the only one in its division, and names no entry or that of its child.
 _ARE_ANY_BESIDE = """
 SELECT EXISTS (SELECT 1 FROM beside WHERE mets = ?1 AND div = ?2) OR EXISTS (
     SELECT 1 FROM mptr m CROSS JOIN entry e ON e.mets = ?1 AND e.xml_id = m.href
@@ -481,7 +481,7 @@ _BESIDE_AT = "SELECT fileid, path FROM listed_beside WHERE number = ?"
 
 
 class ListedBeside:
-    """The entries that a division's fptr and mptr name; ``is_reached`` tells whether a METS is there."""
+    """The entries that a division's fptr and mptr name; ``is_reached`` returns if a METS exists."""
 
     def __init__(self, catalogue: Catalogue, is_reached: Callable[[bytes], bool]) -> None:
         self._catalogue = catalogue
@@ -492,10 +492,7 @@ class ListedBeside:
         self._is_empty = True
 
     def first(self, mets: int, div: int, child: bytes | None) -> tuple[str, bytes] | None:
-        """Return ID and path of a division's first entry that is of ``child``, or of a METS that is there.
-
-        None when there is no such entry.
-        """
+        """Return ID and path of a division's first entry of ``child`` or an existing METS, or None."""
         self._look(mets, div)
         if self._is_empty:
             return None
@@ -506,7 +503,7 @@ class ListedBeside:
         return None if row is None else (str(row[0]), bytes(row[1]))
 
     def _look(self, mets: int, div: int) -> None:
-        """Find the first METS of a division that is there: of those not there before, the ones met since."""
+        """Find the first existing METS of a division; later calls check only METS met since."""
         if (mets, div) != self._division:
             self._division, self._first = (mets, div), None
             if not self._is_empty:

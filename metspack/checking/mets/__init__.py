@@ -1,1 +1,1 @@
-"""Check of METS documents: well-formed, valid by their schema, consistent in themselves."""
+"""Check METS documents: well-formed, valid by their schema, consistent in themselves."""

@@ -1,4 +1,4 @@
-"""Reading of METS documents into the catalogue, with the findings that need only the document."""
+"""Read METS documents into the catalogue; yield findings that need only the document."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ INSERT OR IGNORE INTO grp (mets, outer, name, is_child, is_whole, is_other) VALU
 """
 _OF_NO_LOBS = ("Documentation", "Schemas")
 _BITS = 128
-_MANY_LINKS = 2_000  # from which on it is seen whether there are too many before they all are read
-_BETWEEN = "\n"  # the FILEIDs of a run, in which no value has it
+_MANY_LINKS = 2_000  # from so many on, all are counted before the rest is read
+_BETWEEN = "\n"  # separates the FILEIDs of a run, none of which contains it
 
 
 class Pointers:
-    """The IDs of one document's files and the FILEIDs of its fptrs, as they come; ``mets`` is its number."""
+    """The IDs of a document's files and its fptrs' FILEIDs, in order; ``mets`` is its number."""
 
     def __init__(self, catalogue: Catalogue, mets: int) -> None:
         self._catalogue = catalogue
@@ -93,9 +93,9 @@ class Pointers:
 
 
 class FileGroups:
-    """The fileGrp of one document: what each is called is kept once, however many files and groups are in it.
+    """The fileGrp of one document; each name is kept once for all its files and groups.
 
-    What is asked of all names around a file is kept with the innermost one.
+    The properties of all names around a file are kept with the innermost one.
     """
 
     def __init__(self, catalogue: Catalogue, mets: int) -> None:
@@ -132,7 +132,7 @@ class FileGroups:
 
 def sum_of_hashes(texts: Sequence[str]) -> int:
     """Return the sum of the hashes of texts, and their number above its bits."""
-    # Python's hash of a text has 64 bits, and a key that each process draws: nobody can aim at a sum.
+    # Python's hash of a text has 64 bits, and a key that each process draws: no document can aim at a sum.
     return (len(texts) << _BITS) + sum(map(hash, texts))
 
 
@@ -174,8 +174,8 @@ INSERT INTO technical VALUES (?1, ?4, ?2, ?3, ?3, ?5, ?5) ON CONFLICT DO UPDATE 
     last = coalesce(max(last, excluded.last), last, excluded.last)
 """
 _PUT_OBJECT = "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-# What the objects of one section, or of one amdSec, state otherwise of one another is of several files, or of
-# a file and what it was made of.
+# Objects of one section, or of one amdSec, whose statements differ are on several files, or on a file and its
+# source.
 _OF_SECTION = """
 SELECT nullif(algorithm, ''), first, line, CASE WHEN smallest = largest THEN smallest END FROM technical
 WHERE xml_id = ? AND first IS last ORDER BY algorithm = '', length(first) DESC
@@ -185,8 +185,8 @@ _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?
 
 
 def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
-    """Return the finding for a file that could not be opened or read; raises an error of a store again."""
-    if isinstance(error, StoreError | ObjectChanged):  # nothing is known of the package then
+    """Return the finding for a file that could not be read; raises an error of a store again."""
+    if isinstance(error, StoreError | ObjectChanged):  # the package is unread then
         raise error
     if isinstance(error, PackedError):
         return Code.PACKED_DAMAGED.at(shown(path), reason=error.message)
@@ -203,7 +203,7 @@ def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
 
 @dataclass(slots=True, kw_only=True)
 class _DocumentCounts:
-    """Counts over one document, for what is reported once and not once for each file."""
+    """Counts over one document, for findings that are reported once and not once for each file."""
 
     files: int = 0
     leads: bool = False
@@ -270,7 +270,7 @@ class DocumentReader:
         yield from self._repaired()
 
     def _take_agreed(self, segment: AgreedSegment) -> Iterator[Finding]:
-        """Take a document that was read: nothing is to be said of its files, each of which has an fptr."""
+        """Take an agreed document, whose files have no findings and an fptr each."""
         for fact in segment.facts:
             yield from self._take(fact)
         self._batch.flush()
@@ -280,7 +280,7 @@ class DocumentReader:
 
     def _unopened(self, error: OSError | MetspackError) -> Iterator[Finding]:
         kind = self._catalogue.row("SELECT kind FROM disk WHERE path = ?", self._path)
-        # A link or a special file was reported where the walk came by.
+        # A link or a special file was reported by the listing.
         if kind is None or kind[0] in {"f", "d"}:
             yield of_opening(self._path, error)
         if isinstance(error, HolesRefused):
@@ -293,14 +293,14 @@ class DocumentReader:
                 sink = SinkBeside(told=references.take, validated=validation.instead)
                 with closing(validation.watched(self._blocks(content))) as watched:
                     for each in condensed(watched, self._looking.budgets, sink=sink, has_links=True):
-                        if isinstance(each, reader.Identified):  # nothing is to be said of it: there are many
+                        if isinstance(each, reader.Identified):  # it has no findings, and there are many
                             self._keep_identified(each)
                         else:
                             yield from self._run(each) if isinstance(each, Run) else self._take(each)
             except safexml.XmlError as error:
                 yield self._unparsed(error)
                 if isinstance(error, safexml.BudgetError):
-                    # What is refused leads nowhere: a million links would be a million findings.
+                    # A refused document has no links: a million would be a million findings.
                     self._batch.flush()
                     self._catalogue.put("DELETE FROM mptr WHERE mets = ?", self._mets)
                 return
@@ -338,7 +338,7 @@ class DocumentReader:
         return code.at(self._name, error.line, reason=error.message)
 
     def _run(self, run: Run) -> Iterator[Finding]:
-        """Take a run: as a whole when there is nothing to be said about any of its elements."""
+        """Take a run: as a whole when none of its elements can give a finding."""
         if isinstance(run.fact, reader.Fptr):
             self._fptr = run.columns["fileid"][-1].strip()
             self._pointers.add_run(run)
@@ -390,7 +390,7 @@ class DocumentReader:
             yield from self._history(fact)
 
     def _history(self, agent: reader.Agent) -> Iterator[Finding]:
-        """Keep what the METS notes on archives and their sources; yield it of messageDigests and styles."""
+        """Keep METS's notes on archives and sources; yield those on messageDigests and styles."""
         styles: dict[str, str] = {}
         for archive, words in map(note, agent.notes):
             self._catalogue.put("INSERT INTO noted VALUES (?, ?)", archive, words)
@@ -406,7 +406,7 @@ class DocumentReader:
         self._batch.add(_PUT_IDENT, self._mets, fact.id.strip(), fact.element, fact.line)
 
     def _keep_object(self, fact: reader.StatedObject) -> None:
-        """Keep what PREMIS in METS states of a file, until the file comes that names the section."""
+        """Keep the statements of PREMIS in METS on a file for the file that names the section."""
         self._seen.has_objects = self._seen.are_objects_new = True
         size = int(fact.size) if _SIZE.fullmatch(fact.size) else None
         stated: list[Digest | None] = [
@@ -420,9 +420,9 @@ class DocumentReader:
                 self._batch.add(_PUT_TECHNICAL, identifier, fact.line, size, *values)
 
     def _technical(self, fact: reader.File, path: bytes | None) -> reader.File:
-        """Return a file with the SIZE and CHECKSUM that PREMIS in METS states where it has none itself.
+        """Return a file with the SIZE and CHECKSUM of PREMIS in METS where it lacks them.
 
-        Everything else that PREMIS states of it is kept, to be compared like that of metadata files.
+        All other PREMIS statements on it are kept, to be compared like those of metadata files.
         """
         if fact.admid is None or not self._seen.has_objects:
             return fact
@@ -448,7 +448,7 @@ class DocumentReader:
             self._batch.add(_PUT_BESIDE, self._mets, fact.div, fact.fileid.strip(), fact.line)
 
     def _structmap(self, fact: reader.StructMap) -> Iterator[Finding]:
-        """Yield that a structMap has for its LABEL what is a TYPE."""
+        """Yield that a structMap has a TYPE as its LABEL."""
         self._seen.is_map_told = False
         label, kind = (fact.label or "").strip(), (fact.type or "").strip()
         if label.upper() in _TYPES and kind and kind.upper() not in _TYPES:
@@ -481,7 +481,7 @@ class DocumentReader:
         self._batch.add(_PUT_MPTR, (mptr.href or "").strip(), mptr.line, mptr.div, *self._shared(mptr))
 
     def _keep_mptrs(self, mptr: Mptr, run: Run) -> None:
-        """Keep an mptr for each of a run, which differ in their locations and divisions alone."""
+        """Keep an mptr for each of a run, which differ only in their locations and divisions."""
         self._seen.division = run.columns["div"][-1]
         self._seen.links += run.count
         self._batch.flush()
@@ -489,7 +489,7 @@ class DocumentReader:
         self._catalogue.insert(_MPTRS, self._shared(mptr), rows)
 
     def _shared(self, mptr: Mptr) -> Row:
-        """Return what an mptr has in common with others of its division's kind, as they are kept."""
+        """Return an mptr's values that are equal in a run, in the order in which they are kept."""
         by, order = mptr.named_by, (mptr.order or "").strip()
         return (
             self._mets,
@@ -516,7 +516,7 @@ class DocumentReader:
         return self._structmap_id
 
     def _of_part(self, mptr: Mptr) -> tuple[str | None, str | None, str | None]:
-        """Return the LOB whose part an mptr leads to, the part's ORDER, and what the child is called.
+        """Return the LOB whose part an mptr leads to, the part's ORDER, and the child's bare OBJID.
 
         The child is None for the package itself.
         """
@@ -529,10 +529,10 @@ class DocumentReader:
         return split_lob(mptr) or self._fptr, mptr.order, None if is_own else child
 
     def _pointed(self, mptr: Mptr, by: By) -> Iterator[Finding]:
-        """Yield that an mptr's href is no location, and count what had to be repaired."""
+        """Yield that an mptr's href is no location, and count the repairs."""
         href = mptr.href or ""
         if by is By.LOCATION and not mptr.is_ancestor:
-            # Another package may lie beside this one: that is seen when the link is followed.
+            # Another package may lie beside this one, which is found when the link is followed.
             _path, _pseudo, refused = self._located(href, mptr.line, "", may_leave=True, needed=True)
             if refused is not None:
                 yield refused
@@ -552,7 +552,7 @@ class DocumentReader:
             path, pseudo, refused = self._located(fact.href, fact.line, fact.id or "", needed=needed)
             is_of_mets = fact.element == "file" and is_mets_name(fact.href)
             if refused is not None and refused.code == Code.LEAVES_ROOT.id and is_of_mets:
-                # A child package may lie beside this one: that is seen when all links are followed.
+                # A child package may lie beside this one, which is found when all links are followed.
                 self._batch.add(_PUT_OUTSIDE, self._mets, fact.id, fact.line, fact.href)
             elif refused is not None:
                 yield refused
@@ -598,7 +598,7 @@ class DocumentReader:
             )
 
     def _further(self, fact: reader.File) -> Iterator[Finding]:
-        """Take further locations of a file that are paths: what lies there is to have the same bytes."""
+        """Take further locations of a file that are paths: a file there must have the same bytes."""
         paths = dict.fromkeys(each for each in fact.others if each.strip() != (fact.href or "").strip())
         if paths:
             facts = {"href": fact.href or "", "other": next(iter(paths))}
@@ -617,7 +617,7 @@ class DocumentReader:
         """Keep an archive and a metadata file, which are looked into later."""
         if fact.element == "mdRef":
             self._batch.add(_PUT_REFERENCE, self._mets, path, fact.mdtype, fact.mimetype, fact.line)
-        # A LOB may be a SIARD archive itself; the package's own is what the METS files as such.
+        # A LOB may be a SIARD archive too; the package's is the one that the METS files as such.
         filed = ARCHIVES in fact.groups
         named = forms.is_named(path, filed=filed)
         if filed or (named and not any(map(SEGMENT_GROUP.fullmatch, fact.groups))):
@@ -626,9 +626,10 @@ class DocumentReader:
     def _located(
         self, href: str, line: int, place: str, *, may_leave: bool = False, needed: bool = False
     ) -> tuple[bytes | None, bool, Finding | None]:
-        """Return the path that an href means, whether it was pseudo-absolute, and what is wrong with it.
+        """Return the path that an href means, whether it was pseudo-absolute, and the finding on it.
 
-        Leading out of the package is no fault where it ``may_leave``; ``needed`` is what restore has to read.
+        A location out of the package is no fault where it ``may_leave``; ``needed`` is True for files that
+        restore has to read.
         """
         try:
             reference = uris.located(href)
@@ -648,7 +649,7 @@ class DocumentReader:
         return path, Repair.PSEUDO_ABSOLUTE in reference.repairs, None
 
     def _leads_in(self, path: bytes) -> bool:
-        """Return whether a path is there, or begins in the package: what is packed has no folders."""
+        """Return whether a path exists, or begins in the package; a packed package has no folders."""
         return self._places.is_there(path.split(b"/", 1)[0]) or self._places.is_there(path)
 
     def _left(self, line: int, place: str, href: str) -> Finding:

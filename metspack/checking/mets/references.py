@@ -1,4 +1,4 @@
-"""Check of references by ID within a METS document, of OTHER kinds and of hrefs against LOCTYPE.
+"""Check references by ID within a METS document, OTHER kinds, and hrefs against LOCTYPE.
 
 That a FILEID names a file and that no ID occurs twice is checked elsewhere, with the files themselves.
 """
@@ -24,7 +24,7 @@ _METADATA = frozenset({"techMD", "rightsMD", "sourceMD", "digiprovMD", "amdSec"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Target:
-    """What an attribute may refer to: the elements, and what they are called together."""
+    """The elements that an attribute may refer to, and their common name."""
 
     elements: frozenset[str]
     called: str
@@ -51,7 +51,7 @@ _FORMS = {
     "DOI": re.compile(
         r"(?:doi:\s*|info:doi/|https?://(?:[\w-]+\.)*doi\.org/)?10\.[0-9.]+/\S.*", re.IGNORECASE
     ),
-    "HANDLE": re.compile(r"\S+"),  # RODA's ancestors are called so whatever identifier they have
+    "HANDLE": re.compile(r"\S+"),  # RODA gives its ancestors this LOCTYPE with any identifier
     "ARK": re.compile(r"(?:\S*/)?ark:\S+", re.IGNORECASE),
 }
 
@@ -84,13 +84,13 @@ _PUT_ODD = "INSERT INTO odd VALUES (?, ?, ?, ?, ?, ?, 1) ON CONFLICT DO UPDATE S
 _UNMET = """SELECT r.line, r.attribute, r.element, r.value, r.count, t.element FROM reference r
     LEFT JOIN target t ON t.scope = r.scope AND t.hash = r.hash ORDER BY r.line, r.attribute, r.value"""
 
-_IDS, _LABELS, _GROUPS = 0, 1, 2  # scopes: IDs, xlink:labels of divs, and from 2 each smLinkGrp's own labels
+_IDS, _LABELS, _GROUPS = 0, 1, 2  # scopes: IDs, xlink:labels of divs, and from 2 the labels of each smLinkGrp
 _BATCH = 2_000
 _KEPT = "the IDs of a METS document"
 
 
 class References(tempdb.Scratch):
-    """One document's references and names, its blocks given to ``take`` one by one; a context manager.
+    """One document's references and names, its blocks given to ``take``; a context manager.
 
     The document is METS that another reader has taken already (no DTD, within the budgets); ``name`` is its
     path in findings. Memory is flat: IDs are kept on disk, by hash. Raises ``TargetError`` without room.
@@ -104,7 +104,7 @@ class References(tempdb.Scratch):
         self._reading = _Reading(_Referring(self._rows).take, first=_Referred(self._rows).take)
 
     def take(self, block: bytes) -> None:
-        """Take the next block; what is not referred from may have been left out of it."""
+        """Take the next block; elements without references may have been left out of it."""
         if self._fault is None:
             with tempdb.explained(_KEPT):
                 try:
@@ -115,8 +115,8 @@ class References(tempdb.Scratch):
     def findings(self, blocks: Blocks) -> Iterator[Finding]:
         """Yield the findings after the last block.
 
-        A document that refers to anything but what comes before its files is read once more, whole.
-        Equal faults of equal elements are one finding, with the first line.
+        A document with references to elements behind the start of its files is read once more, whole. Equal
+        faults of equal elements are one finding, with the first line.
         """
         with tempdb.explained(_KEPT):
             try:
@@ -187,7 +187,7 @@ class _Rows:
             self.finish(sql)
 
     def finish(self, sql: str) -> bool:
-        """Have all rows of a statement in the database; return whether there ever were any."""
+        """Put all rows of a statement into the database; return whether there ever were any."""
         if rows := self._rows.pop(sql, []):
             self._database.executemany(sql, rows)
             self._put.add(sql)
@@ -198,7 +198,7 @@ Take = Callable[[str, dict[str, str], int], None]
 
 
 class _Referring:
-    """METS elements that refer to others, or that do not say what they are."""
+    """METS elements that refer to others, or that do not state their kind."""
 
     def __init__(self, rows: _Rows) -> None:
         self._put = rows.put
@@ -220,7 +220,7 @@ class _Referring:
     def _keep_references(self, element: str, attributes: dict[str, str], line: int) -> None:
         for attribute in _TARGETS.keys() & attributes.keys():
             for value in attributes[attribute].split():
-                hashed = _hash(value.removeprefix("#"))  # what is wrong with that the schema tells
+                hashed = _hash(value.removeprefix("#"))  # the schema reports the hash
                 self._put(_PUT_REFERENCE, _IDS, hashed, attribute, element, value, line)
         if element == "smLinkGrp":
             self._group += 1
@@ -271,9 +271,9 @@ class _Referred:
 
 
 class _Reading:
-    """Hands over a document's METS elements: all, or those in blocks with anything of interest and more.
+    """Passes on a document's METS elements: all, or those in blocks with marks and some more.
 
-    ``first`` gets those before all files: none was left out there, as long as all blocks are of interest.
+    ``first`` gets those before all files: none was left out there, as long as all blocks have marks.
     """
 
     def __init__(self, take: Take, *, everything: bool = False, first: Take | None = None) -> None:
@@ -287,7 +287,7 @@ class _Reading:
     def take(self, block: bytes) -> None:
         """Take the next block; raises ``XmlError``."""
         of_interest = self._marked.has(block)
-        # A block that is passed over is parsed in C alone, at a tenth of the cost.
+        # A block that is passed over is parsed only in C, at a tenth of the cost.
         self._parser.StartElementHandler = self._start if of_interest or self._hot else None
         if not of_interest and not self._hot:
             self._first = None
@@ -300,7 +300,7 @@ class _Reading:
         """End the document; raises ``XmlError``."""
         self._parser.StartElementHandler = self._start if self._hot else None
         safexml.feed_block(self._parser, b"", final=True)
-        self._parser.StartElementHandler = None  # with which it would stay until somebody looks for cycles
+        self._parser.StartElementHandler = None  # with which it would stay until a collection of cycles
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._fired = True
@@ -314,19 +314,19 @@ class _Reading:
 
 
 class _Marked:
-    """Which of a document's blocks may hold a start tag of interest, told by bytes alone."""
+    """The search for blocks that may hold a start tag of interest, by bytes only."""
 
     def __init__(self, *, always: bool) -> None:
         self._always = always
         self._before = b""
 
     def has(self, block: bytes) -> bool:
-        """Return whether the next block may hold one, or the end of one."""
+        """Return whether the next block may hold such a tag, or the end of one."""
         if self._always:
             return True
         joined = self._before + block
-        # Marks are ASCII: with two bytes a character there are none to be found. The sections at the end are
-        # of interest whole.
+        # Marks are ASCII: with two bytes a character none can be found. The sections at the end are of
+        # interest whole.
         self._always = b"\0" in joined or any(each in joined for each in _SECTIONS)
         self._before = joined[-_LONGEST_MARK:]
         return (

@@ -1,6 +1,6 @@
-"""Validation of METS documents against the schema, streamed: the verdict first, then the lines.
+"""Validate METS documents against the schema, streamed: the verdict first, then the lines.
 
-The verdict is libxml2's, at the speed of C and in flat memory; it knows no lines. Only a document that is not
+The verdict is libxml2's, at the speed of C and in flat memory, without lines. Only a document that is not
 valid is read again, piece by piece, so that each fault gets the line of its element. The schemas are those of
 this project, or those of a folder.
 """
@@ -36,7 +36,7 @@ SIP = "https://DILCIS.eu/XML/METS/SIPExtensionMETS"
 
 _OWN = {XLINK: "xlink.xsd", METS: "mets.xsd", CSIP: "csip.xsd", SIP: "sip.xsd"}
 _EMBEDDED = {PREMIS_3: "embedded/premis3.xsd", PREMIS_2: "embedded/premis2.xsd"}
-"""What is named by xsi:type in the xmlData of METS, which no schema of METS knows."""
+"""The types that xsi:type names in the xmlData of METS; the schemas of METS lack them."""
 _XS = "{http://www.w3.org/2001/XMLSchema}"
 _LARGEST = 16 << 20
 _DATE = re.compile(r"'([^']*)' is not a valid value of the \w+ type 'xs:dateTime'")
@@ -47,7 +47,7 @@ _DATE_TIME = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """A compiled grammar and the files that it was made of, by target namespace, XLink's first."""
+    """A compiled grammar and its source files, by target namespace, XLink's first."""
 
     schema: etree.XMLSchema
     files: Mapping[str, Path]
@@ -55,7 +55,7 @@ class Grammar:
 
 @cache
 def own() -> Grammar:
-    """Return the project's own grammar: METS 1.12.1, XLink, the attributes of CSIP and SIP 2.2, PREMIS."""
+    """Return the project's grammar: METS 1.12.1, XLink, attributes of CSIP and SIP 2.2, PREMIS."""
     return _compiled(_files_of(_OWN) | _files_of(_EMBEDDED))
 
 
@@ -66,7 +66,7 @@ def _files_of(names: Mapping[str, str]) -> dict[str, Path]:
 def of_folder(folder: Path) -> Grammar:
     """Return the grammar made of the schema files in a folder, such as the official ones.
 
-    The files are known by their target namespace, whatever their names (``*.xsd``). METS and XLink must be
+    The files are recognised by their target namespace, with any names (``*.xsd``). METS and XLink must be
     there; the attributes of CSIP and SIP are taken when they are. The kinds of PREMIS objects are the
     project's own. Raises ``ConfigError``.
     """
@@ -117,7 +117,7 @@ def _root(path: Path) -> etree._Element:
 
 
 def _refuse_strangers(files: Mapping[str, Path]) -> None:
-    """Refuse files that would make the compiler fetch others: all that is needed is read from the folder."""
+    """Refuse schemas that would make the compiler fetch files from outside the folder."""
     for path in files.values():
         for each in _root(path).iter(f"{_XS}import", f"{_XS}include", f"{_XS}redefine"):
             namespace = each.get("namespace", "")
@@ -137,12 +137,12 @@ def _compiled(files: Mapping[str, Path]) -> Grammar:
 
 
 def without_padded_dates(faults: Iterable[str]) -> list[str]:
-    """Return libxml2's faults, "" for each that is of white space around a date alone."""
+    """Return libxml2's faults, with "" for each that comes only of white space around a date."""
     return ["" if _is_padded_date(each) else each for each in faults]
 
 
 def _is_padded_date(message: str) -> bool:
-    """Whether a fault is of white space around a date, which XML Schema takes away and libxml2 does not."""
+    """Return whether a fault is white space around a date, which only libxml2 refuses."""
     found = _DATE.search(message)
     if found is None or found[1] == found[1].strip(WHITE_SPACE):
         return False
@@ -158,12 +158,12 @@ def _is_padded_date(message: str) -> bool:
 
 _LONG = 1 << 16
 _STRAY = bytes(each for each in range(128) if not chr(each).isalnum() and each not in b"+/=")
-"""What libxml2 passes over in base64."""
+"""The characters that libxml2 passes over in base64."""
 _AFTER = 16
 
 
 class MarkupPiece(NamedTuple):
-    """Some bytes of the document in UTF-8, with the line of the element they begin or end, and its ID."""
+    """Some bytes of the document in UTF-8, with the line and the ID of their element."""
 
     data: bytes
     line: int
@@ -171,7 +171,7 @@ class MarkupPiece(NamedTuple):
 
 
 def retold(blocks: Iterable[bytes]) -> Iterator[MarkupPiece]:
-    """Yield a document's pieces: a start tag, a text or an end tag each; raises ``safexml.XmlError``.
+    """Yield a document's pieces, each a start tag, a text or an end tag; raises ``XmlError``.
 
     All pieces together are a document. ``line`` is that of the start tag, also for an end tag.
     """
@@ -212,7 +212,7 @@ class _Teller:
         self._pieces.append(MarkupPiece(f"</{name}>".encode(), *self._open.pop()))
 
     def _text(self, text: str) -> None:
-        if self._texts:  # else it is white space behind the root
+        if self._texts:  # otherwise it is white space behind the root
             self._tell(self._texts[-1].shortened(text))
 
     def _settle(self) -> None:
@@ -227,7 +227,7 @@ class _Teller:
 
 
 class _ElementText:
-    """An element's own text, as much of it as it takes to judge it."""
+    """An element's text, as much of it as its validation takes."""
 
     __slots__ = ("_after", "_held", "_told")
 
@@ -237,7 +237,7 @@ class _ElementText:
         self._after = 0
 
     def shortened(self, text: str) -> str:
-        """Return what to tell of the next stretch of text."""
+        """Return the part of the next stretch of text that is passed on."""
         if self._told < _LONG:
             self._told += len(text)
             return text
@@ -254,16 +254,16 @@ class _ElementText:
         return self.rest() + told
 
     def rest(self) -> str:
-        """Return what was held back, when the text ends."""
+        """Return the text that was held back, when the text ends."""
         held, self._held = self._held, ""
         return held
 
 
 SHOWN = 100
-"""Faults of one document that get a finding each; of the others only the number is told."""
+"""The faults of one document that get a finding each; the others are only counted."""
 
 STRICT_MOST = 64 << 20
-"""Bytes of the largest document that the second engine gets: it needs about ten times as much memory."""
+"""Bytes of the largest document for the second engine, whose memory is about ten times that."""
 
 _COUNTED = 10_000
 _TEXT = 1 << 20
@@ -273,8 +273,8 @@ _AHEAD = 8
 _REFERENCE_WITH_HASH = re.compile(r"'#([^' ]+)' is not a valid value of the \w+ type 'xs:IDREFS?'")
 _SAID = 1_000
 
-# A parser of lxml and its context hold each other, and Python does not count what they hold in libxml2.
-_TOGETHER = 200  # documents whose parsers are let go together
+# A parser of lxml and its context hold each other, and Python does not count their memory in libxml2.
+_TOGETHER = 200  # documents whose parsers are freed together
 _BEGUN = count(1)
 
 _PREFIXES = {
@@ -291,9 +291,9 @@ Blocks = Callable[[], Iterable[bytes]]
 class Validation:
     """One document under a grammar; ``name`` is its path in findings.
 
-    Its blocks run through ``watched`` on their way to another reader, who has refused DTDs and whatever is
-    over the budgets by the time they are looked at here; then ``findings`` tells what was wrong. A reader
-    that knows of what is valid gives ``instead`` what is left of each block, and of what it held back.
+    Its blocks run through ``watched`` to another reader, which has refused DTDs and excesses over the budgets
+    before they are validated here; then ``findings`` yields the faults. A reader that recognises valid
+    elements gives ``instead`` the rest of each block, and of the bytes that it held back.
     """
 
     def __init__(self, grammar: Grammar, name: str, *, shown: int = SHOWN) -> None:
@@ -309,22 +309,22 @@ class Validation:
 
     @property
     def instead(self) -> Callable[[bytes], None] | None:
-        """Takes what is left of a block without what is valid as METS; None where METS is not all."""
+        """Return the taker of a block without its valid parts, or None for a folder's schemas."""
         return self._leave if self._grammar is own() else None
 
     def _leave(self, rest: bytes) -> None:
         self._rest = rest
 
     def _left(self, block: bytes) -> bytes:
-        """Return what is to be validated of a block that the reader has dealt with."""
+        """Return the bytes to be validated of a block that the reader has dealt with."""
         rest, self._rest = self._rest, None
         return block if rest is None else rest
 
     def watched(self, blocks: Iterable[bytes]) -> Generator[bytes, None, None]:
-        """Yield the blocks as they are; each is validated after whoever asked for it has dealt with it.
+        """Yield the blocks unchanged; each is validated after the reader has dealt with it.
 
-        That is done in a thread beside, where libxml2 needs nothing of Python's, unless there is but one.
-        To be closed by who does not take all.
+        That is done in a thread beside, where libxml2 needs nothing of Python's, unless there is only one
+        block. A reader that does not take all blocks must close it.
         """
         given = iter(blocks)
         if (first := next(given, None)) is not None:
@@ -349,7 +349,7 @@ class Validation:
             self._settled = not self._goes_on(block)
 
     def _goes_on(self, block: bytes) -> bool:
-        """Validate a block; return whether the document is valid so far and can go on like this."""
+        """Validate a block; return whether the document is valid so far and fast enough to continue."""
         # libxml2 gathers an element's text, the longer the slower: long ones are left to the second reading.
         last = block.rfind(b"<")
         self._since_tag = len(block) - last if last >= 0 else self._since_tag + len(block)
@@ -372,7 +372,7 @@ class Validation:
     def findings(self, blocks: Blocks) -> Iterator[Finding]:
         """Yield findings on invalid elements, at most as many as are shown, then a count.
 
-        For a document that has run through ``watched`` whole; it is read again when it was not found valid.
+        The whole document must have run through ``watched``; it is read again when it was not found valid.
         """
         self._take(self._left(b""))
         if not self._settled and self._ended():
@@ -389,7 +389,7 @@ class Validation:
             else:
                 validator.close()
         except safexml.XmlError as error:
-            # It was read whole before: where expat has nothing against it, libxml2 has met one of its limits.
+            # It was read whole before: where expat finds no fault, libxml2 has met one of its limits.
             code = Code.NOT_WELL_FORMED if error.line else Code.BUDGET
             yield code.at(self._name, error.line, reason=error.message)
             return
@@ -423,14 +423,14 @@ class Validation:
 
 
 def _shortened(message: str) -> str:
-    """Return a message of libxml2's, which quotes values whole, at a length that people read."""
+    """Return a message of libxml2's, which quotes values whole, at a readable length."""
     if len(message) <= _SAID:
         return message
     return f"{message[: _SAID // 2]} ... {message[-_SAID // 2 :]}"
 
 
 def _flushed(pieces: Iterator[MarkupPiece]) -> Iterator[MarkupPiece]:
-    """Yield pieces so that libxml2 takes a text before the next tag: it waits for that tag's first byte."""
+    """Yield pieces so that libxml2 takes a text at once: the next tag's first byte follows it."""
     text: MarkupPiece | None = None
     for piece in pieces:
         if not piece.data.startswith(b"<"):
@@ -457,11 +457,11 @@ def _joined(pieces: Iterator[MarkupPiece]) -> Iterator[bytes]:
 def strict_findings(
     name: str, blocks: Blocks, grammar: Grammar | None = None, *, shown: int = SHOWN, most: int = STRICT_MOST
 ) -> Iterator[Finding]:
-    """Yield the findings of the second engine, the library xmlschema, on a document, IDs and IDREFs too.
+    """Yield the findings of the second engine, the library xmlschema, on a document.
 
-    The document is METS that has been read before (no DTD). It is held in memory whole, about ten times its
-    size, so one of more than ``most`` bytes is not looked at, which is a finding. Raises ``ConfigError``
-    where xmlschema is not installed, or cannot use the grammar.
+    They include IDs and IDREFs. The document is METS that has been read before (no DTD). It is held in memory
+    whole, about ten times its size, so one of more than ``most`` bytes is left out, which is a finding.
+    Raises ``ConfigError`` where xmlschema is not installed, or cannot use the grammar.
     """
     faults = _second_engine(grammar or own())
     data = bytearray()
@@ -485,7 +485,7 @@ def check_second_engine(grammar: Grammar | None = None) -> None:
 
 
 def _second_engine(grammar: Grammar) -> Callable[[Any], Iterator[tuple[int, str]]]:
-    """Return what yields xmlschema's faults of a tree: a line and a reason each."""
+    """Return a function that yields xmlschema's faults of a tree: a line and a reason each."""
     try:
         import xmlschema  # noqa: PLC0415 -- a second engine is for those who ask for it
     except ImportError:
@@ -502,7 +502,7 @@ def _second_engine(grammar: Grammar) -> Callable[[Any], Iterator[tuple[int, str]
         try:
             for fault in schema.iter_errors(root, use_location_hints=False):
                 yield fault.sourceline or 0, f"xmlschema: {fault.reason}"
-        except xmlschema.XMLSchemaException as error:  # an xsi:type that there is not is raised, not yielded
+        except xmlschema.XMLSchemaException as error:  # an unknown xsi:type is raised, not yielded
             yield 0, f"xmlschema: {error}"
 
     return faults

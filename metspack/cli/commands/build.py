@@ -1,4 +1,4 @@
-"""``metspack build``: a package made from an archive, or METS files for a folder of existing segments."""
+"""``metspack build``: a package from an archive, or METS files for existing segments."""
 
 from __future__ import annotations
 
@@ -139,9 +139,9 @@ def build(
 
 
 def check_seal_file(file: Path | None, *outside: Path) -> None:
-    """Raise an error before anything is done when the seal cannot be written into ``file`` afterwards.
+    """Raise an error, before any work, when the seal could not be written into ``file`` later.
 
-    ``outside`` are the folders that it must not lie in.
+    ``outside`` are the folders in which it must not be.
     """
     if file is None:
         return
@@ -157,7 +157,7 @@ def check_seal_file(file: Path | None, *outside: Path) -> None:
 
 
 def write_seal(file: Path | None, made: Sealed) -> None:
-    """Write the seal of what was made into a new file, where one is named; raises ``TargetError``."""
+    """Write the seal of a package into a new file, if one is named; raises ``TargetError``."""
     from metspack.files import writing  # noqa: PLC0415 -- only where a seal is written
 
     if file is not None and made.sealed is not None:
@@ -208,7 +208,7 @@ def tell(made: Built, output: Path, *, verify: bool, json_output: bool, quiet: b
 
 
 def _tell_in_place(made: Described, folder: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
-    """Print the result of a build in place, as ``tell`` does for others."""
+    """Print the result of a build in place, as ``tell`` does for other builds."""
     _tell(
         made,
         folder,

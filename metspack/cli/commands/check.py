@@ -127,7 +127,7 @@ class LookGroup(Group):
 
 @dataclass(frozen=True, kw_only=True)
 class ProvenanceGroup(Group):
-    """When, where and by whom a check was made, as its reports tell."""
+    """Facts for reports: when, where and by whom a check was made."""
 
     created: Annotated[
         str | None,
@@ -180,7 +180,7 @@ class ProvenanceGroup(Group):
     ] = False
 
     def made_by(self, packages: Sequence[Path]) -> tuple[str, Provenance]:
-        """Return the time that was given, "" for none, and what filed reports tell of a check of packages."""
+        """Return the given time, "" without one, and the provenance for reports that are filed."""
         from metspack.reporting.formats import provenance  # noqa: PLC0415
 
         left_out = set(_PROVENANCE.read_all("--withhold", self.withhold or ()))
@@ -303,7 +303,7 @@ def check(
     created, found_by = provenance.made_by(packages)
     with (
         ReportFiles(report or (), packages) as files,
-        # What is printed needs no figures.
+        # Printed results need no figures.
         _checked(packages, options, gathers=bool(report), quiet=quiet) as (run, interrupted),
     ):
         frame = replace(run.frame(), created=created, fail_on=failing, limits=limits, provenance=found_by)
@@ -317,10 +317,10 @@ def check(
 
 
 def check_existing(target: Path, objid: str, budgets: Budgets, *, json_output: bool, quiet: bool) -> None:
-    """Check a package that was to be made and is there already, in full, and print the result.
+    """Check in full a package that was to be made and exists already, and print the result.
 
-    ``objid`` is the OBJID that it was to get, "" if that is not known. Exits with 1 for errors, and for a
-    package with another OBJID: it was made of something else, or by other options.
+    ``objid`` is the OBJID that it was to get, or "". Exits with 1 for errors, and for a package with another
+    OBJID: it was made of another source, or by other options.
     """
     from metspack.checking.options import CheckOptions  # noqa: PLC0415 -- commands load what they need
     from metspack.reporting import json  # noqa: PLC0415
@@ -355,7 +355,7 @@ def check_existing(target: Path, objid: str, budgets: Budgets, *, json_output: b
 def _checked(
     packages: Sequence[Path], options: CheckOptions, *, gathers: bool, quiet: bool
 ) -> Iterator[tuple[KeptCheck, Interrupted | None]]:
-    """Give a check that was made to its end, or to what interrupted it."""
+    """Yield a check that has run to its end, or to the interruption, with that."""
     from metspack.reporting.formats import KeptCheck  # noqa: PLC0415 -- commands load what they need
 
     with ExitStack() as stack:
@@ -367,7 +367,7 @@ def _checked(
 
 
 def _created(given: str | None) -> str | None:
-    """Return the time that reports give for themselves, None where none is stated."""
+    """Return the time for reports, or None where none is stated."""
     if given is None:
         return clock.now(os.environ) if "SOURCE_DATE_EPOCH" in os.environ else None
     if given.strip().lower() == "now":
@@ -379,7 +379,7 @@ def _created(given: str | None) -> str | None:
 
 
 def _print(frame: Frame, kept: FindingStore, limit: int | None, *, form: str, quiet: bool) -> None:
-    """Print and log the result; ``limit`` is None for the totals alone."""
+    """Print and log the result; ``limit`` is None for the totals only."""
     console.tell("result", errors=frame.summary.errors, warnings=frame.summary.warnings)
     if form:
         from metspack.reporting import json  # noqa: PLC0415

@@ -100,7 +100,7 @@ def inspect(
 def _print_inspection(
     source: Source, accepted: frozenset[str] | None, jobs: int | None, *, json_output: bool, quiet: bool
 ) -> bool:
-    """Print an inspection, with what came of verifying unless ``accepted`` is None; return if it is bad."""
+    """Print an inspection, with a verification unless ``accepted`` is None; return if it is bad."""
     from metspack.cli import inspection  # noqa: PLC0415
     from metspack.reporting.inspection import inspection_of  # noqa: PLC0415
 
@@ -127,7 +127,7 @@ def _print_inspection(
 
 
 def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) -> bool:
-    """Print each LOB as it comes, verified unless ``accepted`` is None; return whether any is bad."""
+    """Print each LOB as it comes, verified unless ``accepted`` is None; return if any is bad."""
     from metspack.inspecting import survey  # noqa: PLC0415
     from metspack.inspecting.verification import verdict_on  # noqa: PLC0415
     from metspack.reporting import inspection as reporting_inspection  # noqa: PLC0415
@@ -141,7 +141,7 @@ def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) 
         ExitStack() as stack,
     ):
         opened = stack.enter_context(OpenHoldings(held))
-        # When LOBs are verified their bytes count, and how many there are is not known yet.
+        # A verification counts the bytes of the LOBs, whose sum is not determined yet.
         weight = source.weight() if isinstance(source, Archive) and accepted is None else None
         progress.stage("Listing LOBs", weight)
         for batch in survey.batches(source, None if weight is None else progress.advance):
@@ -156,7 +156,7 @@ def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) 
                         verdict = verdict_on(each.lob, opened, accepted, progress.advance)
                 is_bad = is_bad or each.lob is None or (verdict is not None and verdict.fault is not None)
                 console.record(reporting_inspection.lob(each, paths, verdict))
-            console.finish()  # who reads along gets a table's LOBs when it has been read
+            console.finish()  # a reader of the output gets a table's LOBs when the table has been read
         opened.check_unchanged()
     if isinstance(source, Archive):
         is_bad = is_bad or bool(source.lacking)

@@ -75,7 +75,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
         for fault in opened.faults:
             console.error(fault.message, fault.hint)
         found = LobListing(opened, table=table, column=column, budgets=budgets)
-        # The first is waited for: what cannot be listed at all gives no head of a table.
+        # The first LOB is awaited: an error before it leaves no head of a table.
         rows = chain([*islice(found, 1)], found)
         if form == "jsonl":
             console.outs(json.dumps(_object(each)) for each in rows)
@@ -94,7 +94,7 @@ def _warn_of_others(files: int) -> None:
 
 
 def _joined(texts: Iterable[str]) -> str:
-    """Return one text as it is; several with a ``|`` between them, which is ``%7C`` in each."""
+    """Return one text as it is; several joined by ``|``, which is ``%7C`` in each."""
     several = [*texts]
     return "|".join(each.replace("|", "%7C") for each in several) if len(several) > 1 else "".join(several)
 
@@ -108,7 +108,7 @@ def _write_csv(rows: Iterator[LobEntry]) -> None:
             writer.writerow(line)
             if not number % _AT_ONCE:
                 _pour(held)
-    finally:  # what comes before an error is written before it
+    finally:  # rows before an error are written before it
         _pour(held)
 
 

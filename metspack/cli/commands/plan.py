@@ -123,7 +123,7 @@ def plan(
 
 
 def _show(name: str, draft: Draft, written: str) -> None:
-    # Those that are called by their OBJIDs, and not by the segments in them.
+    # Segments whose IPs are called by OBJIDs, and not by the segments in them.
     with_objids = any(draft.spot(each).ip != draft.folder(each) for each in draft.segments)
     division = draft.header.division
     limits = division.limits

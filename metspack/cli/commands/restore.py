@@ -188,7 +188,7 @@ def _check_dry_run(output: Path | None, stopped: common.StagingGroup) -> None:
 
 
 def _check_target(output: Path, *, siard: bool, into: str | None) -> None:
-    """Raise ``ConfigError`` for a target of another kind than what is restored."""
+    """Raise ``ConfigError`` for a target whose name contradicts the kind of restore."""
     if not siard:
         if output.suffix.lower() == SIARD:
             raise ConfigError(
@@ -206,7 +206,7 @@ def _check_target(output: Path, *, siard: bool, into: str | None) -> None:
 def _run_dry(
     package: Path, options: RestoreOptions, into: Into | None, *, json_output: bool, quiet: bool
 ) -> None:
-    """Print what a restore would give, and each fault as it is found."""
+    """Print the result that a restore would have, and each fault as it is found."""
     from metspack.restoring.dryrun import DryRun  # noqa: PLC0415 -- commands load what they need
 
     with console.progress("restore dry run", quiet=quiet) as progress:

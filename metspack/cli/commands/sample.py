@@ -1,4 +1,4 @@
-"""``metspack sample``: archives to try things on."""
+"""``metspack sample``: archives for first tries."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def sample(
 def copy_sample(name: str, folder: Path) -> list[Path]:
     """Copy the files of a sample into a folder; return their paths.
 
-    The folder is made when it is missing. An identical file is left as it is; a different
-    one of the same name is refused with ``TargetError`` before anything is written. Raises ``ConfigError``
-    for a name that is not known.
+    The folder is made when it is missing. An identical file is left as it is; a different one of the same
+    name is refused with ``TargetError`` before anything is written. Raises ``ConfigError`` for a name without
+    a sample.
     """
     if name not in _FILES:
         raise ConfigError(f"there is no sample {name!r}", hint=f"The samples are: {', '.join(_FILES)}.")
@@ -75,7 +75,7 @@ def _content(folder: Path, *segments: str) -> bytes:
 
 
 def _is_there(path: Path, content: bytes) -> bool:
-    """Tell whether a file is there already; raises ``TargetError`` when another one stands in its place."""
+    """Return whether a file exists already; raises ``TargetError`` for another one in its place."""
     with writing.explained(path):
         if not (path.exists() or path.is_symlink()):
             return False

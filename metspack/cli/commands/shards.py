@@ -79,7 +79,7 @@ def shards(  # noqa: PLR0917 -- a command's options
 
 
 class _ShardListing:
-    """The shards of a package, or of one LOB; what is wrong with it is told on stderr as it comes."""
+    """The shards of a package, or of one LOB; its faults are reported on stderr as they come."""
 
     def __init__(self, package: Package, lob: str | None, base: str, budgets: Budgets) -> None:
         self._package = package
@@ -124,11 +124,11 @@ class _ShardListing:
                 continue
             if not self._tell_all(misplaced(package.index.files, held_lob)):
                 yield held_lob
-        if lob is None and not self._package.faults:  # cells of what cannot be read would all be told
+        if lob is None and not self._package.faults:  # cells of unreadable children would all be reported
             self._tell_all(unlisted(self._package, self._budgets))
 
     def _tell_all(self, disagreements: Iterable[Disagreement]) -> set[str]:
-        """Tell disagreements; return the LOBs that they are about."""
+        """Print disagreements; return the LOBs that they concern."""
         told = set()
         for each in disagreements:
             told.add(each.lob)
@@ -141,7 +141,7 @@ class _ShardListing:
             console.error(error.message, error.hint)
 
     def _is_told(self) -> bool:
-        """Count an error; return whether it is told, and not only counted."""
+        """Count an error; return whether it is to be printed too."""
         self.is_bad = True
         self._told += 1
         return self._told <= self._budgets.findings

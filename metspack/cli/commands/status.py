@@ -1,4 +1,4 @@
-"""``metspack status``: how far a run is that makes a target, and how to go on with one that was stopped."""
+"""``metspack status``: the state of a run, and the way to continue a stopped one."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from metspack.mets import dialects as registry
 
 
 class Choice:
-    """Values that an option chooses from, loaded when they are asked for: texts, or an enumeration's."""
+    """Values that an option chooses from, loaded on first use: texts, or an enumeration's."""
 
     def __init__(self, values: Callable[[], Iterable[Any]]) -> None:
         self._values = values
@@ -22,18 +22,18 @@ class Choice:
         return ", ".join(self.begun(""))
 
     def begun(self, incomplete: str) -> list[str]:
-        """Return the values that begin so, for the shell."""
+        """Return the values that begin with ``incomplete``, for the shell."""
         return [name for name in map(_name, self._values()) if name.startswith(incomplete)]
 
     def read(self, option: str, text: str) -> Any:
-        """Return the value that a text means; raises ``ConfigError`` when there is none."""
+        """Return the value with a given name; raises ``ConfigError`` when there is none."""
         for each in self._values():
             if _name(each) == text:
                 return each
         raise ConfigError(f"{option} {text!r} is not known", hint=f"Choose one of {self}.")
 
     def read_all(self, option: str, texts: Iterable[str] | None) -> frozenset[Any]:
-        """Return the values that texts mean; raises ``ConfigError``."""
+        """Return the values with given names; raises ``ConfigError`` as ``read`` does."""
         return frozenset(self.read(option, each) for each in texts or ())
 
 
@@ -56,7 +56,7 @@ dialects = Choice(lambda: registry.DIALECTS)
 
 
 def _from(module: str, name: str) -> Choice:
-    """Return the choice between the values that a module has; it is loaded when they are asked for."""
+    """Return the choice between the values of a module's constant, which is loaded on first use."""
     return Choice(lambda: getattr(import_module(f"metspack.{module}"), name))
 
 
@@ -76,7 +76,7 @@ places = _from("restoring.siard", "Into")
 
 @Choice
 def siard_versions() -> Iterable[Any]:
-    """The versions of SIARD that archives of 1.0 are written in."""
+    """Return the versions of SIARD in which archives of 1.0 can be written."""
     from metspack.siard.upgrade import TARGET  # noqa: PLC0415 -- heavy, as the others are
 
     return (TARGET,)
@@ -84,7 +84,7 @@ def siard_versions() -> Iterable[Any]:
 
 @Choice
 def codes() -> Iterable[Any]:
-    """The codes of findings."""
+    """Return the codes of findings."""
     from metspack.checking.codes import ALL_CODES  # noqa: PLC0415 -- heavy, and only the shell asks for them
 
     return (each.id for each in ALL_CODES)

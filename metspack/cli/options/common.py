@@ -1,4 +1,4 @@
-"""Options that several commands share, and the values that they stand for."""
+"""Options that several commands share, and the values to which they are converted."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _LOCATIONS = "Location of LOBs"
 _STOPPED = RareHeading("Stopped runs")
 _CONFIGURATION = RareHeading("Configuration")
 _READ = ("source", "package", "packages", "containers", "first", "second")
-"""What commands call the arguments that say what is read."""
+"""The names of the commands' arguments whose paths are read."""
 
 _DRIVE = re.compile(r"([A-Za-z]:)=(.+)", re.DOTALL)
 
 
 def budgets(given: Sequence[str] | None) -> Budgets:
-    """Return the budgets that options ask for; raises ``ConfigError``."""
+    """Return the budgets that options set; raises ``ConfigError``."""
     names = [each.name for each in fields(Budgets)]
     found = Budgets()
     for text in given or ():
@@ -277,7 +277,7 @@ class LocationGroup(Group):
 
 @dataclass(frozen=True, kw_only=True)
 class StagingGroup(Group):
-    """What becomes of the work of a run that was stopped."""
+    """The treatment of the work of a run that was stopped."""
 
     restart: Annotated[
         bool,
@@ -300,7 +300,7 @@ class StagingGroup(Group):
     ] = False
 
     def terms(self) -> StagingTerms:
-        """Return how the command treats what was left, and what it leaves."""
+        """Return the terms for the work that an earlier run left, and for this one's."""
         from metspack.files.journal import StagingTerms  # noqa: PLC0415 -- commands load what they need
 
         words = [each for each in sys.argv[1:] if each != "--restart"]
@@ -326,10 +326,10 @@ class LogGroup(Group):
     ] = None
 
     def begin(self, given: Mapping[str, object]) -> None:
-        """Open the log, if there is to be one.
+        """Open the log, if one is wanted.
 
-        Raises ``TargetError`` when it cannot be written, and ``ConfigError`` when it would lie in what the
-        command reads or makes.
+        Raises ``TargetError`` when it cannot be written, and ``ConfigError`` when it would be inside a folder
+        that the command reads or makes.
         """
         if self.log is not None:
             _check_outside(self.log, given)
@@ -383,15 +383,15 @@ def _check_outside(log: Path, given: Mapping[str, object]) -> None:
 
 
 def is_to_be_checked(target: Path, if_exists: str) -> bool:
-    """Return whether a target is there already and is to be checked; raises ``ConfigError``."""
+    """Return whether a target exists already and is to be checked; raises ``ConfigError``."""
     choices.of("fail", "check").read("--if-exists", if_exists)
     return if_exists == "check" and os.path.lexists(target)
 
 
 def json_form(form: str | None, *, json_output: bool, name: str = "json") -> str | None:
-    """Return the form that ``--format`` and ``--json`` ask for together; raises ``ConfigError``.
+    """Return the form that ``--format`` and ``--json`` give together; raises ``ConfigError``.
 
-    ``name`` is what ``--format`` calls the form that ``--json`` means.
+    ``name`` is the value of ``--format`` with the same meaning as ``--json``.
     """
     if json_output and form not in {None, name}:
         raise ConfigError(f"--json and --format {form} cannot be combined", hint="Leave one out.")
@@ -407,7 +407,7 @@ def warn_of_limits(limits: Limits) -> None:
 
 
 def proof(*, verify: bool) -> str:
-    """Return what was checked of a new package, and for what it may be checked next."""
+    """Return in words the check of a new package so far, with an introduction to the next check."""
     if verify:
         return "every byte was read back. To check it at any time"
     return "structure check passed. For a full check"

@@ -132,7 +132,7 @@ class TermGroup(Group):
     ] = None
 
     def of(self, dialect: str) -> DialectOptions | None:
-        """Return the dialect's own options; raises ``ConfigError`` for those that it does not take."""
+        """Return the dialect's own options; raises ``ConfigError`` for those of other dialects."""
         given = {each.name: (option, getattr(self, each.name)) for each, option in self.stated()}
         given.pop("dialect", None)
         if strange := [name for name in given if name not in dialects.facts(dialect).options]:
@@ -198,9 +198,10 @@ class DialectGroup(TermGroup):
     ] = None
 
     def read_by(self, key: str | None, form: str | None) -> DialectGroup:
-        """Return the options with what a reader requires of packages, in the place of what is not given.
+        """Return the options, supplemented by those that a reader requires of packages.
 
-        ``form`` is that in which IPs are packed. Raises ``ConfigError`` for what it does not read.
+        ``form`` is that in which IPs are packed. Raises ``ConfigError`` for options or a form that the reader
+        does not support.
         """
         if key is None:
             return self
@@ -210,6 +211,6 @@ class DialectGroup(TermGroup):
         return replace(self, **terms)
 
     def values(self) -> dict[str, Any]:
-        """Return the dialect and its own options; raises ``ConfigError`` for those that it does not take."""
+        """Return the dialect and its own options; raises ``ConfigError`` for those of other ones."""
         name = choices.dialects.read("--dialect", self.dialect or dialects.DEFAULT)
         return {"dialect": name, "dialect_options": self.of(name)}

@@ -1,4 +1,4 @@
-"""Declarations of options: one line each, alone or as fields of groups that several commands share."""
+"""Declarations of options: one line each, singly or as fields of groups that commands share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from metspack.stores.urls import is_url
 _OPTIONS = "Options"
 _SHORTENED, _WHOLE = "metspack.short_help", "metspack.whole_help"
 _SWITCH = ""
-"""The metavar of options that take no value: without one, help shows a type as if they did."""
+"""The metavar of options without a value: without it, help shows a type as if they had one."""
 _JSON = {"json", "jsonl"}
 """Values of ``--format`` with which the result is JSON."""
 
@@ -59,7 +59,7 @@ class Option(OptionInfo):
         return next(each for each in self.param_decls or () if each.startswith("--"))
 
     def read(self, value: Any) -> Any:
-        """Return what a value means; raises ``ConfigError``."""
+        """Return the converted value of an option; raises ``ConfigError``."""
         if self.reader is not None:
             return self.reader(value)
         if self.choice is None:
@@ -83,10 +83,10 @@ def option(
     """Return an option for ``Annotated``.
 
     ``usage`` are its names and, when it takes a value, a word for that: ``-o --output DIR``. ``text`` is its
-    help and ``panel`` the heading that this stands under. In a group, its value goes ``to`` the field of that
-    name of the options that a function takes: to the field of its own name when ``to`` is empty, to none when
-    it is None. ``choice`` or ``read`` says what the value means. The short help leaves out a ``rare`` option;
-    an option below a ``RareHeading`` is rare unless ``rare`` is given.
+    help and ``panel`` the heading above it. In a group, its value goes ``to`` the field of that name of the
+    options that a function takes: to the field of the option's name when ``to`` is empty, to none when it is
+    None. ``choice`` or ``read`` converts the value. The short help leaves out a ``rare`` option; an option
+    below a ``RareHeading`` is rare unless ``rare`` is given.
     """
     words = usage.split()
     names = [each for each in words if each.startswith("-")]
@@ -114,14 +114,14 @@ class Group:
     """Options that belong together: a command with a parameter of this type gets them as one value."""
 
     def begin(self, given: Mapping[str, object]) -> None:
-        """Do what is to be done before the command, whose other options are ``given``."""
+        """Prepare the run before the command, whose other options are ``given``."""
 
     def given(self) -> list[str]:
         """Return the names of the options that were given."""
         return [option.name for _, option in self.stated()]
 
     def values(self) -> dict[str, Any]:
-        """Return what was given, by field of the options of the work; raises ``ConfigError``."""
+        """Return the given values by field of the work's options; raises ``ConfigError``."""
         return {
             option.to or each.name: option.read(getattr(self, each.name))
             for each, option in self.stated()
@@ -129,7 +129,7 @@ class Group:
         }
 
     def stated(self) -> Iterator[tuple[Field[Any], Option]]:
-        """Yield the fields that were given a value, each with its option."""
+        """Yield the fields with a given value, each with its option."""
         for each, option in declared(type(self)):
             if getattr(self, each.name) not in (each.default, None, [], ()):
                 yield each, option
@@ -150,21 +150,21 @@ def declared(group: type[Group]) -> _Declared:
 
 
 def _hints(group: type[Group]) -> dict[str, Any]:
-    if group not in _HINTS:  # else the annotations of a group would be compiled again for each command
+    if group not in _HINTS:  # otherwise each command would compile the annotations of a group again
         _HINTS[group] = get_type_hints(group, include_extras=True)
     return _HINTS[group]
 
 
 def values(*groups: Group) -> dict[str, Any]:
-    """Return what was given of several groups."""
+    """Return the given values of several groups."""
     return {name: value for each in groups for name, value in each.values().items()}
 
 
 def expanded(function: Callable[..., None], *around: type[Group]) -> Callable[..., None]:
-    """Return a command as Typer wants it, which has the options of groups in the place of these.
+    """Return a command in Typer's form, with the options of groups in place of the groups.
 
-    The function gets each of its groups as one value. The options of the groups ``around`` it come last;
-    these begin before it does.
+    The function gets each of its groups as one value. The options of the groups ``around`` come last; these
+    groups begin before the function runs.
     """
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, type[Group]] = {}
@@ -186,7 +186,7 @@ def expanded(function: Callable[..., None], *around: type[Group]) -> Callable[..
 
     command.__doc__ = function.__doc__
     command.__annotations__ = {each.name: each.annotation for each in parameters}
-    # What Typer looks at; functools.wraps would show it the function instead.
+    # The signature that Typer reads; functools.wraps would show it the function's instead.
     vars(command)["__signature__"] = inspect.Signature(parameters)
     return command
 
@@ -209,7 +209,7 @@ def _parameters(group: type[Group]) -> list[Parameter]:
 
 
 def refusal(error: typer.TyperException) -> ConfigError:
-    """Return what Typer finds wrong with a command line as an error of ours."""
+    """Return Typer's error about a command line as an error of ours."""
     ctx = getattr(error, "ctx", None)
     path = "metspack" if ctx is None else ctx.command_path
     message = error.format_message().rstrip(".")
@@ -218,7 +218,7 @@ def refusal(error: typer.TyperException) -> ConfigError:
 
 
 def _set_elsewhere(ctx: typer.Context, message: str) -> list[str]:
-    """Return, for each option in a message that the command line did not set, what set it."""
+    """Return, for each option in a message that a variable or file set, which one set it."""
     words = set(re.findall(r"--[a-z0-9-]+", message))
     named = [each for each in ctx.command.params if not words.isdisjoint(each.opts)]
     sources = [(each, getattr(ctx.get_parameter_source(each.name), "name", "")) for each in named]
@@ -237,7 +237,7 @@ def option_info(option: Any) -> Option:
 
 
 def help_switch(shown: TyperOption | None) -> TyperOption | None:
-    """Return the option that shows the help as other switches are described."""
+    """Return the option that shows the help, described like other switches."""
     if shown is not None:
         shown.metavar = _SWITCH
         shown.help = "Show this help."
@@ -251,7 +251,7 @@ _READ_FROM_STORES = {"source", "package", "packages", "lob_root", "root", "roots
 
 
 def _take_urls(parameter: Any, command: str | None) -> None:
-    """Let a parameter that takes paths read URLs: as places in stores where the command takes those."""
+    """Let a parameter for paths accept URLs, as places in stores where the command reads those."""
     annotation = parameter.type_descriptor.annotation
     if Path not in {annotation, *get_args(annotation)}:
         return
@@ -272,13 +272,13 @@ def _take_urls(parameter: Any, command: str | None) -> None:
 
 
 def _of_variable(option: TyperOption, ctx: typer.Context) -> str | list[str] | None:
-    """Return what a variable sets an option to; a repeatable option takes one value a line."""
+    """Return an option's value from its variable; a repeatable option takes one value a line."""
     text = option.resolve_envvar_value(ctx)
     return [each for each in text.split("\n") if each] if text and option.multiple else text
 
 
 class Command(TyperCommand):
-    """A command whose options variables and files set too, with a short help, and one of all options."""
+    """A command whose options variables and files can set, with a short help and a full one."""
 
     def __init__(self, name: str | None, **attributes: Any) -> None:
         super().__init__(name, **attributes)
@@ -294,7 +294,7 @@ class Command(TyperCommand):
         self._show_variables(shown=False)
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        """Run the command; an error names what set an option that the command line did not."""
+        """Run the command; an error names the variable or file that set an option in its message."""
         if ctx.params.get("json_output") or ctx.params.get("form") in _JSON:
             console.expect_json()
         try:
@@ -304,7 +304,7 @@ class Command(TyperCommand):
             raise ConfigError(error.message, hint=error.hint, details=details) from None
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
-        """Return the parameters, with the help; those alone that the short help shows while it is made."""
+        """Return the parameters with the help; only the short help's while that is being made."""
         found: list[Any] = [*super().get_params(ctx)]
         rare = [each for each in found if getattr(each.type_descriptor.parameter_info, "rare", False)]
         if rare and (plain := self.get_help_option(ctx)) is not None:
@@ -325,7 +325,7 @@ class Command(TyperCommand):
         return self._whole
 
     def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
-        """Print the help; the short one unless all options are asked for."""
+        """Print the help: the short one, or after ``--help-all`` the full one."""
         ctx.meta[_SHORTENED] = not ctx.meta.get(_WHOLE)
         self._show_variables(shown=not ctx.meta[_SHORTENED])
         try:

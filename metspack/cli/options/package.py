@@ -18,7 +18,7 @@ from metspack.model import Limits
 from metspack.planning.division import DEFAULT_PRESET, PRESETS
 
 LIMITS = "Limits"
-_MIB = 1 << 20  # what DBPTK calls a megabyte
+_MIB = 1 << 20  # DBPTK's megabyte
 
 
 def _smallest(text: str) -> int | None:
@@ -128,16 +128,16 @@ class DivisionGroup(Group):
     ] = None
 
     def given(self) -> list[str]:
-        """Return the names of the options that were given, DBPTK's by the name that they have here."""
+        """Return the names of the options that were given, with the names here for DBPTK's."""
         own = {"--external-lobs-per-folder": "--max-files", "--external-lobs-folder-size": "--max-bytes"}
         return list(dict.fromkeys(own.get(each, each) for each in super().given()))
 
     def values(self) -> dict[str, Any]:
-        """Return the limits, and what was given beside; raises ``ConfigError``."""
+        """Return the limits along with the other values; raises ``ConfigError``."""
         return {**super().values(), "limits": self.limits()}
 
     def limits(self) -> Limits:
-        """Return the limits: the preset's, with what is said beside it in its place.
+        """Return the limits: the preset's, replaced by those given beside it.
 
         A single limit given without a preset leaves the other at its default. Raises ``ConfigError``.
         """
@@ -150,13 +150,13 @@ class DivisionGroup(Group):
         return found
 
     def _max_files(self) -> str | None:
-        """Return what ``--max-files`` says by its own or DBPTK's name."""
+        """Return the value of ``--max-files`` under its own or DBPTK's name."""
         if self.max_files is not None and self.dbptk_files is not None:
             raise _twice("--max-files", "--external-lobs-per-folder")
         return self.max_files if self.dbptk_files is None else self.dbptk_files
 
     def _max_bytes(self) -> str | None:
-        """Return what ``--max-bytes`` says by its own or DBPTK's name."""
+        """Return the value of ``--max-bytes`` under its own or DBPTK's name."""
         dbptk = self.dbptk_bytes
         if dbptk is None:
             return self.max_bytes
@@ -260,7 +260,7 @@ class DescriptionGroup(Group):
 
 @dataclass(frozen=True, kw_only=True)
 class BuildGroup(Group):
-    """Locations and digests in the archive, how its LOBs come into the package, sidecar files, packing."""
+    """Locations and digests in the archive, transfer of its LOBs, sidecar files, packing."""
 
     lob_folder_style: common.FolderStyleOption = None
     siard_version: common.SiardVersion = None

@@ -1,7 +1,7 @@
-"""The registry of dialects: the ways in which METS and what lies beside it describe a package.
+"""The registry of dialects: the ways in which METS, and the files beside it, describe a package.
 
 A dialect is one folder and one line of ``DIALECTS``: a Python package that has ``FACTS`` (``DialectFacts``)
-and a module ``dialect`` with ``DIALECT`` (a class below ``interface.Dialect``), loaded when it is needed.
+and a module ``dialect`` with ``DIALECT`` (a class below ``interface.Dialect``), loaded on first use.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ DEFAULT = next(iter(DIALECTS))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialectFacts:
-    """Facts of a dialect that are known before a package is made in it; ``summary`` is for people.
+    """Facts of a dialect, read before a package is made in it; ``summary`` is for people.
 
-    ``checksum`` is the algorithm of METS when nothing else is asked for. ``options`` are the names of the
-    options that it alone takes, each with the values to choose from (none: any). ``no_sidecars`` says why no
-    mapping.txt and manifest.txt lie in its packages, ``not_in_place`` why it describes no folder where it
-    stands; "" when it does. ``merges``: it can put parent and children together into one package.
+    ``checksum`` is the default algorithm of METS. ``options`` are the names of the options that only this
+    dialect takes, each with the values to choose from (none: any). ``no_sidecars`` is the reason why its
+    packages have no mapping.txt and manifest.txt, ``not_in_place`` the reason why it cannot describe a folder
+    in place; each is "" without one. ``merges``: it can put parent and children together into one package.
     """
 
     summary: str
@@ -64,16 +64,16 @@ def that_take(*options: str) -> tuple[str, ...]:
 
 
 def that_merge() -> tuple[str, ...]:
-    """Return the names of the dialects that can put parent and children together into one package."""
+    """Return the names of the dialects that can merge parent and children into one package."""
     return tuple(name for name in DIALECTS if facts(name).merges)
 
 
 def for_merging() -> str:
-    """Return the name of the dialect that merged packages have: the first of those that can merge."""
+    """Return the name of the dialect of merged packages: the first of those that can merge."""
     return that_merge()[0]
 
 
 def values(option: str) -> tuple[str, ...]:
-    """Return what an option of dialects chooses from, in all of those that take it."""
+    """Return the values of an option, of all dialects that take it."""
     found = (each for name in that_take(option) for each in facts(name).options[option])
     return tuple(dict.fromkeys(found))

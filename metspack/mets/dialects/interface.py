@@ -1,7 +1,7 @@
 # ruff: noqa: ARG002, ARG003 -- a base method that refuses, or has a plain answer, looks at no argument
-"""The interface of dialects: how child and parent IPs are described and merged, and where all lies.
+"""The interface of dialects: descriptions of child and parent IPs, merging, and places.
 
-Paths have ``/`` and lie below the package's root, the folder that holds parent and children.
+Paths have ``/`` and are relative to the package's root, the folder that holds parent and children.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from metspack.mets.notes import noted
 from metspack.siard.metadata import Metadata
 
 HREF_STYLES = ("relative", "file-uri")
-"""How METS files name files; the first is the one to take when nothing else is asked for."""
+"""How METS files name files; the first is the default."""
 
 Names = tuple[str, ...]
-"""The names of folders and file on the way to a file."""
+"""The names of the folders, and of the file, on the path of a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class SiardFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitLob:
-    """A LOB whose parts lie in children: its id, and what the whole is; ``size`` is bytes."""
+    """A LOB whose parts are in children: its id, and the values of the whole; ``size`` is in bytes."""
 
     id: str
     size: int
@@ -57,7 +57,7 @@ class SplitLob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitPart:
-    """A part of a split LOB: the LOB's id, its own id in the child, and the child's OBJID."""
+    """A part of a split LOB: the LOB's id, the part's id in the child, and the child's OBJID."""
 
     lob: str
     id: str
@@ -66,10 +66,10 @@ class SplitPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentSpot:
-    """Where a segment comes to lie: its number in the plan, and the folder ``content`` of its LOBs.
+    """The place of a segment: its number in the plan, and the folder ``content`` of its LOBs.
 
-    ``ip`` is the child IP's own folder: the same one, or one above it. ``index`` is its number among
-    those of its container; ``objid`` that of its METS.
+    ``ip`` is the child IP's folder: the same one, or one above it. ``index`` is its number among those of its
+    container; ``objid`` that of its METS.
     """
 
     number: int
@@ -81,10 +81,10 @@ class SegmentSpot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentWords:
-    """How a segment is called: its ``number`` in the plan, its ``index`` among those of its container.
+    """The names of a segment, and its numbers: ``number`` in the plan, ``index`` in its container.
 
-    ``parent`` is the parent's OBJID, ``name`` the package's; by its layout the segment has ``word``, its
-    name as one word, and ``folder``, the path that the cells of its LOBs begin with.
+    ``parent`` is the parent's OBJID, ``name`` the package's; by its layout the segment has ``word``, its name
+    as one word, and ``folder``, the path that the cells of its LOBs begin with.
     """
 
     number: int
@@ -96,17 +96,17 @@ class SegmentWords:
 
     @property
     def suffix(self) -> str:
-        """What tells the segment from others of the parent."""
+        """The part of the segment's name that distinguishes it from others of the parent."""
         return self.word.removeprefix(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footprint:
-    """What a dialect's documents take on disk: bytes for each LOB and IP, files and folders for each IP.
+    """The disk space of a dialect's documents: bytes per LOB and IP, files and folders per IP.
 
-    What is made on the way to them, and the folders of an IP's LOBs, are among them. The others are the usual
-    bytes and number of an IP's ``documents``, and the bytes in them for each LOB, besides its digest and its
-    path, which stands there ``paths`` times, and in the parent's for each child.
+    Intermediate files, and the folders of an IP's LOBs, are included. The others are the usual bytes and
+    number of an IP's ``documents``, and the bytes in them for each LOB, besides its digest and its path,
+    which they repeat ``paths`` times, and in the parent's for each child.
     """
 
     per_lob: int
@@ -123,7 +123,7 @@ class Footprint:
 class ChildMets:
     """A child IP as its parent names it; ``content`` is the folder of its LOBs, the rest is of its METS.
 
-    ``path`` is where it is: its ``folder``, or the file that this is packed in; it has ``total`` bytes.
+    ``path`` is its place: its ``folder``, or the file in which this is packed; it has ``total`` bytes.
     ``files`` and their ``bytes`` are its LOBs and parts of LOBs, ``digests`` those of its METS.
     """
 
@@ -153,13 +153,13 @@ class ChildMets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParentContent:
-    """What the parent IP holds: OBJID, the package's name, the archive if there is one, and the children.
+    """The content of the parent IP: OBJID, the package's name, the archive if any, and children.
 
     ``split`` gives the split LOBs, ``parts`` their parts in the same order, each LOB's from the first on.
-    ``pieces`` are the files of an archive that is not one file (``siard`` is None then), ``others`` what
-    else lies outside the segments; their ids are those of METS. Every function begins anew at every call.
-    ``history`` are the notes on what the archive was made of; ``archive`` is its name in them, where that is
-    not the package's.
+    ``pieces`` are the files of an archive that is not one file (``siard`` is None then), ``others`` all other
+    files outside the segments; their ids are those of METS. Every function begins anew at every call.
+    ``history`` are the notes on the source of the archive; ``archive`` is its name in them, where that is not
+    the package's.
     """
 
     objid: str
@@ -175,19 +175,19 @@ class ParentContent:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes on what the archive was made of, with its name, as METS has them."""
+        """The notes on the source of the archive, with its name, as METS has them."""
         return tuple(noted(self.archive or f"{self.name}{SIARD}", each) for each in self.history)
 
 
 class DialectOptions:
-    """Options that one dialect alone takes: each dialect has a class of its own below this one."""
+    """Options of a single dialect: each dialect has a class of its own below this one."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageFacts:
-    """What a dialect describes a package by: what was asked for, and the archive's ``metadata`` if any.
+    """The facts from which a dialect describes a package: options, and the archive's ``metadata``.
 
     ``mets_profile`` None is the dialect's own, ``options`` None are its defaults, and so are those of another
     dialect.
@@ -211,10 +211,10 @@ class PackageFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adopted:
-    """What a merged package keeps of the parent's documents: ``options`` that name them, and the rest.
+    """The parent's documents that a merged package keeps: ``options`` that name them, and the rest.
 
-    ``documents`` are all that is kept, ``documentation`` those that ``options`` do not name, ``left`` what is
-    left out.
+    ``documents`` are all that is kept, ``documentation`` those that ``options`` do not name, ``left`` those
+    that are left out.
     """
 
     options: DialectOptions
@@ -225,14 +225,14 @@ class Adopted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedContent:
-    """What a merged package holds: OBJID, how many containers it is of, and the representation's data.
+    """The content of a merged package: OBJID, number of containers, and the representation's data.
 
-    ``placing`` puts the files in their place as it is read, to its end and before all else. Their paths are
-    those below the data folder; ``archive`` is the ID of the archive among them. ``split`` gives the split
+    The files are put in place while ``placing`` is read, to its end and before the rest. Their paths are
+    relative to the data folder; ``archive`` is the ID of the archive among them. ``split`` gives the split
     LOBs and ``parts`` their parts in the same order; every function begins anew at every call. ``work`` is a
-    folder for what is to be noted. ``documentation`` are names below the folder ``root`` that go along when
-    the dialect has no documentation of its own. ``history`` are the notes on what the archive was made of,
-    as the parent's METS has them.
+    folder for temporary notes. ``documentation`` are names below the folder ``root`` that go along when the
+    dialect has no documentation of its own. ``history`` are the notes on the source of the archive, as the
+    parent's METS has them.
     """
 
     objid: str
@@ -248,7 +248,7 @@ class MergedContent:
 
 
 def _refusal() -> ConfigError:
-    """Return the answer of a dialect to what it does not do: it need not merge packages."""
+    """Return the error of a dialect that cannot merge packages."""
     return ConfigError(
         "packages of this dialect cannot be merged",
         hint="metspack convert recreates them in another dialect.",
@@ -256,10 +256,10 @@ def _refusal() -> ConfigError:
 
 
 class Dialect(ABC):
-    """One way to describe a package; a frozen value that holds what all its METS say alike.
+    """One way to describe a package; a frozen value that holds the facts common to all its METS.
 
     It can be pickled: segments are described by other processes. The same content gives the same bytes.
-    ``mets`` is the name of every IP's METS, ``footprint`` what it takes on disk beside the LOBs, generously;
+    ``mets`` is the name of every IP's METS, ``footprint`` its disk space beside the LOBs, generously;
     ``checksum_type`` is the algorithm of the checksums in METS, as METS calls it.
     """
 
@@ -275,28 +275,28 @@ class Dialect(ABC):
     @classmethod
     @abstractmethod
     def of(cls, package: PackageFacts) -> Self:
-        """Return the dialect that describes a package; raises ``ConfigError`` for what it cannot do."""
+        """Return the dialect that describes a package; raises ``ConfigError`` for unsupported options."""
 
     @classmethod
     def options(cls, given: Mapping[str, object]) -> DialectOptions | None:
-        """Return its own options of values by name (``DialectFacts.options``), defaults for the others."""
+        """Return the dialect's options from values by name (``DialectFacts.options``), or defaults."""
         return None
 
     @classmethod
     def layout(cls, version: str | None) -> Layout:
-        """Return the layout of segments when none is asked for; ``version`` is SIARD's, None without."""
+        """Return the default layout of segments; ``version`` is SIARD's, None without an archive."""
         return lobseg.LAYOUT
 
     @classmethod
     def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[str, ...]:
-        """Return what is to be said of a layout that was asked for."""
+        """Return warnings about a layout that the user chose."""
         return ()
 
     @abstractmethod
     def check(self, objid: str) -> None:
-        """Raise ``ConfigError`` for what cannot be said in METS, before hours of copying.
+        """Raise ``ConfigError`` for values that METS cannot hold, before hours of copying.
 
-        ``objid`` is the parent's, "" while it is not known.
+        ``objid`` is the parent's, "" before it is determined.
         """
 
     @classmethod
@@ -309,15 +309,15 @@ class Dialect(ABC):
     @classmethod
     @abstractmethod
     def parent_folder(cls, objid: str) -> str:
-        """Return the folder that the parent IP is, "" when it is the package's root."""
+        """Return the folder of the parent IP, "" when it is the package's root."""
 
     @abstractmethod
     def archive_path(self, objid: str, name: str) -> str:
-        """Return where the archive of the package ``name`` lies, whose parent has this OBJID."""
+        """Return the path of the archive of the package ``name``, whose parent has this OBJID."""
 
     @abstractmethod
     def spot(self, words: SegmentWords) -> SegmentSpot:
-        """Return where a segment comes to lie, and the OBJID of its METS."""
+        """Return the place of a segment, and the OBJID of its METS."""
 
     # --- a new package ----------------------------------------------------------------------------------
 
@@ -325,16 +325,16 @@ class Dialect(ABC):
     def write_child(
         self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[Placed]]
     ) -> dict[str, Hashers]:
-        """Write all that a child IP is beside its LOBs; returns each file's digests, with METS's, by path.
+        """Write all files of a child IP beside its LOBs; return the digests of each, METS too, by path.
 
         ``parent`` is its parent's OBJID; ``files`` yields anew at every call those that it holds in the order
-        of placing, their paths below ``spot.content``.
-        The digests are those of ``filetable.algorithms``. Raises ``TargetError`` and ``ConfigError``.
+        of placing, their paths below ``spot.content``. The digests are those of ``filetable.algorithms``.
+        Raises ``TargetError`` and ``ConfigError``.
         """
 
     @abstractmethod
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
-        """Write all that the parent IP is beside the archive, as ``write_child`` does for a child."""
+        """Write all files of the parent IP beside the archive, as ``write_child`` does for a child."""
 
     # --- parent and children put together: of dialects whose facts say that they merge ------------------
 
@@ -346,9 +346,9 @@ class Dialect(ABC):
         documents: Iterable[Names],
         representation: str | None,
     ) -> Adopted:
-        """Return what is kept of the parent's ``documents``, which lie below ``root``.
+        """Return the documents to be kept of the parent's ``documents``, which are below ``root``.
 
-        ``representation`` is the name of the one that was divided, None when nothing says it.
+        ``representation`` is the name of the one that was divided, or None.
         """
         raise _refusal()
 
@@ -357,7 +357,7 @@ class Dialect(ABC):
         raise _refusal()
 
     def write_merged(self, package: Path, content: MergedContent) -> dict[str, Hashers]:
-        """Write all that a merged package is beside its data; returns each file's digests by path.
+        """Write all files of a merged package beside its data; return each file's digests by path.
 
         Raises ``TargetError`` and ``ConfigError``, and ``SourceError`` for documentation that cannot be read.
         """

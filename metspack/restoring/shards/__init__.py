@@ -1,1 +1,1 @@
-"""LOBs as shards: stretches of files, written and read."""
+"""Write and read LOBs as shards, which are stretches of files."""

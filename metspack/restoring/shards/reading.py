@@ -1,8 +1,8 @@
-"""Read shards, our own or others, find their files below the granted root, and read what they stand for.
+"""Read shards of any writer, find their files below the granted root, and read their bytes.
 
 Files are found by URL, path or name. Nothing outside the root is opened, no link is followed, and a URL is
-never fetched. What fits several different files is refused, and so is a name that is found in some other
-folder while the one that the URL names is there: then the file is missing, and the other one is another.
+never fetched. A reference that fits several different files is refused, and so is a name found in another
+folder while the URL's folder exists: then the file is missing, and the one found is a different file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedFile:
-    """A shard's reference to a file, as it is written; ``where`` is its place in the shard, for messages."""
+    """A shard's reference to a file, as written; ``where`` is its place for messages."""
 
     url: str | None
     name: str | None
@@ -53,7 +53,7 @@ class FoundFile:
 
 
 class ShardFolder:
-    """Places of files below ``root``; all folders are searched once, when they must be."""
+    """Places of files below ``root``; all folders are searched once, if necessary."""
 
     def __init__(self, root: Path, files: Iterable[NamedFile]) -> None:
         self._root = root
@@ -63,10 +63,10 @@ class ShardFolder:
     def found(self, file: NamedFile) -> FoundFile:
         """Return the place of a file.
 
-        A relative or ``file:`` URL says it. Where nothing is there or that is outside, and for every other
-        URL, it is at ``file_name`` or an end of the URL's path below the root, or in the only folder with
-        a file of that name. Raises ``SourceError`` for none, for several different ones, and for a name
-        with folders in it.
+        A relative or ``file:`` URL gives it. Where that is empty or outside, and for every other URL, the
+        place is ``file_name`` or an end of the URL's path below the root, or in the only folder with a file
+        of that name. Raises ``SourceError`` for no file, for several different ones, and for a name with
+        folders in it.
         """
         _check(file)
         said: Names | None = None
@@ -114,7 +114,7 @@ class ShardFolder:
         )
 
     def _one(self, file: NamedFile, candidates: Iterable[Names]) -> FoundFile | None:
-        """Return the one file at some names, None for none; raises ``SourceError`` for several."""
+        """Return the only file at some names, or None; raises ``SourceError`` for several."""
         found: dict[tuple[int, int], FoundFile] = {}
         for path in candidates:
             try:
@@ -138,7 +138,7 @@ class ShardFolder:
         return places[0] if places else None
 
     def _missing_from(self, candidates: Iterable[Names]) -> str | None:
-        """Return the folder below the root that a URL begins with, itself or an end of it."""
+        """Return the first folder of a candidate that exists below the root, or None."""
         for path in candidates:
             if len(path) > 1:
                 try:
@@ -207,7 +207,7 @@ def _is_local(url: str) -> bool:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Return the components of a URL, None for one whose host is none."""
+    """Return the components of a URL, or None for one with an invalid host."""
     try:
         return urlsplit(url)
     except ValueError:
@@ -244,7 +244,7 @@ _UNITS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundExtent:
-    """A stretch of a file that was found: its names below the root, and where the stretch lies in it."""
+    """A stretch of a found file: its names below the root, and offset and length in bytes."""
 
     path: tuple[str, ...]
     offset: int
@@ -253,7 +253,7 @@ class FoundExtent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundShard:
-    """A shard whose files were found below ``root``; its bytes are those of the extents in order."""
+    """A shard whose files were found below ``root``; its bytes are those of the extents."""
 
     source: str
     root: Path
@@ -261,11 +261,11 @@ class FoundShard:
 
     @property
     def size(self) -> int:
-        """All its bytes; those of extents that overlap count each time."""
+        """The number of its bytes; those of overlapping extents count each time."""
         return sum(each.length for each in self.extents)
 
     def cut(self, offsets: range) -> FoundShard:
-        """Return the shard of the bytes at these offsets of this one, which lie within it."""
+        """Return the shard of this shard's bytes at ``offsets``, which must be within it."""
         extents = []
         start = 0
         for each in self.extents:
@@ -280,10 +280,10 @@ class FoundShard:
 def read_shard(path: Path, *, root: Path, unit: str | None = None, lob: str | None = None) -> FoundShard:
     """Return the shard that a file describes, its files found below ``root``.
 
-    ``lob`` (or the pid) says which one when there are several; ``unit`` what numbers count where the
-    file does not say it: only ``"bytes"``. Extents may overlap. Raises ``SourceError`` naming file and
-    line for anything that is not a shard, counts something else, or refers to a file that is not there, is
-    too short, or outside ``root``; ``ConfigError`` for another ``unit``.
+    ``lob`` (or the pid) selects one of several; ``unit``, which can only be ``"bytes"``, is the unit of
+    numbers where the file states none. Extents may overlap. Raises ``SourceError`` naming file and line for
+    anything that is not a shard, counts another unit, or refers to a file that is missing, too short, or
+    outside ``root``; ``ConfigError`` for another ``unit``.
     """
     if unit not in {None, UNIT}:
         raise ConfigError(f"the unit {unit!r} is not known; expected {UNIT!r}", hint=_UNITS)
@@ -300,7 +300,7 @@ def read_shard(path: Path, *, root: Path, unit: str | None = None, lob: str | No
 
 
 def concatenated(shard: FoundShard) -> Iterator[bytes]:
-    """Yield a shard's bytes in blocks; raises ``SourceError`` when a file cannot be read or was cut."""
+    """Yield a shard's bytes in blocks; raises ``SourceError`` for an unreadable or cut file."""
     for each in shard.extents:
         try:
             descriptor = reading.opened(shard.root, each.path)
@@ -347,7 +347,7 @@ def _files(path: Path, lob: str | None) -> list[NamedFile]:
 
 
 def _chosen(path: Path, found: Iterator[tuple[str, list[NamedFile]]], lob: str | None) -> list[NamedFile]:
-    """Return the files of the one shard that is meant; raises ``SourceError`` when there is not one."""
+    """Return the files of the only shard found; raises ``SourceError`` for none or several."""
     names: list[str] = []
     files: list[NamedFile] = []
     for name, each in found:
@@ -368,7 +368,7 @@ def _chosen(path: Path, found: Iterator[tuple[str, list[NamedFile]]], lob: str |
 
 
 def _of_json(path: Path, lines: Iterator[bytes], lob: str | None) -> Iterator[tuple[str, list[NamedFile]]]:
-    # Of a pretty-printed shard the lines mean nothing by themselves.
+    # The lines of a pretty-printed shard are JSON only together.
     waiting: list[bytes] = []
     size = start = depth = 0
     for number, line in enumerate(lines, start=1):
@@ -381,7 +381,7 @@ def _of_json(path: Path, lines: Iterator[bytes], lob: str | None) -> Iterator[tu
         depth += bare.count(b"{") - bare.count(b"}")
         if size > _LONGEST:
             break
-        # An object ends where all its braces are closed: what is none there becomes none by further lines.
+        # An object ends where all its braces are closed: if it is invalid there, further lines cannot help.
         if depth > 0 or not line.rstrip().endswith(b"}"):
             continue
         try:
@@ -390,7 +390,7 @@ def _of_json(path: Path, lines: Iterator[bytes], lob: str | None) -> Iterator[tu
             break
         waiting, where = [], f"{path} line {start}"
         size = start = depth = 0
-        # What ends with a brace and is JSON is an object.
+        # JSON that ends with a brace is an object.
         yield from _json_shard(where, shard, lob)
     if waiting:
         raise SourceError(f"{path} line {start}: is not JSON", hint=_FORM)

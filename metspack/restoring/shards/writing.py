@@ -1,8 +1,8 @@
-"""Write LOBs as shards, once their parts, files and relations are as METS says.
+"""Write LOBs as shards, once their parts, files and relations agree with METS.
 
 The pattern "Data Shards" of the DOMS data models: a shard is a virtual file that refers to the files
 which hold its bytes, with offset and length in each, and is related to each of them (``consistsOf``).
-Its own example counts seconds of broadcasts; here offsets and lengths count bytes, and say so.
+The pattern's example counts seconds of broadcasts; here offsets and lengths count bytes, as stated there.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ WHERE (e.lob = ?1 OR ?1 IS NULL) AND e.part AND NOT EXISTS (SELECT 1 FROM mapped
 
 
 def unrelated(package: Package, lob: str | None = None) -> Generator[Disagreement, None, None]:
-    """Yield the parts of split LOBs, or of one of them, that one side alone names.
+    """Yield the parts of split LOBs, or of one of them, that only parent or child names.
 
     Each part in the parent's SPLITLOB structMap is a file of the child it names, and each part that a
     child lists is in a map. Raises ``SourceError`` when the package cannot be read.
@@ -64,7 +64,7 @@ def unrelated(package: Package, lob: str | None = None) -> Generator[Disagreemen
 
 
 def misplaced(files: PackageFiles, lob: HeldLob) -> Generator[Disagreement, None, None]:
-    """Yield the files of a LOB that are missing, or have another size than METS says; none is read."""
+    """Yield the files of a LOB that are missing, compressed or of another size; none is read."""
     for part in lob.parts:
         expected = f"a file of {counted(part.size, 'byte')}"
         try:
@@ -91,9 +91,9 @@ def misplaced(files: PackageFiles, lob: HeldLob) -> Generator[Disagreement, None
 
 
 def unlisted(package: Package, budgets: Budgets | None = None) -> Iterator[Disagreement]:
-    """Yield the LOBs that a cell of the package's archives names and no METS lists, and that are not inside.
+    """Yield the LOBs of cells in the package's archives that neither METS nor an archive has.
 
-    An archive that cannot be read is one disagreement of its own.
+    An archive that cannot be read is one further disagreement.
     """
     for path in package.archives:
         name = "/".join(path)
@@ -132,16 +132,16 @@ UNIT = "bytes"
 PRONOM = "info:pronom/"
 """The beginning of a format's URI; the PUID follows."""
 
-_PLACEHOLDER = "placeholder"  # a virtual file has no characterisation of its own, but must have one
+_PLACEHOLDER = "placeholder"  # a virtual file must have a characterisation, but has nothing to state in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardFile:
     """A stretch of a file: ``length`` bytes from ``offset``.
 
-    ``id`` is the file's ID in METS, ``url`` a URI reference, ``name`` the file's own name. ``format_uri`` is
-    its PRONOM id (``info:pronom/fmt/11``), None where METS does not say it: for a part of a LOB always, which
-    is of no format by itself.
+    ``id`` is the file's ID in METS, ``url`` a URI reference, ``name`` the file's name. ``format_uri`` is its
+    PRONOM id (``info:pronom/fmt/11``), None where METS lacks it: always for a part of a LOB, which has no
+    format.
     """
 
     id: str
@@ -155,7 +155,7 @@ class ShardFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shard:
-    """A LOB as the stretches of files that are its bytes, in order; ``url`` refers to no real file."""
+    """A LOB as the stretches of files with its bytes, in order; ``url`` refers to no real file."""
 
     lob: str
     pid: str
@@ -170,9 +170,9 @@ class Shard:
 def shards(package: Package, lob: str | None = None, *, base: str = "") -> Iterator[Shard]:
     """Yield the shards of all LOBs of a package, or of one, in the order of the archive.
 
-    File URLs are relative to the package's folder; ``base`` is put before them as it is. Raises
+    File URLs are relative to the package's folder; ``base`` is put before them unchanged. Raises
     ``SourceError`` as ``joining.found`` and ``Package.lobs`` do, for a LOB that stayed in the archive, and
-    where METS documents, or METS and files, do not agree (``relations``).
+    where METS documents, or METS and files, disagree (``unrelated``, ``misplaced``).
     """
     meant = None if lob is None else held(package, lob)
     _agree(unrelated(package, meant))
@@ -188,9 +188,9 @@ def _agree(disagreements: Generator[Disagreement, None, None]) -> None:
 
 
 def held(package: Package, lob: str) -> str:
-    """Return the id under which METS lists a LOB: its own, unless it shares another cell's file.
+    """Return the id under which METS lists a LOB: that of the first cell that names its file.
 
-    Raises ``SourceError`` for one that stayed in the archive, and as ``archived.listed`` does.
+    Raises ``SourceError`` for a LOB that stayed in the archive, and as ``joining.listed`` does.
     """
     meant = listed(package, lob)
     if meant is None:
@@ -202,7 +202,7 @@ def held(package: Package, lob: str) -> str:
 
 
 def shard(package: Package, lob: HeldLob, *, base: str = "") -> Shard:
-    """Return the shard of a LOB of a package; ``base`` as ``shards`` has it."""
+    """Return the shard of a LOB of a package; ``base`` is that of ``shards``."""
     # Ids of LOBs are unique in their package only.
     pid = f"uuid:{uuid5(NAMESPACE_URL, f'{package.objid}#{lob.id}')}"
     files = tuple(_of_part(package.index.files, part, lob.media_type, base) for part in lob.parts)
@@ -247,10 +247,10 @@ def shard_document(shard: Shard) -> dict[str, object]:
 
 
 def to_doms(shard: Shard) -> str:
-    """Return a shard object as an XML element: its contents, characterisation, metadata and relations.
+    """Return a shard as an XML element: contents, characterisation, metadata and relations.
 
-    ``shard_metadata`` is as the pattern has it, without a ``channel_id`` and with ``unit="bytes"``;
-    ``format_uri`` is there when it is known.
+    ``shard_metadata`` follows the pattern, without a ``channel_id`` and with ``unit="bytes"``;
+    ``format_uri`` is there when the file has one.
     """
     lines = [
         f"  <shard pid={safexml.quoted(shard.pid)} lob={safexml.quoted(shard.lob)}>",
@@ -265,7 +265,7 @@ def to_doms(shard: Shard) -> str:
         ),
         "  </shard>",
     ]
-    # References for all that is not ASCII: no encoding and no terminal can make something else of it.
+    # Only ASCII, with references for other characters: no encoding or terminal can alter it.
     return "\n".join(lines).encode("ascii", "xmlcharrefreplace").decode()
 
 

@@ -1,4 +1,4 @@
-"""The dialect of E-ARK CSIP 2.2.0: parent and children are packages of their own, side by side."""
+"""The dialect of E-ARK CSIP 2.2.0: parent and children are separate packages, side by side."""
 
 from __future__ import annotations
 

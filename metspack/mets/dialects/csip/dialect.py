@@ -1,4 +1,4 @@
-"""The CSIP dialect: every IP a package of its own after E-ARK CSIP 2.2.0, linked as E-ARK AIP links them."""
+"""The CSIP dialect: E-ARK CSIP 2.2.0 for each IP, with links as in E-ARK AIP."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class Csip(CsipPackage, Dialect):
         paths=2,
         child=500,
     )
-    # The OBJID is the LABEL of a div as well, and one that has "parent" in it is that of a link upwards.
+    # The OBJID is also the LABEL of a div, and a LABEL with "parent" in it is that of a link upwards.
 
     @classmethod
     def of(cls, package: PackageFacts) -> Self:
-        """Return the dialect that describes a package; raises ``ConfigError`` for hrefs it does not know."""
+        """Return the dialect that describes a package; raises ``ConfigError`` for other hrefs."""
         if package.href_style != HREF_STYLES[0]:
             raise ConfigError(
                 f"the dialect csip does not know the hrefs {package.href_style} (CSIP76: relative locations)",
@@ -86,7 +86,7 @@ class Csip(CsipPackage, Dialect):
 
     @classmethod
     def options(cls, given: Mapping[str, object]) -> CsipOptions:
-        """Return options of values by name."""
+        """Return the options from values by name."""
         named = dict(given)
         agents: dict[str, Any] = {
             each.name: named.pop(each.name) for each in fields(Agents) if each.name in named
@@ -103,14 +103,14 @@ class Csip(CsipPackage, Dialect):
 
     @classmethod
     def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[str, ...]:
-        """Return what is to be said of another layout than SIARD 2.2's for an archive of that version."""
+        """Return a warning on a layout other than SIARD 2.2's for an archive of that version."""
         if layout is cls.layout(version) or cls.layout(version) is not siard22.LAYOUT:
             return ()
         wanted = "LOBs of SIARD 2.2 must lie as that standard requires (CITS SIARD, SIARD_22b)"
         return (f"{wanted}, but the layout is {layout.name}",)
 
     def check(self, objid: str) -> None:
-        """Raise ``ConfigError`` for terms, agents, files and an OBJID that cannot be."""
+        """Raise ``ConfigError`` for invalid terms, agents, files or an invalid OBJID."""
         self.terms.check(self.agents)
         if objid:
             links.check_objid(self.terms, objid)
@@ -135,7 +135,7 @@ class Csip(CsipPackage, Dialect):
         return folder_name(objid)
 
     def spot(self, words: SegmentWords) -> SegmentSpot:
-        """Return where a child lies: its LOBs where the representation has them when all are put together."""
+        """Return the place of a child: its LOBs have the path of the merged representation."""
         objid = links.child_objid(self.terms, words.parent, words.word, words.suffix)
         ip = folder_name(objid)
         content = f"{ip}/{self.representation}/{DATA}/{words.folder}"
@@ -167,7 +167,7 @@ class Csip(CsipPackage, Dialect):
         return ip.files
 
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
-        """Write what the parent is beside the archive, its links to the children above all."""
+        """Write all files of the parent beside the archive, above all its links to the children."""
         ip = IpFolder(package, folder_name(content.objid), content.objid, self.checksum_type)
         part = IpRole(
             role="the parent IP with the SIARD archive",
@@ -193,7 +193,7 @@ class Csip(CsipPackage, Dialect):
         documents: Iterable[Names],
         representation: str | None,
     ) -> Adopted:
-        """Return what is kept of the parent's documents: those in whose place no other is given."""
+        """Return the parent's documents to be kept: those that no option replaces."""
         return csip_package.adopted(CsipOptions.of(options), root, documents, representation)
 
     def data_folder(self, objid: str) -> str:
@@ -201,7 +201,7 @@ class Csip(CsipPackage, Dialect):
         return f"{folder_name(objid)}/{self.representation}/{DATA}"
 
     def write_merged(self, package: Path, content: MergedContent) -> dict[str, Hashers]:
-        """Write all that a merged package is beside its data."""
+        """Write all files of a merged package beside its data."""
         return csip_package.write(self, package, content)
 
 

@@ -1,4 +1,4 @@
-"""Documents of CSIP packages: what all METS and PREMIS share, a representation's, descriptive metadata."""
+"""Documents of CSIP packages: shared facts of METS and PREMIS, and descriptive metadata."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _BY_NAME = {"ead": "EAD", "mods": "MODS", "simpledc": "DC", "dc": "DC", "eac-cpf
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """A descriptive file: where it is, METS's word for its kind (MDTYPE), and its own where METS has none."""
+    """A descriptive file: its path, and its kind in METS's words (MDTYPE) or by its root's name."""
 
     path: Path
     mdtype: str
@@ -57,7 +57,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """Description of a database from the metadata of its archive; "" for what is missing there."""
+    """Description of a database from the metadata of its archive; "" for absent values."""
 
     title: str
     description: str = ""
@@ -68,9 +68,9 @@ class Description:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """Something that was done to a package or a representation: the type of the event, and its detail.
+    """An action on a package or a representation: the type of the event, and its detail.
 
-    ``key`` tells events of one type apart.
+    ``key`` distinguishes events of one type.
     """
 
     type: str
@@ -117,7 +117,7 @@ RELOCATION = Action(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsipDocuments:
-    """Facts that all documents of a package share. ``created`` is the one clock value, as xs:dateTime."""
+    """Facts that all documents of a package share. ``created`` is the only clock value, as xs:dateTime."""
 
     terms: Terms
     agents: Agents
@@ -132,11 +132,11 @@ class CsipDocuments:
         return f"{REPRESENTATIONS_FOLDER}/{self.terms.representation}"
 
     def label(self, part: str) -> str:
-        """Return what people call the part of the database that an IP holds."""
+        """Return the label of the part of the database that an IP holds."""
         return f"{self.description.title}: {part}"
 
     def said(self) -> dict[str, object]:
-        """Return what the METS template says alike for all documents."""
+        """Return the facts of the METS template that are the same in all documents."""
         return {
             "created": self.created,
             "package_type": self.terms.package_type,
@@ -154,7 +154,7 @@ class CsipDocuments:
         objects: Iterator[FileObject | str],
         done: Sequence[Action],
     ) -> PlacedFile:
-        """Write a PREMIS document about an IP or representation, and what was done to it."""
+        """Write a PREMIS document about an IP or representation, and the actions on it."""
         about = Identifier(type=top.type, value=top.value)
         hashers = premis.write(
             ip.prepare(path),
@@ -186,7 +186,7 @@ class CsipDocuments:
         objects: Iterator[FileObject | str],
         done: Iterable[Action],
     ) -> PlacedFile:
-        """Write PREMIS and METS of an IP's representation; returns the METS as the IP's own lists it."""
+        """Write PREMIS and METS of an IP's representation; return the METS as the IP's METS lists it."""
         folder = self.representation
         top = PremisWhole(
             category="representation",
@@ -212,7 +212,7 @@ class CsipDocuments:
 
 
 def replaced_digests(history: Iterable[str]) -> Iterator[Action]:
-    """Yield what notes on the source of an archive say of its messageDigest, as what was done."""
+    """Yield the actions on messageDigests that are in the notes on the source of an archive."""
     for words in history:
         replaced = ReplacedDigest.parsed(words)
         if replaced is not None and replaced.found is not None:
@@ -222,7 +222,7 @@ def replaced_digests(history: Iterable[str]) -> Iterator[Action]:
 
 
 def included(objid: str) -> Relationship:
-    """Return the relationship of an object to the IP that it is in (AIP13)."""
+    """Return the relationship of an object to the IP that contains it (AIP13)."""
     return Relationship(kind="is included in", objects=(Identifier(value=objid),))
 
 
@@ -274,9 +274,9 @@ def described(name: str, metadata: Metadata | None) -> Description:
 def dublin_core(
     said: Description, objid: str, *, part: str = "", parent: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """Yield the Dublin Core elements of the IP ``objid``: name and text, in DCMES's own order.
+    """Yield the Dublin Core elements of the IP ``objid``: name and text, in the order of DCMES.
 
-    ``part`` says which part of the database a child is, ``parent`` is its parent's OBJID; "" for a parent.
+    ``part`` is the part of the database in a child, ``parent`` its parent's OBJID; "" for a parent.
     """
     yield "title", f"{said.title}: {part}" if part else said.title
     if said.owner:

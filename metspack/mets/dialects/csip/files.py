@@ -1,4 +1,4 @@
-"""Files of one IP while it is written, and their entries in METS."""
+"""Files of one IP during its writing, and their entries in METS."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from metspack.mets.writer import RowFormat
 TEMPLATES = resources.template_folder() / "csip"
 
 ABOUT = "about-this-package.txt"
-"""The file in every package's documentation that tells a person what the package is."""
+"""The file in every package's documentation that describes the package for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +42,11 @@ class MetadataReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileGroup:
-    """A fileGrp and its div in the CSIP structMap ("" for none); ``folder`` is what paths begin in.
+    """A fileGrp and its div in the CSIP structMap ("" for none); its paths are below ``folder``.
 
-    ``archive`` is the ID of the file that is the SIARD archive; ``mets`` the file that a representation's
-    div points to; ``files`` begins anew at every call. ``written`` are their rows, where these are known.
+    ``archive`` is the ID of the file that is the SIARD archive; ``mets`` the file that a representation's div
+    points to; ``files`` begins anew at every call. ``written`` are their rows, where these were written
+    before.
     """
 
     id: str
@@ -64,7 +65,7 @@ class FileGroup:
         return terms.href((self.folder + path).split("/"))
 
     def rows(self, said: Mapping[str, Any], other_type: str) -> Iterator[str]:
-        """Yield the group's files as its METS has them, many at a time; ``said`` is what all METS say."""
+        """Yield the group's files as its METS has them, many at a time; ``said`` are the shared facts."""
         if self.written is not None:
             blocks = self.written.read_back(0, self.written.size)
             yield from map(Markup, codecs.iterdecode(blocks, "utf-8"))
@@ -93,7 +94,7 @@ class FileGroup:
         return text
 
 
-_HEAD = 1 << 10  # bytes by which a format is told
+_HEAD = 1 << 10  # bytes from which a format is identified
 
 
 def _row(file: Mapping[str, Any], **facts: object) -> str:
@@ -101,7 +102,7 @@ def _row(file: Mapping[str, Any], **facts: object) -> str:
 
 
 class IpFolder:
-    """One IP's folder while it is written; ``files`` are the digests of what was, by path."""
+    """The folder of one IP during its writing; ``files`` are the digests of its files, by path."""
 
     def __init__(self, package: Path, folder: str, objid: str, checksum: str) -> None:
         self.objid = objid
@@ -112,17 +113,17 @@ class IpFolder:
 
     @property
     def algorithms(self) -> tuple[str, ...]:
-        """The algorithms that every file is hashed with."""
+        """The algorithms by which every file is hashed."""
         return filetable.algorithms(self._checksum)
 
     def prepare(self, path: str) -> Path:
-        """Make the folder of a file of the IP; returns where the file is to be written."""
+        """Make the folder of a file of the IP; return the path for the file."""
         target = self._package / self._folder / path
         writing.make_directories(target.parent)
         return target
 
     def register(self, path: str, hashers: Hashers, head: bytes = b"") -> PlacedFile:
-        """Add a file that was written to those of the IP; returns it as METS lists it.
+        """Add a written file to those of the IP; return it as METS lists it.
 
         Its media type is that of its extension, unless its first bytes rule that out.
         """
@@ -132,7 +133,7 @@ class IpFolder:
         return filetable.placed_file(self.id(path), path, kind, hashers, self._checksum)
 
     def id(self, path: str) -> str:
-        """Return the xml:id of one of the IP's own files."""
+        """Return the xml:id of a file of the IP."""
         return ids.element_id(self.objid, path)
 
     def render(self, path: str, template: str, facts: Mapping[str, Any]) -> PlacedFile:
@@ -142,7 +143,7 @@ class IpFolder:
         )
 
     def write_about(self, facts: Mapping[str, Any]) -> PlacedFile:
-        """Write the text that tells a person what the package is, in its documentation."""
+        """Write the text that describes the package for people, in its documentation."""
         text = writer.plain(TEMPLATES, f"{ABOUT}.j2", facts)
         return self.write(f"documentation/{ABOUT}", [text.encode()])
 
@@ -188,7 +189,7 @@ class IpFolder:
 
 
 def below(root: Path) -> Iterator[tuple[str, ...]]:
-    """Yield the names of every file below a folder, sorted by path; raises ``SourceError`` as ``walking``."""
+    """Yield the names of every file below a folder, by path; raises ``SourceError`` as ``walking``."""
     what = f"the files of {root}"
     with tempdb.explained(what), closing(tempdb.create("CREATE TABLE file (path BLOB)", "BEGIN")) as names:
         for entry in walking.entries(root):
@@ -231,7 +232,7 @@ def _check_name(root: Path, path: str) -> None:
 
 
 def schema_files(root: Path) -> tuple[str, ...]:
-    """Return the names of the grammars in a folder; raises ``ConfigError`` when there is none."""
+    """Return the names of the XML schemas in a folder; raises ``ConfigError`` when there is none."""
     names = sorted(each.name for each in root.glob("*.xsd")) if root.is_dir() else []
     if not names:
         raise ConfigError(

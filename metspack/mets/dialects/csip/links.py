@@ -1,8 +1,8 @@
 """Links between parent and children of CSIP packages, in each style; pure.
 
-Identity (the OBJID) and location (a relative URL) stand side by side in one div; METS has no room for a
+Identity (the OBJID) and location (a relative URL) are side by side in one div; METS has no room for a
 checksum there, so that a file entry of the parent gives the fixity of each child's METS. A parent that names
-its children by OBJID alone refers to no file outside its own folder, and gives no such fixity.
+its children only by OBJID refers to no file outside its own folder, and gives no such fixity.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ LINK_LABELS: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "recommendation": lambda _: "SIARD structmap",
     }
 )
-"""The LABEL of the structMap in which a parent names its children, by link style, of the package type."""
+"""The LABEL of the structMap by which a parent names its children, by link style and type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linked:
-    """Another IP as a METS names it; ``file`` is the ID of the entry of its METS, ``href`` where that is."""
+    """Another IP as a METS names it; ``file`` is the ID of its METS's entry, ``href`` its location."""
 
     id: str
     name: str
@@ -43,7 +43,7 @@ class Linked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkMap:
-    """The words of a structMap that links IPs: its TYPE and LABEL, those of its divs ("" for none)."""
+    """The words of a structMap that links IPs: its TYPE and LABEL, and its divs' ("" for none)."""
 
     id: str
     type: str
@@ -55,7 +55,7 @@ class LinkMap:
 
 
 def check_objid(terms: Terms, objid: str) -> None:
-    """Raise ``ConfigError`` for a parent's OBJID that no folder can have, or that no link can name."""
+    """Raise ``ConfigError`` for a parent's OBJID that is impossible as a folder or link."""
     folder_name(objid)
     if terms.link_style == "csip-large" and not is_urn(objid):
         raise ConfigError(
@@ -65,9 +65,10 @@ def check_objid(terms: Terms, objid: str) -> None:
 
 
 def packed_objid(link_style: str, objid: str) -> str:
-    """Return a default OBJID without the colons that no folder's name can have on every system.
+    """Return a default OBJID without colons, which folder names cannot have on every system.
 
-    ``urn:uuid:`` becomes ``uuid-``; where packages are named by URN alone, the OBJID stays one.
+    ``urn:uuid:`` becomes ``uuid-``; in the style csip-large, which names packages by URN only, the OBJID
+    remains a URN.
     """
     if link_style == "csip-large" or not objid.startswith(_URN_UUID):
         return objid
@@ -75,9 +76,9 @@ def packed_objid(link_style: str, objid: str) -> str:
 
 
 def child_objid(terms: Terms, parent: str, word: str, suffix: str) -> str:
-    """Return the OBJID of a child: of a uuid's, a uuid of its own; else the parent's with a suffix.
+    """Return the OBJID of a child: a uuid if the parent's is one, else the parent's with a suffix.
 
-    ``word`` names the segment, ``suffix`` tells it from others of the parent. In the style of the
+    ``word`` names the segment, ``suffix`` distinguishes it from others of the parent. In the style of the
     recommendation the OBJID is an NCName, for it is the ID of a file entry as well.
     """
     by_id = terms.link_style == "recommendation"
@@ -88,16 +89,16 @@ def child_objid(terms: Terms, parent: str, word: str, suffix: str) -> str:
 
 
 def loctype(terms: Terms, objid: str) -> str:
-    """Return the LOCTYPE that an OBJID is named by; what METS has no word for stands for OTHER with that."""
+    """Return the LOCTYPE of an OBJID; a word that METS lacks stands for OTHER with that word."""
     if is_urn(objid):
         return "URN"
-    # As the recommendation has it, the name is that of a file entry in the same METS as well.
+    # In the recommendation the name is also that of a file entry in the same METS.
     return "OBJID" if terms.link_style == "recommendation" else "IDENTIFIER"
 
 
 def linked(terms: Terms, own: str, other: str, *, label: str, file: str = "") -> Linked:
     """Return the IP ``other`` as the METS of the IP ``own`` names it; ``label`` is for people."""
-    # The recommendation knows no location there: the file entry, found by the same name, has it.
+    # The recommendation has no location there: the file entry of the same name gives it.
     by_id = terms.link_style == "recommendation"
     return Linked(
         id=ids.element_id(own, f"{other} link"),
@@ -110,13 +111,13 @@ def linked(terms: Terms, own: str, other: str, *, label: str, file: str = "") ->
 
 
 def child_loctype(terms: Terms, objid: str) -> str:
-    """Return the LOCTYPE by which a parent names a child: not the ID of a file entry where there is none."""
+    """Return the LOCTYPE by which a parent names a child: no file entry's ID where there is none."""
     found = loctype(terms, objid)
     return "IDENTIFIER" if terms.is_by_objid and found == "OBJID" else found
 
 
 def child(terms: Terms, own: str, other: str, *, label: str, file: str) -> Linked:
-    """Return the child ``other`` as the METS of its parent names it, by OBJID alone where that is asked."""
+    """Return the child ``other`` as its parent's METS names it: with a location, or only by OBJID."""
     found = linked(terms, own, other, label=label, file=file)
     if not terms.is_by_objid:
         return found

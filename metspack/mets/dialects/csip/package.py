@@ -1,4 +1,4 @@
-"""CSIP packages: the options that describe them, and the documents and groups that their METS share."""
+"""CSIP packages: their options, and the documents and groups that their METS share."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ class CsipOptions(DialectOptions):
 class CsipPackage(CsipDocuments):
     """Facts of a CSIP package; writes its representation, documents and groups.
 
-    ``descriptive`` takes the place of the Dublin Core made of ``description``, in the parent;
-    ``documentation`` is a folder for the parent, ``schemas`` one for every IP (None: the project's own).
-    ``roda_ancestors`` adds the structMap that RODA reads.
+    ``descriptive`` replaces the Dublin Core made from ``description``, in the parent; ``documentation`` is a
+    folder for the parent, ``schemas`` one for every IP (None: the project's own). ``roda_ancestors`` adds the
+    structMap that RODA reads.
     """
 
     descriptive: Given | None = None
@@ -104,7 +104,7 @@ class CsipPackage(CsipDocuments):
     # --- the representation -----------------------------------------------------------------------------
 
     def data_group(self, ip: IpFolder, files: Files, folder: str, *, archive: str) -> FileGroup:
-        """Return the group of a representation's data; ``archive`` is the ID of the archive in it, if any."""
+        """Return the group of a representation's data; ``archive`` is the ID of its archive, or ""."""
         other = self.terms.other_type(has_archive=bool(archive))
         return FileGroup(
             id=ip.id("data group"),
@@ -118,7 +118,7 @@ class CsipPackage(CsipDocuments):
         )
 
     def write_archive(self, ip: IpFolder, content: ParentContent, label: str) -> FileGroup:
-        """Write the representation with the archive; returns its group in the package's METS."""
+        """Write the representation with the archive; return its group in the package's METS."""
         siard = content.siard
         if siard is None:
             raise AssertionError("there is no archive, which check would have reported")
@@ -166,7 +166,7 @@ class CsipPackage(CsipDocuments):
         )
 
     def group(self, ip: IpFolder, mets: PlacedFile, data: FileGroup) -> FileGroup:
-        """Return the group of the package's METS that a representation's METS is in."""
+        """Return the group of the package's METS that contains a representation's METS."""
         return FileGroup(
             id=ip.id("representation group"),
             use=self.terms.package_use,
@@ -187,7 +187,7 @@ class CsipPackage(CsipDocuments):
         schemas: Placements,
         documentation: Files | None = None,
     ) -> dict[str, Any]:
-        """Write what a package has beside representation and METS; returns what METS says, but for links."""
+        """Write a package's files beside representation and METS; return METS's facts, without links."""
         for name in schema_files(self._schemas):
             schemas.add(ip.copy(f"schemas/{name}", self._schemas, (name,)))
         described = self._write_descriptive(ip, part)
@@ -236,7 +236,7 @@ class CsipPackage(CsipDocuments):
         return ip.reference(ip.render(_DUBLIN_CORE, "dublin-core.xml.j2", {"terms": terms}), "DC")
 
     def about(self, part: IpRole, objid: str) -> dict[str, object]:
-        """Return what a text for people says of the IP with an OBJID."""
+        """Return the facts of the text that describes an IP for people."""
         return {
             "title": part.label,
             "objid": objid,
@@ -248,7 +248,7 @@ class CsipPackage(CsipDocuments):
         }
 
     def above(self, ip: IpFolder, parent: str) -> dict[str, Any]:
-        """Return what METS of an IP says of its parent."""
+        """Return the facts on its parent in an IP's METS."""
         linked = links.linked(self.terms, ip.objid, parent, label="the parent IP")
         facts: dict[str, Any] = {"parent": {"words": links.parent_map(self.terms, ip.objid), "ip": linked}}
         if self.roda_ancestors:
@@ -256,7 +256,7 @@ class CsipPackage(CsipDocuments):
         return facts
 
     def add_children(self, facts: dict[str, Any], content: ParentContent) -> None:
-        """Add the links to the children, and the file entries, if any, with the fixity of their METS."""
+        """Add the links to the children, and any file entries with the fixity of their METS."""
         words = links.children_map(self.terms, content.objid)
         facts["children"] = {"words": words, "ips": self.linked_children(content)}
         facts["groups"] += self.child_groups(content)
@@ -267,7 +267,7 @@ class CsipPackage(CsipDocuments):
             }
 
     def linked_children(self, content: ParentContent) -> Iterator[tuple[int, list[Linked]]]:
-        """Yield the links of the structMap of the children, many at a time, and how many were before."""
+        """Yield the links of the children's structMap, many at a time, with the count before them."""
         count = 0
         children = iter(content.children)
         while some := [self._linked(content.objid, each) for each in islice(children, _CHILDREN_AT_ONCE)]:
@@ -280,7 +280,7 @@ class CsipPackage(CsipDocuments):
         return links.child(self.terms, parent, child.objid, label=label, file=file)
 
     def child_groups(self, content: ParentContent) -> Iterator[FileGroup]:
-        """Yield the group with METS of the children, unless the parent names these by OBJID alone."""
+        """Yield the group with METS of the children, unless the parent names these only by OBJID."""
         if not self.terms.is_by_objid:
             yield FileGroup(
                 id=ids.element_id(content.objid, "child IPs"),
@@ -295,7 +295,7 @@ class CsipPackage(CsipDocuments):
             yield _listed(file, f"../{each.folder}/{CSIP_METS}", each.size, each.checksum)
 
     def split_words(self, content: ParentContent) -> dict[str, str]:
-        """Return what the structMap of split LOBs is called by, and how it names the children."""
+        """Return the ID of the structMap of split LOBs, and the LOCTYPE by which it names children."""
         return {
             "id": ids.element_id(content.objid, "split LOBs"),
             "loctype": links.child_loctype(self.terms, content.children[0].objid),
@@ -309,7 +309,7 @@ class CsipPackage(CsipDocuments):
 def _listed(
     identifier: str, path: str, size: int, checksum: str, media_type: str = "application/xml"
 ) -> PlacedFile:
-    """Return a file of which no more is known than METS says."""
+    """Return a file with the facts of an entry in METS, without MD5 and SHA-256."""
     return PlacedFile(
         id=identifier, path=path, size=size, media_type=media_type, checksum=checksum, md5="", sha256=""
     )
@@ -324,7 +324,7 @@ def _followed(first: PlacedFile, others: Files | None) -> Iterator[Placed]:
 def adopted(
     given: CsipOptions, root: Path, documents: Iterable[Names], representation: str | None
 ) -> Adopted:
-    """Return what is kept of the parent's documents: those in whose place the options give no other."""
+    """Return the parent's documents to be kept: those that the options do not replace."""
     descriptive = given.descriptive
     described: list[Names] = []
     documentation: list[Names] = []
@@ -348,7 +348,7 @@ def adopted(
 
 
 def write(dialect: CsipPackage, package: Path, content: MergedContent) -> dict[str, Hashers]:
-    """Write all that a merged package is beside its data; returns each file's digests by path.
+    """Write all files of a merged package beside its data; return each file's digests by path.
 
     Raises ``TargetError`` and ``ConfigError``, and ``SourceError`` for documentation that cannot be read.
     """

@@ -10,12 +10,12 @@ from metspack import uris
 from metspack.errors import ConfigError
 
 PROFILES = ("csip", "cits-siard", "sip")
-"""Whose METS profile a package declares: they demand different values of the same attributes."""
+"""The METS profiles that a package can declare: their values of the same attributes differ."""
 
 PACKAGE_TYPES = ("SIP", "AIP", "DIP")
 LINK_STYLES = ("aip", "csip-large", "recommendation")
 CHILD_LINKS = ("location", "objid")
-"""What a parent says of its children: where their METS are and what these hold, or their OBJIDs alone."""
+"""The forms of a parent's links to children: with location and fixity, or only the OBJID."""
 
 REPRESENTATION = "rep1"
 
@@ -28,10 +28,10 @@ DESCRIPTIVE = "metadata/descriptive"
 
 CITS_SIARD = "citssiard_v1_0"
 CONTENT_TYPES = (CITS_SIARD, "SIARD1", "SIARD2", "SIARDDK")
-"""Of CSIP's vocabulary of content information types, those of databases."""
+"""The content information types of databases in CSIP's vocabulary."""
 
 LOBS = "SIARD_lobs"
-"""The content type of a representation with LOBs alone (CITS SIARD §3.8)."""
+"""The content type of a representation that only has LOBs (CITS SIARD §3.8)."""
 
 _PROFILES = {
     "csip": ("https://earkcsip.dilcis.eu/profile/E-ARK-CSIP.xml",) * 2,
@@ -60,9 +60,9 @@ class HeaderAgent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agents:
-    """Who had to do with a package: who submits it, created the data, preserves it and made it.
+    """The agents of a package: those who submit it, created the data, preserve it and made it.
 
-    All are names of organisations, "" where nobody is named; the codes are identification codes.
+    All are names of organisations, "" where none is given; the codes are identification codes.
     """
 
     submitter: str = ""
@@ -83,7 +83,7 @@ class Agents:
         return tuple(each for each in found if each.name)
 
     def texts(self) -> tuple[str, ...]:
-        """Return all that is said of the agents."""
+        """Return all names and codes of the agents."""
         return tuple(text for each in self.named() for text in (each.name, each.code))
 
 
@@ -91,8 +91,8 @@ class Agents:
 class Terms:
     """Terms that all METS of a package share.
 
-    ``version`` is that of SIARD, None for LOBs that belong to no archive. ``mets_profile`` is a PROFILE to be
-    declared in place of that of ``profile``.
+    ``version`` is that of SIARD, None for LOBs that belong to no archive. ``mets_profile`` is a PROFILE that
+    replaces that of ``profile``.
     """
 
     version: str | None
@@ -105,7 +105,7 @@ class Terms:
     mets_profile: str | None = None
 
     def check(self, agents: Agents) -> None:
-        """Raise ``ConfigError`` for what the profile does not allow, or what is no name or term."""
+        """Raise ``ConfigError`` for values that the profile forbids, and invalid names or terms."""
         _one_of("content information type", self.content_type, CONTENT_TYPES)
         _one_of("profile", self.profile, PROFILES)
         _one_of("package type", self.package_type, PACKAGE_TYPES)
@@ -151,7 +151,7 @@ class Terms:
 
     @property
     def is_by_objid(self) -> bool:
-        """Whether a parent names its children by their OBJIDs alone."""
+        """Whether a parent names its children only by their OBJIDs."""
         return self.child_links == "objid"
 
     @property
@@ -175,16 +175,17 @@ class Terms:
         return f"{self.package_use}/data"
 
     def other_type(self, *, has_archive: bool) -> str:
-        """Return a representation's OTHERCONTENTINFORMATIONTYPE, "" for none (SIARD_7, SIARD_11, §3.8)."""
+        """Return a representation's OTHERCONTENTINFORMATIONTYPE, or "" (SIARD_7, SIARD_11, §3.8)."""
         if self.content_type != CITS_SIARD:
             return ""
         return f"SIARD_{self.version}" if has_archive else LOBS
 
 
 def folder_name(objid: str) -> str:
-    """Return the name of an IP's root folder: its OBJID, ``:`` written as ``+`` (CSIP1, CSIPSTR2, AIP21).
+    """Return the name of an IP's root folder: its OBJID with ``+`` for ``:``.
 
-    Raises ``ConfigError`` for an OBJID that cannot be a folder's name, here or on Windows.
+    The rules are CSIP1, CSIPSTR2 and AIP21. Raises ``ConfigError`` for an OBJID that cannot be a folder's
+    name, here or on Windows.
     """
     name = objid.replace(":", "+")
     if not _FOLDER.fullmatch(name) or _DEVICES.fullmatch(name) or len(name) > _LONGEST - len(".partial"):
@@ -196,10 +197,10 @@ def folder_name(objid: str) -> str:
 
 
 def href(segments: Sequence[str]) -> str:
-    """Return the reference to a file that a METS holds; raises ``ReferenceRefused`` as ``uris.quoted``.
+    """Return the reference to a file in a METS; raises ``ReferenceRefused`` as ``uris.quoted``.
 
-    A ``+`` is escaped, though RFC 3986 does not ask it: E-ARK's folder names have it (AIP21), and commons-ip
-    decodes references as the form data of a web page, where it is a space.
+    A ``+`` is escaped, though RFC 3986 does not require it: E-ARK's folder names have it (AIP21), and
+    commons-ip decodes references as the form data of a web page, where it is a space.
     """
     return uris.quoted(segments).replace("+", "%2B")
 

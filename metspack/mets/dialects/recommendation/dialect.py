@@ -1,4 +1,4 @@
-"""The METS of the E-ARK recommendation for external LOBs: attribute spellings as in its version 0.16."""
+"""The METS of the E-ARK recommendation for external LOBs, with the spellings of 0.16."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Recommendation(Dialect):
         return ""
 
     def spot(self, words: SegmentWords) -> SegmentSpot:
-        """Return where a child lies: its METS beside its LOBs, in the segment's folder."""
+        """Return the place of a child: its METS is beside its LOBs, in the segment's folder."""
         return SegmentSpot(
             number=words.number,
             ip=words.folder,
@@ -130,9 +130,9 @@ class Recommendation(Dialect):
         return self._write(package, PLAIN_METS, "parent.xml.j2", facts)
 
     def _parent_facts(self, content: ParentContent) -> dict[str, Any]:
-        """Return what the parent's METS says of itself, of an archive in one file, and of the children.
+        """Return the facts of the parent's METS: on itself, an archive in one file, and the children.
 
-        ``children`` yields them anew at every call, many at a time.
+        ``children`` yields the children anew at every call, many at a time.
         """
         objid, siard = content.objid, content.siard
 
@@ -167,7 +167,7 @@ class Recommendation(Dialect):
         return {path: writer.write_document(package / path, TEMPLATES, template, facts, algorithms)}
 
     def _href(self, folder: str, path: str) -> str:
-        """Return the reference to ``path`` below ``folder``, "" for the root, from the METS in this."""
+        """Return the reference to ``path`` below ``folder``, "" for the root, from the METS there."""
         segments = path.split("/")
         if self.href_style != HREF_STYLES[0]:
             return uris.file_uri((*folder.split("/"), *segments) if folder else segments)
@@ -213,4 +213,4 @@ DIALECT = Recommendation
 
 
 PROFILE = "http://SIARD2.0.xml"
-"""The PROFILE of the recommendation's example; archives put their own in its place."""
+"""The PROFILE of the recommendation's example; archives replace it by their own."""
