@@ -56,7 +56,7 @@ class PlacedSegments:
     def __init__(self, spots: SegmentSpots, packing: Packing | None) -> None:
         self._spots = spots
         self._packing = packing
-        self._firsts = array("q", bytes(8 * len(spots.keys)))  # the first segment of each task
+        self._firsts = array("q", bytes(8 * len(spots.keys)))  # for each segment the first of its task
         self._sizes, self._files, self._bytes, self._totals = (array("q", self._firsts) for _ in range(4))
         self._digests = {name: bytearray() for name in (*MANIFEST_ALGORITHMS, spots.dialect.checksum_type)}
         self.split: list[int] = []

@@ -81,7 +81,7 @@ def unreadable(what: str, error: OSError, start: int) -> SourceError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory:
-    """The central directory by the end of a zip file: number of entries, first and last offset."""
+    """The central directory by the end of a zip file: number of entries, start and end offsets."""
 
     entries: int
     start: int

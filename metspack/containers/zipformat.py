@@ -184,7 +184,7 @@ def _named(raw: bytes, extra: bytes, made: int, flags: int, what: str) -> tuple[
     """Return an entry's name, and its flags with the encoding that was found (APPNOTE D.1, D.2).
 
     Programs on Unix and macOS write UTF-8 without a flag. Raises SourceError for a name that contradicts its
-    flag, or an extra field that contradicts the name.
+    flag, and for another name in the extra field where the header's is flagged as UTF-8 or unfit.
     """
     is_meant = made >> 8 in _UNIX_SYSTEMS and not raw.isascii() and not flags & UTF8
     try:

@@ -433,7 +433,7 @@ class ZipContainer(Closable):
         return None if row is None else _extent(row, row[8] or self._directory.start)
 
     def columns(self, names: Sequence[str]) -> ExtentColumns | None:
-        """Return sizes and extents of entries as columns of a ``LobRun``, or None if one lacks."""
+        """Return sizes and extents of entries as columns of a ``LobRun``, or None if one is missing."""
         different = dict.fromkeys(names)
         if len(different) < len(names):  # each is looked up once, however often it is named
             if (once := self.columns(list(different))) is None:

@@ -15,7 +15,7 @@ def pread(descriptor: int, size: int, start: int) -> bytes:
 
 
 def read_into(descriptor: int, buffer: memoryview, size: int) -> int:
-    """Fill a buffer by one read, then by more up to ``size`` bytes; return the bytes read."""
+    """Read into a buffer at once, and on up to ``size`` bytes or the end; return how many."""
     done = os.readv(descriptor, (buffer,))
     while 0 < done < size and (more := os.readv(descriptor, (buffer[done:size],))):
         done += more

@@ -54,8 +54,8 @@ def algorithm_of(name: str) -> str:
 def unmarked(blocks: Iterable[bytes], codec: str = "") -> tuple[list[str], Iterator[bytes]]:
     """Return a text's deviations from UTF-8 with line feeds, and its blocks without them.
 
-    A byte order mark stands for UTF-16, unless a ``codec`` is given, which raises ``UnicodeError`` for other
-    text.
+    A byte order mark of UTF-16 gives the encoding, unless a ``codec`` does, which raises ``UnicodeError`` for
+    other text.
     """
     ahead = iter(blocks)
     first = next(ahead, b"")

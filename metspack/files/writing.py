@@ -406,7 +406,7 @@ class SyncedTogether(Closable):
             self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def sync(self, *folders: Path) -> None:
-        """Put all new files on disk, or only the entries of ``folders`` unless ``is_possible``.
+        """Put all new files on disk or, where not ``is_possible``, the entries of ``folders``.
 
         In the second case the files' content is on disk already, since each was closed.
         """

@@ -33,7 +33,7 @@ class EntrySearch(Protocol):
         """Return the extent of the entry with exactly this name, or None without one."""
 
     def columns(self, names: Sequence[str]) -> ExtentColumns | None:
-        """Return sizes and extents of entries as columns of a ``LobRun``, or None if one lacks."""
+        """Return sizes and extents of entries as columns of a ``LobRun``, or None if one is missing."""
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
         """Yield an entry's bytes."""

@@ -158,7 +158,7 @@ def from_root(
     """Return the names from the package's root of the file that ``extent``, of a cell, is in.
 
     ``path`` is the archive's. A packed file has the names of the folder that it is packed from; an entry of
-    the archive, and one in a file that holds no METS, has None.
+    the archive, and one in a file that holds no METS, have None.
     """
     if isinstance(extent, FileExtent):
         # Root 0 is the archive's folder, the next that was granted (``grants``) the package's.

@@ -68,8 +68,8 @@ class HeldLob:
     """A LOB of a package: its parts in order (one: it is not split), its size in bytes and its digest.
 
     ``source`` is the place of its size and digest: the parent METS for a split LOB. ``is_mapped`` is False
-    for a split LOB without a part in the parent's SPLITLOB structMap, ``is_described`` for one whose whole
-    METS does not describe.
+    for a split LOB without a part in the parent's SPLITLOB structMap, ``is_described`` for one whose
+    whole is not described in METS.
     """
 
     id: str
@@ -212,7 +212,7 @@ def place_of(lob: str) -> LobPlace:
 
 
 def rows_of(lobs: Sequence[str]) -> list[Row]:
-    """Return the places that ids, at least one, are; raises ``SourceError`` for the first other id.
+    """Return the places of ids, of one at least; raises ``SourceError`` for the first other id.
 
     Ids of one column, as nearly always, are parsed together.
     """

@@ -422,7 +422,7 @@ def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | 
     is_itself = found.path in {path, path.parent} and not found.is_packed
     if is_itself or not (found.is_packed or delivery.is_beside(found.path.parent, found)):
         return found.path, found.mets or "", None
-        # A file that the user names keeps its name, which nothing else beside it has.
+    # A file that the user names keeps its name, which nothing else beside it has.
     name = found.folder if is_folder else path.name
     return found.path.parent, f"{name}/{found.mets}", found if found.is_packed else None
 

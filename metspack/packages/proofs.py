@@ -15,7 +15,7 @@ _UNVERIFIED = "To read it all the same, ask for it unverified (--no-verify)."
 
 
 class Proving:
-    """Prove a LOB's bytes part by part; raises ``SourceError`` for a digest or length that disagrees.
+    """Proves a LOB's bytes part by part; raises ``SourceError`` where digest or length disagree.
 
     Calls: ``passing`` for each part, then ``end``. ``is_proven``: there is a digest of the whole, of every
     part, or in the cell. Raises ``SourceError`` at once for digests in METS by an algorithm that cannot be
@@ -62,7 +62,7 @@ class Proving:
 
 
 class CellProving:
-    """Prove a LOB by its cell, from ``hashers`` that have taken all its bytes by the end.
+    """Proves a LOB by its cell, from ``hashers`` that have taken all its bytes by the end.
 
     ``size`` is the LOB's in bytes; when the cell has the same length, the characters are not counted.
     """

@@ -237,7 +237,8 @@ def lob_runs(folder: Path, seen: Callable[[int], None] | None = None) -> Iterato
 
     Raises SourceError before the first LOB is yielded: for a folder that cannot be read or holds no
     file, for files that are not named as LOBs (all counted, 20 named), for anything that is neither
-    file nor folder, and for LOBs with two whole files, with a whole file and parts, or with parts missing.
+    file nor folder, and for LOBs with two whole files, with a whole file and parts, or with parts that are
+    missing or there twice.
     """
     with Finds(folder) as finds:
         _look_through(folder, finds, seen or (lambda _: None))

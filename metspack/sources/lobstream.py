@@ -26,7 +26,7 @@ _OPEN = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holdings:
-    """The zip files and granted roots of extents, numbered by their ``archive`` or ``root``.
+    """The zip files and granted roots of extents, whose ``archive`` or ``root`` is the number.
 
     Archive 0 is the SIARD archive itself, without any file when it is an unpacked one. ``elsewhere``: another
     machine found the files, and its numbers of devices have no meaning here.
@@ -120,7 +120,7 @@ class OpenHoldings(Closable):
 
     @contextmanager
     def open_folder(self, root: int, folders: Sequence[str]) -> Iterator[int]:
-        """Open a folder below a granted root during a block; raises OSError."""
+        """Yield the descriptor of a folder below a granted root during a block; raises OSError."""
         descriptor = reading.opened_folder(self._holdings.roots[root], folders)
         try:
             yield descriptor
@@ -169,7 +169,7 @@ class OpenHoldings(Closable):
 
 
 def _device(root: Path, names: Sequence[str]) -> int:
-    """Return this machine's number of a path's device, or 0, which no device has, without one."""
+    """Return this machine's number of a path's device, or 0, which none has, if it is missing."""
     try:
         return os.stat(root.joinpath(*names), follow_symlinks=False).st_dev
     except OSError:  # reading the file raises the reason

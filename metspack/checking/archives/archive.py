@@ -51,7 +51,7 @@ _FOLDED = "SELECT folded, name FROM folded_entry ORDER BY name"
 
 
 def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Iterator[Finding]:
-    """Yield findings on root entries that SIARD lacks, and on names that differ only in form.
+    """Yield findings on root entries unknown to SIARD, and on names that differ only in form.
 
     The form is letter case or Unicode normalisation. Memory is flat: only names that are not their own folded
     form are kept, on disk.
@@ -79,7 +79,7 @@ def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Ite
 def unnamed(
     catalogue: Catalogue, container: Entries, form: ArchiveForm, metadata: Metadata
 ) -> Iterator[Finding]:
-    """Yield findings on entries in content/ of no table and no cell, once all cells are in."""
+    """Yield findings on entries in content/ of no table or cell, once all cells are catalogued."""
     tables = {
         f"{table.path.removesuffix('.xml')}{end}" for table in metadata.tables for end in (".xml", ".xsd")
     }

@@ -64,7 +64,7 @@ class _CellCount:
 
 
 class Routes:
-    """The routes from one archive, at ``path``, to its LOBs outside, with their numbers."""
+    """The routes from one archive, at ``path``, to its LOBs outside, each with a count."""
 
     def __init__(self, path: bytes) -> None:
         self.counts: Counter[LobRoute] = Counter()
@@ -122,7 +122,7 @@ def _of_style(style: FolderStyle, version: str) -> Rule | None:
 class Cells:
     """The cells of one table, put into the catalogue, each with the path of its LOB.
 
-    ``lost`` counts the cells without a LOB.
+    ``lost`` counts the cells whose LOB was not found.
     """
 
     def __init__(
@@ -352,7 +352,7 @@ class Cells:
         return Code.SPLIT_LOB.at(self._name, 0, self._id(cell), **facts)
 
     def _elsewhere(self, cell: LobCell, named: bytes, pieces: tuple[tuple[bytes, int], ...]) -> Finding:
-        """Return the finding on a cell whose LOB's parts only METS joins, with any names."""
+        """Return the finding on a cell whose LOB's parts only METS joins, whatever their names."""
         where, count, first = (self._name, 0, self._id(cell)), len(pieces), pieces[0][0]
         whole = _FIRST.fullmatch(first)
         if whole is None or self._finder.files.are_one_place(whole[1], named):

@@ -39,7 +39,7 @@ INSERT OR IGNORE INTO together
 _GONE_TOGETHER = f"""
 INSERT OR IGNORE INTO gone_together SELECT {_KEY}, path FROM {GONE} WHERE {_IN_DATA} ORDER BY path
 """  # noqa: S608 -- constants
-# A child whose METS is missing, or that has no location.
+# A child whose METS is missing, or whose OBJID was found nowhere.
 _LOST_CHILD = """
 SELECT 1 WHERE EXISTS (SELECT 1 FROM mets WHERE parent IS NOT NULL AND package IS NULL AND size IS NULL)
 OR EXISTS (SELECT 1 FROM edge WHERE state = 'missing')
@@ -56,7 +56,7 @@ _ALL_ELSEWHERE = """
 SELECT t.path, t.size FROM json_each(?) g JOIN together t ON t.key = CAST(g.value AS BLOB) ORDER BY g.key
 """
 _ELSEWHERE = "SELECT path, size FROM together WHERE key = ?"
-_NEAREST_FOR = 50  # lost LOBs that get a guess at the meaning; each guess reads hundreds of names
+_NEAREST_FOR = 50  # lost LOBs that get a guess at the name meant; each guess reads hundreds of names
 
 
 def _together(folder: bytes) -> bytes | None:
@@ -346,8 +346,8 @@ class Files:
     def all_files(self, paths: Sequence[bytes]) -> tuple[list[bytes], list[int]] | None:
         """Return the paths and the bytes of the files that some paths mean, as ``file`` does.
 
-        The result is None where the files must be looked for one by one: some are at their paths, others
-        elsewhere.
+        The result is None where the files must be looked for one by one, as when some are at their paths and
+        others elsewhere.
         """
         if self._swapped or not all(map(_is_text, paths)):
             return None

@@ -198,7 +198,7 @@ class Surroundings:
 
 
 class _ListedFolder:
-    """A bag, or a folder with lists; ``packages`` are the paths in it, each with its slash.
+    """A bag, or a folder with lists; ``packages`` are those in it, as paths with a slash.
 
     The packages ``waiting`` have not got their lines yet. The catalogue has the lists, their lines and the
     files. With ``is_whole`` the whole folder is under check, and so are all packages in it.
@@ -268,7 +268,7 @@ class _ListedFolder:
         path = place.removeprefix(f"{self._tree.shown}/")
         if path == place or not self._tree.is_packed:
             return False
-        self._found = [*self._found]  # the lists are read by then, if with another package
+        self._found = [*self._found]  # the lists are read by then, maybe with another package
         return self.is_bag or self._catalogue.row(_IS_LISTED, os.fsencode(path)) is not None
 
     def _of(self, name: str, findings: Iterator[Finding]) -> Iterator[Finding]:

@@ -204,7 +204,7 @@ class _StatedDigests:
 
 
 def _columns(paths: list[bytes], stated: Iterable[list[Row]]) -> list[_StatedDigests] | None:
-    """Return the statements on files as columns, or None unless all files get the same digests."""
+    """Return the statements on files as columns, or None unless all need the same algorithms."""
     columns, places = [], dict[bytes, int]()
     for rows in filter(None, stated):
         named, algorithms, values = map(list, zip(*rows, strict=True))
@@ -235,7 +235,7 @@ class _FileBatch:
     groups: list[Group] | None = None
 
     def agrees(self, found: list[HashedRun]) -> bool:
-        """Return whether all digests read agree with all statements; False when that is uncertain."""
+        """Return whether all files were read and agree with all statements; False if uncertain."""
         if self.columns is None:
             return False
         digests = {name: "".join([run.digests[name] for run in found]) for name in found[0].digests}
@@ -655,7 +655,7 @@ def _facts(rows: Iterable[Row], outcome: Outcome) -> tuple[str, ...]:
 
 
 def executor(of: Cluster | None, packages: Sequence[DeliveredPackage], granted: Sequence[Path]) -> Executor:
-    """Return the executor for packages and granted files: a cluster's workers, if there is one.
+    """Return the executor for packages and granted roots: a cluster's workers, if there is one.
 
     A file that a worker could not read is read by this process before it is reported: a disk that is away on
     one machine is no finding on the package.

@@ -482,7 +482,7 @@ def _sources(catalogue: Catalogue, mets: bytes, line: int, path: bytes) -> str:
 
 
 def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:
-    """Yield the files that no METS lists, with their sizes, without those under another name.
+    """Yield the files that no METS lists, with sizes, except those listed by another name.
 
     Archivematica's METS lists only ``objects``: the manifest of its bag lists the rest.
     """

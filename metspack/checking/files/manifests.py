@@ -205,7 +205,7 @@ class Manifest:
         self, catalogue: Catalogue, number: int, name: str, reader: LineReader, itself: bytes = b""
     ) -> None:
         self._catalogue = catalogue
-        self._itself = itself  # its digest in it cannot hold
+        self._itself = itself  # a list cannot state a digest of itself that holds
         self._batch = Batch(catalogue)
         self._number = number
         self._name = name
@@ -214,7 +214,7 @@ class Manifest:
         self._plain = re.compile(rb"^([0-9a-f]{%d})  ([^\n]+)\n" % digits, re.MULTILINE)
         self._line = 1
         self._last = b""
-        self._digest = ""  # of the last line
+        self._digest = ""  # of the last line; "" behind one out of order, or an agreed segment
         self._forms: dict[str, tuple[int, int]] = {}
 
     def findings(self, content: Content) -> Iterator[Finding]:
@@ -360,7 +360,7 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def _alike(catalogue: Catalogue, path: bytes, absent: bytes | None) -> str:
-    """Return a missing path's file in another Unicode form, case or encoding, or ""."""
+    """Return the path that a missing one has in another Unicode form, case or encoding, or ""."""
     at = path if absent is None else absent
     table, above = "disk" if absent is None else "folder", folder_of(at)
     meant = {folded_name(at), folded_name(at.decode("latin-1").encode())}

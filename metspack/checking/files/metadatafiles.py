@@ -103,7 +103,8 @@ SELECT p.path, p.line, p.document, p.algorithm, p.digest FROM p
 LEFT JOIN stated s ON s.path = p.path AND s.algorithm = p.algorithm WHERE s.path IS NULL
 ORDER BY p.document, p.line
 """  # noqa: S608 -- constants
-# Where no location leads to a file they may start from another folder, and then they are not reported.
+# Where no location leads to a listed file they may start from another folder: then only those of objects with
+# the ID or the digest of an entry are reported.
 _NOWHERE = """
 SELECT o.document, min(o.line), count(DISTINCT o.line), o.path FROM object o
 WHERE o.path IS NOT NULL AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = o.path)
@@ -341,7 +342,7 @@ class _MetadataFile:
                 self._learn(data, at)
 
     def _stop(self, data: bytes, at: int) -> int | None:
-        """Return the offset behind the object that ends next, or None if there is no use for it."""
+        """Return the offset behind the object that ends next, or None if unknown or of no use."""
         is_of_use = self._object_end and (self._tries or self._shape is not None)
         found = data.find(self._object_end, at) if is_of_use else -1
         return None if found < 0 else found + len(self._object_end)
@@ -518,7 +519,7 @@ def _kind(mdtype: str | None, mimetype: str | None, path: bytes) -> str | None:
 
 
 def _is_of(kind: str, file: _MetadataFile) -> bool:
-    """Return whether a file that was read is of a kind; True for a kind without a namespace."""
+    """Return whether a file that was read is of a kind; True for a kind without known namespace."""
     return kind not in _KINDS or file.kind == kind or (kind == _DC and file.has_dc and not file.kind)
 
 

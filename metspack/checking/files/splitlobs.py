@@ -1,4 +1,4 @@
-"""Check split LOBs and archives: METS on the parts, and the joined parts with the whole.
+"""Check split LOBs and archives: what METS states of parts, and joined parts with wholes.
 
 A part is named in the parent's SPLITLOB structMap (CONTENTIDS, ORDER) and listed in its child (ID, GROUPID,
 SEQ). The order is found by the rule by which LOBs are given back (``packages.splitlobs``). Each part is read

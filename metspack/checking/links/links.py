@@ -46,7 +46,7 @@ from metspack.model import Finding
 
 _MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
 _NEAR_KEPT = 1_000
-_NEAREST_FOR = 50  # findings that get a guess at the meaning; each guess reads hundreds of names
+_NEAREST_FOR = 50  # findings that get a guess at the name meant; each guess reads hundreds of names
 
 _DOWN = """
 SELECT m.id, m.href, m.line, m.named_by, m.childward, m.div, m.map, m.part IS NOT NULL, e.id, e.path,
@@ -230,7 +230,7 @@ class LinkCheck:
         yield from swaps.divisions(self._catalogue)
 
     def _uppermost(self, path: bytes) -> Generator[Finding, None, bytes]:
-        """Return the topmost unread METS above the METS at ``path``, which is ``path`` without one."""
+        """Return the topmost unread METS above that at ``path``, or ``path`` if there is none."""
         yield from self._index.search()
         seen: set[bytes] = set()
         while path not in seen:
@@ -613,7 +613,7 @@ class LinkCheck:
                 self._catalogue.new_mets(child, mets.id, named_by=by.value, package=package)
 
     def _is_child(self, mets: _LinkingMets, path: bytes) -> bool:
-        """Return whether a METS without an mptr is in a segment's folder or names its parent."""
+        """Return whether a METS that no mptr names is in a segment's folder or names its parent."""
         if mets.parent is None and SEGMENT.fullmatch(shown(folder_of(path)[:-1]).rpartition("/")[2]):
             return True
         if mets.parent is None and mets.objid:
@@ -623,7 +623,7 @@ class LinkCheck:
         return False
 
     def _led_beside(self, mets: _LinkingMets, xml_id: str | None, child: bytes) -> bytes | None:
-        """Return the METS that the mptr beside an entry's fptr locates, or None; for a missing file."""
+        """Return the METS to which the mptr beside a missing file's fptr leads, or None."""
         if self._places.is_there(child):
             return None
         rows = self._catalogue.all(_LED_BESIDE, mets.id, xml_id)

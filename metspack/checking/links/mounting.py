@@ -79,8 +79,8 @@ class Wanted:
 class MountOutcome:
     """The result of a search: the path of the child's METS and its true place, or a hint.
 
-    ``path`` is that in the package; ``meant`` is the path in the package of the nearest METS, ``parent`` the
-    parent that it names.
+    ``path`` and ``meant`` are paths in the package, of the child's METS and of the nearest one; ``parent`` is
+    the parent that the nearest one names.
     """
 
     path: bytes | None = None
@@ -300,7 +300,7 @@ def resolved(places: CheckedTree, document: bytes, href: str) -> bytes | None:
 
 
 def _is_called_otherwise(found: FoundPackage, place: bytes | None) -> bool:
-    """Return whether a package's folder has neither its OBJID nor its place's name, as a copy's."""
+    """Return whether a folder has the name of neither OBJID nor place; that of a copy may."""
     names = {os.fsencode(folder_of_objid(found.objid)), _folder_name(place or b"")}
     return _folder_name(found.path) not in names
 
@@ -569,7 +569,7 @@ class Upward:
             yield Code.STYLES_DISAGREE.at(shown(path), line, reason=reason)
 
     def _is_above(self, mets: int, key: str) -> bool:
-        """Return whether a METS above has an OBJID, or the topmost one names it as above itself."""
+        """Return whether a METS above has the OBJID ``key``, or the topmost one names it as above."""
         called = self._catalogue.rows("SELECT id FROM mets WHERE bare = ?", key)
         if any(number != mets and self._catalogue.is_above(number, mets) for (number,) in called):
             return True

@@ -43,7 +43,7 @@ SELECT DISTINCT d.bare FROM document d JOIN link l ON l.document = d.id AND l.up
 _AFTER_DOT = b"/"
 _FEW, _LARGE_KEPT = 100, 5
 _NEAR = 2_000
-_GUESSES = 50  # OBJIDs that get a guess at the meaning
+_GUESSES = 50  # OBJIDs that get a guess at the one meant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,7 +287,7 @@ class ObjidIndex(tempdb.Scratch):
         """Return a parent's children with this OBJID, and the other packages with this OBJID.
 
         A child's OBJID is unique only beside its parent, so a package that names another parent is that
-        one's. A package that names no parent is taken without any other there (E-ARK AIP: that link is
+        one's. A package that names no parent is taken if there is no other (E-ARK AIP: that link is
         optional).
         """
         found = list(self.named(objid))

@@ -1,4 +1,4 @@
-"""Check for children with another's OBJID, in each other's folder, or exchanged above.
+"""Check for children with another's OBJID, in another's folder, or exchanged by the parent.
 
 METS, manifests and cells are then compared with the folder in which each child really lies. Also reported are
 divisions of the parent with one child's mptr and another's fptr, children of another kind than their parent,
@@ -96,7 +96,7 @@ SELECT m.path, max(q.line), q.sibling, min(q.line) FROM mptr q JOIN mets m ON m.
 WHERE q.sibling IS NOT NULL AND q.childward AND NOT q.up GROUP BY q.mets, q.sibling
 HAVING count(DISTINCT q.div) > 1 ORDER BY q.mets, min(q.id)
 """
-# A representation belongs to its own package, whose check compares its type.
+# A representation is part of its own package; the rules of E-ARK check its TYPE.
 _OF_ANOTHER_KIND = """
 SELECT c.path, c.line, c.type, p.type, c.package_type, p.package_type, p.path
 FROM mets c JOIN mets p ON p.id = c.parent
@@ -236,7 +236,7 @@ def _own_folder(child: _Child) -> bytes:
 
 
 def folders(catalogue: Catalogue) -> dict[bytes, bytes]:
-    """Return the folders of swapped children with the folders they are in, both with a slash."""
+    """Return the folders of swapped children and those they are in; all end with a slash."""
     return dict(catalogue.rows("SELECT folder, other FROM swapped"))
 
 
@@ -323,7 +323,7 @@ def _has_digest(places: CheckedTree, child: _Child, algorithm: str, digest: obje
 
 
 def _rename(catalogue: Catalogue, pairs: _Pairs) -> None:
-    """Set the OBJID expected of each child to the one in its METS."""
+    """Set the OBJID expected of each child to that in its METS, and turn the links to match."""
     for each, place in pairs:
         sql = "UPDATE mets SET called = ?, key = ? WHERE id = ?"
         catalogue.put(sql, place.called, place.key, each.id)
@@ -481,7 +481,7 @@ _BESIDE_AT = "SELECT fileid, path FROM listed_beside WHERE number = ?"
 
 
 class ListedBeside:
-    """The entries that a division's fptr and mptr name; ``is_reached`` returns if a METS exists."""
+    """The entries that a division's fptr and mptr name; ``is_reached`` tests for a METS."""
 
     def __init__(self, catalogue: Catalogue, is_reached: Callable[[bytes], bool]) -> None:
         self._catalogue = catalogue

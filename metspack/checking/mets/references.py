@@ -115,7 +115,7 @@ class References(tempdb.Scratch):
     def findings(self, blocks: Blocks) -> Iterator[Finding]:
         """Yield the findings after the last block.
 
-        A document with references to elements behind the start of its files is read once more, whole. Equal
+        A document with references to anything but elements before its files is read once more, whole. Equal
         faults of equal elements are one finding, with the first line.
         """
         with tempdb.explained(_KEPT):

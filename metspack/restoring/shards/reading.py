@@ -253,7 +253,7 @@ class FoundExtent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundShard:
-    """A shard whose files were found below ``root``; its bytes are those of the extents."""
+    """A shard whose files were found below ``root``; its bytes are the extents', in order."""
 
     source: str
     root: Path
