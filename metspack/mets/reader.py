@@ -285,7 +285,8 @@ class Reader:
             raise safexml.exceeded(
                 f"elements and attributes have more than {most:,} different names", "names", self._parser
             )
-        if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + size:
+        # -1 while expat has put off parsing what it was given: then a later block shows it.
+        if 0 <= self._parser.CurrentByteIndex < self._fed - self._budgets.attribute - size:
             why = f"a tag or comment is longer than {self._budgets.attribute:,} bytes"
             raise safexml.exceeded(why, "attribute", self._parser)
 

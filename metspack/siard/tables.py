@@ -137,7 +137,8 @@ class CellReader:
         """Feed some bytes to the parser, so few that a tag over the budget is seen early."""
         self._fed += len(piece)
         safexml.feed_block(self._parser, piece, final=False)
-        if self._fed - self._parser.CurrentByteIndex > self._budgets.attribute + len(piece):
+        # -1 while expat has put off parsing what it was given: then a later piece shows it.
+        if 0 <= self._parser.CurrentByteIndex < self._fed - self._budgets.attribute - len(piece):
             raise SourceError(
                 f"{self._table.path} line {self._parser.CurrentLineNumber}: "
                 f"a tag or comment is longer than {self._budgets.attribute:,} bytes",

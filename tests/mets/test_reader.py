@@ -228,6 +228,14 @@ def test_facts_before_a_fault_are_yielded() -> None:
     assert len(found) > 3
 
 
+@pytest.mark.parametrize("size", [1, 7, 80])
+def test_what_expat_puts_off_is_no_long_tag(size: int) -> None:
+    """Expat 2.6 waits for more bytes of a tag, and gives no position until it has them."""
+    files = b"".join(b'<file ID="f%d" SIZE="1"><FLocat LOCTYPE="URL"/></file>' % each for each in range(40))
+    data = b'<mets xmlns="http://www.loc.gov/METS/"><fileSec><fileGrp>%s</fileGrp></fileSec></mets>' % files
+    assert facts(data, size, Budgets(attribute=1_000)) == facts(data)
+
+
 def test_budgets() -> None:
     deep = DOCUMENT.replace(b"<m:div>", b"<m:div>" * 200)
     with pytest.raises(safexml.BudgetError, match="nested more than 100 deep"):

@@ -234,6 +234,12 @@ def test_long_text_is_no_long_tag() -> None:
     assert len(read(row(f"<c2>{'x' * 3_000_000}</c2><c3 file='a'/>"), size=4096)) == 1
 
 
+@pytest.mark.parametrize("size", [1, 7, 80])
+def test_what_expat_puts_off_is_no_long_tag(size: int) -> None:
+    text = "<table>" + "<row><c2 file='a' length='1'/></row>" * 60 + "</table>"
+    assert read(text, size=size, budgets=Budgets(attribute=1_000)) == read(text)
+
+
 def test_nesting_deeper_than_the_budget_is_refused() -> None:
     with pytest.raises(SourceError, match=WHERE + "1: elements are nested more than 10 deep") as caught:
         read(row("<c2>" + "<u1>" * 8 + "</u1>" * 8 + "</c2>"), budgets=Budgets(depth=10))
