@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from metspack.mets.links import SPLITLOB, By, Mptr, are_same, bare, div_labels, is_of_children, parted
+from metspack import uris
+from metspack.mets.links import SPLITLOB, By, Mptr, are_same, bare, div_labels, is_of_children, parted, target
 from tests.laws import of_each
 
 UUID = "3a487ce5-63cf-4e6c-8b4e-0e2a4d8f5c11"
@@ -161,3 +162,20 @@ def test_a_group_says_that_it_is_of_children(groups: tuple[str, ...], is_so: boo
 )
 def test_an_id_has_the_prefix_of_its_archive(lob: str, expected: tuple[str, str]) -> None:
     assert parted(lob) == expected
+
+
+@pytest.mark.parametrize(
+    ("folder", "href", "names"),
+    [
+        (("P", "representations", "rep1"), "file:///data/a.bin", "P/representations/rep1/data/a.bin"),
+        (("representations", "rep1"), "file:///metadata/p.xml", "representations/rep1/metadata/p.xml"),
+        (("representations", "rep1"), "file:///representations/rep1/data/a", "representations/rep1/data/a"),
+        (("P", "representations", "rep1"), "file:///P/data/a.bin", "P/data/a.bin"),
+        (("P", "representations", "rep1"), "data/a.bin", "P/representations/rep1/data/a.bin"),
+        (("P",), "file:///data/a.bin", "data/a.bin"),
+    ],
+)
+def test_a_pseudo_absolute_location_of_a_representations_own_counts_from_its_folder(
+    folder: tuple[str, ...], href: str, names: str
+) -> None:
+    assert "/".join(target(folder, uris.parsed(href))) == names

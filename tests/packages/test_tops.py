@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from metspack import checking, uris
+from metspack import checking
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import SourceError
-from metspack.mets.links import target
 from metspack.model import Budgets
 from metspack.packages.delivery import ByObjid, the_one
 from metspack.packages.package import Package
@@ -215,20 +214,3 @@ def test_a_child_is_found_in_a_copy_of_the_whole_package(
         shutil.rmtree(copy)
     find = by_objid(tmp_path / "elsewhere", tmp_path / "disk")
     assert find("B") == str(expected)
-
-
-@pytest.mark.parametrize(
-    ("folder", "href", "names"),
-    [
-        (("P", "representations", "rep1"), "file:///data/a.bin", "P/representations/rep1/data/a.bin"),
-        (("representations", "rep1"), "file:///metadata/p.xml", "representations/rep1/metadata/p.xml"),
-        (("representations", "rep1"), "file:///representations/rep1/data/a", "representations/rep1/data/a"),
-        (("P", "representations", "rep1"), "file:///P/data/a.bin", "P/data/a.bin"),
-        (("P", "representations", "rep1"), "data/a.bin", "P/representations/rep1/data/a.bin"),
-        (("P",), "file:///data/a.bin", "data/a.bin"),
-    ],
-)
-def test_a_pseudo_absolute_location_of_a_representations_own_counts_from_its_folder(
-    folder: tuple[str, ...], href: str, names: str
-) -> None:
-    assert "/".join(target(folder, uris.parsed(href))) == names
