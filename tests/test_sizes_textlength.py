@@ -1,5 +1,6 @@
 import pickle
 import sqlite3
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -108,7 +109,7 @@ def test_every_length_that_a_text_has_is_possible(text: str, codec: str) -> None
 
 
 def test_sql_says_the_same() -> None:
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         query = f"SELECT {impossible_sql('?1', '?2')}"
         for length in range(8):
             for size in range(40):

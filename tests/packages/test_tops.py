@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -120,43 +121,49 @@ def test_what_cannot_be_read_is_looked_at_by_whoever_asked(tmp_path: Path) -> No
     assert top(tmp_path) == ("a", "METS.xml")
 
 
-def by_objid(root: Path, *roots: Path) -> Callable[[str], str | None]:
-    root.mkdir(exist_ok=True)
-    packages = ByObjid(root, roots, OpenPacks(Budgets()), Budgets())
+@pytest.fixture
+def find() -> Iterator[Callable[..., str | None]]:
+    with closing(OpenPacks(Budgets())) as packs:
 
-    def find(objid: str) -> str | None:
-        found = packages.find(objid, "P")
-        return None if found is None else str(found.path)
+        def find(objid: str, root: Path, *roots: Path) -> str | None:
+            root.mkdir(exist_ok=True)
+            found = ByObjid(root, roots, packs, Budgets()).find(objid, "P")
+            return None if found is None else str(found.path)
 
-    return find
+        yield find
 
 
-def test_an_ip_is_found_by_its_objid_whatever_its_folder_is_called(tmp_path: Path) -> None:
+def test_an_ip_is_found_by_its_objid_whatever_its_folder_is_called(
+    tmp_path: Path, find: Callable[..., str | None]
+) -> None:
     ip(tmp_path, "a", "urn:uuid:B")
     ip(tmp_path, "b", "C")
     ip(tmp_path, "c", "")
     (tmp_path / "d").mkdir()
     (tmp_path / "e.txt").touch()
-    find = by_objid(tmp_path)
-    assert find("B") == find(" urn:x:B ") == str(tmp_path / "a")
-    assert find("C") == str(tmp_path / "b")
-    assert find("D") is None
+    assert find("B", tmp_path) == find(" urn:x:B ", tmp_path) == str(tmp_path / "a")
+    assert find("C", tmp_path) == str(tmp_path / "b")
+    assert find("D", tmp_path) is None
 
 
-def test_the_folder_called_by_an_objid_goes_before_others(tmp_path: Path) -> None:
+def test_the_folder_called_by_an_objid_goes_before_others(
+    tmp_path: Path, find: Callable[..., str | None]
+) -> None:
     ip(tmp_path, "a", "urn:x:1")
     ip(tmp_path, "urn+x+1", "urn:x:1")
-    assert by_objid(tmp_path)("urn:x:1") == str(tmp_path / "urn+x+1")
+    assert find("urn:x:1", tmp_path) == str(tmp_path / "urn+x+1")
 
 
-def test_of_several_ips_of_one_objid_that_which_names_the_parent_is_found(tmp_path: Path) -> None:
+def test_of_several_ips_of_one_objid_that_which_names_the_parent_is_found(
+    tmp_path: Path, find: Callable[..., str | None]
+) -> None:
     for name in ("b", "a"):
         ip(tmp_path, name, "X")
-    assert by_objid(tmp_path)("X") == str(tmp_path / "a")
+    assert find("X", tmp_path) == str(tmp_path / "a")
     other = tmp_path / "disk/shelf"
     other.mkdir(parents=True)
     ip(other, "x", "X", ("URN", "urn:x:P"))
-    assert by_objid(tmp_path, tmp_path / "disk")("X") == str(other / "x")
+    assert find("X", tmp_path, tmp_path / "disk") == str(other / "x")
 
 
 def _whole(copy: Path) -> None:
@@ -202,7 +209,7 @@ COPIES = (
 @pytest.mark.parametrize("form", [None, "zip", "tar"])
 @pytest.mark.parametrize("change", COPIES)
 def test_a_child_is_found_in_a_copy_of_the_whole_package(
-    tmp_path: Path, change: Callable[[Path], None], form: str | None
+    tmp_path: Path, find: Callable[..., str | None], change: Callable[[Path], None], form: str | None
 ) -> None:
     copy = tmp_path / "disk/shelf/copy"
     copy.mkdir(parents=True)
@@ -212,5 +219,4 @@ def test_a_child_is_found_in_a_copy_of_the_whole_package(
     if form is not None:
         expected = Path(shutil.make_archive(str(copy), form, copy.parent, "copy"))
         shutil.rmtree(copy)
-    find = by_objid(tmp_path / "elsewhere", tmp_path / "disk")
-    assert find("B") == str(expected)
+    assert find("B", tmp_path / "elsewhere", tmp_path / "disk") == str(expected)
