@@ -97,7 +97,6 @@ CREATE TABLE document (path BLOB);
 CREATE TABLE noticed (path BLOB, kind TEXT, reason TEXT);
 CREATE TABLE stray (path BLOB, size INTEGER, folder BLOB, file TEXT);
 CREATE TABLE done (path BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE verified (path BLOB PRIMARY KEY, size INTEGER) WITHOUT ROWID;
 CREATE TABLE lost (path BLOB, size INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) WITHOUT ROWID;
 CREATE TABLE oddly_told (path BLOB PRIMARY KEY) WITHOUT ROWID;
@@ -156,6 +155,8 @@ CREATE TABLE holding (
     tables INTEGER, rows INTEGER, lobs INTEGER, lost INTEGER, inline INTEGER
 );
 CREATE INDEX holding_archive ON holding (archive);
+CREATE TABLE agreed (mets INTEGER, source TEXT, algorithm TEXT, files INTEGER, bytes INTEGER);
+CREATE TABLE agreed_lobs (archive BLOB, bytes INTEGER);
 CREATE TABLE wrong (
     path BLOB, code TEXT, place TEXT, source TEXT, algorithm TEXT, expected TEXT, found TEXT, others TEXT,
     likeness TEXT
@@ -265,6 +266,7 @@ class Catalogue(tempdb.Scratch):
         super().__init__("BEGIN", cache=_CACHE, schema=_SCHEMA)
         self._are_entries_indexed = False
         self._depth: tuple[int | None, tuple[int, int | None]] = (None, (0, None))
+        self._entries = self._cells = 0
 
     def number(self, sql: str, *values: object) -> int:
         """Return the one number that a query gives, or 0 when it gives none."""
@@ -295,6 +297,16 @@ class Catalogue(tempdb.Scratch):
     ) -> None:
         """Insert rows given as columns, with the ``shared`` values in each."""
         insertion.run_columns(self._database, shared, columns)
+
+    def take_entries(self, count: int) -> int:
+        """Return the first of so many numbers of entries, of which some may be put in later, or never."""
+        self._entries += count
+        return self._entries - count + 1
+
+    def take_cells(self, count: int) -> int:
+        """Return the first of so many numbers of cells, as ``take_entries`` does."""
+        self._cells += count
+        return self._cells - count + 1
 
     def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
         """Register an SQL function of one argument."""

@@ -149,10 +149,10 @@ class _Taking:
         self.flush()
 
     def take_agreed(self, segment: AgreedSegment) -> None:
-        """Add the data of an agreed segment: METS, archives and folders, but no other file."""
+        """Add the data of an agreed segment: METS, archives, folders, and what is not among its files."""
         if segment.data == segment.folder:
             self.take_file(segment.mets, segment.size)
-        for path, size in segment.kept:
+        for path, size in (*segment.kept, *segment.others):
             self.take_file(path, size)
         for folder in segment.folders:
             self.take_other(folder, "d")

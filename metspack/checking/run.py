@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
 from metspack import cluster, processes
-from metspack.checking import inventory, options, packages, segmentreader, segments
+from metspack.checking import inventory, options, packages, segmentreader
 from metspack.checking.archives import archive
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
@@ -26,7 +26,7 @@ from metspack.checking.grouping import CommonCauses, FurtherFindings, cause
 from metspack.checking.ledger import Remembering
 from metspack.checking.links.graph import Graph, graph
 from metspack.checking.links.links import LinkCheck
-from metspack.checking.links.objids import ObjidIndex, index_of_one
+from metspack.checking.links.objids import ObjidIndex
 from metspack.checking.mets.schema import Grammar
 from metspack.checking.options import DeliveredName, FileSample, LedgerFigures, Level, Looking, Sampled
 from metspack.checking.packages import NO_PACKAGE
@@ -386,33 +386,25 @@ class Checking(Iterator[Finding]):
     def _of_one(self, each: DeliveredPackage, index: ObjidIndex) -> Iterator[Finding]:
         if self._ledger is not None:
             self._ledger.begin(self._found[each.shown].objid, each.tree(self._open_packs).shown)
-        with processes.keeping(), closing(Agreement(self._looking, self._executor)) as agreement:
-            if self._is_one and not self._granted and self._observer is None and _is_in_a_folder(each):
-                agreement.look(each.path, segmentreader.places, segmentreader.look_at, self._count_bytes)
-                segmentreader.look_at_package(each.path, self._looking, agreement)
-            if agreement.is_whole:
-                own_roots = index_of_one(each, self._looking.budgets, agreement)
-                with self._under_way(each, agreement) as (catalogue, places), own_roots as own:
-                    agreement.begin_reading(self._count_bytes)
-                    told = segments.told_all_the_same(self._steps(catalogue, places, each, own))
-                    if told is not None and agreement.are_right(self._count_bytes):
-                        findings = chain(told, self._of_bytes(catalogue, places, each))
-                        yield from self._told(catalogue, places, each, findings)
-                        return
-                    agreement.end_reading()
-                    self._open, self._bytes = None, 0  # each file is looked at separately then
-                    self._packs.clear()
-            with self._under_way(each) as (catalogue, places):
-                steps = self._steps(catalogue, places, each, index, agreement)
-                yield from self._told(catalogue, places, each, steps)
+        with processes.keeping(), self._under_way(each, index) as (catalogue, places):
+            steps = self._steps(catalogue, places, each, index)
+            yield from self._told(catalogue, places, each, steps)
 
     @contextmanager
     def _under_way(
-        self, each: DeliveredPackage, agreement: Agreement | None = None
+        self, each: DeliveredPackage, index: ObjidIndex
     ) -> Iterator[tuple[Catalogue, CheckedTree]]:
         """Give a catalogue for a package, which ends with the block."""
-        with Catalogue() as catalogue:
-            places = CheckedTree(each.tree(self._open_packs), agreement, self._looking.budgets)
+        looking = self._looking
+        with Catalogue() as catalogue, closing(Agreement(looking, catalogue, self._executor)) as agreement:
+            if _is_in_a_folder(each):
+                agreement.look(each.path, segmentreader.places, segmentreader.look_at, self._count_bytes)
+                segmentreader.look_at_package(each.path, looking, agreement)
+            agreed = agreement if agreement.held else None
+            index.agreed = agreed if self._is_one else None
+            places = CheckedTree(each.tree(self._open_packs), agreed, looking.budgets)
+            if agreed is not None:
+                agreement.begin_reading(self._count_bytes)
             self._open = each, catalogue, places
             try:
                 yield catalogue, places
@@ -460,6 +452,8 @@ class Checking(Iterator[Finding]):
         if self._keeps_links:
             self.graphs.append(checked.links_as_given)
         if self._observer is not None:
+            if places.agreement is not None:
+                places.agreement.put_figures()
             self._observer(checked)
 
     def _steps(
@@ -468,13 +462,8 @@ class Checking(Iterator[Finding]):
         places: CheckedTree,
         each: DeliveredPackage,
         index: ObjidIndex,
-        verified: Agreement | None = None,
     ) -> Iterator[Finding]:
-        """Yield all findings; those on bytes are left to ``_of_bytes`` where segments agree.
-
-        Raises ``Unsettled`` then for a check that needs a look at each file. The files of ``verified`` are
-        not read again.
-        """
+        """Yield all findings on a package."""
         looking, level = self._looking, self._looking.level
         whole = level > Level.LINKS
         if not each.is_packed and (stopped := journal.interrupted(each.path)) is not None:
@@ -490,7 +479,7 @@ class Checking(Iterator[Finding]):
             tree, root = member.tree(self._open_packs), index.number(member)
             places.join(member.folder, tree, member.shown, root, member.within)
             yield from inventory.findings(catalogue, places, os.fsencode(member.folder), whole=whole)
-        if whole and not (yield from self._around.findings(catalogue, places, each)):
+        if whole and not (yield from self._around.findings(catalogue, each)):
             yield from manifests.read(catalogue, places)
         links = LinkCheck(catalogue, places, index, index.number(each), looking)
         if each.mets is None:
@@ -511,13 +500,17 @@ class Checking(Iterator[Finding]):
         is_own = bool(each.ips) and self._found[each.shown].software == _OWN
         if whole and each.mets is not None and (is_own or not standards.claims.of_root(at.top)):
             yield from manifests.missing(catalogue)
-        fixity = self._fixity_of(catalogue, places, self._ledger)
+        fixity = Fixity(
+            catalogue, places, self._count_bytes, self._count_files, self._ledger, executor=self._executor
+        )
+        if whole and places.agreement is not None:
+            _put_named_back(catalogue, places.agreement)
         listed.compare(catalogue, whole=whole)
         if not whole:
             yield from fixity.of_documents(manifests=False)
             yield from listed.sizes(catalogue)
             return
-        yield from self._files(catalogue, places, each.path, fixity, verified)
+        yield from self._files(catalogue, places, each.path, fixity)
         yield from standards.findings()
         yield from listed.sizes(catalogue)
 
@@ -527,7 +520,6 @@ class Checking(Iterator[Finding]):
         places: CheckedTree,
         root: Path,
         fixity: Fixity,
-        verified: Agreement | None,
     ) -> Iterator[Finding]:
         """Yield the findings on files, once all METS and manifests are in the catalogue."""
         looking, level = self._looking, self._looking.level
@@ -539,6 +531,8 @@ class Checking(Iterator[Finding]):
         yield from listed.segments(catalogue)
         yield from splitlobs.of_mets(catalogue)
         yield from manifests.read_lob_manifests(catalogue, places)
+        if places.agreement is not None:
+            places.agreement.put_named_back("listed")
         yield from manifests.findings(catalogue)
         sampled = looking.sample is not None
         if looking.sample is not None:
@@ -555,33 +549,14 @@ class Checking(Iterator[Finding]):
         yield from metadatafiles.findings(catalogue, places)
         if sampled or not level.hashes:
             yield from manifests.against_mets(catalogue)
-        if places.agreement is None:
-            if verified is not None and verified.verified:
-                self._bytes += fixity.leave_out(verified)
-            yield from self._fixity(catalogue, fixity)
-        else:
-            segments.check_settled(catalogue, places.agreement)
+        yield from self._fixity(catalogue, places, fixity)
 
-    def _of_bytes(
-        self, catalogue: Catalogue, places: CheckedTree, each: DeliveredPackage
-    ) -> Iterator[Finding]:
-        """Yield the findings on the bytes outside agreed segments, after all other findings."""
-        if self._looking.level is Level.FULL:
-            budgets = self._looking.budgets
-            yield from archive.of_bytes(catalogue, places, each.path, self._count_bytes, budgets)
-        yield from self._fixity(catalogue, self._fixity_of(catalogue, places))
-
-    def _fixity_of(
-        self, catalogue: Catalogue, places: CheckedTree, ledger: Remembering | None = None
-    ) -> Fixity:
-        return Fixity(
-            catalogue, places, self._count_bytes, self._count_files, ledger, executor=self._executor
-        )
-
-    def _fixity(self, catalogue: Catalogue, fixity: Fixity) -> Iterator[Finding]:
+    def _fixity(self, catalogue: Catalogue, places: CheckedTree, fixity: Fixity) -> Iterator[Finding]:
         looking, sampled = self._looking, self._looking.sample is not None
         if looking.level.hashes:
             fixity.ledger.leave_out()
+            if places.agreement is not None:
+                yield from fixity.of_agreed(places.agreement)
             yield from splitlobs.findings(catalogue, fixity, sampled=sampled, jobs=looking.jobs)
             yield from fixity.of_files(sampled=sampled, jobs=looking.jobs)
             fixity.ledger.end()
@@ -649,6 +624,14 @@ def _against_seal(places: CheckedTree, each: DeliveredPackage, looking: Looking)
     if looking.seal is not None:
         path = os.fsencode(each.mets or PLAIN_METS) if each.top is None else os.fsencode(each.top.path.name)
         yield from manifests.against_seal(places, path, looking.seal)
+
+
+def _put_named_back(catalogue: Catalogue, agreement: Agreement) -> None:
+    """Put back the agreed segments that METS or manifests outside them have files in."""
+    if catalogue.row("SELECT 1 FROM mptr WHERE part IS NOT NULL") is not None:
+        agreement.put_all_back()  # parts are found by their IDs
+    agreement.put_named_back("entry")
+    agreement.put_named_back("listed")
 
 
 def _is_in_a_folder(each: DeliveredPackage) -> bool:

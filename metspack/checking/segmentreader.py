@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import groupby, islice, pairwise
-from operator import mul
+from itertools import accumulate, chain, islice, pairwise
+from operator import add, eq, mul
 from pathlib import Path
 from typing import TypeVar
 
@@ -56,6 +57,7 @@ LARGE = 4 << 20
 
 _BYTES_OF_FILE = 300
 _MOST_EXTENTS, _MOST_INNER = 50_000, 10_000
+_MOST_APART = 1_000
 _EARK = "dilcis.eu"
 _OF_REPRESENTATIONS = frozenset({Standard.CSIP, Standard.SIARD})  # whatever the package claims
 # An archive that was unpacked, and the list of one's LOBs: files are held against them.
@@ -164,8 +166,8 @@ class _SizedNames:
         self.sizes += sum(map(mul, hashes, sizes))
 
 
-_Row = tuple[str, str, int, str]
-"""ID, place, size and digest of a file."""
+_Row = tuple[str, str, int, str, int]
+"""ID, place, size, digest and line of a file."""
 
 _Identifier = tuple[int, str]
 """The length of an ID, and the ID."""
@@ -182,7 +184,9 @@ class _SegmentReader:
         self._above = look.folder + b"/"
         self._facts: list[Fact] = []
         self._folders: list[bytes] = []
+        self._most, self._start = MOST_FILES, 0
         self._rows: list[_Row] = []
+        self._around: tuple[str, ...] = ()  # the fileGrp around these
         self._held: list[AgreedColumns] = []
         self._kept: list[AgreedColumns] = []  # archives, one by one
         self._extents: list[tuple[_Identifier, _Identifier]] = []  # the least and the last ID of each run
@@ -193,6 +197,8 @@ class _SegmentReader:
         self._files_ids = self._pointed_ids = 0  # sums of hashes
         self._pointed: set[str] = set()  # some of those that are pointed to
         self._groups: set[tuple[str, ...]] = set()
+        self._apart: set[bytes] = set()
+        self._left: list[tuple[bytes, int]] = []  # in the folder, and not held
         self._division = 0
         self._survey = None
         if look.is_representation:
@@ -227,6 +233,7 @@ class _SegmentReader:
             folders=tuple(self._folders),
             files=sum(len(each.sizes) for each in self._held),
             total=sum(sum(each.sizes) for each in self._held),
+            algorithm=_only(self._algorithms),
             kept=tuple((self._above + each.names, each.sizes[0]) for each in self._kept),
             stems=frozenset(self._stems),
             stretches=stretches,
@@ -234,8 +241,22 @@ class _SegmentReader:
             are_placed=look.of_folder
             and self._survey is not None
             and are_placed(look.folder, self._held_names()),
+            apart=frozenset(self._apart),
+            others=tuple((self._above + name, size) for name, size in self._left),
         )
         return segment, tuple(self._columns()) if look.of_statements else ()
+
+    def columns(self) -> Iterator[AgreedColumns]:
+        """Yield the files of a METS that was looked at before, without looking at anything else."""
+        self._most = sys.maxsize
+        with self._tree.content(self._look.mets) as content:
+            for each in condensed(content.blocks(), self._look.budgets):
+                if isinstance(each, Run | File):
+                    self._take(each)
+                    held, self._held = self._held, []
+                    yield from held
+        self._end_rows()
+        yield from self._held
 
     def _held_names(self) -> Iterator[str]:
         """Yield the names of all files but archives."""
@@ -344,7 +365,7 @@ class _SegmentReader:
     def _take_files(self, run: Run) -> None:
         files = self._plain(run)
         ids = files.ids
-        rows = list(zip(ids, files.hrefs, files.sizes, files.digests, strict=True))
+        rows = list(zip(ids, files.hrefs, files.sizes, files.digests, run.lines, strict=True))
         self._in_mets.add("", files.hrefs, files.sizes)
         ordered = list(zip(map(len, ids), ids, strict=True))
         self._extents.append((min(ordered), max(ordered)))
@@ -356,31 +377,36 @@ class _SegmentReader:
 
     def _hold(self, run: Run, rows: list[_Row]) -> None:
         """Hold what METS says of some files."""
-        if self._in_mets.count > MOST_FILES:
+        if self._in_mets.count > self._most:
             raise _OddError
         if self._survey is not None and isinstance(run.fact, File) and has_archive(run.fact, run):
             self._keep(run.fact)
-            self._kept.append(self._packed(rows))
+            self._kept.append(self._packed(rows, ()))
             return
+        if isinstance(run.fact, File) and run.fact.groups != self._around:
+            self._end_rows()
+            self._around = run.fact.groups
         self._stems.update(each[0].rstrip("0123456789") for each in rows)
         self._rows += rows
         if len(self._rows) >= _HELD_AT_ONCE:
             self._end_rows()
 
-    def _packed(self, rows: list[_Row]) -> AgreedColumns:
-        ids, names, sizes, digests = zip(*rows, strict=True)
+    def _packed(self, rows: list[_Row], groups: tuple[str, ...]) -> AgreedColumns:
+        ids, names, sizes, digests, lines = zip(*rows, strict=True)
         return AgreedColumns(
-            start=self._held[-1].stop if self._held else 0,
+            start=self._start,
             ids="\n".join(ids),
             names="\0".join(names).encode(),
+            lines=array("q", lines),
             sizes=array("q", sizes),
+            groups=groups,
             digests={_only(self._algorithms): bytes.fromhex("".join(digests))},
         )
 
     def _end_rows(self) -> None:
         if self._rows:
-            self._held.append(self._packed(self._rows))
-            self._rows = []
+            self._held.append(self._packed(self._rows, self._around))
+            self._start, self._rows = self._held[-1].stop, []
 
     def _check_ids(self) -> None:
         """Refuse an ID that occurs twice, and fptrs that are not of the files, one of each, or groups."""
@@ -425,13 +451,35 @@ class _SegmentReader:
     # --- The folder -------------------------------------------------------------------------------------
 
     def _check_folder(self, size: int) -> None:
-        """Refuse a folder that has anything but the files that METS lists, with their sizes, and the METS."""
+        """Compare the files in a folder with those that METS lists, by names and sizes, and with the METS."""
         if self._survey is None:
             self._in_mets.add("", [PLAIN_METS], [size])
         tree = self._tree
-        for names, sizes in self._listed_in_pack(tree) if isinstance(tree, PackedTree) else self._listed():
+        listed = list(self._listed_in_pack(tree) if isinstance(tree, PackedTree) else self._listed())
+        for names, sizes in listed:
             self._on_disk.add("", names, sizes)
-        if self._on_disk != self._in_mets or not self._are_folders_apart():
+        if self._on_disk != self._in_mets:
+            self._compare(chain.from_iterable(zip(*each, strict=True) for each in listed))
+        if not self._are_folders_apart():
+            raise _OddError
+
+    def _compare(self, files: Iterable[tuple[str, int]]) -> None:
+        """Find the files that METS and the folder do not have alike; refuses too many of them."""
+        on_disk = dict(files)
+        if (self._survey is None and on_disk.pop(PLAIN_METS, None) is None) or self._look.pack:
+            raise _OddError
+        seen = set[str]()
+        for each in (*self._held, *self._kept):
+            for name, size in zip(each.names.decode().split("\0"), each.sizes, strict=True):
+                if name in seen:
+                    raise _OddError
+                seen.add(name)
+                if (found := on_disk.pop(name, None)) != size:
+                    self._apart.add(name.encode())
+                    self._left += () if found is None else ((name.encode(), found),)
+        self._left += ((os.fsencode(name), size) for name, size in on_disk.items())
+        is_any_kept = not self._apart.isdisjoint(each.names for each in self._kept)
+        if len(self._apart) + len(self._left) > _MOST_APART or len(self._apart) == len(seen) or is_any_kept:
             raise _OddError
 
     def _are_folders_apart(self) -> bool:
@@ -479,42 +527,37 @@ class _SegmentReader:
     # --- Manifests --------------------------------------------------------------------------------------
 
     def _stretches(self, stated: StatedFiles) -> Iterator[ManifestStretch]:
-        """Yield the lines of the files in each manifest, which are as we write them; keeps their digests."""
+        """Yield the lines of the files in each manifest that are as we write them; keeps their digests.
+
+        Files with any other line, or none, are apart.
+        """
         names, own = stated.names, len(stated.names)  # the number of the METS, behind those of files
         names = [*names, _METS] if self._survey is None else names
+        kept = range(own - len(self._kept), own)
         places = sorted(range(len(names)), key=names.__getitem__)
         in_order = sorted(range(len(places)), key=places.__getitem__)
+        gone = {number for number in range(kept.start) if names[number] in self._apart}
+        found: list[tuple[str, _Lines]] = []
+        paths = [self._above + names[place] for place in places]
         for algorithm in self._look.manifests:
-            octets, digits, lengths = OCTETS[algorithm], list[bytes](), array("i")
-            with reading.opening(self._look.root, (MANIFESTS[algorithm],)) as descriptor:
-                stop = start = _line_of(descriptor, self._above + names[places[0]], 2 * octets)
-                for first in range(0, len(places), _LINES_AT_ONCE):
-                    some = places[first : first + _LINES_AT_ONCE]
-                    ends = [b"  " + self._above + names[place] for place in some]
-                    lengths.extend([2 * octets + len(end) + 1 for end in ends])
-                    length = sum(lengths[first:])
-                    lines = b"".join(reading.chunks(descriptor, stop, stop + length))
-                    digits += _digests_of(lines, ends, octets)
-                    stop += length
-            found = bytes.fromhex(b"".join([digits[each] for each in in_order]).decode())
-            if stated.digests.setdefault(algorithm, values := found[: own * octets]) != values:
-                raise _OddError
-            at = 0
-            for is_kept, group in groupby(places, range(own - len(self._kept), own).__contains__):
-                some = list(group)
-                stop = start + sum(lengths[at : at + len(some)])
-                if not is_kept:
-                    yield ManifestStretch(
-                        algorithm=algorithm,
-                        start=start,
-                        stop=stop,
-                        lines=len(some),
-                        first=self._above + names[some[0]],
-                        last=self._above + names[some[-1]],
-                        mets=some.index(own) if own in some else -1,
-                        digest=found[own * octets :].hex() if own in some else "",
-                    )
-                start, at = stop, at + len(some)
+            octets = OCTETS[algorithm]
+            lines = _lines(self._look.root, algorithm, paths)
+            digests = bytes.fromhex(b"".join([lines.digits[each] for each in in_order]).decode())
+            known = stated.digests.setdefault(algorithm, digests[: own * octets])
+            differing = range(0, own * octets, octets) if known != digests[: own * octets] else ()
+            gone.update(each // octets for each in differing if not _are_alike(known, digests, each, octets))
+            gone.update(place for place, start in zip(places, lines.starts, strict=True) if start < 0)
+            found.append((algorithm, lines))
+        new = [each for each in gone if each < kept.start and names[each] not in self._apart]
+        self._left += ((names[each], stated.sizes[each]) for each in new)
+        self._apart.update(names[each] for each in new)
+        if len(self._apart) > _MOST_APART:
+            raise _OddError
+        gone.update(kept)
+        are_gone = [place in gone for place in places]
+        mets = places.index(own) if own < len(names) else -1
+        for algorithm, lines in found:
+            yield from lines.stretches(algorithm, are_gone, mets)
 
     # --- Metadata files ---------------------------------------------------------------------------------
 
@@ -531,6 +574,10 @@ class _SegmentReader:
                     raise _OddError
 
 
+def _are_alike(one: bytes, other: bytes, at: int, octets: int) -> bool:
+    return one[at : at + octets] == other[at : at + octets]
+
+
 def _usual(lot: walking.Lot) -> Iterator[bytes]:
     """Yield the names of files that are to be like those that metspack gives: of all but archives."""
     if SIARD.encode() in lot.files.lower():
@@ -544,8 +591,86 @@ def _feed_all(sinks: Iterable[Sink], block: bytes) -> None:
         sink(block)
 
 
+@dataclass(slots=True)
+class _Lines:
+    """The lines of paths in a manifest: digests, beginnings, lengths; -1 where none is as we write it."""
+
+    paths: Sequence[bytes]
+    digits: list[bytes]
+    starts: array[int]
+    lengths: array[int]
+
+    def stretches(self, algorithm: str, are_gone: Sequence[bool], mets: int) -> Iterator[ManifestStretch]:
+        """Yield the stretches of lines without a gap, of the paths that are not gone."""
+        paths = self.paths
+        stops = map(add, self.starts, self.lengths)
+        goes_on = [False, *map(eq, self.starts[1:], stops)]
+        are_in = [not gone for gone in are_gone]
+        breaks = [at for at, is_in in enumerate(are_in) if not (is_in and goes_on[at] and are_in[at - 1])]
+        for first, behind in pairwise((*breaks, len(paths))):
+            if are_in[first]:
+                last = behind - 1
+                yield ManifestStretch(
+                    algorithm=algorithm,
+                    start=self.starts[first],
+                    stop=self.starts[last] + self.lengths[last],
+                    lines=behind - first,
+                    first=paths[first],
+                    last=paths[last],
+                    mets=mets - first if first <= mets < behind else -1,
+                    digest=self.digits[mets].decode() if first <= mets < behind else "",
+                    ending=self.digits[last].decode(),
+                )
+
+
+def _lines(root: Path, algorithm: str, paths: Sequence[bytes]) -> _Lines:
+    """Return the lines of paths, which are in order, in a manifest."""
+    octets = OCTETS[algorithm]
+    found = _Lines(paths, [], array("q"), array("q"))
+    with reading.opening(root, (MANIFESTS[algorithm],)) as descriptor:
+        at = _line_of(descriptor, paths[0], 2 * octets)
+        for first in range(0, len(paths), _LINES_AT_ONCE):
+            ends = [b"  " + path for path in paths[first : first + _LINES_AT_ONCE]]
+            lengths = [2 * octets + len(end) + 1 for end in ends]
+            stop = at + sum(lengths)
+            digits = _digests_of(b"".join(reading.chunks(descriptor, at, stop)), ends, octets)
+            if digits is None:
+                _take_one_by_one(descriptor, at, found, octets)
+                break
+            found.digits += digits
+            found.starts.extend(accumulate(lengths[:-1], initial=at))
+            found.lengths.extend(lengths)
+            at = stop
+    return found
+
+
+def _take_one_by_one(descriptor: int, at: int, found: _Lines, octets: int) -> None:
+    """Take the lines from one on, of which some are not as we write them, or of other paths."""
+    paths = found.paths
+    none = b"0" * (2 * octets)
+    left = dict(zip(paths[len(found.starts) :], range(len(found.starts), len(paths)), strict=True))
+    found.digits += [none] * len(left)
+    found.starts.extend([-1] * len(left))
+    found.lengths.extend([0] * len(left))
+    last = b""
+    for line in reading.lines(reading.blocks(reading.chunks(descriptor, at))):
+        path = line[2 * octets + 2 : -1]
+        if path <= last:
+            raise _OddError
+        last = path
+        if (number := left.pop(path, None)) is not None:
+            digits = _digests_of(line, [b"  " + path], octets)
+            if digits is None:
+                left[path] = number
+            else:
+                found.digits[number], found.starts[number], found.lengths[number] = digits[0], at, len(line)
+        elif path > paths[-1]:
+            break
+        at += len(line)
+
+
 def _line_of(descriptor: int, path: bytes, width: int) -> int:
-    """Return where a path's line begins in a manifest whose paths are in order; raises ``_OddError``."""
+    """Return where a path's line begins in a manifest whose paths are in order, or that of the next one."""
     low, high = 0, os.fstat(descriptor).st_size
     while low < high:
         middle = (low + high) // 2
@@ -570,16 +695,15 @@ def _line_behind(descriptor: int, at: int, stop: int) -> tuple[int, bytes | None
     return begin + skipped, line
 
 
-def _digests_of(lines: bytes, ends: Sequence[bytes], octets: int) -> list[bytes]:
-    """Return the digests of lines; refuses lines that are not a digest each, two spaces and a path."""
+def _digests_of(lines: bytes, ends: Sequence[bytes], octets: int) -> list[bytes] | None:
+    """Return the digests of lines, or None unless all are a digest each, two spaces and a path."""
     *found, rest = lines.split(b"\n")
     if rest or [line[2 * octets :] for line in found] != ends:
-        raise _OddError
+        return None
     digits = [line[: 2 * octets] for line in found]
     together = b"".join(digits)
-    if len(together) != 2 * octets * len(ends) or together.translate(None, _HEXADECIMAL):
-        raise _OddError
-    return digits
+    is_plain = len(together) == 2 * octets * len(ends) and not together.translate(None, _HEXADECIMAL)
+    return digits if is_plain else None
 
 
 def _only(values: set[_Value]) -> _Value:
@@ -635,11 +759,14 @@ class _PackageReader(_SegmentReader):
             folders=tuple(self._folders),
             files=self._in_mets.count - 1,
             total=self._in_mets.bytes - content.size,
+            algorithm=_only(self._algorithms),
             stems=frozenset(),
             kept=(),
             stretches=(),
             outline=None,
             are_placed=False,
+            apart=frozenset(),
+            others=(),
         )
 
     def close(self) -> None:
@@ -691,4 +818,10 @@ def look_at_package(root: Path, looking: Looking, agreement: Agreement) -> None:
     jobs = processes.useful(looking.jobs, files=status[0] // _BYTES_OF_FILE, size=0)
     with closing(OpenPacks(look.budgets)) as packs, closing(_PackageReader(look, packs, jobs)) as package:
         if (found := _settled(package.whole)) is not None:
-            agreement.take_package(found)
+            agreement.take_package(found, partial(_columns, look))
+
+
+def _columns(look: SegmentLook) -> Iterator[AgreedColumns]:
+    """Yield the files of a METS that was looked at before."""
+    with closing(OpenPacks(look.budgets)) as packs:
+        yield from _SegmentReader(look, packs).columns()

@@ -1,34 +1,35 @@
-"""Segments in which all agrees: METS, folder, manifests and bytes of each are compared in one go.
+"""Files of segments that METS, folder and manifests have alike, held as columns beside the catalogue.
 
 Nearly always a child's METS lists what lies in its folder, and nothing else is to be said of it. Such files
-need no row in the catalogue, and their segments are looked at beside each other. Whatever is odd about a
-segment, be it right or wrong, is left to the check of each file by itself: nothing is judged here.
-
-It saves time and nothing else. To remove it, leave out ``checking.run``'s attempt at it, and what asks a
-``CheckedTree`` for its ``agreement``.
+need no row in the catalogue, and their segments are looked at beside each other. Whatever differs becomes
+rows: nothing is judged here. Where a single file has to be known, its segment is put into the catalogue, as
+if it had never been held.
 """
 
 from __future__ import annotations
 
 import os
 from array import array
+from bisect import insort
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, groupby, islice, repeat, takewhile
-from math import inf
+from itertools import accumulate, chain, compress, count, groupby, islice, repeat, takewhile
 from operator import attrgetter
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from metspack.checking.catalogue import Catalogue
-from metspack.checking.codes import Code
 from metspack.checking.eark.document import Outline, text_of, value_of
 from metspack.checking.eark.profiles import Opening
+from metspack.checking.mets.entries import PUT_ENTRY, FileGroups
 from metspack.checking.options import Looking
 from metspack.digests import MANIFESTS, OCTETS
 from metspack.files import reading, tempdb
-from metspack.files.reading import Asked, FileRun
+from metspack.files.reading import Asked, FileRun, HashedRun
 from metspack.mets.reader import Fact
-from metspack.model import Budgets, Finding
+from metspack.model import Budgets
 from metspack.packages.files import names_of
 from metspack.processes import HERE, Executor, Underway
 
@@ -41,63 +42,59 @@ _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read together
 _PACKS_AT_ONCE = 1_000
 _KEPT = "what is known of segments and their files"
 _NUL, _BEHIND_SLASH = b"\0", b"0"
+_APART = _NUL  # before the folder of files apart
 
 _SCHEMA = """
 CREATE TABLE look (id INTEGER PRIMARY KEY, mets BLOB, data BLOB, pack BLOB);
 CREATE TABLE segment (
     folder BLOB UNIQUE, first INTEGER, mets BLOB, data BLOB, pack BLOB, size INTEGER, own TEXT, opening TEXT,
-    facts TEXT, folders BLOB, files INTEGER, total INTEGER, kept TEXT, stems TEXT, outline TEXT,
-    are_placed INTEGER);
+    facts TEXT, folders BLOB, files INTEGER, total INTEGER, algorithm TEXT, kept TEXT, stems TEXT,
+    outline TEXT, are_placed INTEGER, others TEXT, entry INTEGER);
 CREATE INDEX segment_data ON segment (data);
 CREATE INDEX segment_pack ON segment (pack) WHERE pack <> X'';
 CREATE TABLE inner (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stem (stem TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stretch (
     folder BLOB, algorithm TEXT, start INTEGER, stop INTEGER, lines INTEGER, first BLOB, last BLOB,
-    mets INTEGER, digest TEXT);
+    mets INTEGER, digest TEXT, ending TEXT, line INTEGER);
 CREATE INDEX stretch_start ON stretch (algorithm, start);
 CREATE TABLE released (id INTEGER PRIMARY KEY, columns INTEGER UNIQUE);
 CREATE TABLE columns (
-    folder BLOB, start INTEGER, ids TEXT, names BLOB, sizes BLOB, algorithms TEXT, digests BLOB);
+    folder BLOB, start INTEGER, ids TEXT, names BLOB, lines BLOB, sizes BLOB, around TEXT, algorithms TEXT,
+    digests BLOB);
 CREATE INDEX columns_of_folder ON columns (folder, start);
 CREATE TABLE length (folder BLOB, number INTEGER, length INTEGER, PRIMARY KEY (folder, number)) WITHOUT ROWID
 """
 
 _COLUMNS = """
-SELECT algorithms, digests, start, ids, names, sizes FROM columns WHERE folder = ? AND start >= ?
-ORDER BY start
+SELECT algorithms, digests, around, start, ids, names, lines, sizes FROM columns
+WHERE folder = ? AND start >= ? ORDER BY start
 """
 
-_PUT_SEGMENT = "INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT_SEGMENT = "INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
 _SEGMENT = """
-SELECT mets, data, pack, size, own, opening, facts, folders, files, total, kept, stems, outline, are_placed
-FROM segment
+SELECT mets, data, pack, size, own, opening, facts, folders, files, total, algorithm, kept, stems, outline,
+    are_placed, others FROM segment
 """
-_OF_STRETCH = ("algorithm", "start", "stop", "lines", "first", "last", "mets", "digest")
+_OF_STRETCH = ("algorithm", "start", "stop", "lines", "first", "last", "mets", "digest", "ending")
 _STRETCH = attrgetter(*_OF_STRETCH)
 _STRETCHES_IN_ORDER = """
-SELECT s.mets, t.algorithm, t.start, t.stop, t.lines, t.first, t.last, t.mets, t.digest
+SELECT s.mets, t.algorithm, t.start, t.stop, t.lines, t.first, t.last, t.mets, t.digest, t.ending
 FROM stretch t CROSS JOIN segment s ON s.folder = t.folder WHERE t.algorithm = ? ORDER BY t.start, t.rowid
+"""
+_FIGURES = "SELECT folder, mets, first, files, total, algorithm FROM segment"
+_PUT_FIGURES = "INSERT INTO agreed VALUES (?, ?, ?, ?, ?)"
+_LINES = "SELECT lines, line, digest FROM stretch WHERE folder = ? AND algorithm = ? ORDER BY start"
+_PUT_FILE = "INSERT OR IGNORE INTO disk VALUES (?, 'f', ?)"
+_PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
+_PUT_CELL = """
+INSERT INTO cell (id, archive, place, inside, path, size, length, algorithm, digest)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _NEXT_RELEASED = """
 SELECT r.id, c.folder, c.start FROM released r CROSS JOIN columns c ON c.rowid = r.columns
 WHERE r.id > ? ORDER BY r.id
 """
-
-# What an archive says in its tables and its metadata.xml, and that there is none: no file is asked for that.
-_OF_NO_FILE = {
-    Code.NO_SIARD.id,
-    Code.MANIFEST_MISSING.id,
-    Code.PARENT_NOT_HERE.id,
-    Code.CELLS_WITHOUT_DIGEST.id,
-    Code.CELL_WITH_BOTH.id,
-    Code.ARCHIVE_DIGEST_EMPTY.id,
-    Code.ARCHIVE_DIGEST_OPEN.id,
-}
-
-
-class Unsettled(Exception):  # noqa: N818 -- not an error: the files are looked at one by one then
-    """Something is to be known of a file that was only compared with all others of its segment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +136,8 @@ class ManifestStretch:
     """The lines of a segment's files in a manifest, from ``start`` to ``stop`` in bytes.
 
     Their paths are from ``first`` to ``last``; ``mets`` is the number from 0 of the line of the METS among
-    them, ``digest`` is what it says, "" where that line is not among them.
+    them, ``digest`` is what it says, "" where that line is not among them; ``ending`` is what the last line
+    says.
     """
 
     algorithm: str
@@ -150,20 +148,24 @@ class ManifestStretch:
     last: bytes
     mets: int
     digest: str
+    ending: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreedColumns:
-    """Some files of a segment as columns: IDs and places in METS, sizes, digests as stated.
+    """Some files of a segment as columns: IDs, places and lines in METS, sizes, digests as stated.
 
     ``start`` is the number of the first among the segment's files, from 0. IDs have a line feed between each
-    two, names a NUL; digests stand one behind the other by algorithm.
+    two, names a NUL; digests stand one behind the other by algorithm, that of METS first. ``groups`` are the
+    fileGrp around all of them.
     """
 
     start: int
     ids: str
     names: bytes
+    lines: array[int]
     sizes: array[int]
+    groups: tuple[str, ...]
     digests: Mapping[str, bytes]
 
     @property
@@ -192,10 +194,12 @@ class AgreedSegment:
 
     ``facts`` are those of its METS without its files, ``opening`` is the METS's own, ``size`` and ``own`` are
     its bytes and digests; ``folders`` are the paths below the one of its data, ``total`` is the bytes of its
-    files. Archives are not counted as files: ``kept`` has their paths and sizes, and they are known as all
-    files of other folders are. ``stems`` are the IDs without their last digits. ``outline`` is that of a
-    representation, whose files lie as CITS SIARD 1.0 wants LOBs of SIARD 2.2 to lie where they
-    ``are_placed``.
+    files, whose digests METS states by ``algorithm``. Archives are not counted as files: ``kept`` has their
+    paths and sizes, and they are known as all files of other folders are. ``stems`` are the IDs without their
+    last digits. ``outline`` is that of a representation, whose files lie as CITS SIARD 1.0 wants LOBs of
+    SIARD 2.2 to lie where they ``are_placed``. Files in METS that differ from what is in the folder or in
+    manifests are ``apart``, by their names, and no more among its files; ``others`` are the paths and sizes
+    of the files in the folder that are none of its files, be they in METS or not.
     """
 
     mets: bytes
@@ -208,51 +212,19 @@ class AgreedSegment:
     folders: tuple[bytes, ...]
     files: int
     total: int
+    algorithm: str
     kept: tuple[tuple[bytes, int], ...]
     stems: frozenset[str]
     stretches: tuple[ManifestStretch, ...]
     outline: Outline | None
     are_placed: bool
+    apart: frozenset[bytes]
+    others: tuple[tuple[bytes, int], ...]
 
     @property
     def folder(self) -> bytes:
         """The folder of its METS, which its files are listed from."""
         return self.mets.rpartition(b"/")[0]
-
-
-def told_all_the_same(findings: Iterator[Finding]) -> list[Finding] | None:
-    """Return findings that are the same however files were looked at; None when there is any other one."""
-    told: list[Finding] = []
-    try:
-        for each in findings:
-            if each.code not in _OF_NO_FILE:
-                return None
-            told.append(each)
-    except Unsettled:
-        return None
-    return told
-
-
-# What is compared with files of segments, or found by them: then each file has to be in the catalogue.
-_NEEDING_FILES = (
-    "SELECT 1 FROM cell WHERE NOT inside",  # cells of other files
-    """SELECT 1 FROM entry e JOIN mets m ON m.id = e.mets
-    WHERE m.parent IS NOT NULL AND e.element = 'file' AND e.path IS NOT NULL
-    AND e.xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*'""",  # LOBs of children of other forms
-    "SELECT 1 FROM disk WHERE substr(path, -12) = CAST('manifest.txt' AS BLOB)",  # beside an archive
-    "SELECT 1 FROM siard WHERE substr(path, -12) = CAST('metadata.xml' AS BLOB)",  # an unpacked one
-)
-_OBJECTS = "SELECT path FROM object WHERE path IS NOT NULL AND path NOT IN (SELECT path FROM disk)"
-
-
-def check_settled(catalogue: Catalogue, agreement: Agreement) -> None:
-    """Raise ``Unsettled`` when anything in the catalogue is to be held against files of segments."""
-    if any(catalogue.row(sql) is not None for sql in _NEEDING_FILES):
-        raise Unsettled
-    for (path,) in catalogue.rows(_OBJECTS):
-        segment = agreement.holding(path)
-        if segment is not None and path.startswith(segment.data + b"/"):
-            raise Unsettled
 
 
 LookedAt = tuple[AgreedSegment, Sequence[AgreedColumns]]
@@ -262,18 +234,31 @@ Look = Callable[[SegmentLook, Callable[[int], None]], LookedAt | None]
 """Returns what all says alike of a segment, None for one that is to be looked at closely."""
 
 
+class CellKind(NamedTuple):
+    """What is alike of cells that name files: their archive, and whether they state lengths and digests."""
+
+    archive: bytes
+    has_length: bool
+    algorithm: str | None
+
+
 class Agreement(tempdb.Scratch):
     """The segments of a package in which all agrees, by their folders; a context manager.
 
-    They are kept on disk, with the columns of their files; ``files`` counts these. ``is_whole`` once no
-    segment was odd; ``verified`` files have the bytes that are stated.
+    They are kept on disk, with the columns of their files; ``files`` counts these, with those that were put
+    back. What has to be known of single files is asked of the ``catalogue``, which a segment is put into for
+    that; ``puts`` counts these segments.
     """
 
-    def __init__(self, looking: Looking, executor: Executor = HERE) -> None:
+    def __init__(self, looking: Looking, catalogue: Catalogue, executor: Executor = HERE) -> None:
         super().__init__("BEGIN", schema=_SCHEMA)
-        self.is_whole = False
-        self.files = self.verified = 0
-        self._total = 0
+        self.files = self.puts = 0
+        self._catalogue = catalogue
+        self._put_back = self._total = 0
+        self._unread: Callable[[], Iterable[AgreedColumns]] = tuple
+        self._cells = array("q")
+        self._kinds = bytearray()
+        self._kind_of: dict[CellKind, int] = {}
         self._depth = 1  # of the folders that a path is looked for in
         self._last: AgreedSegment | None = None
         self._looking = looking
@@ -281,7 +266,7 @@ class Agreement(tempdb.Scratch):
         self._executor = executor
         self._workers = executor.workers(1)
         self._released = _Released(self, self._batches)
-        self._reading: Underway[StatedBatch, int] | None = None
+        self._reading: Underway[StatedBatch, list[HashedRun]] | None = None
 
     @property
     def reads_bytes(self) -> bool:
@@ -294,7 +279,7 @@ class Agreement(tempdb.Scratch):
         super().close()
 
     def look(self, package: Path, places: Places, look: Look, progress: Callable[[int], None]) -> None:
-        """Look at the segments of a package, given by its folder, until one is odd.
+        """Look at the segments of a package, given by its folder, and keep those of which nothing is odd.
 
         At none of a package that is too small to be worth it, or has no manifest, nor where less than all is
         asked for, or more.
@@ -324,18 +309,21 @@ class Agreement(tempdb.Scratch):
         again = self._looks(manifests, are_halves=are_halves)
         half: LookedAt | None = None
         for each, result in zip(again, begun.results(), strict=True):
-            if result is None:
-                return
             if not each.of_folder:
                 half = result
                 continue
+            if result is None or (are_halves and (half is None or half[0].own != result[0].own)):
+                continue  # METS may have been changed meanwhile
             segment, columns = result
             if half is not None:
-                if half[0].own != segment.own:
-                    return  # METS was changed meanwhile
-                segment, columns, half = replace(segment, stretches=half[0].stretches), half[1], None
+                if segment.apart:
+                    continue  # the other half has their lines among those of all files
+                stretches, apart, others = half[0].stretches, half[0].apart, half[0].others
+                segment = replace(
+                    segment, stretches=stretches, apart=apart, others=(*segment.others, *others)
+                )
+                columns, half = half[1], None
             self._take(segment, columns)
-        self.is_whole = count > 0
 
     def _keep_looks(self, package: Path, places: Places) -> int:
         """Keep the places of the segments to be looked at; returns their number."""
@@ -363,10 +351,10 @@ class Agreement(tempdb.Scratch):
             )
             yield from look.shared() if are_halves else (look,)
 
-    def take_package(self, package: AgreedSegment) -> None:
-        """Take a package of one METS as one segment, in whose files nothing is to be looked for."""
+    def take_package(self, package: AgreedSegment, files: Callable[[], Iterable[AgreedColumns]]) -> None:
+        """Take a package of one METS as one segment, whose ``files`` are read when they are needed."""
         self._take(package, ())
-        self.is_whole = True
+        self._unread = files
 
     def keep_length(self, folder: bytes, number: int, length: int) -> None:
         """Keep what a cell says of a file with another number of bytes: a text may be so long."""
@@ -394,45 +382,26 @@ class Agreement(tempdb.Scratch):
                 self._released.add("SELECT rowid FROM columns WHERE folder = ? AND start = ?", folder, start)
             self._reading.look()
 
-    def are_right(self, progress: Callable[[int], None]) -> bool:
-        """Read all files, where bytes are looked at; return whether they are as stated.
+    def unlike(self, progress: Callable[[int], None]) -> Iterator[tuple[bytes, list[bytes], list[HashedRun]]]:
+        """Read all files, where bytes are looked at; yield those that are not as stated, some together.
 
-        When one is not, those before it are ``verified``. The processes are let go.
+        They come as their segment's folder, their paths, and what was found. The processes are let go.
         """
         if not self.reads_bytes:
-            return True
+            return
         self._release_all()
         begun = self._reading or self._workers.begin(read_stated, self._released, progress)
         with self._workers:
-            return self._take_verified(begun)
-
-    def end_reading(self) -> None:
-        """Let no further files be read; those that were, and are as stated, are ``verified``."""
-        if self._reading is not None:
-            self._released.clear()
-            self._take_verified(self._reading)
-
-    def _take_verified(self, begun: Underway[StatedBatch, int]) -> bool:
-        self._reading = None
-        for count in begun.results():
-            if not count:
-                return False
-            self.verified += count
-        return True
+            for found in begun.results():
+                folder, start, stop = self._released.given.popleft()
+                if found:
+                    paths = chain.from_iterable(_paths(folder, each) for each in self.columns(folder, start))
+                    yield folder, list(islice(paths, stop - start)), found
 
     def _release_all(self) -> None:
+        columns = "SELECT c.rowid FROM segment s CROSS JOIN columns c ON c.folder = s.folder ORDER BY c.rowid"
         with tempdb.explained(_KEPT):
-            self._released.add("SELECT rowid FROM columns ORDER BY rowid")
-
-    def verified_files(self) -> Iterator[tuple[bytes, int]]:
-        """Yield path and size of each file that is as stated."""
-        files = (
-            (folder + b"/" + name, size)
-            for _, folder, start in self.rows(_NEXT_RELEASED, 0)
-            for columns in islice(self.columns(folder, start), 1)
-            for name, size in zip(columns.names.split(_NUL), columns.sizes, strict=True)
-        )
-        return islice(files, self.verified)
+            self._released.add(columns)
 
     def _start(self, *, files: int, size: int) -> None:
         """Have as many processes as so much work is worth, if there are fewer."""
@@ -443,43 +412,235 @@ class Agreement(tempdb.Scratch):
 
     def _batches(self, folder: bytes, start: int) -> Iterator[StatedBatch]:
         """Yield files that are kept together, as many at a time as are read together."""
-        sql = "SELECT number - ?2, length FROM length WHERE folder = ?1 AND number >= ?2 AND number < ?3"
         for columns in islice(self.columns(folder, start), 1):
-            lengths = dict(self._database.execute(sql, (folder, start, columns.stop)))
+            lengths = {each - start: length for each, length in self._lengths(folder, columns).items()}
             holes = self._looking.budgets.holes
-            yield from _batched(self._root, folder, columns, lengths, holes)
+            for first, batch in _batched(self._root, folder, columns, lengths, holes):
+                self._released.given.append((folder, start + first, start + first + len(batch.sizes)))
+                yield batch
+
+    def _lengths(self, folder: bytes, columns: AgreedColumns) -> dict[int, int]:
+        """Return what cells say of some files with other numbers of bytes, by the files' numbers."""
+        sql = "SELECT number, length FROM length WHERE folder = ? AND number >= ? AND number < ?"
+        return dict(self.all(sql, folder, columns.start, columns.stop))
 
     def _take(self, segment: AgreedSegment, columns: Iterable[AgreedColumns]) -> None:
         folder, do = segment.folder, self._database.executemany
+        if segment.apart:
+            columns, apart = _divided(columns, segment.apart)
+            self._put_columns(_APART + folder, apart)
+            segment = replace(
+                segment,
+                files=sum(len(each.sizes) for each in columns),
+                total=sum(sum(each.sizes) for each in columns),
+            )
         kept = [(os.fsdecode(path), size) for path, size in segment.kept]
         opening = segment.opening.root, segment.opening.header
         row = (
             *(folder, self.files, segment.mets, segment.data, segment.pack, segment.size),
             *map(text_of, (segment.own, opening, segment.facts)),
-            *(_NUL.join(segment.folders), segment.files, segment.total, text_of(kept)),
+            *(_NUL.join(segment.folders), segment.files, segment.total, segment.algorithm),
+            text_of(kept),
             *(
                 text_of(segment.stems),
                 segment.outline and text_of(segment.outline),
                 segment.are_placed,
+                text_of([(os.fsdecode(path), size) for path, size in segment.others]),
             ),
         )
         stretches = ((folder, *_STRETCH(each)) for each in segment.stretches)
-        rows = (
-            (
-                *(folder, each.start, each.ids, each.names, each.sizes.tobytes()),
-                *(" ".join(each.digests), b"".join(each.digests.values())),
-            )
-            for each in columns
-        )
         with tempdb.explained(_KEPT):
             do(_PUT_SEGMENT, (row,))
             do("INSERT OR IGNORE INTO inner VALUES (?)", zip(segment.folders))
             do("INSERT OR IGNORE INTO stem VALUES (?)", zip(segment.stems))
-            do("INSERT INTO stretch VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", stretches)
-            do("INSERT INTO columns VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            do("INSERT INTO stretch VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", stretches)
+        self._put_columns(folder, columns)
         self._depth = max(self._depth, folder.count(b"/") + 2)
         self.files += segment.files
+        if self._looking.level.opens_archives:
+            self._cells.frombytes(bytes(8 * segment.files))
+            self._kinds += bytes(segment.files)
         self._total += segment.total
+
+    def _put_columns(self, folder: bytes, columns: Iterable[AgreedColumns]) -> None:
+        rows = (
+            (
+                *(folder, each.start, each.ids, each.names, each.lines.tobytes(), each.sizes.tobytes()),
+                *("\n".join(each.groups), " ".join(each.digests), b"".join(each.digests.values())),
+            )
+            for each in columns
+        )
+        with tempdb.explained(_KEPT):
+            self._database.executemany("INSERT INTO columns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    @property
+    def held(self) -> int:
+        """The number of files that are not in the catalogue."""
+        return self.files - self._put_back
+
+    def put_apart(self, segment: AgreedSegment, mets: int) -> None:
+        """Put what a METS, which has a number, says of the files apart into the catalogue.
+
+        The numbers of entries of all files of the segment are taken.
+        """
+        catalogue, folder = self._catalogue, segment.folder
+        self.put(
+            "UPDATE segment SET entry = ? WHERE folder = ?", catalogue.take_entries(segment.files), folder
+        )
+        for each in self.columns(_APART + folder):
+            self._put_entries(folder, each, mets, catalogue.take_entries(len(each.sizes)))
+
+    def _put_entries(self, folder: bytes, columns: AgreedColumns, mets: int, first: int) -> None:
+        algorithm = next(iter(columns.digests))
+        group = FileGroups(self._catalogue, mets).number(columns.groups)
+        values = (
+            *(count(first), repeat(mets), repeat("file"), columns.ids.split("\n"), repeat(None)),
+            *(repeat(group), columns.lines, columns.sizes, repeat(algorithm)),
+            *(_texts(columns.digests[algorithm], algorithm), map(os.fsdecode, columns.names.split(_NUL))),
+            *(_paths(folder, columns), repeat(0), repeat(None)),
+        )
+        self._catalogue.put_many(PUT_ENTRY, zip(*values, strict=False))
+
+    def skip(self, mets: bytes, stretch: ManifestStretch, line: int) -> None:
+        """Keep the line that a stretch of a manifest begins with, which was not read."""
+        sql = "UPDATE stretch SET line = ? WHERE folder = ? AND algorithm = ? AND start = ?"
+        self.put(sql, line, mets.rpartition(b"/")[0], stretch.algorithm, stretch.start)
+
+    def is_named(self, at: int) -> bool:
+        """Return whether a cell has named a file before; ``at`` counts the files of all segments."""
+        return self._cells[at] != 0
+
+    def name(self, at: int, cell: int, kind: CellKind) -> None:
+        """Keep the number and the kind of the cell that names a file."""
+        self._cells[at] = cell
+        self._kinds[at] = self._kind_of.setdefault(kind, len(self._kind_of))
+
+    def put_back(self, segment: AgreedSegment) -> None:
+        """Put a segment's files into the catalogue, with all that is stated of them, and let go of it."""
+        catalogue, folder = self._catalogue, segment.folder
+        (first,) = self.row("SELECT entry FROM segment WHERE folder = ?", folder) or (None,)
+        (mets,) = catalogue.row("SELECT id FROM mets WHERE path = ? AND ok", segment.mets) or (None,)
+        at = self.first_of(folder)
+        for each in self.columns(folder):
+            paths = _paths(folder, each)
+            catalogue.put_many(_PUT_FILE, zip(paths, each.sizes, strict=True))
+            if mets is not None:
+                self._put_entries(folder, each, mets, first + each.start)
+            catalogue.put_many(_PUT_CELL, self._cells_of(folder, at, each, paths))
+        catalogue.put_many(_PUT_LINE, self._lines_of(segment))
+        self.puts += 1
+        self._put_back += segment.files
+        self._last = None
+        self.put("DELETE FROM segment WHERE folder = ?", folder)
+
+    def _cells_of(
+        self, folder: bytes, at: int, columns: AgreedColumns, paths: Sequence[bytes]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the cells that name some files, as the catalogue has them."""
+        kinds = list(self._kind_of)
+        lengths = self._lengths(folder, columns)
+        texts = {name: _texts(columns.digests[name], name) for name in columns.digests}
+        ids = columns.ids.split("\n")
+        for number, (cell, path) in enumerate(
+            zip(self._cells[at + columns.start : at + columns.stop], paths, strict=False)
+        ):
+            if cell:
+                kind = kinds[self._kinds[at + columns.start + number]]
+                length = (
+                    lengths.get(columns.start + number, columns.sizes[number]) if kind.has_length else None
+                )
+                digest = None if kind.algorithm is None else texts[kind.algorithm][number]
+                yield cell, kind.archive, ids[number], 0, path, None, length, kind.algorithm, digest
+
+    def _lines_of(self, segment: AgreedSegment) -> Iterator[tuple[int, bytes, str, int]]:
+        """Yield the lines of manifests on a segment's files, but for those that were not passed yet."""
+        order: list[tuple[bytes, str]] = []
+        for algorithm, name in MANIFESTS.items():
+            (manifest,) = self._catalogue.row("SELECT id FROM manifest WHERE path = ?", name.encode()) or (0,)
+            stretches = self.all(_LINES, segment.folder, algorithm) if manifest else []
+            if stretches:
+                order = sorted(
+                    line
+                    for each in self.columns(segment.folder)
+                    for line in zip(
+                        _paths(segment.folder, each), _texts(each.digests[algorithm], algorithm), strict=True
+                    )
+                )
+                if any(own for _, _, own in stretches):
+                    insort(order, (segment.mets, ""))
+            left = iter(order)
+            for lines, line, _ in stretches:
+                for number, (path, digest) in enumerate(islice(left, lines)):
+                    if line is not None and digest:
+                        yield manifest, path, digest, line + number
+
+    def put_figures(self) -> None:
+        """Put the numbers of files with digests, and of LOBs' bytes, into the catalogue, for the report."""
+        catalogue = self._catalogue
+        for folder, mets, first, *of_files, algorithm in self.all(_FIGURES):
+            (number,) = catalogue.row("SELECT id FROM mets WHERE path = ?", mets) or (None,)
+            catalogue.put(_PUT_FIGURES, number, "METS", algorithm, *of_files)
+            for (name,) in self.all("SELECT DISTINCT algorithm FROM stretch WHERE folder = ?", folder):
+                catalogue.put(_PUT_FIGURES, number, MANIFESTS[name], name, *of_files)
+            if any(self._cells[first : first + of_files[0]]):
+                found = Counter[bytes]()
+                kinds = list(self._kind_of)
+                for each in self.columns(folder):
+                    for at, size in enumerate(each.sizes, first + each.start):
+                        found[kinds[self._kinds[at]].archive] += size if self._cells[at] else 0
+                catalogue.put_many("INSERT INTO agreed_lobs VALUES (?, ?)", found.items())
+
+    def paths(self, folder: bytes) -> Iterator[bytes]:
+        """Yield the paths of a segment's files."""
+        return chain.from_iterable(_paths(folder, each) for each in self.columns(folder))
+
+    def put_holding_back(self, path: bytes) -> None:
+        """Put back the segment that a path leads into, if any."""
+        if (segment := self.holding(path)) is not None:
+            self.put_back(segment)
+
+    def put_all_back(self, *, representations: bool = True) -> None:
+        """Put all segments into the catalogue, or all but ``representations``."""
+        self.put_some_back(lambda segment: representations or segment.outline is None)
+
+    def put_named_back(self, table: str) -> None:
+        """Put back the segments that a table of the catalogue has paths of files in."""
+        sql = f"""SELECT path FROM {table} WHERE path >= ? AND path < ?
+            AND path NOT IN (SELECT path FROM disk)"""  # noqa: S608 -- names of tables
+
+        def is_named(segment: AgreedSegment) -> bool:
+            below = (segment.data + b"/", segment.data + _BEHIND_SLASH) if segment.data else (b"", b"\xff")
+            named = {path for (path,) in self._catalogue.rows(sql, *below)}
+            return bool(named) and not named.isdisjoint(self.paths(segment.folder))
+
+        self.put_some_back(is_named)
+
+    def put_unnamed_back(self) -> None:
+        """Put back the segments with a file that no cell has named."""
+
+        def is_unnamed(segment: AgreedSegment) -> bool:
+            first = self.first_of(segment.folder)
+            return not all(self._cells[first : first + segment.files])
+
+        self.put_some_back(is_unnamed)
+
+    def put_alike_back(
+        self, ids: AbstractSet[str] = frozenset(), digests: AbstractSet[str] = frozenset()
+    ) -> None:
+        """Put back the segments that have a file with one of some IDs, or of some digests."""
+
+        def is_alike(columns: AgreedColumns) -> bool:
+            texts = (_texts(each, algorithm) for algorithm, each in columns.digests.items() if digests)
+            are_ids = bool(ids) and not ids.isdisjoint(columns.ids.split("\n"))
+            return are_ids or any(not digests.isdisjoint(each) for each in texts)
+
+        self.put_some_back(lambda segment: any(map(is_alike, self.columns(segment.folder))))
+
+    def put_some_back(self, is_meant: Callable[[AgreedSegment], bool]) -> None:
+        """Put back the segments that are meant."""
+        for (folder,) in self.all("SELECT folder FROM segment ORDER BY rowid"):
+            if (segment := self.at(folder)) is not None and is_meant(segment):
+                self.put_back(segment)
 
     def holding(self, path: bytes) -> AgreedSegment | None:
         """Return the segment that a path leads into, None for any other."""
@@ -516,7 +677,7 @@ class Agreement(tempdb.Scratch):
         row = self._database.execute(f"{_SEGMENT} WHERE {condition} LIMIT 1", values).fetchone()
         if row is None:
             return None
-        mets, data, pack, size, own, opening, facts, folders, files, total, kept, stems, outline = row[:13]
+        mets, data, pack, size, own, opening, facts, folders, files, total, algorithm, kept, *rest = row
         self._last = AgreedSegment(
             mets=mets,
             data=data,
@@ -528,11 +689,14 @@ class Agreement(tempdb.Scratch):
             folders=tuple(folders.split(_NUL)) if folders else (),
             files=files,
             total=total,
+            algorithm=algorithm,
             kept=tuple((os.fsencode(path), each) for path, each in value_of(kept)),
-            stems=frozenset(value_of(stems)),
+            stems=frozenset(value_of(rest[0])),
             stretches=(),  # they are asked for by manifest
-            outline=outline and value_of(outline),
-            are_placed=bool(row[13]),
+            outline=rest[1] and value_of(rest[1]),
+            are_placed=bool(rest[2]),
+            apart=frozenset(),  # they are in the catalogue
+            others=tuple((os.fsencode(path), each) for path, each in value_of(rest[3])),
         )
         return self._last
 
@@ -547,10 +711,6 @@ class Agreement(tempdb.Scratch):
     def has_stem(self, first: str, behind: str) -> bool:
         """Whether any ID, without its last digits, is from the first on and before the one behind."""
         return self._has("stem WHERE stem >= ? AND stem < ?", first, behind)
-
-    def are_representations(self) -> bool:
-        """Whether all segments are of representations."""
-        return not self._has("segment WHERE outline IS NULL")
 
     def _has(self, what: str, *values: object) -> bool:
         return self.row(f"SELECT 1 FROM {what} LIMIT 1", *values) is not None  # noqa: S608 -- constants
@@ -569,24 +729,29 @@ class Agreement(tempdb.Scratch):
 
     def stretches(self, algorithm: str) -> Iterator[tuple[bytes, ManifestStretch]]:
         """Yield the stretches of a manifest in their order, each with the METS of its segment."""
-        for mets, *stretch in self.rows(_STRETCHES_IN_ORDER, algorithm):
+        for mets, *stretch in self.all(_STRETCHES_IN_ORDER, algorithm):
             yield mets, ManifestStretch(**dict(zip(_OF_STRETCH, stretch, strict=True)))
 
     def columns(self, folder: bytes, first: int = 0) -> Iterator[AgreedColumns]:
-        """Yield the files of a segment in their order, some at a time, from a number of a file on.
-
-        Raises ``Unsettled`` for a segment of whose files nothing is known.
-        """
-        row = None
-        for row in self.rows(_COLUMNS, folder, first):
-            algorithms, digests, start, ids, names, octets = row
-            sizes, at, of_each = array("q", octets), 0, dict[str, bytes]()
+        """Yield the files of a segment in their order, some at a time, from a number of a file on."""
+        if not folder.startswith(_APART):
+            unread, self._unread = self._unread, tuple
+            self._put_columns(folder, unread())
+        for algorithms, digests, groups, start, ids, names, *octets in self.rows(_COLUMNS, folder, first):
+            lines, sizes = (array("q", each) for each in octets)
+            at, of_each = 0, dict[str, bytes]()
             for name in algorithms.split(" "):
                 stop = at + OCTETS[name] * len(sizes)
                 of_each[name], at = digests[at:stop], stop
-            yield AgreedColumns(start=start, ids=ids, names=names, sizes=sizes, digests=of_each)
-        if row is None and not first:
-            raise Unsettled
+            yield AgreedColumns(
+                start=start,
+                ids=ids,
+                names=names,
+                lines=lines,
+                sizes=sizes,
+                groups=tuple(groups.split("\n")) if groups else (),
+                digests=of_each,
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -608,17 +773,14 @@ class _Released(Iterator[StatedBatch]):
     def __init__(self, kept: tempdb.Scratch, batches: Callable[[bytes, int], Iterator[StatedBatch]]) -> None:
         self._kept = kept
         self._batches = batches
-        self._last: float = 0
+        self._last = 0
         self._next: Iterator[StatedBatch] = iter(())
+        self.given = deque[tuple[bytes, int, int]]()
+        """Of those that were given out the segment's folder and the numbers, from one to behind another."""
 
     def add(self, columns: str, *values: object) -> None:
         """Add files by a query for their columns, unless they were added before."""
         self._kept.put(f"INSERT OR IGNORE INTO released (columns) {columns}", *values)
-
-    def clear(self) -> None:
-        """Drop those that were not given out."""
-        self._last = inf
-        self._next = iter(())
 
     def __next__(self) -> StatedBatch:
         while (found := next(self._next, None)) is None:
@@ -632,8 +794,8 @@ class _Released(Iterator[StatedBatch]):
 
 def _batched(
     root: Path, folder: bytes, columns: AgreedColumns, lengths: Mapping[int, int], holes: int
-) -> Iterator[StatedBatch]:
-    """Yield some files of a segment, as many at a time as are read together."""
+) -> Iterator[tuple[int, StatedBatch]]:
+    """Yield some files of a segment, as many at a time as are read together, each with the first's number."""
     names = [os.fsdecode(name) for name in columns.names.split(_NUL)]
     start = 0
     while start < len(names):
@@ -651,7 +813,7 @@ def _batched(
                 numbers, lambda each: (names[each].rpartition("/")[0], each in lengths)
             )
         )
-        yield StatedBatch(
+        batch = StatedBatch(
             runs=tuple(runs),
             sizes=columns.sizes[start:stop],
             digests={
@@ -660,11 +822,12 @@ def _batched(
             },
             lengths={each - start: lengths[each] for each in numbers if each in lengths},
         )
+        yield start, batch
         start = stop
 
 
-def read_stated(batch: StatedBatch, moved: Callable[[int], None]) -> int:
-    """Read the files of a batch; return their number, 0 when one of them is not as stated."""
+def read_stated(batch: StatedBatch, moved: Callable[[int], None]) -> list[HashedRun]:
+    """Read the files of a batch; return what was found where one of them is not as stated, else nothing."""
     found = reading.hash_runs(batch.runs, moved)
     sizes = array("q", chain.from_iterable(run.sizes for run in found))
     digests = {name: "".join([run.digests[name] for run in found]) for name in batch.digests}
@@ -675,4 +838,45 @@ def read_stated(batch: StatedBatch, moved: Callable[[int], None]) -> int:
         is_right = all(
             text is not None and text.unit(batch.lengths[each]) is not None for each, text in texts.items()
         )
-    return len(sizes) if is_right else 0
+    return [] if is_right else found
+
+
+def _divided(
+    columns: Iterable[AgreedColumns], apart: AbstractSet[bytes]
+) -> tuple[list[AgreedColumns], list[AgreedColumns]]:
+    """Return the files that are not apart, numbered anew, and those that are."""
+    divided: tuple[list[AgreedColumns], list[AgreedColumns]] = [], []
+    for each in columns:
+        are_apart = list(map(apart.__contains__, each.names.split(_NUL)))
+        for part, chosen in zip(divided, ([not is_apart for is_apart in are_apart], are_apart), strict=True):
+            if any(chosen):
+                part.append(_chosen(each, chosen, part[-1].stop if part else 0))
+    return divided
+
+
+def _chosen(columns: AgreedColumns, chosen: Sequence[bool], start: int) -> AgreedColumns:
+    """Return some of the files, numbered from ``start`` on."""
+    return replace(
+        columns,
+        start=start,
+        ids="\n".join(compress(columns.ids.split("\n"), chosen)),
+        names=_NUL.join(compress(columns.names.split(_NUL), chosen)),
+        lines=array("q", compress(columns.lines, chosen)),
+        sizes=array("q", compress(columns.sizes, chosen)),
+        digests={
+            name: bytes.fromhex("".join(compress(_texts(digests, name), chosen)))
+            for name, digests in columns.digests.items()
+        },
+    )
+
+
+def _texts(digests: bytes, algorithm: str) -> list[str]:
+    """Return digests, which stand one behind the other, as texts."""
+    text, width = digests.hex(), 2 * OCTETS[algorithm]
+    return [text[at : at + width] for at in range(0, len(text), width)]
+
+
+def _paths(folder: bytes, columns: AgreedColumns) -> list[bytes]:
+    """Return the paths of files of the segment with a folder."""
+    above = folder + b"/" if folder else b""
+    return [above + name for name in columns.names.split(_NUL)]

@@ -51,7 +51,7 @@ class CheckedTree(MountedTree):
     @property
     def agreed_files(self) -> int:
         """Return the number of files that are not put into the catalogue."""
-        return 0 if self.agreement is None else self.agreement.files
+        return 0 if self.agreement is None else self.agreement.held
 
     def mount(self, at: bytes, tree: PackageTree, *, apart: bool = False) -> None:
         """Mount a tree at a path; ``apart`` if the path is a label and no path of the package."""

@@ -89,12 +89,12 @@ class BulkInsert:
 
     ``row`` is one row of VALUES, in which ``?1`` and so on are values of all rows (``shared`` in number) and
     ``?{0}`` and so on are values of one row (``own`` in number): binding these takes most of the time. With
-    ``counts`` the first two shared values are a number and a step, and ``?1 + {row} * ?2`` is the number of a
-    row. Rows that contradict existing ones are left out, or raise an error with ``is_strict``.
+    ``counts`` the first shared values are so many pairs of number and step, and ``?1 + {row} * ?2`` is the
+    number of a row. Rows that contradict existing ones are left out, or raise an error with ``is_strict``.
     """
 
     def __init__(
-        self, table: str, row: str, *, shared: int, own: int, counts: bool = False, is_strict: bool = False
+        self, table: str, row: str, *, shared: int, own: int, counts: int = 0, is_strict: bool = False
     ) -> None:
         # Only the rows' own values are bound; SQLite makes of each what is inserted.
         numbers = range(shared + 1, shared + 1 + own * _AT_ONCE[0], own)
@@ -132,8 +132,8 @@ class BulkInsert:
             while start + step <= len(values):
                 database.execute(statement, (*shared, *values[start : start + step]))
                 start += step
-                if self._counts:
-                    shared = (shared[0] + number * shared[1], *shared[1:])
+                for at in range(0, 2 * self._counts, 2):
+                    shared = (*shared[:at], shared[at] + number * shared[at + 1], *shared[at + 1 :])
 
     def run_columns(
         self, database: sqlite3.Connection, shared: tuple[Any, ...], columns: Sequence[Sequence[Any] | None]

@@ -115,7 +115,7 @@ _FILES = tempdb.BulkInsert(
     ?{2}, ?{3}, ?{4}, ?{5}, ?7, ?1 + {row} * ?2, ?{6})""",
     shared=7,
     own=7,
-    counts=True,
+    counts=1,
 )
 _PUT_WHOLE = """INSERT INTO whole
     (mets, lob, size, algorithm, digest, media, line) VALUES (?, ?, ?, ?, ?, ?, ?)"""

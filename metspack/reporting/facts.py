@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import chain, groupby, islice
+from operator import add
 
 from metspack.checking import Checked, Code, Level
 from metspack.checking.catalogue import Catalogue, Row, shown
@@ -36,6 +37,13 @@ SELECT count(*), coalesce(sum(e.size), 0) FROM entry e
 WHERE e.mets IN (SELECT ?1 UNION SELECT id FROM mets WHERE parent = ?1 AND package IS NOT NULL)
 AND e.element = 'file'
 AND e.path IS NOT NULL AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path)
+"""
+_AGREED = """
+SELECT coalesce(sum(files), 0), coalesce(sum(bytes), 0) FROM agreed WHERE source = 'METS'
+AND mets IN (SELECT ?1 UNION SELECT id FROM mets WHERE parent = ?1 AND package IS NOT NULL)
+"""
+_AGREED_BY_SOURCE = """
+SELECT source, algorithm, sum(files), sum(bytes) FROM agreed GROUP BY source, algorithm
 """
 _PARTS = """
 SELECT p.part, p.href, x.groupid, x.size, p.mets, x.path IS NOT NULL AND d.path IS NULL FROM mptr p
@@ -71,6 +79,7 @@ _BY_SOURCE = "GROUP BY s.source, s.algorithm ORDER BY s.source, s.algorithm"
 _HOLDINGS = """
 SELECT h.*, (SELECT coalesce(sum(coalesce(c.size, d.size)), 0) FROM cell c
     LEFT JOIN disk d ON NOT c.inside AND d.path = c.path AND d.kind = 'f' WHERE c.archive = h.archive)
+    + (SELECT coalesce(sum(bytes), 0) FROM agreed_lobs WHERE archive = h.archive)
 FROM holding h ORDER BY h.archive
 """
 _LONGEST = 400
@@ -162,8 +171,8 @@ def _figured(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterator[Re
             called = catalogue.row(_NAMED, each.parent.id, child.id)
             if called and called[0]:
                 child = replace(child, objid=called[0])
-        files, size = catalogue.row(_HELD, child.id) or (0, 0)
-        yield replace(each, child=child, state=state, files=files, bytes=size)
+        (files, size), (more, bytes_) = (catalogue.row(sql, child.id) or (0, 0) for sql in (_HELD, _AGREED))
+        yield replace(each, child=child, state=state, files=files + more, bytes=size + bytes_)
 
 
 def _by_name(relation: Relation) -> tuple[bool, str, str]:
@@ -228,9 +237,13 @@ def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool
     # One algorithm after the other: then nothing has to be sorted.
     stated = chain.from_iterable(catalogue.all(by_mets, *row) for row in catalogue.all(_ALGORITHMS))
     by_manifests = _FIXITY.format(statements=_MANIFEST_DIGESTS, read=of_manifests, failed=failed_ones)
-    for source, algorithm, files, size, hashed, failed in chain(
-        stated, catalogue.rows(by_manifests + _BY_SOURCE)
-    ):
+    found = {row[:2]: row[2:] for row in chain(stated, catalogue.all(by_manifests + _BY_SOURCE))}
+    for *key, files, size in catalogue.all(_AGREED_BY_SOURCE):  # all of these are right
+        before = found.get(tuple(key), (0, 0, 0, 0))
+        more = files, size, files if level.hashes else 0, 0
+        found[tuple(key)] = tuple(map(add, before, more))
+    in_order = sorted(found.items(), key=lambda each: (each[0][0] != "METS", each[0]))
+    for (source, algorithm), (files, size, hashed, failed) in in_order:
         yield FixityFigures(
             source=f"{above}{source}",
             algorithm=algorithm,

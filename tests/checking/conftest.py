@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 
 import pytest
 
 from metspack.checking import segments
 from metspack.files import tempdb
-from metspack.model import Finding
 
 EACH = 1_000
 """Steps of SQLite's machine between two counts."""
@@ -17,16 +15,16 @@ EACH = 1_000
 
 @pytest.fixture
 def agreed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether each look at segments in one go was all there was to a check."""
+    """Whether in each check that held files of segments these were held to its end."""
     found: list[bool] = []
-    real = segments.told_all_the_same
+    real = segments.Agreement.close
 
-    def told(findings: Iterator[Finding]) -> list[Finding] | None:
-        result = real(findings)
-        found.append(result is not None)
-        return result
+    def close(agreement: segments.Agreement) -> None:
+        if agreement.files:
+            found.append(agreement.held == agreement.files)
+        real(agreement)
 
-    monkeypatch.setattr(segments, "told_all_the_same", told)
+    monkeypatch.setattr(segments.Agreement, "close", close)
     return found
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from metspack import checking
 from metspack.checking.catalogue import Catalogue
-from metspack.checking.mets.documents import FileGroups
+from metspack.checking.mets.entries import FileGroups
 from metspack.mets.reader import METS, XLINK
 
 _METS = f'<mets xmlns="{METS}" xmlns:xlink="{XLINK}" OBJID="x">{{}}<structMap><div/></structMap></mets>'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import sys
 import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,8 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import Level, check, segmentreader, segments
+from metspack.checking import Checked, Level, check, segmentreader, segments
 from metspack.model import Severity
+from metspack.reporting.facts import facts_of
+from metspack.reporting.model import ReportFacts
+from tests.findings import ordered
 from tests.laws import law
 from tests.packages import forge
 from tests.packages.forge import LOBS, lobs
@@ -134,11 +138,78 @@ def codes(package: Path, level: Level = Level.FULL) -> set[str]:
     return {each.code for each in check(package, level)}
 
 
+@pytest.fixture
+def closely(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """A call that lets all files be looked at one by one from then on."""
+
+    def look() -> None:
+        monkeypatch.setattr(segments, "FEW", sys.maxsize)
+        monkeypatch.setattr(segmentreader, "LARGE", sys.maxsize)
+
+    return look
+
+
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_change_of_segments_has_its_codes(package: Path, name: str) -> None:
+def test_a_change_of_segments_has_its_codes(package: Path, name: str, closely: Callable[[], None]) -> None:
     change, expected = CHANGES[name]
     change(package)
     assert codes(package) == set(expected.split())
+    seen: list[ReportFacts] = []
+    found = [ordered(check(package, observer=lambda checked: seen.append(facts_of(checked, Level.FULL))))]
+    closely()
+    found += [ordered(check(package, observer=lambda checked: seen.append(facts_of(checked, Level.FULL))))]
+    assert found[0] == found[1]
+    assert seen[0] == seen[1]
+
+
+def rows_of(checked: Checked) -> dict[str, list[tuple[object, ...]]]:
+    """Return what the catalogue has of files, once no segment is held any more."""
+    if checked.places.agreement is not None:
+        checked.places.agreement.put_all_back()
+    sql = "SELECT e.*, g.name FROM entry e LEFT JOIN grp g ON g.id = e.grp ORDER BY e.id"
+    entries = checked.catalogue.all(sql)
+    assert [row[1] for row in entries] == sorted(row[1] for row in entries)
+    found = {"entry": [(*row[1:5], *row[6:]) for row in entries]}  # groups are numbered as they come
+    for table in ("disk", "listed", "cell"):
+        found[table] = checked.catalogue.all(f"SELECT * FROM {table}")  # noqa: S608 -- names of tables
+    return {table: sorted(rows, key=repr) for table, rows in found.items()}
+
+
+@pytest.mark.parametrize("level", [Level.STRUCTURE, Level.FULL])
+@pytest.mark.parametrize("name", ["nothing", "a lost LOB", "an unlisted file", "a LOB's size", "a lost line"])
+def test_a_segment_that_is_put_back_is_as_if_it_had_never_been_held(
+    package: Path, name: str, level: Level, closely: Callable[[], None], agreed: list[bool]
+) -> None:
+    CHANGES[name][0](package)
+    found: list[dict[str, list[tuple[object, ...]]]] = []
+    list(check(package, level, observer=lambda checked: found.append(rows_of(checked))))
+    assert agreed == [False]
+    closely()
+    list(check(package, level, observer=lambda checked: found.append(rows_of(checked))))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ["a lost LOB", "an unlisted file", "a LOB's size", "a lost line"])
+def test_what_differs_in_a_segment_leaves_its_other_files_and_segments_held(
+    package: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    CHANGES[name][0](package)
+    held: list[int] = []
+    monkeypatch.setattr(segments.Agreement, "close", lambda agreement: held.append(agreement.held))
+    list(check(package))
+    assert held == [len(LOBS) - (name != "an unlisted file")]
+
+
+def test_segments_are_held_with_a_report_with_roots_and_in_each_of_several_packages(
+    package: Path, agreed: list[bool]
+) -> None:
+    other = shutil.copytree(package, package.with_name("other"))
+    root = package.with_name("root")
+    root.mkdir()
+    assert list(check(package, observer=lambda _checked: None)) == []
+    assert [each.code for each in check(package, roots=[root])] == ["L030"]
+    assert {each.code for each in check([package, other])} == {"L041"}
+    assert agreed == [True] * 4
 
 
 def packed(package: Path, *names: str, method: int = zipfile.ZIP_STORED) -> None:

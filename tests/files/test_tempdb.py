@@ -38,7 +38,7 @@ def test_rows_given_as_columns_are_those_given_one_by_one(rows: int, changes: bo
 
 
 def test_rows_that_are_all_the_same_are_as_many_as_were_given() -> None:
-    insertion = tempdb.BulkInsert("it", "(?{0}, ?1 + {row} * ?2)", shared=2, own=1, counts=True)
+    insertion = tempdb.BulkInsert("it", "(?{0}, ?1 + {row} * ?2)", shared=2, own=1, counts=1)
     with closing(tempdb.create(schema="CREATE TABLE it (a, b)")) as database:
         insertion.run_columns(database, (5, 3), (["x"] * 150,))
         found = database.execute("SELECT * FROM it ORDER BY rowid").fetchall()

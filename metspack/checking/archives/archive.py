@@ -21,7 +21,7 @@ from metspack.checking.codes import Code
 from metspack.checking.files import splitlobs
 from metspack.checking.files.fixity import Progress
 from metspack.checking.files.listed import source_of
-from metspack.checking.segments import Unsettled
+from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.digests import Hashers
@@ -251,13 +251,12 @@ def findings(
     """Yield the findings on the SIARD archives that METS documents list, and on their cells.
 
     The cells go into the catalogue. With ``whole`` every entry's bytes are read, except those of archives
-    outside the sample of a check with one (``sampled``). Where segments agree, the bytes are left to
-    ``of_bytes``.
+    outside the sample of a check with one (``sampled``).
     """
     listed = list(forms.listed(catalogue))
     files = Files(catalogue, root, places.agreement)
     if places.agreement is not None and len({files.prefix(form.path) for form in listed}) < len(listed):
-        raise Unsettled  # LOBs of two archives may have one ID
+        places.agreement.put_all_back()  # LOBs of two archives may have one ID
     complete = read = 0
     for form in listed:
         if forms.is_there(catalogue, form):
@@ -266,8 +265,8 @@ def findings(
             yield from archive.findings(progress)
             read += 1
             complete += archive.complete
-    if read:
-        files.check_all_named()
+    if places.agreement is not None:
+        _put_back(catalogue, places.agreement, are_all_named=read > 0)
     if not listed:
         yield from _none(catalogue)
     if catalogue.row("SELECT 1 FROM cell") is not None:
@@ -288,15 +287,24 @@ def findings(
         yield from together.release()
 
 
-def of_bytes(
-    catalogue: Catalogue, places: CheckedTree, root: Path, progress: Progress, budgets: Budgets
-) -> Iterator[Finding]:
-    """Yield the findings on the bytes of archives that passed all other checks."""
-    files = Files(catalogue, root, places.agreement)
-    for form in forms.listed(catalogue):
-        if forms.is_there(catalogue, form):
-            archive = _ArchiveCheck(catalogue, places, files, form, budgets=budgets, whole=True)
-            yield from archive.of_bytes(progress)
+_UNNAMED_IDS = """
+SELECT e.xml_id FROM entry e JOIN mets m ON m.id = e.mets WHERE m.parent IS NOT NULL AND e.element = 'file'
+AND e.path IS NOT NULL AND e.xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*'
+AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
+"""
+
+
+def _put_back(catalogue: Catalogue, agreement: Agreement, *, are_all_named: bool) -> None:
+    """Put back the agreed segments with files that cells in the catalogue name, or that none names.
+
+    Those too that have a LOB which another METS lists as well, so that no cell names the latter.
+    """
+    catalogue.index_cells()
+    agreement.put_named_back("cell")
+    if are_all_named:
+        agreement.put_unnamed_back()
+    if agreement.held and (found := {name for (name,) in catalogue.rows(_UNNAMED_IDS)}):
+        agreement.put_alike_back(ids=found)
 
 
 def routes(catalogue: Catalogue, above: str) -> Iterator[ArchiveRoutes]:
@@ -443,16 +451,8 @@ class _ArchiveCheck:
                     yield from unnamed(self._catalogue, entries, self._form, metadata)
                 self._keep_routes(metadata.version)
                 self._catalogue.put(_PUT_LOBS, self._lobs, self._lost, self._inline, self._path)
-            if self._whole and self._places.agreement is None:
+            if self._whole:
                 yield from self._of_entries(container, entries, progress)
-
-    def of_bytes(self, progress: Progress) -> Iterator[Finding]:
-        """Yield the findings on the entries' names and bytes, once all cells are in the catalogue."""
-        opened = yield from self._opened()
-        if opened is None:  # it was there before
-            return
-        with closing(opened) as container:
-            yield from self._of_entries(container, self._unwrapped(container), progress)
 
     def _unwrapped(self, container: ZipContainer | forms.Unpacked) -> Entries:
         """Return the entries without one folder around all, which is reported as out of place."""

@@ -26,13 +26,14 @@ from metspack.model import CellRun, Finding, LobCell
 from metspack.siard.metadata import Metadata, Table
 from metspack.sizes import counted
 
-_PUT = """INSERT INTO cell (archive, place, inside, path, size, length, algorithm, digest)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT = """INSERT INTO cell (id, archive, place, inside, path, size, length, algorithm, digest)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_RUN = BulkInsert(
-    "cell (archive, inside, algorithm, place, path, size, length, digest)",
-    "(?1, ?2, ?3, ?{0}, ?{1}, ?{2}, ?{3}, ?{4})",
-    shared=3,
+    "cell (id, archive, inside, algorithm, place, path, size, length, digest)",
+    "(?1 + {row} * ?2, ?3, ?4, ?5, ?{0}, ?{1}, ?{2}, ?{3}, ?{4})",
+    shared=5,
     own=5,
+    counts=1,
 )
 _PIECES = """
 SELECT p.path, d.size FROM piece p JOIN disk d ON d.path = p.path AND d.kind = 'f'
@@ -47,6 +48,7 @@ _PUT_LOST = "INSERT INTO lost_cell VALUES (?, ?, ?)"
 _NUMBERED = re.compile(rb"_part[0-9]{3,}$")
 _COLUMNS_KEPT = 1_000
 _PARTS_KEPT = 100_000
+_FEW = 32
 
 _Key = TypeVar("_Key")
 
@@ -164,6 +166,10 @@ class Cells:
         """Put cells into the catalogue, as ``take`` does; those found in one way are put together."""
         column = self._column(run.cell)
         found = self._finder.find_all(column, run)
+        if found is None and len(run) > _FEW:  # one of them may be lost
+            for first in range(0, len(run), _FEW):
+                yield from self.take_run(run[first : first + _FEW])
+            return
         if found is None:
             for cell in run.cells():
                 yield from self.take(cell)
@@ -175,12 +181,13 @@ class Cells:
         stated = StatedCells(
             ids=ids, paths=found.paths, lengths=run.lengths, algorithm=run.algorithm, digests=run.digests
         )
-        if not found.inside and self._finder.files.agree(stated):
+        first = self._catalogue.take_cells(len(run))
+        if not found.inside and self._finder.files.agree(self._archive, stated, first):
             return
         self._batch.flush()
         self._catalogue.insert_columns(
             _PUT_RUN,
-            (self._archive, found.inside, run.algorithm),
+            (first, 1, self._archive, found.inside, run.algorithm),
             (
                 ids,
                 found.paths,
@@ -206,8 +213,9 @@ class Cells:
         self._routes.take(column.candidates.levels, cell, found)
         if found.is_whole:
             ((path, size),) = found.pieces
-            if found.inside or not self._finder.files.agree(self._stated(cell, path)):
-                self._put(cell, path, size if found.inside else None, inside=found.inside)
+            number, stated = self._catalogue.take_cells(1), self._stated(cell, path)
+            if found.inside or not self._finder.files.agree(self._archive, stated, number):
+                self._put(cell, path, size if found.inside else None, inside=found.inside, number=number)
         else:
             yield self._told_split(cell, found.path, len(found.pieces))
             yield from self._split(cell, found.pieces, inside=found.inside)
@@ -282,12 +290,22 @@ class Cells:
             column = self._columns[tag] = self._finder.column(self._metadata, self._table, tag)
         return column
 
-    def _put(self, cell: LobCell, path: bytes, size: int | None, *, inside: bool, whole: bool = True) -> None:
+    def _put(
+        self,
+        cell: LobCell,
+        path: bytes,
+        size: int | None,
+        *,
+        inside: bool,
+        whole: bool = True,
+        number: int | None = None,
+    ) -> None:
         digest = cell.digest if whole else None
         if inside and self._folder is not None:
             inside, path, size = False, self._folder + path, None
         self._batch.add(
             _PUT,
+            self._catalogue.take_cells(1) if number is None else number,
             self._archive,
             self._id(cell),
             inside,
@@ -331,11 +349,11 @@ class Cells:
             yield from self._split(cell, grouped)
         else:
             is_file = lost.code is Code.LOB_MISSING
-            near = self._finder.files.nearest(lost.expected) if is_file else ""
             folder = (self._absent if is_file else self._absent_entries)(lost.expected)
             if is_file and (told := self._told_at(lost.expected, folder)) is not None:
                 self._batch.add(_PUT_LOST, told, self._archive, self._id(cell))
                 return
+            near = self._finder.files.nearest(lost.expected) if is_file else ""
             finding = lost.code.at(*where, file=cell.file, expected=expected, nearest=near)
             yield from self._lost_together.take(folder, finding)
 

@@ -12,9 +12,10 @@ from itertools import chain, groupby, repeat, takewhile
 from pathlib import Path
 
 from metspack import sizes, uris
-from metspack.checking.catalogue import GONE, Catalogue, folder_of, nearest_file, shown
+from metspack.checking.catalogue import GONE, Catalogue, folded_name, folder_of, shown
+from metspack.checking.files.listed import UnlistedNames
 from metspack.checking.links import swaps
-from metspack.checking.segments import AgreedColumns, AgreedSegment, Agreement, Unsettled
+from metspack.checking.segments import AgreedColumns, AgreedSegment, Agreement, CellKind
 from metspack.digests import OCTETS
 from metspack.layouts.names import SIARD
 from metspack.locations import candidates
@@ -56,7 +57,6 @@ _ALL_ELSEWHERE = """
 SELECT t.path, t.size FROM json_each(?) g JOIN together t ON t.key = CAST(g.value AS BLOB) ORDER BY g.key
 """
 _ELSEWHERE = "SELECT path, size FROM together WHERE key = ?"
-_NEAREST_FOR = 50  # lost LOBs that get a guess at the name meant; each guess reads hundreds of names
 
 
 def _together(folder: bytes) -> bytes | None:
@@ -90,13 +90,13 @@ class StatedCells:
 
 
 class _Loaded:
-    """Some files of an agreed segment by their names; ``named`` marks the files named by cells."""
+    """Some files of an agreed segment by their names; ``at`` is the number of the segment's first."""
 
-    def __init__(self, folder: bytes, columns: AgreedColumns, named: memoryview) -> None:
+    def __init__(self, folder: bytes, columns: AgreedColumns, at: int) -> None:
         names = columns.names.split(b"\0")
         self.folder = folder
-        self.prefix = folder + b"/"
-        self.named = named
+        self.prefix = folder + b"/" if folder else b""
+        self.at = at
         self.numbers = dict(zip(names, range(columns.start, columns.stop), strict=True))
         self.start = columns.start
         self.stop = columns.stop
@@ -144,12 +144,8 @@ class AgreedFiles:
         self._asked: tuple[Sequence[bytes], list[tuple[_Loaded, list[int]]] | None] = (), []
         self._passed = 0
         self._left: dict[tuple[bytes, int], int] = {}  # files that no cell has named yet, where some were
-        self._shared: dict[bytes, bytes | None] = {}
-        for data, inner, _ in agreement.data_folders():
-            for folder in (data + b"/", *(each + b"/" for each in inner)):
-                if (key := _together(folder)) is not None:
-                    self._shared[key] = None if key in self._shared else folder
-        self._named = bytearray(agreement.files)
+        self._puts = -1
+        self._shared: dict[bytes, list[bytes]] = {}
 
     def sizes(self, paths: Sequence[bytes]) -> list[int] | None:
         """Return the bytes of files, or None when one of them is not a file of a segment."""
@@ -161,38 +157,66 @@ class AgreedFiles:
     def together(self, key: bytes) -> bytes | None:
         """Return a segment's folder by its place in a representation, or None without one.
 
-        Raises ``Unsettled`` where there are several.
+        Where there are several, all of these segments are put back.
         """
-        if key in self._shared and self._shared[key] is None:
-            raise Unsettled
-        return self._shared.get(key)
+        self._look_anew()
+        found = self._shared.get(key, ())
+        if len(found) > 1:
+            self.put_back(found)
+            return None
+        return next(iter(found), None)
 
     def check_apart(self, keys: Iterable[bytes]) -> None:
-        """Raise ``Unsettled`` when a segment has a file at another's place in a representation."""
+        """Put back each segment that has a file at another's place in a representation."""
         for key in keys:
-            if (there := self._shared.get(folder_of(key))) and self.sizes(
-                [there + key[len(folder_of(key)) :]]
-            ):
-                raise Unsettled
+            self._look_anew()
+            folder = folder_of(key)
+            paths = [there + key[len(folder) :] for there in self._shared.get(folder, ())]
+            self.put_back([path for path in paths if self.sizes([path]) is not None])
 
-    def take(self, cells: StatedCells) -> bool:
+    def put_back(self, paths: Iterable[bytes]) -> None:
+        """Put back the segments that some paths lead into."""
+        for path in paths:
+            self._agreement.put_holding_back(path)
+
+    @property
+    def puts(self) -> int:
+        """The number of segments that were put back."""
+        return self._agreement.puts
+
+    def _look_anew(self) -> None:
+        """Forget what was known of segments when one was put back."""
+        if self._puts != self._agreement.puts:
+            self._puts = self._agreement.puts
+            self._loaded.clear()
+            self._asked = (), []
+            self._shared.clear()
+            for data, inner, _ in self._agreement.data_folders():
+                for folder in (data + b"/", *(each + b"/" for each in inner)):
+                    if (key := _together(folder)) is not None:
+                        self._shared.setdefault(key, []).append(folder)
+
+    def take(self, archive: bytes, cells: StatedCells, first: int) -> bool:
         """Compare cells with the files that they name, as ``Files.agree`` does."""
         found = self._numbers(cells.paths)
         if found is None:
-            if any(self._numbers([path]) is not None for path in cells.paths):
-                raise Unsettled
+            for path in cells.paths:
+                if self._numbers([path]) is not None:
+                    self.put_back([path])
             return False
         places = [(loaded, number) for loaded, numbers in found for number in numbers]
-        if [loaded.id(number) for loaded, number in places] != list(cells.ids):
-            raise Unsettled
-        if cells.lengths:
-            self._compare_lengths(places, cells.lengths)
-        if cells.algorithm is not None:
-            self._compare_digests(found, cells.algorithm, cells.digests)
-        for loaded, number in places:
-            if loaded.named[number]:
-                raise Unsettled
-            loaded.named[number] = 1
+        are_alike = (
+            [loaded.id(number) for loaded, number in places] == list(cells.ids)
+            and (not cells.lengths or self._have_lengths(places, cells.lengths))
+            and (cells.algorithm is None or self._have_digests(found, cells.algorithm, cells.digests))
+            and not any(self._agreement.is_named(loaded.at + number) for loaded, number in places)
+        )
+        if not are_alike:
+            self.put_back(cells.paths)
+            return False
+        kind = CellKind(archive=archive, has_length=bool(cells.lengths), algorithm=cells.algorithm)
+        for cell, (loaded, number) in enumerate(places, first):
+            self._agreement.name(loaded.at + number, cell, kind)
         for loaded, numbers in found:
             self._count(loaded, len(numbers))
         return True
@@ -206,10 +230,10 @@ class AgreedFiles:
             del self._left[place]
             self._agreement.release(*place)
 
-    def _compare_digests(
+    def _have_digests(
         self, found: Sequence[tuple[_Loaded, list[int]]], algorithm: str, digests: Sequence[str]
-    ) -> None:
-        """Compare digests with those that METS and manifests state by the same algorithm.
+    ) -> bool:
+        """Return whether digests are those that METS and manifests state by the same algorithm.
 
         Without any stated, the digests are accepted unless bytes are read.
         """
@@ -218,21 +242,18 @@ class AgreedFiles:
             known = loaded.digests(algorithm, numbers)
             is_other = known is not None and known != list(digests[at : at + len(numbers)])
             if is_other or (known is None and self._agreement.reads_bytes):
-                raise Unsettled
+                return False
             at += len(numbers)
+        return True
 
-    def _compare_lengths(self, places: Sequence[tuple[_Loaded, int]], lengths: Sequence[int]) -> None:
-        """Compare lengths with sizes; a possible length of text is kept to be compared with bytes."""
+    def _have_lengths(self, places: Sequence[tuple[_Loaded, int]], lengths: Sequence[int]) -> bool:
+        """Return whether lengths fit sizes; a possible length of text is kept to be compared with bytes."""
         for (loaded, number), length in zip(places, lengths, strict=True):
             if length != (size := loaded.size(number)):
                 if not sizes.is_possible(length, size):
-                    raise Unsettled
+                    return False
                 self._agreement.keep_length(loaded.folder, number, length)
-
-    def check_all_named(self) -> None:
-        """Raise ``Unsettled`` unless every file was named."""
-        if not all(self._named):
-            raise Unsettled
+        return True
 
     def may_hold(self, folder: bytes) -> bool:
         """Return whether a folder, which ends with its slash, holds a segment or is in one."""
@@ -246,6 +267,7 @@ class AgreedFiles:
 
     def _numbers(self, paths: Sequence[bytes]) -> list[tuple[_Loaded, list[int]]] | None:
         """Return the numbers of files in their segments, or None when one of them is in none."""
+        self._look_anew()
         if self._asked[0] is not paths:
             self._asked = paths, self._looked_up(paths)
         return self._asked[1]
@@ -286,14 +308,13 @@ class AgreedFiles:
     def _searched(self, path: bytes, segment: AgreedSegment, first: int) -> _Loaded | None:
         """Look for a file from a number on, as most LOBs are in METS's order, and then before it.
 
-        Raises ``Unsettled`` where their order makes the search too long.
+        A segment whose order makes the search too long is put back.
         """
         folder = segment.folder
         at = self._agreement.first_of(folder)
-        named = memoryview(self._named)[at : at + segment.files]
         before = takewhile(lambda each: each.start < first, self._agreement.columns(folder))
         for columns in chain(self._agreement.columns(folder, first), before):
-            loaded = _Loaded(folder, columns, named)
+            loaded = _Loaded(folder, columns, at)
             if loaded.numbers_of((path,)):
                 if len(self._loaded) >= _KEPT:
                     self._loaded.pop(next(iter(self._loaded)))
@@ -301,7 +322,8 @@ class AgreedFiles:
                 return loaded
             self._passed += 1
             if self._passed > _MOST_PASSED:
-                raise Unsettled
+                self._agreement.put_back(segment)
+                return None
         return None
 
 
@@ -315,9 +337,9 @@ class Files:
         self._siblings: dict[tuple[bytes, str], list[str]] = {}
         self._archives: set[str] | None = None
         self._prefixes: dict[bytes, str] = {}
-        self._guesses = 0
+        self._unlisted = UnlistedNames(catalogue)
         self._swapped = swaps.folders(catalogue)
-        self._is_shared = False
+        self._shared_at = -1  # segments that were put back by then
         forms = {os.path.realpath(root), os.path.abspath(root)}
         self._roots = [tuple(name for name in form.split("/") if name) for form in sorted(forms)]
 
@@ -338,8 +360,9 @@ class Files:
             folder = folder_of(shared[1])
             if self._agreed is not None and (there := self._agreed.together(folder)) is not None:
                 found = there + shared[1][len(folder) :]
-                sizes = self._agreed.sizes([found])
-                return None if sizes is None else (found, sizes[0])
+                if (sizes := self._agreed.sizes([found])) is not None:
+                    return found, sizes[0]
+            self._put_together()
             row = self._catalogue.row(_ELSEWHERE, shared[1])
         return None if row is None else (row[0], row[1])
 
@@ -386,11 +409,13 @@ class Files:
 
     def _put_together(self) -> None:
         """Put the data of representations into the catalogue by their places there, once."""
-        if not self._is_shared:
-            self._is_shared = True
+        if self._shared_at != (puts := 0 if self._agreed is None else self._agreed.puts):
+            self._shared_at = puts
+            self._catalogue.put("DELETE FROM together")
             self._catalogue.put(_TOGETHER)
             if self._agreed is not None:
-                self._agreed.check_apart(key for (key,) in self._catalogue.rows("SELECT key FROM together"))
+                self._agreed.check_apart([key for (key,) in self._catalogue.rows("SELECT key FROM together")])
+                self._put_together()
 
     def may_hold(self, folder: bytes) -> bool:
         """Return whether the package may have a file below a folder, which ends with its slash."""
@@ -434,39 +459,35 @@ class Files:
 
     def is_listed(self, path: bytes, digest: Digest) -> bool:
         """Return whether a METS gives the file this digest."""
-        self._check_settled(path)
+        self.put_back(path)
         sql = "SELECT 1 FROM entry WHERE path = ? AND algorithm = ? AND digest = ?"
         return self._catalogue.row(sql, path, digest.algorithm, digest.value) is not None
 
     def is_named(self, path: bytes, lob: str) -> bool:
         """Return whether a METS has the file under a LOB's id."""
-        self._check_settled(path)
+        self.put_back(path)
         sql = "SELECT 1 FROM entry WHERE path = ? AND xml_id = ?"
         return self._catalogue.row(sql, path, lob) is not None
 
     def are_alike(self, path: bytes, other: bytes) -> bool:
         """Return whether two files have the same digest in METS."""
-        self._check_settled(path, other)
+        self.put_back(path, other)
         sql = """SELECT 1 FROM entry e JOIN entry o ON o.algorithm = e.algorithm AND o.digest = e.digest
             WHERE e.path = ? AND o.path = ?"""
         return self._catalogue.row(sql, path, other) is not None
 
-    def agree(self, cells: StatedCells) -> bool:
+    def agree(self, archive: bytes, cells: StatedCells, first: int) -> bool:
         """Return whether cells agree with the files that they name, all of them in agreed segments.
 
-        The result is False for other files, which are to be compared. Raises ``Unsettled`` for cells that do
-        not agree, and for a file that a cell has named before.
+        The result is False where they are to be compared with other files, or one by one: then the segments
+        with these files are put back. ``first`` is the number of the first cell.
         """
-        return self._agreed is not None and self._agreed.take(cells)
+        return self._agreed is not None and self._agreed.take(archive, cells, first)
 
-    def check_all_named(self) -> None:
-        """Raise ``Unsettled`` unless cells have named every file of the agreed segments."""
+    def put_back(self, *paths: bytes) -> None:
+        """Put back the agreed segments that paths lead into."""
         if self._agreed is not None:
-            self._agreed.check_all_named()
-
-    def _check_settled(self, *paths: bytes) -> None:
-        if self._agreed is not None and any(self._agreed.sizes([path]) is not None for path in paths):
-            raise Unsettled
+            self._agreed.put_back(paths)
 
     def lost_elsewhere(self, path: bytes) -> bytes | None:
         """Return the missing file of another IP with this path in its representation, or None.
@@ -485,9 +506,12 @@ class Files:
         return path if self._is_child_lost else None
 
     def nearest(self, path: bytes) -> str:
-        """Return the file whose name is nearest to that of a missing one, or ""."""
-        self._guesses += 1
-        return "" if self._guesses > _NEAREST_FOR else nearest_file(self._catalogue, path)
+        """Return the file that may be meant, of other letter case or Unicode form or unlisted; or ""."""
+        folded = folder_of(path) + folded_name(path.rpartition(b"/")[2])
+        if self.file(folded) is not None:
+            return shown(folded)
+        row = self._catalogue.row("SELECT path FROM folded WHERE name = ?", folded)
+        return self._unlisted.nearest(path) if row is None else shown(row[0])
 
     def names(self, base: Sequence[str], place: Place) -> Names | None:
         """Return the names of a place outside the archive in ``base``, or None outside the package."""

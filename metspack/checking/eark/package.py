@@ -33,7 +33,6 @@ from metspack.checking.eark.sections import FileSection, Header, Sections, secti
 from metspack.checking.eark.structmap import Structure, identified_divisions
 from metspack.checking.files import bags
 from metspack.checking.options import Level, Looking
-from metspack.checking.segments import Unsettled
 from metspack.checking.tree import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import MetspackError, SourceError
@@ -233,8 +232,8 @@ class Judgement:
         """Yield the findings on a package's METS, then on those of its representations."""
         folder = path[: path.rfind(b"/") + 1]
         agreement = self._places.agreement
-        if agreement is not None and not agreement.are_representations():
-            raise Unsettled  # all files are compared with them, except those of representations
+        if agreement is not None:  # all files are compared with METS, except those of representations
+            agreement.put_all_back(representations=False)
         faults = Faults(standards, self._claims.opening(path).version)
         outline = self._survey(path, faults, is_package=True)
         if outline is None:
@@ -363,8 +362,8 @@ class _DatabaseCheck:
         if held in siard.VERSIONS:
             self._judge_archive(each, held, faults, line)
         elif held == siard.DUMP:
-            if self._places.agreement is not None:
-                raise Unsettled  # any file will do
+            if (agreement := self._places.agreement) is not None:
+                agreement.put_all_back()  # any file will do
             if next(self._holdings.files(each.folder + b"data/"), None) is None:
                 faults.add("SIARD_20", line, "none")
             if not outline.has_provenance:
@@ -405,10 +404,10 @@ class _DatabaseCheck:
     def _judge_lobs(self, each: Representation, archive: bytes, held: str, faults: Faults, line: int) -> None:
         same = b"/" + FOLDER + each.name.encode("utf-8", "surrogateescape") + b"/"
         agreement = self._places.agreement
-        for data, _, are_placed in () if agreement is None else agreement.data_folders():
+        for data, _, are_placed in () if agreement is None else list(agreement.data_folders()):
             is_sound = are_placed or held != siard.VERSIONS[-1]
-            if not is_sound or same not in b"/" + data + b"/":
-                raise Unsettled  # the finding would name the cell
+            if agreement is not None and (not is_sound or same not in b"/" + data + b"/"):
+                agreement.put_all_back()  # the finding names the cell
         for (path,) in self._catalogue.rows(_OUTSIDE, archive):
             if same not in b"/" + path:
                 faults.add("SIARD_22", line, quoted(shown(path)))

@@ -33,7 +33,6 @@ from metspack.checking.files import manifests
 from metspack.checking.files.fixity import Fixity
 from metspack.checking.files.manifests import BAGS, PUT_LINE, PUT_LIST, SHOWN
 from metspack.checking.options import Level, Looking
-from metspack.checking.segments import Unsettled
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content, OpenPacks
 from metspack.digests import OCTETS, algorithm_name
@@ -129,9 +128,7 @@ class Surroundings:
         is_in_bag = not above or above.startswith(PAYLOAD)
         return None if found is None or (found.is_bag and not is_in_bag) else found
 
-    def findings(
-        self, catalogue: Catalogue, places: CheckedTree, package: DeliveredPackage
-    ) -> Generator[Finding, None, bool]:
+    def findings(self, catalogue: Catalogue, package: DeliveredPackage) -> Generator[Finding, None, bool]:
         """Put the lines on a package into its catalogue; yield findings on lists and other files.
 
         Returns whether the package is a bag: then the lists at its root are the bag's. Findings on lists
@@ -145,8 +142,6 @@ class Surroundings:
             for outer, above in _around(each.tree(self._packs)):
                 if (folder := self._folder(outer, above)) is None:
                     continue
-                if places.agreement is not None:
-                    raise Unsettled  # its lists may name each file
                 is_named = each.within and each.shown == str(each.path)
                 unshown = each.within.count("/") + 1 if is_named else 0
                 before = "../" * (above.count(b"/") - (0 if outer.is_packed else unshown))

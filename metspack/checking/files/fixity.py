@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, groupby, repeat, takewhile
+from itertools import accumulate, groupby, takewhile
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from metspack.checking.options import Sampled
 from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
 from metspack.cluster import Cluster, ClusterExecutor, RemoteWork, Sight
-from metspack.digests import OCTETS
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.reading import (
@@ -45,10 +44,8 @@ Progress = Callable[[int], None]
 Counted = Callable[[Sampled], None]
 _LIKENESS_OF = 64 << 20  # bytes of the largest file that is read once more for a hint
 _LIKENESSES = 1_000
-_MANIFESTS = 16  # with at most so many, lines are read by stretches of paths, once for each manifest
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read and compared together
 _STATED = 16  # times as many statements as files are too many to be read at once
-_FEW = 8  # a file with more than digests is read separately if it is at most one of so many
 Group = tuple[bytes, list[Row]]
 
 
@@ -77,19 +74,7 @@ SELECT a.path, 5, a.boundary, 0, '', a.algorithm, a.digest, NULL FROM archive a
 UNION ALL
 SELECT path, 6, rowid, line, '', algorithm, digest, NULL FROM apart_object
 """  # noqa: S608 -- names of columns
-_PUT_DONE = f"""
-INSERT OR IGNORE INTO done SELECT v.path FROM verified v
-WHERE (SELECT count(*) FROM entry e WHERE e.path = v.path AND e.digest IS NOT NULL) = 1
-AND (SELECT count(*) FROM listed l WHERE l.path = v.path) =
-    (SELECT count(*) FROM manifest WHERE path IS NOT NULL)
-AND NOT EXISTS (SELECT 1 FROM ({_MORE}) m WHERE m.path = v.path)
-AND NOT EXISTS (
-    SELECT 1 FROM cell c WHERE c.path = v.path AND NOT c.inside AND c.digest IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM entry e
-        WHERE e.path = c.path AND e.algorithm = c.algorithm AND e.digest = c.digest)
-    AND NOT EXISTS (SELECT 1 FROM listed l JOIN manifest f ON f.id = l.manifest
-        WHERE l.path = c.path AND f.algorithm = c.algorithm AND l.digest = c.digest))
-"""  # noqa: S608 -- constants
+_PUT_DONE = "INSERT OR IGNORE INTO done VALUES (?)"
 _DOCUMENT = "SELECT document FROM apart_object WHERE rowid = ?"
 # Of very many statements the equal ones are held once, with the first line.
 _MOST_OF_ONE = 10_000
@@ -118,8 +103,6 @@ AND (+path IN sampled OR +path IN (SELECT path FROM mets)) ORDER BY path LIMIT ?
 """
 _BETWEEN = "path >= ? AND path <= ?"
 _ALL_BETWEEN = f"SELECT * FROM ({_ALL}) WHERE {_BETWEEN} ORDER BY path, rank"  # noqa: S608 -- constants
-_MORE_BETWEEN = f"SELECT path FROM ({_MORE}) WHERE {_BETWEEN}"  # noqa: S608 -- constants
-_DOCUMENTS_BETWEEN = f"SELECT path FROM mets WHERE {_BETWEEN}"  # noqa: S608 -- constants
 _MANY_BETWEEN = """
 SELECT count(*) FROM (
     SELECT 1 FROM entry WHERE path >= ?1 AND path <= ?2
@@ -127,17 +110,6 @@ SELECT count(*) FROM (
     UNION ALL SELECT 1 FROM cell WHERE path >= ?1 AND path <= ?2 LIMIT ?3
 )
 """
-_LISTS = "SELECT id, algorithm FROM manifest ORDER BY id"
-_METS_BETWEEN = f"""
-SELECT path, algorithm, digest FROM entry WHERE {_BETWEEN} AND digest IS NOT NULL ORDER BY path LIMIT ?
-"""  # noqa: S608 -- constants
-_CELLS_BETWEEN = f"""
-SELECT path, algorithm, digest FROM cell WHERE {_BETWEEN} AND NOT inside AND digest IS NOT NULL ORDER BY path
-LIMIT ?
-"""  # noqa: S608 -- constants
-_LINES_BETWEEN = f"""
-SELECT path, ?, digest FROM listed WHERE {_BETWEEN} AND manifest = ? ORDER BY path LIMIT ?
-"""  # noqa: S608 -- constants
 
 _INDEX_DIGESTS = """
 CREATE INDEX IF NOT EXISTS entry_digest ON entry (digest, algorithm, path)
@@ -184,64 +156,6 @@ class _PackedRun:
     asked: Asked
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _StatedDigests:
-    """The digests by one algorithm that METS, a manifest or cells state of a batch's files.
-
-    They are joined to one text; ``numbers`` are those of their files, or None for the whole batch in order.
-    """
-
-    algorithm: str
-    digests: str
-    numbers: list[int] | None
-
-    def agrees(self, found: str) -> bool:
-        """Return whether the files have these digests; ``found`` are those of the whole batch."""
-        if self.numbers is None:
-            return self.digests == found
-        width = 2 * OCTETS[self.algorithm]
-        return self.digests == "".join([found[each * width : (each + 1) * width] for each in self.numbers])
-
-
-def _columns(paths: list[bytes], stated: Iterable[list[Row]]) -> list[_StatedDigests] | None:
-    """Return the statements on files as columns, or None unless all need the same algorithms."""
-    columns, places = [], dict[bytes, int]()
-    for rows in filter(None, stated):
-        named, algorithms, values = map(list, zip(*rows, strict=True))
-        numbers = None
-        if named != paths:
-            places = places or {path: number for number, path in enumerate(paths)}
-            known = [
-                (places[path], value) for path, value in zip(named, values, strict=True) if path in places
-            ]
-            numbers, values = [number for number, _ in known], [value for _, value in known]
-        if algorithms.count(algorithms[0]) != len(algorithms):
-            return None
-        columns.append(_StatedDigests(algorithm=algorithms[0], digests="".join(values), numbers=numbers))
-    of_all = {each.algorithm for each in columns if each.numbers is None}
-    return columns if of_all.issuperset(each.algorithm for each in columns) else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FileBatch:
-    """Files that are read together, with the statements on them as ``columns`` or file by file.
-
-    Each of the files in ``columns`` has the same algorithms, and no other statement than digests.
-    """
-
-    paths: list[bytes]
-    runs: list[FileRun | _PackedRun]
-    columns: list[_StatedDigests] | None = None
-    groups: list[Group] | None = None
-
-    def agrees(self, found: list[HashedRun]) -> bool:
-        """Return whether all files were read and agree with all statements; False if uncertain."""
-        if self.columns is None:
-            return False
-        digests = {name: "".join([run.digests[name] for run in found]) for name in found[0].digests}
-        return all(each.agrees(digests[each.algorithm]) for each in self.columns)
-
-
 class Fixity:
     """The check of files against stated sizes and digests; catalogues the wrong statements."""
 
@@ -279,15 +193,16 @@ class Fixity:
         yield from self._swapped()
         yield from self._wrong()
 
-    def leave_out(self, agreement: Agreement) -> int:
-        """Leave out the files whose bytes agree with all statements; return the number of bytes.
-
-        METS and manifests stay as they were read; only files with further statements are read again.
-        """
-        files = agreement.verified_files()
-        self._catalogue.put_many("INSERT OR IGNORE INTO verified VALUES (?, ?)", files)
-        self._catalogue.put(_PUT_DONE)
-        return self._catalogue.number("SELECT sum(size) FROM verified WHERE path IN done")
+    def of_agreed(self, agreement: Agreement) -> Iterator[Finding]:
+        """Read the files of agreed segments; those that are not as stated are put into the catalogue."""
+        put = set[bytes]()
+        for folder, paths, found in agreement.unlike(self._progress):
+            if (segment := agreement.at(folder)) is not None:
+                agreement.put_back(segment)
+                self._catalogue.put_many(_PUT_DONE, ((path,) for path in agreement.paths(folder)))
+                put.add(folder)
+            if folder in put:  # all others were put back before, and are read with the rest
+                yield from self._judge_all([(path, self._statements(path)) for path in paths], found)
 
     def _useful(self, jobs: int | None) -> int:
         if not self._places.are_unpacked:
@@ -300,28 +215,22 @@ class Fixity:
             yield from self._read_one(path, list(rows))
 
     def _read_files(self, sql: str, jobs: int) -> Iterator[Finding]:
-        """Read files a batch at a time, in ``jobs`` processes; they are judged in order."""
-        given: deque[_FileBatch] = deque()
+        """Read files with a statement some at a time, in ``jobs`` processes; they are judged in order."""
+        given: deque[tuple[list[Group], list[FileRun | _PackedRun]]] = deque()
 
         def tasks() -> Iterator[list[FileRun]]:
-            for paths, is_plain in chain.from_iterable(map(self._pieces, self._batches(sql))):
-                if (batch := self._batch(paths, is_plain=is_plain)) is not None:
-                    given.append(batch)
-                    self.ledger.look_at(batch.paths)
-                    yield [run for run in batch.runs if isinstance(run, FileRun)]
+            for groups in filter(None, map(self._groups, self._batches(sql))):
+                paths = [path for path, _ in groups]
+                runs = self._runs(paths, [self._asked(rows) for _, rows in groups])
+                given.append((groups, runs))
+                self.ledger.look_at(paths)
+                yield [run for run in runs if isinstance(run, FileRun)]
 
         for hashed in self._executor.results(reading.hash_runs, tasks(), jobs, self._progress):
-            batch = given.popleft()
+            groups, runs = given.popleft()
             ready = iter(hashed)
-            found = [
-                next(ready) if isinstance(run, FileRun) else self._read_packed(run) for run in batch.runs
-            ]
-            if batch.agrees(found):
-                self._count(batch.paths)
-                if self.ledger.is_kept:
-                    self._note(zip(batch.paths, repeat(()), _outcomes(found), strict=False))
-            else:
-                yield from self._judge_all(batch.groups or self._groups(batch.paths), found)
+            found = [next(ready) if isinstance(run, FileRun) else self._read_packed(run) for run in runs]
+            yield from self._judge_all(groups, found)
 
     def _batches(self, sql: str) -> Iterator[list[bytes]]:
         """Yield the paths of the files to read, some at a time."""
@@ -332,44 +241,6 @@ class Fixity:
             paths = [path for path, _ in rows[:count]]
             last = paths[-1]
             yield paths
-
-    def _pieces(self, paths: list[bytes]) -> Iterator[tuple[list[bytes], bool]]:
-        """Yield files in pieces, each with whether only digests are stated of its files."""
-        odd = {path for (path,) in self._catalogue.rows(_MORE_BETWEEN, paths[0], paths[-1])}
-        if len(odd) * _FEW > len(paths):
-            yield paths, False
-            return
-        for is_odd, piece in groupby(paths, key=odd.__contains__):
-            yield list(piece), not is_odd
-
-    def _batch(self, paths: list[bytes], *, is_plain: bool) -> _FileBatch | None:
-        """Return the batch of those files that have a statement, or None when none has."""
-        if is_plain and len(manifests := self._catalogue.all(_LISTS)) <= _MANIFESTS:
-            span, most = (paths[0], paths[-1]), _STATED * len(paths)
-            statements = [
-                (_METS_BETWEEN, span),
-                *((_LINES_BETWEEN, (algorithm, *span, number)) for number, algorithm in manifests),
-                (_CELLS_BETWEEN, span),
-            ]
-            stated = [self._catalogue.all(sql, *values, most) for sql, values in statements]
-            if any(len(rows) == most for rows in stated):
-                return self._batch(
-                    paths, is_plain=False
-                )  # most rows are of files that are missing or outside the sample
-            named = set(chain.from_iterable(map(itemgetter(0), rows) for rows in stated))
-            paths = [path for path in paths if path in named]
-            if not paths:
-                return None
-            if (columns := _columns(paths, stated)) is not None:
-                algorithms = tuple(dict.fromkeys(each.algorithm for each in columns))
-                asked = Asked(algorithms=algorithms, holes=self._places.holes)
-                return _FileBatch(paths=paths, columns=columns, runs=self._runs(paths, repeat(asked)))
-        groups = self._groups(paths)
-        if not groups:
-            return None
-        paths = [path for path, _ in groups]
-        asked_of = [self._asked(rows) for _, rows in groups]
-        return _FileBatch(paths=paths, groups=groups, runs=self._runs(paths, asked_of))
 
     def _groups(self, paths: list[bytes]) -> list[Group]:
         """Return all statements on some files, file by file."""
@@ -412,11 +283,6 @@ class Fixity:
         except (OSError, MetspackError) as error:
             return error
 
-    def _count(self, paths: list[bytes]) -> None:
-        """Count files that were read, without METS documents."""
-        documents = {path for (path,) in self._catalogue.rows(_DOCUMENTS_BETWEEN, paths[0], paths[-1])}
-        self._counted(Sampled(hashed=sum(path not in documents for path in paths)))
-
     def _judge_all(self, groups: list[Group], found: list[HashedRun]) -> Iterator[Finding]:
         judged = [(*group, outcome) for group, outcome in zip(groups, _outcomes(found), strict=True)]
         for path, rows, outcome in judged:
@@ -439,7 +305,7 @@ class Fixity:
 
         def tasks() -> Iterator[PartRun]:
             for whole in wholes:
-                self._catalogue.put_many("INSERT OR IGNORE INTO done VALUES (?)", [(p,) for p in whole.paths])
+                self._catalogue.put_many(_PUT_DONE, [(p,) for p in whole.paths])
                 given.append(whole)
                 self.ledger.look_at(whole.paths)
                 yield self._run(whole)
@@ -508,6 +374,9 @@ class Fixity:
         if not isinstance(outcome, Hashed):
             yield of_opening(path, outcome)
             return False
+        if all(row[1] <= _CELL and outcome.digests[row[5]] == row[6] for row in rows):
+            self._count_one(path)
+            return True
         for row in rows:
             if row[1] == _ARCHIVE and outcome.until[row[5]] != row[6]:
                 # The archive's messageDigest covers the bytes before header/.
@@ -522,9 +391,13 @@ class Fixity:
                 )
         yield from self._lengths(path, [row for row in rows if row[1] == _LENGTH], outcome)
         self._compare(path, [self._claim(row) for row in rows if row[1] <= _CELL], outcome)
+        self._count_one(path)
+        return True
+
+    def _count_one(self, path: bytes) -> None:
+        """Count a file that was read, unless it is a METS document."""
         if self._catalogue.row(_IS_METS, path) is None:
             self._counted(Sampled(hashed=1))
-        return True
 
     def _lengths(self, path: bytes, rows: list[Row], file: Hashed) -> Iterator[Finding]:
         for row in rows:
@@ -612,6 +485,10 @@ class Fixity:
         return "" if row is None else f"it has the bytes of {shown(row[0])!r}"
 
     def _wrong(self) -> Iterator[Finding]:
+        if (agreement := self._places.agreement) is not None and agreement.held:
+            found = {each for (each,) in self._catalogue.rows("SELECT found FROM wrong WHERE likeness = ''")}
+            if found:
+                agreement.put_alike_back(digests=found)
         sql = "SELECT path, code, place, source, algorithm, expected, found, others, likeness FROM wrong"
         rows = self._catalogue.rows(f"{sql} ORDER BY rowid")
         for path, code, place, source, algorithm, expected, found, others, likeness in rows:

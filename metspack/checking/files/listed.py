@@ -434,8 +434,8 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     All METS, manifests and cells have been read by then. The findings on all files below a missing or renamed
     folder are one. Of those behind the first ``most`` only one METS with an entry is reported.
     """
-    alone = guesses = 0
-    candidates: list[bytes] | None = None  # a listed file cannot be another one renamed
+    alone = 0
+    others = UnlistedNames(catalogue)
     absent = grouping.absent(catalogue)
     together = grouping.FindingGroups()
     last, mets = 0, b""
@@ -458,16 +458,32 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
         if together.count(folder, Code.FILE_MISSING.id, mets):
             together.count(folder, Code.FILE_MISSING.id, mets, gone.alike(folder, number))
             continue
-        guesses += 1
-        if candidates is None:
-            candidates = [each for each, _ in islice(unlisted(catalogue), _CANDIDATES)]
-        beside = (shown(each) for each in candidates if folder_of(each) == folder_of(path))
-        near = nearest(shown(path), beside) if guesses <= _NEAREST_FOR else ""
+        near = others.nearest(path)
         alone += folder is None
         source = _sources(catalogue, mets, line, path) if alone <= most else source_of(mets, line)
         facts = {"expected": shown(path), "source": source, "nearest": near}
         yield from together.take(folder, Code.FILE_MISSING.at(shown(path), 0, place, **facts), mets)
     yield from together.release()
+
+
+class UnlistedNames:
+    """The names of files that no METS lists, for guesses at a missing file's present name."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._names: dict[bytes, list[str]] | None = None
+        self._guesses = 0
+
+    def nearest(self, path: bytes) -> str:
+        """Return the file in the same folder whose name is nearest to a missing one's, or ""."""
+        self._guesses += 1
+        if self._guesses > _NEAREST_FOR:
+            return ""
+        if self._names is None:
+            self._names = {}
+            for each, _ in islice(unlisted(self._catalogue), _CANDIDATES):
+                self._names.setdefault(folder_of(each), []).append(shown(each))
+        return nearest(shown(path), self._names.get(folder_of(path), ()))
 
 
 def _sources(catalogue: Catalogue, mets: bytes, line: int, path: bytes) -> str:

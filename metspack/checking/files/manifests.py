@@ -30,7 +30,7 @@ from metspack.checking.catalogue import (
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
-from metspack.checking.segments import ManifestStretch, Unsettled
+from metspack.checking.segments import Agreement
 from metspack.checking.similarity import likeness
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content
@@ -48,7 +48,7 @@ from metspack.packages.files import path_of
 _NOT_PLAIN = (b"\r", b"\0", b"\\", b"//", b"/.", b"/\n", b"  /", b"  .")
 _SOME_LINES = BulkInsert("listed", "(?1, ?{0}, CAST(?{1} AS TEXT), ?{2})", shared=1, own=3)
 _PLAIN_LINES = BulkInsert(
-    "listed", "(?3, ?{0}, CAST(?{1} AS TEXT), ?1 + {row} * ?2)", shared=3, own=2, counts=True
+    "listed", "(?3, ?{0}, CAST(?{1} AS TEXT), ?1 + {row} * ?2)", shared=3, own=2, counts=1
 )
 PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
 _OUT_OF_ORDER = "a path out of order"
@@ -135,7 +135,7 @@ def _read(catalogue: Catalogue, places: CheckedTree, path: bytes) -> Iterator[Fi
     manifest = Manifest(catalogue, number, os.fsdecode(path), reader)
     place = places.below(path)
     if places.agreement is not None and place is not None:
-        yield from manifest.findings_between(place, places.agreement.stretches(reader.algorithm))
+        yield from manifest.findings_between(place, places.agreement)
     else:
         with places.content(path) as content:
             yield from manifest.findings(content)
@@ -146,8 +146,6 @@ def read_partial(
     catalogue: Catalogue, places: CheckedTree, path: bytes, *, is_only: bool = False
 ) -> Iterator[Finding]:
     """Put a partial list into the catalogue, if it is one of digests, in any form of line."""
-    if places.agreement is not None:
-        raise Unsettled  # it may name each file
     with places.content(path) as content:
         name = shown(path)
         reader = LineReader(os.fsdecode(path), places.is_there)
@@ -214,7 +212,7 @@ class Manifest:
         self._plain = re.compile(rb"^([0-9a-f]{%d})  ([^\n]+)\n" % digits, re.MULTILINE)
         self._line = 1
         self._last = b""
-        self._digest = ""  # of the last line; "" behind one out of order, or an agreed segment
+        self._digest = ""  # of the last line; "" behind one out of order
         self._forms: dict[str, tuple[int, int]] = {}
 
     def findings(self, content: Content) -> Iterator[Finding]:
@@ -225,25 +223,28 @@ class Manifest:
         yield from self._take(blocks)
         yield from self._ended()
 
-    def findings_between(
-        self, place: Below, agreed: Iterable[tuple[bytes, ManifestStretch]]
-    ) -> Iterator[Finding]:
+    def findings_between(self, place: Below, agreement: Agreement) -> Iterator[Finding]:
         """Yield the findings on the lines between those of agreed segments.
 
-        Of an agreed segment's lines only the METS's is kept. Raises ``Unsettled`` when one of the segments is
-        out of order.
+        Of an agreed segment's lines only the METS's is kept. A segment that is out of order is put back.
         """
         with reading.opening(place.root, place.segments) as descriptor:
             at = 0
-            for mets, stretch in agreed:
-                yield from self._take(reading.blocks(reading.chunks(descriptor, at, stretch.start)))
+            for mets, stretch in agreement.stretches(self._reader.algorithm):
+                if (segment := agreement.holding(mets)) is None:
+                    continue
+                if stretch.start >= at:
+                    yield from self._take(reading.blocks(reading.chunks(descriptor, at, stretch.start)))
+                    at = stretch.start
                 if stretch.start < at or stretch.first <= self._last:
-                    raise Unsettled
+                    agreement.put_back(segment)
+                    continue
+                agreement.skip(mets, stretch, self._line)
                 if stretch.digest:
                     line = self._line + stretch.mets
                     self._batch.add(PUT_LINE, self._number, mets, stretch.digest, line)
                 self._line += stretch.lines
-                self._last, self._digest = stretch.last, ""
+                self._last, self._digest = stretch.last, stretch.ending
                 at = stretch.stop
             yield from self._take(reading.blocks(reading.chunks(descriptor, at)))
         yield from self._ended()

@@ -500,6 +500,7 @@ class _MetadataFile:
         return None if reference.kind is not uris.Kind.RELATIVE else "/".join(names).encode()
 
 
+_NAMED = "SELECT path FROM object WHERE path IS NOT NULL AND path NOT IN (SELECT path FROM disk)"
 _PUT_OBJECT = "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -554,6 +555,9 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
             yield Code.METADATA_FILE_OF_ANOTHER_KIND.at(
                 shown(path), file.line, **facts, source=source_of(source, line)
             )
+    if places.agreement is not None:
+        for (path,) in catalogue.all(_NAMED):
+            places.agreement.put_holding_back(path)
     yield from _compared(catalogue)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -69,7 +68,7 @@ class ObjidIndex(tempdb.Scratch):
     """The index of packages and granted roots, filled by the first ``search``; for one thread.
 
     A root is a folder, or a zip or tar file; the first ``own`` are those of the packages under check.
-    ``agreed`` are segments of the first package whose METS were read.
+    ``agreed`` are segments of the one package under check whose METS were read.
     """
 
     def __init__(
@@ -78,7 +77,6 @@ class ObjidIndex(tempdb.Scratch):
         granted: Sequence[Path],
         packs: OpenPacks,
         budgets: Budgets,
-        agreed: Agreement | None = None,
     ) -> None:
         super().__init__("BEGIN", cache=2_000, schema=_SCHEMA)
         self._is_searched = False
@@ -91,7 +89,7 @@ class ObjidIndex(tempdb.Scratch):
         self._given = {(self.number(each), _mets_of(each)): each.shown for each in several}
         self._budgets = budgets
         self._packs = packs
-        self._agreed = agreed
+        self.agreed: Agreement | None = None
         self._claims: dict[str, str] = {}
         self._edits = KnownEdits()
         self._guesses = 0
@@ -157,7 +155,7 @@ class ObjidIndex(tempdb.Scratch):
                 yield Code.UNREADABLE.at(self._shown(root, None, lot.folder), reason=fault(lot.fault))
 
     def _pack(self, root: int, path: bytes) -> Iterator[Finding]:
-        if root == 0 and self._agreed is not None and (known := self._agreed.in_pack(path)) is not None:
+        if root == 0 and self.agreed is not None and (known := self.agreed.in_pack(path)) is not None:
             yield from self._document(root, path, known.mets)
             return
         try:
@@ -189,7 +187,7 @@ class ObjidIndex(tempdb.Scratch):
         self.put(sql, root, pack, path, objid and objid.strip(), key)
 
     def _facts(self, root: int, pack: bytes | None, path: bytes) -> Iterator[reader.Fact]:
-        agreed = self._agreed if root == 0 else None
+        agreed = self.agreed if root == 0 else None
         if agreed is not None and pack and (known := agreed.in_pack(pack)) is not None:
             yield from known.facts
             return
@@ -379,13 +377,3 @@ def _mets_of(package: DeliveredPackage) -> bytes:
     """Return the path of a package's METS below its root, in a zip or tar file below that."""
     mets = os.fsencode(package.mets or "")
     return os.fsencode(package.within) + b"/" + mets if package.within else mets
-
-
-@contextmanager
-def index_of_one(package: DeliveredPackage, budgets: Budgets, agreed: Agreement) -> Iterator[ObjidIndex]:
-    """Give an index of one package that is closed on leaving."""
-    with (
-        closing(OpenPacks(budgets)) as packs,
-        closing(ObjidIndex((package,), (), packs, budgets, agreed)) as own,
-    ):
-        yield own

@@ -300,6 +300,8 @@ def _fault(catalogue: Catalogue, child: _Child, code: str) -> None:
 
 def _is_whole(catalogue: Catalogue, places: CheckedTree, child: _Child) -> bool:
     """Return whether the first file that a child's METS lists exists."""
+    if places.agreement is not None and places.agreement.is_held(child.path):
+        return True
     first = catalogue.row(_FIRST_FILE, child.id)
     return first is not None and places.is_there(first[0])
 

@@ -14,9 +14,10 @@ from metspack.checking.archives import forms
 from metspack.checking.catalogue import Batch, Catalogue, Row, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.mets import schema
+from metspack.checking.mets.entries import FILES, PUT_ENTRY, FileGroups
 from metspack.checking.mets.references import References
 from metspack.checking.options import Looking
-from metspack.checking.segments import AgreedSegment, Unsettled
+from metspack.checking.segments import AgreedSegment
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError, StoreError
@@ -25,7 +26,7 @@ from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import SEGMENT_GROUP, FolderStyle
 from metspack.mets import is_mets_name, reader
 from metspack.mets.fastreader import Run, SinkBeside, check_links, condensed
-from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare, is_of_children
+from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare
 from metspack.mets.notes import SOURCE, note
 from metspack.model import Digest, Finding
 from metspack.packages.metsfiles import (
@@ -43,10 +44,6 @@ from metspack.uris import Repair
 _PUT = "INSERT INTO fptr VALUES (?, ?, ?)"
 _WAIT = "INSERT INTO pointing VALUES (?, ?, ?)"
 _WAITING = "SELECT fileids, line, step FROM pointing ORDER BY rowid"
-_PUT_GROUP = """
-INSERT OR IGNORE INTO grp (mets, outer, name, is_child, is_whole, is_other) VALUES (?, ?, ?, ?, ?, ?)
-"""
-_OF_NO_LOBS = ("Documentation", "Schemas")
 _BITS = 128
 _MANY_LINKS = 2_000  # from so many on, all are counted before the rest is read
 _BETWEEN = "\n"  # separates the FILEIDs of a run, none of which contains it
@@ -92,44 +89,6 @@ class Pointers:
         self._catalogue.put("DELETE FROM pointing")
 
 
-class FileGroups:
-    """The fileGrp of one document; each name is kept once for all its files and groups.
-
-    The properties of all names around a file are kept with the innermost one.
-    """
-
-    def __init__(self, catalogue: Catalogue, mets: int) -> None:
-        self._catalogue = catalogue
-        self._mets = mets
-        self._names: tuple[str, ...] = ()
-        self._known: list[tuple[int, bool, bool, bool]] = [(0, False, False, False)]
-
-    def number(self, names: tuple[str, ...]) -> int:
-        """Return the number of the innermost of the IDs and USEs around a file, 0 without any."""
-        if names != self._names:
-            pairs = enumerate(zip(names, self._names, strict=False))
-            longest = min(len(names), len(self._names))
-            shared = next((number for number, (one, other) in pairs if one != other), longest)
-            del self._known[shared + 1 :]
-            for name in names[shared:]:
-                self._known.append(self._put(name, *self._known[-1]))
-            self._names = names
-        return self._known[-1][0]
-
-    def _put(
-        self, name: str, outer: int, is_child: bool, is_whole: bool, is_other: bool
-    ) -> tuple[int, bool, bool, bool]:
-        flags = (
-            is_child or is_of_children((name,)),
-            is_whole or SPLIT_LOBS in name,
-            is_other or name.startswith(_OF_NO_LOBS),
-        )
-        key = self._mets, outer, name
-        self._catalogue.put(_PUT_GROUP, *key, *flags)
-        sql = "SELECT id FROM grp WHERE mets = ? AND outer = ? AND name = ?"
-        return self._catalogue.number(sql, *key), *flags
-
-
 def sum_of_hashes(texts: Sequence[str]) -> int:
     """Return the sum of the hashes of texts, and their number above its bits."""
     # Python's hash of a text has 64 bits, and a key that each process draws: no document can aim at a sum.
@@ -141,16 +100,6 @@ _SIZE = re.compile(r"[0-9]{1,18}")
 _TYPES = {"PHYSICAL", "LOGICAL", "LOBPOINTER", SPLITLOB}  # of structMaps, in METS and in the recommendation
 _OAIS = "OAISPACKAGETYPE"
 
-_PUT_ENTRY = """INSERT INTO entry
-    (mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo, seq)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_FILES = BulkInsert(
-    "entry (mets, element, grp, algorithm, href, path, xml_id, size, digest, groupid, seq, line, pseudo)",
-    """(?3, ?4, ?5, ?6, ?{0}, CAST(?7 || ?{0} AS BLOB), ?{1}, ?{2}, ?{3}, ?{4}, ?{5}, ?1 + {row} * ?2, 0)""",
-    shared=7,
-    own=6,
-    counts=True,
-)
 _PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
 _PUT_MPTR = """INSERT INTO mptr
     (href, line, div, mets, url, up, map, part, named_by, ancestor, childward, sibling, lob, place, child)
@@ -252,10 +201,10 @@ class DocumentReader:
         """Read the document and yield the findings on it; its content never raises an error."""
         agreement = self._places.agreement
         if agreement is not None and (segment := agreement.holding(self._path)) is not None:
-            if segment.mets != self._path:
-                raise Unsettled  # a file of the segment is a METS itself
-            yield from self._take_agreed(segment)
-            return
+            if segment.mets == self._path:
+                yield from self._take_agreed(segment)
+                return
+            agreement.put_back(segment)  # a file of the segment is a METS itself
         try:
             with self._places.content(self._path) as content:
                 self._catalogue.put("UPDATE mets SET size = ? WHERE id = ?", content.size, self._mets)
@@ -271,6 +220,8 @@ class DocumentReader:
 
     def _take_agreed(self, segment: AgreedSegment) -> Iterator[Finding]:
         """Take an agreed document, whose files have no findings and an fptr each."""
+        if self._places.agreement is not None:
+            self._places.agreement.put_apart(segment, self._mets)
         for fact in segment.facts:
             yield from self._take(fact)
         self._batch.flush()
@@ -362,8 +313,18 @@ class DocumentReader:
             self._batch.flush()
             folder = self._places.resolved(self._path, uris.parsed("a"))[:-1]
             group = self._groups.number(run.fact.groups)
-            shared = (files.line, files.step, self._mets, run.fact.element, group, files.algorithm, folder)
-            self._catalogue.insert_columns(_FILES, shared, files.columns)
+            first = self._catalogue.take_entries(run.count), 1
+            shared = (
+                files.line,
+                files.step,
+                *first,
+                self._mets,
+                run.fact.element,
+                group,
+                files.algorithm,
+                folder,
+            )
+            self._catalogue.insert_columns(FILES, shared, files.columns)
 
     def _take(self, fact: reader.Fact) -> Iterator[Finding]:
         if isinstance(fact, reader.File):
@@ -572,7 +533,8 @@ class DocumentReader:
         digest, digest_fault = self._digest(fact)
         yield from (each for each in (size_fault, digest_fault) if each is not None)
         self._batch.add(
-            _PUT_ENTRY,
+            PUT_ENTRY,
+            self._catalogue.take_entries(1),
             self._mets,
             fact.element,
             fact.id,
@@ -611,7 +573,10 @@ class DocumentReader:
             size, digest = self._size(fact)[0], self._digest(fact)[0]
             kept = (size, digest and digest.algorithm, digest and digest.value, href, path, pseudo)
             group = self._groups.number(fact.groups)
-            self._batch.add(_PUT_ENTRY, self._mets, "FLocat", None, None, group, fact.line, *kept, None)
+            number = self._catalogue.take_entries(1)
+            self._batch.add(
+                PUT_ENTRY, number, self._mets, "FLocat", None, None, group, fact.line, *kept, None
+            )
 
     def _keep_of_its_own(self, path: bytes, fact: reader.File) -> None:
         """Keep an archive and a metadata file, which are looked into later."""
