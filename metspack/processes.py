@@ -556,69 +556,6 @@ def cores() -> int:
     return os.cpu_count() or 1  # macOS
 
 
-class Ahead(Generic[Result]):
-    """A process that computes the results of ``work`` ahead of their reading.
-
-    ``work`` is a function of a module and, like its arguments and results, sent from one process to the
-    other. ``rest`` raises the error of ``work``, and ``TargetError`` when the process was killed.
-    """
-
-    def __init__(self, work: Callable[..., Iterable[Result]], *given: object) -> None:
-        import multiprocessing  # noqa: PLC0415 -- heavy
-
-        context = multiprocessing.get_context("spawn")
-        _start_tracker()
-        self._taken, sent = context.Pipe(duplex=False)
-        self._process = context.Process(target=_send, args=(sent, work, given), daemon=True)
-        with _undisturbed():
-            self._process.start()
-        sent.close()
-        self._error: Exception | None = None
-
-    def come(self) -> Iterator[Result]:
-        """Yield the results that have arrived by now, without waiting for more; raises nothing."""
-        while not self._taken.closed and self._taken.poll():
-            yield from self._next()
-
-    def rest(self) -> Iterator[Result]:
-        """Yield all further results, waiting for them."""
-        while not self._taken.closed:
-            yield from self._next()
-        if self._error is not None:
-            raise self._error
-
-    def close(self) -> None:
-        """End the process, whether it is done or not."""
-        self._taken.close()
-        self._process.terminate()
-        self._process.join()
-
-    def _next(self) -> Iterator[Result]:
-        try:
-            result, self._error = self._taken.recv()
-        except (EOFError, OSError):  # the latter in the middle of a result
-            result, self._error = None, _ended()
-        if result is None:
-            self._taken.close()
-            self._process.join()
-        else:
-            yield result
-
-
-def _send(sent: Connection, work: Callable[..., Iterable[Any]], given: tuple[object, ...]) -> None:
-    # Ctrl-C reaches every process of the terminal; only the parent decides on its meaning.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
-    with suppress(BrokenPipeError):  # the parent wants no more, or is gone
-        try:
-            for each in work(*given):
-                sent.send((each, None))
-        except Exception as error:  # noqa: BLE001 -- the parent's to deal with
-            sent.send((None, error))
-        else:
-            sent.send((None, None))
-
-
 class _Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for it
     """The parent no longer wants the result."""
 

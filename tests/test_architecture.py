@@ -34,7 +34,7 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_949,
+    "(foundation)": 2_905,
     "stores": 346,
     "files": 3_194,
     "layouts": 577,
@@ -46,7 +46,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 1_177,
     "inspecting": 720,
     "packages": 3_270,
-    "checking": 15_493,
+    "checking": 15_506,
     "building": 3_475,
     "reporting": 2_520,
     "restoring": 1_818,

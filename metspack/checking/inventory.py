@@ -20,7 +20,8 @@ from metspack.checking.catalogue import (
     shown,
 )
 from metspack.checking.codes import Code
-from metspack.checking.segments import AgreedSegment, Agreement
+from metspack.checking.held import AgreedSegment
+from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Item, PackedError
 from metspack.files import walking
@@ -65,7 +66,7 @@ def findings(
     if agreed is not None:
         taking.take_agreed(agreed)
     elif isinstance(tree, FolderTree):
-        _walk(taking, (tree.root, tree.names), places.agreement)
+        _walk(taking, (tree.root, tree.names), None if start else places.agreement)
     else:
         yield from _list_packed(taking, tree, start)
     yield from noticed(catalogue, are_read=False)
@@ -149,10 +150,10 @@ class _Taking:
         self.flush()
 
     def take_agreed(self, segment: AgreedSegment) -> None:
-        """Add the data of an agreed segment: METS, archives, folders, and what is not among its files."""
+        """Add the data of an agreed segment: METS, archives and folders, but no other file."""
         if segment.data == segment.folder:
             self.take_file(segment.mets, segment.size)
-        for path, size in (*segment.kept, *segment.others):
+        for path, size in segment.kept:
             self.take_file(path, size)
         for folder in segment.folders:
             self.take_other(folder, "d")

@@ -403,8 +403,7 @@ class Checking(Iterator[Finding]):
             agreed = agreement if agreement.held else None
             index.agreed = agreed if self._is_one else None
             places = CheckedTree(each.tree(self._open_packs), agreed, looking.budgets)
-            if agreed is not None:
-                agreement.begin_reading(self._count_bytes)
+            agreement.begin_reading(self._count_bytes)
             self._open = each, catalogue, places
             try:
                 yield catalogue, places
@@ -492,6 +491,8 @@ class Checking(Iterator[Finding]):
             yield from links.findings(os.fsencode(each.mets))
         yield from inventory.noticed(catalogue)
         yield from links.orphans()
+        if places.agreement is not None:
+            places.agreement.put_unread_back()
         covers = self._around.covers if whole else None
         yield from inventory.beside(catalogue, places, self._folders, self._packs, covers)
         standards = _StandardsCheck(catalogue, places, at := PackageRoot.of(each), looking)

@@ -10,31 +10,31 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import accumulate, chain, islice, pairwise
-from operator import add, eq, mul
+from itertools import accumulate, chain, compress, islice, pairwise
+from operator import add, eq, mul, not_
 from pathlib import Path
 from typing import TypeVar
 
-from metspack import processes, safexml, uris
+from metspack import safexml, uris
 from metspack.checking.catalogue import are_usual
 from metspack.checking.eark import profiles
 from metspack.checking.eark.document import Outline
 from metspack.checking.eark.folders import are_placed
 from metspack.checking.eark.requirements import Standard
 from metspack.checking.files import metadatafiles
-from metspack.checking.mets import schema
-from metspack.checking.mets.documents import sum_of_hashes
-from metspack.checking.mets.references import References
-from metspack.checking.options import Looking
-from metspack.checking.segments import (
+from metspack.checking.held import (
     AgreedColumns,
     AgreedSegment,
-    Agreement,
     LookedAt,
     ManifestStretch,
     SegmentLook,
     StatedFiles,
 )
+from metspack.checking.mets import schema
+from metspack.checking.mets.documents import sum_of_hashes
+from metspack.checking.mets.references import References
+from metspack.checking.options import Looking
+from metspack.checking.segments import Agreement
 from metspack.containers.ipreader import Content, OpenPacks
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers
 from metspack.errors import MetspackError
@@ -55,14 +55,12 @@ MOST_FILES = 125_000
 LARGE = 4 << 20
 """Bytes of a METS from which on it may list more files than are to be held in memory."""
 
-_BYTES_OF_FILE = 300
 _MOST_EXTENTS, _MOST_INNER = 50_000, 10_000
 _MOST_APART = 1_000
 _EARK = "dilcis.eu"
 _OF_REPRESENTATIONS = frozenset({Standard.CSIP, Standard.SIARD})  # whatever the package claims
-# An archive that was unpacked, and the list of one's LOBs: files are held against them.
+# The list of an archive's LOBs: files are held against it.
 _LOB_MANIFEST = b"manifest.txt"
-_OF_ARCHIVES = (b"metadata.xml", _LOB_MANIFEST)
 _MOST_FACTS = 200
 _DEEPEST = 4  # folders above a segment's
 _MOST_FOLDERS = 100_000
@@ -174,17 +172,21 @@ _Identifier = tuple[int, str]
 
 
 class _SegmentReader:
-    """One segment, as its METS and its folder have it; what is known of many files is held as texts."""
+    """One segment, as its METS and its folder have it; what is known of many files is held as texts.
+
+    Of a large one nothing is held: sums of hashes are compared in place of names and IDs.
+    """
 
     def __init__(self, look: SegmentLook, packs: OpenPacks) -> None:
         self._look = look
         file = Below(root=look.root, segments=names_of(look.pack))
         self._tree = PackedTree(packs, file) if look.pack else FolderTree(look.root)
         self._hashers = Hashers(MANIFEST_ALGORITHMS)
-        self._above = look.folder + b"/"
+        self._above = look.folder + b"/" if look.folder else b""
         self._facts: list[Fact] = []
         self._folders: list[bytes] = []
-        self._most, self._start = MOST_FILES, 0
+        self._is_large = look.is_large
+        self._most, self._start = sys.maxsize if look.is_large else MOST_FILES, 0
         self._rows: list[_Row] = []
         self._around: tuple[str, ...] = ()  # the fileGrp around these
         self._held: list[AgreedColumns] = []
@@ -194,11 +196,11 @@ class _SegmentReader:
         self._stems: set[str] = set()
         self._stated = StatedFiles(names=(), sizes=array("q"), digests={})
         self._algorithms: set[str] = set()
+        self._count = self._total = 0  # of the files, archives left out
         self._files_ids = self._pointed_ids = 0  # sums of hashes
         self._pointed: set[str] = set()  # some of those that are pointed to
         self._groups: set[tuple[str, ...]] = set()
         self._apart: set[bytes] = set()
-        self._left: list[tuple[bytes, int]] = []  # in the folder, and not held
         self._division = 0
         self._survey = None
         if look.is_representation:
@@ -231,8 +233,8 @@ class _SegmentReader:
             opening=opening,
             facts=tuple(self._facts),
             folders=tuple(self._folders),
-            files=sum(len(each.sizes) for each in self._held),
-            total=sum(sum(each.sizes) for each in self._held),
+            files=self._count,
+            total=self._total,
             algorithm=_only(self._algorithms),
             kept=tuple((self._above + each.names, each.sizes[0]) for each in self._kept),
             stems=frozenset(self._stems),
@@ -242,13 +244,12 @@ class _SegmentReader:
             and self._survey is not None
             and are_placed(look.folder, self._held_names()),
             apart=frozenset(self._apart),
-            others=tuple((self._above + name, size) for name, size in self._left),
         )
         return segment, tuple(self._columns()) if look.of_statements else ()
 
     def columns(self) -> Iterator[AgreedColumns]:
         """Yield the files of a METS that was looked at before, without looking at anything else."""
-        self._most = sys.maxsize
+        self._is_large, self._most = False, sys.maxsize
         with self._tree.content(self._look.mets) as content:
             for each in condensed(content.blocks(), self._look.budgets):
                 if isinstance(each, Run | File):
@@ -329,10 +330,13 @@ class _SegmentReader:
             if isinstance(each, Mptr):
                 self._division = each.div
             self._keep(each)
-            if isinstance(each, Mptr) and each.is_of_part:
+            if isinstance(each, Mptr) and (each.is_of_part or not each.is_upward):
                 raise _OddError
 
     def _keep(self, each: Fact) -> None:
+        is_eark = isinstance(each, Root) and _EARK in (each.profile or "").lower()
+        if self._is_large and (is_eark or isinstance(each, File)):
+            raise _OddError  # folders are held against METS then, or a metadata file against the files
         self._facts.append(each)
         if len(self._facts) > _MOST_FACTS:
             raise _OddError
@@ -383,6 +387,10 @@ class _SegmentReader:
             self._keep(run.fact)
             self._kept.append(self._packed(rows, ()))
             return
+        self._count += len(rows)
+        self._total += sum(each[2] for each in rows)
+        if self._is_large:
+            return
         if isinstance(run.fact, File) and run.fact.groups != self._around:
             self._end_rows()
             self._around = run.fact.groups
@@ -395,6 +403,7 @@ class _SegmentReader:
         ids, names, sizes, digests, lines = zip(*rows, strict=True)
         return AgreedColumns(
             start=self._start,
+            origin=self._start,
             ids="\n".join(ids),
             names="\0".join(names).encode(),
             lines=array("q", lines),
@@ -411,7 +420,8 @@ class _SegmentReader:
     def _check_ids(self) -> None:
         """Refuse an ID that occurs twice, and fptrs that are not of the files, one of each, or groups."""
         is_pointed = self._files_ids == self._pointed_ids or self._are_grouped()
-        if not self._held or not is_pointed or not (self._are_apart_in_order() or self._are_apart()):
+        are_apart = self._are_apart_in_order() or (not self._is_large and self._are_apart())
+        if not (self._count and is_pointed and are_apart):
             raise _OddError
 
     def _others(self) -> list[str]:
@@ -455,31 +465,34 @@ class _SegmentReader:
         if self._survey is None:
             self._in_mets.add("", [PLAIN_METS], [size])
         tree = self._tree
-        listed = list(self._listed_in_pack(tree) if isinstance(tree, PackedTree) else self._listed())
-        for names, sizes in listed:
-            self._on_disk.add("", names, sizes)
+        listed: list[tuple[list[str], Sequence[int]]] = []
+        for each in self._listed_in_pack(tree) if isinstance(tree, PackedTree) else self._listed():
+            self._on_disk.add("", *each)
+            if not self._is_large:
+                listed.append(each)
         if self._on_disk != self._in_mets:
             self._compare(chain.from_iterable(zip(*each, strict=True) for each in listed))
         if not self._are_folders_apart():
             raise _OddError
 
     def _compare(self, files: Iterable[tuple[str, int]]) -> None:
-        """Find the files that METS and the folder do not have alike; refuses too many of them."""
+        """Find the files that are missing in the folder; refuses any other difference, and very many."""
         on_disk = dict(files)
-        if (self._survey is None and on_disk.pop(PLAIN_METS, None) is None) or self._look.pack:
+        names = [name for each in (*self._held, *self._kept) for name in each.names.split(b"\0")]
+        if len(set(names)) < len(names):
             raise _OddError
-        seen = set[str]()
-        for each in (*self._held, *self._kept):
-            for name, size in zip(each.names.decode().split("\0"), each.sizes, strict=True):
-                if name in seen:
+        if (self._survey is None and on_disk.pop(PLAIN_METS, None) is None) or self._look.pack:
+            raise _OddError  # as of a large one, of which nothing is listed here
+        for each in self._held:
+            for name, size in zip(each.names.split(b"\0"), each.sizes, strict=True):
+                if (found := on_disk.pop(os.fsdecode(name), None)) == size:
+                    continue
+                is_inside = (self._above + name).startswith(self._look.data + b"/")
+                if found is not None or not is_inside:
                     raise _OddError
-                seen.add(name)
-                if (found := on_disk.pop(name, None)) != size:
-                    self._apart.add(name.encode())
-                    self._left += () if found is None else ((name.encode(), found),)
-        self._left += ((os.fsencode(name), size) for name, size in on_disk.items())
-        is_any_kept = not self._apart.isdisjoint(each.names for each in self._kept)
-        if len(self._apart) + len(self._left) > _MOST_APART or len(self._apart) == len(seen) or is_any_kept:
+                self._apart.add(name)
+        is_any_kept = any(on_disk.pop(each.names.decode(), None) != each.sizes[0] for each in self._kept)
+        if on_disk or is_any_kept or len(self._apart) > min(_MOST_APART, self._count - 1):
             raise _OddError
 
     def _are_folders_apart(self) -> bool:
@@ -497,7 +510,7 @@ class _SegmentReader:
                 if lot.fault or lot.is_empty or any(kind != "d" for _, kind in lot.others):
                     raise _OddError
                 folders += lot.folders
-                inner = (folder + b"/").removeprefix(self._above)
+                inner = folder[len(self._above) :] + b"/" if folder != self._look.folder else b""
                 below = b"/".join(name for name, _ in lot.others).lower()
                 is_read = any(each in lot.files for each in (_MAPPING, _LOB_MANIFEST)) or (
                     b"mets" in lot.files and any(map(is_mets_name, lot.names))
@@ -527,37 +540,29 @@ class _SegmentReader:
     # --- Manifests --------------------------------------------------------------------------------------
 
     def _stretches(self, stated: StatedFiles) -> Iterator[ManifestStretch]:
-        """Yield the lines of the files in each manifest that are as we write them; keeps their digests.
+        """Yield the lines of the files in each manifest, which are as we write them; keeps their digests.
 
-        Files with any other line, or none, are apart.
+        Those of missing files are no part of it, whatever they are.
         """
         names, own = stated.names, len(stated.names)  # the number of the METS, behind those of files
         names = [*names, _METS] if self._survey is None else names
-        kept = range(own - len(self._kept), own)
         places = sorted(range(len(names)), key=names.__getitem__)
         in_order = sorted(range(len(places)), key=places.__getitem__)
-        gone = {number for number in range(kept.start) if names[number] in self._apart}
-        found: list[tuple[str, _Lines]] = []
-        paths = [self._above + names[place] for place in places]
+        gone = {number for number, name in enumerate(names) if name in self._apart} if self._apart else set()
+        are_gone = [place in gone for place in places]
+        kept = range(own - len(self._kept), own)
+        are_out = [gone or place in kept for place, gone in zip(places, are_gone, strict=True)]
         for algorithm in self._look.manifests:
             octets = OCTETS[algorithm]
-            lines = _lines(self._look.root, algorithm, paths)
+            lines = _lines(self._look.root, algorithm, [self._above + names[place] for place in places])
             digests = bytes.fromhex(b"".join([lines.digits[each] for each in in_order]).decode())
             known = stated.digests.setdefault(algorithm, digests[: own * octets])
-            differing = range(0, own * octets, octets) if known != digests[: own * octets] else ()
-            gone.update(each // octets for each in differing if not _are_alike(known, digests, each, octets))
-            gone.update(place for place, start in zip(places, lines.starts, strict=True) if start < 0)
-            found.append((algorithm, lines))
-        new = [each for each in gone if each < kept.start and names[each] not in self._apart]
-        self._left += ((names[each], stated.sizes[each]) for each in new)
-        self._apart.update(names[each] for each in new)
-        if len(self._apart) > _MOST_APART:
-            raise _OddError
-        gone.update(kept)
-        are_gone = [place in gone for place in places]
-        mets = places.index(own) if own < len(names) else -1
-        for algorithm, lines in found:
-            yield from lines.stretches(algorithm, are_gone, mets)
+            numbers = range(own) if known != digests[: own * octets] else ()
+            cuts = (slice(each * octets, (each + 1) * octets) for each in numbers if each not in gone)
+            starts = compress(lines.starts, map(not_, are_gone))
+            if any(known[cut] != digests[cut] for cut in cuts) or min(starts, default=0) < 0:
+                raise _OddError
+            yield from lines.stretches(algorithm, are_out, places.index(own) if own < len(names) else -1)
 
     # --- Metadata files ---------------------------------------------------------------------------------
 
@@ -572,10 +577,6 @@ class _SegmentReader:
             with self._tree.content(path) as content:
                 if not metadatafiles.is_agreed(each, path, content, self._above, stated):
                     raise _OddError
-
-
-def _are_alike(one: bytes, other: bytes, at: int, octets: int) -> bool:
-    return one[at : at + octets] == other[at : at + octets]
 
 
 def _usual(lot: walking.Lot) -> Iterator[bytes]:
@@ -724,83 +725,6 @@ def _is_file(each: Fact) -> bool:
     return isinstance(each, File) and each.element == "file"
 
 
-class _PackageReader(_SegmentReader):
-    """The one METS of a package and all that lies in its folder, in memory that does not grow.
-
-    Sums of hashes are compared in place of names and IDs.
-    """
-
-    def __init__(self, look: SegmentLook, packs: OpenPacks, jobs: int) -> None:
-        super().__init__(look, packs)
-        whole = look.root, (), (b"",), True
-        self._listing = processes.Ahead(walking.all_lots, *whole) if jobs > 1 else None
-        self._lots = walking.all_lots(*whole) if self._listing is None else self._listing.rest()
-
-    def whole(self) -> AgreedSegment:
-        """Return the package as one segment; raises as ``agreed`` does."""
-        with self._tree.content(self._look.mets) as content:
-            self._in_mets.add("", [PLAIN_METS], [content.size])
-            self._read(content)
-            opening = profiles.opening(content.blocks())
-        if self._files_ids != self._pointed_ids or not self._are_apart_in_order():
-            raise _OddError
-        for lot in self._lots:
-            self._take_lot(lot)
-        if self._in_mets != self._on_disk:
-            raise _OddError
-        return AgreedSegment(
-            mets=self._look.mets,
-            data=b"",
-            pack=b"",
-            size=content.size,
-            own={name: self._hashers.digest(name).value for name in MANIFEST_ALGORITHMS},
-            opening=opening,
-            facts=tuple(self._facts),
-            folders=tuple(self._folders),
-            files=self._in_mets.count - 1,
-            total=self._in_mets.bytes - content.size,
-            algorithm=_only(self._algorithms),
-            stems=frozenset(),
-            kept=(),
-            stretches=(),
-            outline=None,
-            are_placed=False,
-            apart=frozenset(),
-            others=(),
-        )
-
-    def close(self) -> None:
-        """End the process that lists files."""
-        if self._listing is not None:
-            self._listing.close()
-
-    def _take(self, each: Fact | Run) -> None:
-        if isinstance(each, Root) and _EARK in (each.profile or "").lower():
-            raise _OddError  # its folders are held against METS then
-        if isinstance(each, File) and each.element != "file":
-            raise _OddError  # it is held against the files
-        super()._take(each)
-        for lot in () if self._listing is None else self._listing.come():
-            self._take_lot(lot)
-
-    def _hold(self, *_: object) -> None:
-        pass
-
-    def _take_lot(self, lot: walking.Lot) -> None:
-        """Take files on disk; refuses all but folders with plain names, none of them empty, and one METS."""
-        names = os.fsdecode(lot.files).split("/") if lot.files else []
-        everything = b"/".join((lot.prefix + lot.files, *(name for name, _ in lot.others)))
-        is_odd = lot.fault or lot.is_empty or any(kind != "d" for _, kind in lot.others)
-        documents = list(filter(is_mets_name, names)) if b"mets" in lot.files else []
-        is_odd = is_odd or documents != ([PLAIN_METS] if documents and not lot.folder else [])
-        if is_odd or not are_usual(everything) or any(mark in lot.files for mark in _OF_ARCHIVES):
-            raise _OddError
-        self._folders += lot.folders
-        if len(self._folders) > _MOST_INNER:
-            raise _OddError
-        self._on_disk.add(os.fsdecode(lot.prefix), names, lot.sizes)
-
-
 def look_at_package(root: Path, looking: Looking, agreement: Agreement) -> None:
     """Look at a package of one METS and no manifests that is too large to be held in memory.
 
@@ -814,11 +738,10 @@ def look_at_package(root: Path, looking: Looking, agreement: Agreement) -> None:
         return  # it is told where the package is walked
     if status is None or status[0] < LARGE or others != [None] * len(others):
         return
-    look = SegmentLook(root=root, mets=_METS, data=b"", manifests=(), budgets=looking.budgets)
-    jobs = processes.useful(looking.jobs, files=status[0] // _BYTES_OF_FILE, size=0)
-    with closing(OpenPacks(look.budgets)) as packs, closing(_PackageReader(look, packs, jobs)) as package:
-        if (found := _settled(package.whole)) is not None:
-            agreement.take_package(found, partial(_columns, look))
+    look = SegmentLook(root=root, mets=_METS, data=b"", manifests=(), budgets=looking.budgets, is_large=True)
+    with closing(OpenPacks(look.budgets)) as packs:
+        if (found := _settled(_SegmentReader(look, packs).agreed)) is not None:
+            agreement.take_package(found[0], partial(_columns, look))
 
 
 def _columns(look: SegmentLook) -> Iterator[AgreedColumns]:

@@ -15,21 +15,33 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, compress, count, groupby, islice, repeat, takewhile
+from itertools import accumulate, chain, count, groupby, islice, repeat, takewhile
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from metspack.checking.catalogue import Catalogue
-from metspack.checking.eark.document import Outline, text_of, value_of
+from metspack.checking.eark.document import text_of, value_of
 from metspack.checking.eark.profiles import Opening
+from metspack.checking.held import (
+    NUL,
+    AgreedColumns,
+    AgreedSegment,
+    CellKind,
+    Look,
+    LookedAt,
+    ManifestStretch,
+    Places,
+    SegmentLook,
+    divided,
+    paths_of,
+    texts_of,
+)
 from metspack.checking.mets.entries import PUT_ENTRY, FileGroups
 from metspack.checking.options import Looking
 from metspack.digests import MANIFESTS, OCTETS
 from metspack.files import reading, tempdb
 from metspack.files.reading import Asked, FileRun, HashedRun
-from metspack.mets.reader import Fact
-from metspack.model import Budgets
 from metspack.packages.files import names_of
 from metspack.processes import HERE, Executor, Underway
 
@@ -41,15 +53,15 @@ _PACKED = 100  # bytes of a packed segment for each byte of the manifest that it
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read together
 _PACKS_AT_ONCE = 1_000
 _KEPT = "what is known of segments and their files"
-_NUL, _BEHIND_SLASH = b"\0", b"0"
-_APART = _NUL  # before the folder of files apart
+_BEHIND_SLASH = b"0"
+_APART = NUL  # before the folder of files apart
 
 _SCHEMA = """
 CREATE TABLE look (id INTEGER PRIMARY KEY, mets BLOB, data BLOB, pack BLOB);
 CREATE TABLE segment (
     folder BLOB UNIQUE, first INTEGER, mets BLOB, data BLOB, pack BLOB, size INTEGER, own TEXT, opening TEXT,
     facts TEXT, folders BLOB, files INTEGER, total INTEGER, algorithm TEXT, kept TEXT, stems TEXT,
-    outline TEXT, are_placed INTEGER, others TEXT, entry INTEGER);
+    outline TEXT, are_placed INTEGER, entry INTEGER);
 CREATE INDEX segment_data ON segment (data);
 CREATE INDEX segment_pack ON segment (pack) WHERE pack <> X'';
 CREATE TABLE inner (path BLOB PRIMARY KEY) WITHOUT ROWID;
@@ -60,21 +72,21 @@ CREATE TABLE stretch (
 CREATE INDEX stretch_start ON stretch (algorithm, start);
 CREATE TABLE released (id INTEGER PRIMARY KEY, columns INTEGER UNIQUE);
 CREATE TABLE columns (
-    folder BLOB, start INTEGER, ids TEXT, names BLOB, lines BLOB, sizes BLOB, around TEXT, algorithms TEXT,
-    digests BLOB);
+    folder BLOB, start INTEGER, origin INTEGER, ids TEXT, names BLOB, lines BLOB, sizes BLOB, around TEXT,
+    algorithms TEXT, digests BLOB);
 CREATE INDEX columns_of_folder ON columns (folder, start);
 CREATE TABLE length (folder BLOB, number INTEGER, length INTEGER, PRIMARY KEY (folder, number)) WITHOUT ROWID
 """
 
 _COLUMNS = """
-SELECT algorithms, digests, around, start, ids, names, lines, sizes FROM columns
+SELECT algorithms, digests, around, start, origin, ids, names, lines, sizes FROM columns
 WHERE folder = ? AND start >= ? ORDER BY start
 """
 
-_PUT_SEGMENT = "INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
+_PUT_SEGMENT = "INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
 _SEGMENT = """
 SELECT mets, data, pack, size, own, opening, facts, folders, files, total, algorithm, kept, stems, outline,
-    are_placed, others FROM segment
+    are_placed FROM segment
 """
 _OF_STRETCH = ("algorithm", "start", "stop", "lines", "first", "last", "mets", "digest", "ending")
 _STRETCH = attrgetter(*_OF_STRETCH)
@@ -83,9 +95,11 @@ SELECT s.mets, t.algorithm, t.start, t.stop, t.lines, t.first, t.last, t.mets, t
 FROM stretch t CROSS JOIN segment s ON s.folder = t.folder WHERE t.algorithm = ? ORDER BY t.start, t.rowid
 """
 _FIGURES = "SELECT folder, mets, first, files, total, algorithm FROM segment"
+_LISTS_READ = "SELECT DISTINCT algorithm FROM stretch WHERE folder = ? AND line IS NOT NULL"
 _PUT_FIGURES = "INSERT INTO agreed VALUES (?, ?, ?, ?, ?)"
 _LINES = "SELECT lines, line, digest FROM stretch WHERE folder = ? AND algorithm = ? ORDER BY start"
 _PUT_FILE = "INSERT OR IGNORE INTO disk VALUES (?, 'f', ?)"
+_PUT_DONE = "INSERT OR IGNORE INTO done VALUES (?)"
 _PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
 _PUT_CELL = """
 INSERT INTO cell (id, archive, place, inside, path, size, length, algorithm, digest)
@@ -97,153 +111,8 @@ WHERE r.id > ? ORDER BY r.id
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentLook:
-    """A segment to be looked at, by paths below the package's root, and what it is compared with.
-
-    ``mets`` is that of its METS, ``data`` that of the folder whose files this lists: its own, or of a
-    representation that below it; ``pack`` is the zip file that holds it, if one does. ``manifests`` are the
-    algorithms of those that the package has. ``of_folder`` tells whether METS is looked at by itself and
-    compared with the files in the folder, ``of_statements`` whether it is with manifests and metadata files.
-    """
-
-    root: Path
-    mets: bytes
-    data: bytes
-    manifests: tuple[str, ...]
-    budgets: Budgets
-    pack: bytes = b""
-    of_folder: bool = True
-    of_statements: bool = True
-
-    @property
-    def folder(self) -> bytes:
-        """The folder of its METS."""
-        return self.mets.rpartition(b"/")[0]
-
-    @property
-    def is_representation(self) -> bool:
-        """Whether its METS lies above its data."""
-        return self.data != self.folder
-
-    def shared(self) -> tuple[SegmentLook, SegmentLook]:
-        """Return the same look in two, for two processes; the longer one first."""
-        return replace(self, of_folder=False), replace(self, of_statements=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestStretch:
-    """The lines of a segment's files in a manifest, from ``start`` to ``stop`` in bytes.
-
-    Their paths are from ``first`` to ``last``; ``mets`` is the number from 0 of the line of the METS among
-    them, ``digest`` is what it says, "" where that line is not among them; ``ending`` is what the last line
-    says.
-    """
-
-    algorithm: str
-    start: int
-    stop: int
-    lines: int
-    first: bytes
-    last: bytes
-    mets: int
-    digest: str
-    ending: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgreedColumns:
-    """Some files of a segment as columns: IDs, places and lines in METS, sizes, digests as stated.
-
-    ``start`` is the number of the first among the segment's files, from 0. IDs have a line feed between each
-    two, names a NUL; digests stand one behind the other by algorithm, that of METS first. ``groups`` are the
-    fileGrp around all of them.
-    """
-
-    start: int
-    ids: str
-    names: bytes
-    lines: array[int]
-    sizes: array[int]
-    groups: tuple[str, ...]
-    digests: Mapping[str, bytes]
-
-    @property
-    def stop(self) -> int:
-        """The number behind the last."""
-        return self.start + len(self.sizes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedFiles:
-    """Places, sizes and digests that are stated of files, as ``AgreedColumns`` has them."""
-
-    names: Sequence[bytes]
-    sizes: array[int]
-    digests: dict[str, bytes]
-
-    def digests_of(self, algorithm: str, start: int, stop: int) -> str | None:
-        """Return the digests of some files, None for an algorithm by which none are stated."""
-        found, octets = self.digests.get(algorithm), OCTETS[algorithm]
-        return None if found is None else found[start * octets : stop * octets].hex()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgreedSegment:
-    """A segment in which METS, folder and manifests agree; paths are as ``SegmentLook`` has them.
-
-    ``facts`` are those of its METS without its files, ``opening`` is the METS's own, ``size`` and ``own`` are
-    its bytes and digests; ``folders`` are the paths below the one of its data, ``total`` is the bytes of its
-    files, whose digests METS states by ``algorithm``. Archives are not counted as files: ``kept`` has their
-    paths and sizes, and they are known as all files of other folders are. ``stems`` are the IDs without their
-    last digits. ``outline`` is that of a representation, whose files lie as CITS SIARD 1.0 wants LOBs of
-    SIARD 2.2 to lie where they ``are_placed``. Files in METS that differ from what is in the folder or in
-    manifests are ``apart``, by their names, and no more among its files; ``others`` are the paths and sizes
-    of the files in the folder that are none of its files, be they in METS or not.
-    """
-
-    mets: bytes
-    data: bytes
-    pack: bytes
-    size: int
-    own: Mapping[str, str]
-    opening: Opening
-    facts: tuple[Fact, ...]
-    folders: tuple[bytes, ...]
-    files: int
-    total: int
-    algorithm: str
-    kept: tuple[tuple[bytes, int], ...]
-    stems: frozenset[str]
-    stretches: tuple[ManifestStretch, ...]
-    outline: Outline | None
-    are_placed: bool
-    apart: frozenset[bytes]
-    others: tuple[tuple[bytes, int], ...]
-
-    @property
-    def folder(self) -> bytes:
-        """The folder of its METS, which its files are listed from."""
-        return self.mets.rpartition(b"/")[0]
-
-
-LookedAt = tuple[AgreedSegment, Sequence[AgreedColumns]]
-Places = Callable[[Path], Iterable[tuple[bytes, bytes, bytes]]]
-"""Yields the paths of METS, data and zip file of each segment of a package, as ``SegmentLook`` has them."""
-Look = Callable[[SegmentLook, Callable[[int], None]], LookedAt | None]
-"""Returns what all says alike of a segment, None for one that is to be looked at closely."""
-
-
-class CellKind(NamedTuple):
-    """What is alike of cells that name files: their archive, and whether they state lengths and digests."""
-
-    archive: bytes
-    has_length: bool
-    algorithm: str | None
-
-
 class Agreement(tempdb.Scratch):
-    """The segments of a package in which all agrees, by their folders; a context manager.
+    """The segments of a package of which files are held, by their folders; a context manager.
 
     They are kept on disk, with the columns of their files; ``files`` counts these, with those that were put
     back. What has to be known of single files is asked of the ``catalogue``, which a segment is put into for
@@ -257,7 +126,7 @@ class Agreement(tempdb.Scratch):
         self._put_back = self._total = 0
         self._unread: Callable[[], Iterable[AgreedColumns]] = tuple
         self._cells = array("q")
-        self._kinds = bytearray()
+        self._kinds = array("L")
         self._kind_of: dict[CellKind, int] = {}
         self._depth = 1  # of the folders that a path is looked for in
         self._last: AgreedSegment | None = None
@@ -279,7 +148,7 @@ class Agreement(tempdb.Scratch):
         super().close()
 
     def look(self, package: Path, places: Places, look: Look, progress: Callable[[int], None]) -> None:
-        """Look at the segments of a package, given by its folder, and keep those of which nothing is odd.
+        """Look at the segments of a package, given by its folder; hold those without an odd file.
 
         At none of a package that is too small to be worth it, or has no manifest, nor where less than all is
         asked for, or more.
@@ -318,11 +187,7 @@ class Agreement(tempdb.Scratch):
             if half is not None:
                 if segment.apart:
                     continue  # the other half has their lines among those of all files
-                stretches, apart, others = half[0].stretches, half[0].apart, half[0].others
-                segment = replace(
-                    segment, stretches=stretches, apart=apart, others=(*segment.others, *others)
-                )
-                columns, half = half[1], None
+                segment, columns, half = replace(segment, stretches=half[0].stretches), half[1], None
             self._take(segment, columns)
 
     def _keep_looks(self, package: Path, places: Places) -> int:
@@ -366,7 +231,9 @@ class Agreement(tempdb.Scratch):
 
         Where no archive is opened all are at once.
         """
-        if not self.reads_bytes:
+        if not (self.reads_bytes and self.held):
+            self._workers.close()
+            self._workers = self._executor.workers(1)
             return
         self._start(files=self.files, size=self._total)
         if self._workers.jobs > 1:
@@ -382,21 +249,29 @@ class Agreement(tempdb.Scratch):
                 self._released.add("SELECT rowid FROM columns WHERE folder = ? AND start = ?", folder, start)
             self._reading.look()
 
-    def unlike(self, progress: Callable[[int], None]) -> Iterator[tuple[bytes, list[bytes], list[HashedRun]]]:
+    def unlike(self, progress: Callable[[int], None]) -> Iterator[tuple[list[bytes], list[HashedRun]]]:
         """Read all files, where bytes are looked at; yield those that are not as stated, some together.
 
-        They come as their segment's folder, their paths, and what was found. The processes are let go.
+        They come as their paths and what was found, once their segment is put back. No other file of it is to
+        be read again; files of segments that were put back before are. The processes are let go.
         """
         if not self.reads_bytes:
             return
         self._release_all()
         begun = self._reading or self._workers.begin(read_stated, self._released, progress)
+        put = set[bytes]()
         with self._workers:
             for found in begun.results():
-                folder, start, stop = self._released.given.popleft()
-                if found:
-                    paths = chain.from_iterable(_paths(folder, each) for each in self.columns(folder, start))
-                    yield folder, list(islice(paths, stop - start)), found
+                folder, start, first, number, size = self._released.given.popleft()
+                segment = self.at(folder)
+                if segment is None and folder not in put:
+                    progress(-sum(chain.from_iterable(run.sizes for run in found)) if found else -size)
+                elif found:
+                    if segment is not None:
+                        put.add(folder)
+                        self.put_back(segment)
+                        self._catalogue.put_many(_PUT_DONE, zip(self.paths(folder)))
+                    yield list(islice(self.paths(folder, start), first, first + number)), found
 
     def _release_all(self) -> None:
         columns = "SELECT c.rowid FROM segment s CROSS JOIN columns c ON c.folder = s.folder ORDER BY c.rowid"
@@ -416,7 +291,7 @@ class Agreement(tempdb.Scratch):
             lengths = {each - start: length for each, length in self._lengths(folder, columns).items()}
             holes = self._looking.budgets.holes
             for first, batch in _batched(self._root, folder, columns, lengths, holes):
-                self._released.given.append((folder, start + first, start + first + len(batch.sizes)))
+                self._released.given.append((folder, start, first, len(batch.sizes), sum(batch.sizes)))
                 yield batch
 
     def _lengths(self, folder: bytes, columns: AgreedColumns) -> dict[int, int]:
@@ -427,7 +302,7 @@ class Agreement(tempdb.Scratch):
     def _take(self, segment: AgreedSegment, columns: Iterable[AgreedColumns]) -> None:
         folder, do = segment.folder, self._database.executemany
         if segment.apart:
-            columns, apart = _divided(columns, segment.apart)
+            columns, apart = divided(columns, segment.apart)
             self._put_columns(_APART + folder, apart)
             segment = replace(
                 segment,
@@ -439,13 +314,12 @@ class Agreement(tempdb.Scratch):
         row = (
             *(folder, self.files, segment.mets, segment.data, segment.pack, segment.size),
             *map(text_of, (segment.own, opening, segment.facts)),
-            *(_NUL.join(segment.folders), segment.files, segment.total, segment.algorithm),
+            *(NUL.join(segment.folders), segment.files, segment.total, segment.algorithm),
             text_of(kept),
             *(
                 text_of(segment.stems),
                 segment.outline and text_of(segment.outline),
                 segment.are_placed,
-                text_of([(os.fsdecode(path), size) for path, size in segment.others]),
             ),
         )
         stretches = ((folder, *_STRETCH(each)) for each in segment.stretches)
@@ -459,19 +333,20 @@ class Agreement(tempdb.Scratch):
         self.files += segment.files
         if self._looking.level.opens_archives:
             self._cells.frombytes(bytes(8 * segment.files))
-            self._kinds += bytes(segment.files)
+            self._kinds.frombytes(bytes(self._kinds.itemsize * segment.files))
         self._total += segment.total
 
     def _put_columns(self, folder: bytes, columns: Iterable[AgreedColumns]) -> None:
         rows = (
             (
-                *(folder, each.start, each.ids, each.names, each.lines.tobytes(), each.sizes.tobytes()),
+                *(folder, each.start, each.origin, each.ids, each.names),
+                *(each.lines.tobytes(), each.sizes.tobytes()),
                 *("\n".join(each.groups), " ".join(each.digests), b"".join(each.digests.values())),
             )
             for each in columns
         )
         with tempdb.explained(_KEPT):
-            self._database.executemany("INSERT INTO columns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._database.executemany("INSERT INTO columns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     @property
     def held(self) -> int:
@@ -484,11 +359,11 @@ class Agreement(tempdb.Scratch):
         The numbers of entries of all files of the segment are taken.
         """
         catalogue, folder = self._catalogue, segment.folder
-        self.put(
-            "UPDATE segment SET entry = ? WHERE folder = ?", catalogue.take_entries(segment.files), folder
-        )
-        for each in self.columns(_APART + folder):
-            self._put_entries(folder, each, mets, catalogue.take_entries(len(each.sizes)))
+        apart = list(self.columns(_APART + folder))
+        first = catalogue.take_entries(segment.files + sum(len(each.sizes) for each in apart))
+        self.put("UPDATE segment SET entry = ? WHERE folder = ?", first, folder)
+        for each in apart:
+            self._put_entries(folder, each, mets, first + each.origin)
 
     def _put_entries(self, folder: bytes, columns: AgreedColumns, mets: int, first: int) -> None:
         algorithm = next(iter(columns.digests))
@@ -496,8 +371,8 @@ class Agreement(tempdb.Scratch):
         values = (
             *(count(first), repeat(mets), repeat("file"), columns.ids.split("\n"), repeat(None)),
             *(repeat(group), columns.lines, columns.sizes, repeat(algorithm)),
-            *(_texts(columns.digests[algorithm], algorithm), map(os.fsdecode, columns.names.split(_NUL))),
-            *(_paths(folder, columns), repeat(0), repeat(None)),
+            *(texts_of(columns.digests[algorithm], algorithm), map(os.fsdecode, columns.names.split(NUL))),
+            *(paths_of(folder, columns), repeat(0), repeat(None)),
         )
         self._catalogue.put_many(PUT_ENTRY, zip(*values, strict=False))
 
@@ -522,10 +397,10 @@ class Agreement(tempdb.Scratch):
         (mets,) = catalogue.row("SELECT id FROM mets WHERE path = ? AND ok", segment.mets) or (None,)
         at = self.first_of(folder)
         for each in self.columns(folder):
-            paths = _paths(folder, each)
+            paths = paths_of(folder, each)
             catalogue.put_many(_PUT_FILE, zip(paths, each.sizes, strict=True))
             if mets is not None:
-                self._put_entries(folder, each, mets, first + each.start)
+                self._put_entries(folder, each, mets, first + each.origin)
             catalogue.put_many(_PUT_CELL, self._cells_of(folder, at, each, paths))
         catalogue.put_many(_PUT_LINE, self._lines_of(segment))
         self.puts += 1
@@ -539,7 +414,7 @@ class Agreement(tempdb.Scratch):
         """Yield the cells that name some files, as the catalogue has them."""
         kinds = list(self._kind_of)
         lengths = self._lengths(folder, columns)
-        texts = {name: _texts(columns.digests[name], name) for name in columns.digests}
+        texts = {name: texts_of(columns.digests[name], name) for name in columns.digests}
         ids = columns.ids.split("\n")
         for number, (cell, path) in enumerate(
             zip(self._cells[at + columns.start : at + columns.stop], paths, strict=False)
@@ -563,7 +438,9 @@ class Agreement(tempdb.Scratch):
                     line
                     for each in self.columns(segment.folder)
                     for line in zip(
-                        _paths(segment.folder, each), _texts(each.digests[algorithm], algorithm), strict=True
+                        paths_of(segment.folder, each),
+                        texts_of(each.digests[algorithm], algorithm),
+                        strict=True,
                     )
                 )
                 if any(own for _, _, own in stretches):
@@ -580,7 +457,9 @@ class Agreement(tempdb.Scratch):
         for folder, mets, first, *of_files, algorithm in self.all(_FIGURES):
             (number,) = catalogue.row("SELECT id FROM mets WHERE path = ?", mets) or (None,)
             catalogue.put(_PUT_FIGURES, number, "METS", algorithm, *of_files)
-            for (name,) in self.all("SELECT DISTINCT algorithm FROM stretch WHERE folder = ?", folder):
+            for (name,) in self.all(
+                "SELECT DISTINCT algorithm FROM stretch WHERE folder = ? AND line", folder
+            ):
                 catalogue.put(_PUT_FIGURES, number, MANIFESTS[name], name, *of_files)
             if any(self._cells[first : first + of_files[0]]):
                 found = Counter[bytes]()
@@ -590,9 +469,13 @@ class Agreement(tempdb.Scratch):
                         found[kinds[self._kinds[at]].archive] += size if self._cells[at] else 0
                 catalogue.put_many("INSERT INTO agreed_lobs VALUES (?, ?)", found.items())
 
-    def paths(self, folder: bytes) -> Iterator[bytes]:
-        """Yield the paths of a segment's files."""
-        return chain.from_iterable(_paths(folder, each) for each in self.columns(folder))
+    def documents(self) -> list[bytes]:
+        """Return the paths of the segments' METS."""
+        return [mets for (mets,) in self.all("SELECT mets FROM segment ORDER BY rowid")]
+
+    def paths(self, folder: bytes, first: int = 0) -> Iterator[bytes]:
+        """Yield the paths of a segment's files, as ``columns`` has them."""
+        return chain.from_iterable(paths_of(folder, each) for each in self.columns(folder, first))
 
     def put_holding_back(self, path: bytes) -> None:
         """Put back the segment that a path leads into, if any."""
@@ -607,13 +490,21 @@ class Agreement(tempdb.Scratch):
         """Put back the segments that a table of the catalogue has paths of files in."""
         sql = f"""SELECT path FROM {table} WHERE path >= ? AND path < ?
             AND path NOT IN (SELECT path FROM disk)"""  # noqa: S608 -- names of tables
+        told = "SELECT 1 FROM entry WHERE path = ?"
 
         def is_named(segment: AgreedSegment) -> bool:
             below = (segment.data + b"/", segment.data + _BEHIND_SLASH) if segment.data else (b"", b"\xff")
             named = {path for (path,) in self._catalogue.rows(sql, *below)}
+            if table == "listed":  # what METS does not have as missing is compared with what is there
+                return any(self._catalogue.row(told, path) is None for path in named)
             return bool(named) and not named.isdisjoint(self.paths(segment.folder))
 
         self.put_some_back(is_named)
+
+    def put_unread_back(self) -> None:
+        """Put back the segments whose METS no link led to."""
+        sql = "SELECT 1 FROM mets WHERE path = ? AND ok"
+        self.put_some_back(lambda segment: self._catalogue.row(sql, segment.mets) is None)
 
     def put_unnamed_back(self) -> None:
         """Put back the segments with a file that no cell has named."""
@@ -630,7 +521,7 @@ class Agreement(tempdb.Scratch):
         """Put back the segments that have a file with one of some IDs, or of some digests."""
 
         def is_alike(columns: AgreedColumns) -> bool:
-            texts = (_texts(each, algorithm) for algorithm, each in columns.digests.items() if digests)
+            texts = (texts_of(each, algorithm) for algorithm, each in columns.digests.items() if digests)
             are_ids = bool(ids) and not ids.isdisjoint(columns.ids.split("\n"))
             return are_ids or any(not digests.isdisjoint(each) for each in texts)
 
@@ -686,7 +577,7 @@ class Agreement(tempdb.Scratch):
             own=value_of(own),
             opening=Opening(*value_of(opening)),
             facts=value_of(facts),
-            folders=tuple(folders.split(_NUL)) if folders else (),
+            folders=tuple(folders.split(NUL)) if folders else (),
             files=files,
             total=total,
             algorithm=algorithm,
@@ -696,7 +587,6 @@ class Agreement(tempdb.Scratch):
             outline=rest[1] and value_of(rest[1]),
             are_placed=bool(rest[2]),
             apart=frozenset(),  # they are in the catalogue
-            others=tuple((os.fsencode(path), each) for path, each in value_of(rest[3])),
         )
         return self._last
 
@@ -725,7 +615,7 @@ class Agreement(tempdb.Scratch):
         for data, inner, are_placed in self.rows(
             "SELECT data, folders, are_placed FROM segment ORDER BY rowid"
         ):
-            yield data, inner.split(_NUL) if inner else (), bool(are_placed)
+            yield data, inner.split(NUL) if inner else (), bool(are_placed)
 
     def stretches(self, algorithm: str) -> Iterator[tuple[bytes, ManifestStretch]]:
         """Yield the stretches of a manifest in their order, each with the METS of its segment."""
@@ -737,7 +627,9 @@ class Agreement(tempdb.Scratch):
         if not folder.startswith(_APART):
             unread, self._unread = self._unread, tuple
             self._put_columns(folder, unread())
-        for algorithms, digests, groups, start, ids, names, *octets in self.rows(_COLUMNS, folder, first):
+        for algorithms, digests, groups, start, origin, ids, names, *octets in self.rows(
+            _COLUMNS, folder, first
+        ):
             lines, sizes = (array("q", each) for each in octets)
             at, of_each = 0, dict[str, bytes]()
             for name in algorithms.split(" "):
@@ -745,6 +637,7 @@ class Agreement(tempdb.Scratch):
                 of_each[name], at = digests[at:stop], stop
             yield AgreedColumns(
                 start=start,
+                origin=origin,
                 ids=ids,
                 names=names,
                 lines=lines,
@@ -775,8 +668,8 @@ class _Released(Iterator[StatedBatch]):
         self._batches = batches
         self._last = 0
         self._next: Iterator[StatedBatch] = iter(())
-        self.given = deque[tuple[bytes, int, int]]()
-        """Of those that were given out the segment's folder and the numbers, from one to behind another."""
+        self.given = deque[tuple[bytes, int, int, int, int]]()
+        """Of those given out: folder and number of their columns, first there, number and bytes."""
 
     def add(self, columns: str, *values: object) -> None:
         """Add files by a query for their columns, unless they were added before."""
@@ -796,7 +689,7 @@ def _batched(
     root: Path, folder: bytes, columns: AgreedColumns, lengths: Mapping[int, int], holes: int
 ) -> Iterator[tuple[int, StatedBatch]]:
     """Yield some files of a segment, as many at a time as are read together, each with the first's number."""
-    names = [os.fsdecode(name) for name in columns.names.split(_NUL)]
+    names = [os.fsdecode(name) for name in columns.names.split(NUL)]
     start = 0
     while start < len(names):
         ends = takewhile(_BYTES_AT_ONCE.__ge__, accumulate(columns.sizes[start : start + _FILES_AT_ONCE]))
@@ -839,44 +732,3 @@ def read_stated(batch: StatedBatch, moved: Callable[[int], None]) -> list[Hashed
             text is not None and text.unit(batch.lengths[each]) is not None for each, text in texts.items()
         )
     return [] if is_right else found
-
-
-def _divided(
-    columns: Iterable[AgreedColumns], apart: AbstractSet[bytes]
-) -> tuple[list[AgreedColumns], list[AgreedColumns]]:
-    """Return the files that are not apart, numbered anew, and those that are."""
-    divided: tuple[list[AgreedColumns], list[AgreedColumns]] = [], []
-    for each in columns:
-        are_apart = list(map(apart.__contains__, each.names.split(_NUL)))
-        for part, chosen in zip(divided, ([not is_apart for is_apart in are_apart], are_apart), strict=True):
-            if any(chosen):
-                part.append(_chosen(each, chosen, part[-1].stop if part else 0))
-    return divided
-
-
-def _chosen(columns: AgreedColumns, chosen: Sequence[bool], start: int) -> AgreedColumns:
-    """Return some of the files, numbered from ``start`` on."""
-    return replace(
-        columns,
-        start=start,
-        ids="\n".join(compress(columns.ids.split("\n"), chosen)),
-        names=_NUL.join(compress(columns.names.split(_NUL), chosen)),
-        lines=array("q", compress(columns.lines, chosen)),
-        sizes=array("q", compress(columns.sizes, chosen)),
-        digests={
-            name: bytes.fromhex("".join(compress(_texts(digests, name), chosen)))
-            for name, digests in columns.digests.items()
-        },
-    )
-
-
-def _texts(digests: bytes, algorithm: str) -> list[str]:
-    """Return digests, which stand one behind the other, as texts."""
-    text, width = digests.hex(), 2 * OCTETS[algorithm]
-    return [text[at : at + width] for at in range(0, len(text), width)]
-
-
-def _paths(folder: bytes, columns: AgreedColumns) -> list[bytes]:
-    """Return the paths of files of the segment with a folder."""
-    above = folder + b"/" if folder else b""
-    return [above + name for name in columns.names.split(_NUL)]

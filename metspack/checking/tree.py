@@ -31,7 +31,7 @@ def _lies(at: bytes, tree: PackageTree) -> list[tuple[bytes, tuple[str, ...]]]:
 class CheckedTree(MountedTree):
     """A package's file tree with mounted children; resolves references to paths in it.
 
-    The files of an ``agreement`` of segments, if there is one, are not to be put into the catalogue.
+    The files that an ``agreement`` holds, if there is one, are not in the catalogue.
     """
 
     def __init__(
@@ -52,6 +52,17 @@ class CheckedTree(MountedTree):
     def agreed_files(self) -> int:
         """Return the number of files that are not put into the catalogue."""
         return 0 if self.agreement is None else self.agreement.held
+
+    def put_back(self, *paths: bytes) -> None:
+        """Put the files of agreed segments that paths lead into into the catalogue."""
+        for path in paths:
+            if self.agreement is not None:
+                self.agreement.put_holding_back(path)
+
+    def put_all_back(self) -> None:
+        """Put all files of agreed segments into the catalogue."""
+        if self.agreement is not None:
+            self.agreement.put_all_back()
 
     def mount(self, at: bytes, tree: PackageTree, *, apart: bool = False) -> None:
         """Mount a tree at a path; ``apart`` if the path is a label and no path of the package."""

@@ -8,6 +8,8 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,6 +25,7 @@ from tests.packages import forge
 from tests.packages.forge import LOBS, lobs
 
 FIRST, SECOND = "Northwind_lobseg_0", "Northwind_lobseg_1"
+LOB_FOLDER = "content/schema0/table2/lob4"
 
 
 @pytest.fixture(autouse=True)
@@ -138,6 +141,139 @@ def codes(package: Path, level: Level = Level.FULL) -> set[str]:
     return {each.code for each in check(package, level)}
 
 
+def with_files(*paths: str, seal: bool = True) -> Callable[[Path], object]:
+    """Put more files into a package, which no METS lists."""
+
+    def change(package: Path) -> None:
+        for path in paths:
+            write(path, path.encode(), seal=False)(package)
+        if seal:
+            forge.seal(package)
+
+    return change
+
+
+def listed_as(href: str) -> Callable[[Path], object]:
+    """Let the parent list a LOB at another location."""
+
+    def change(package: Path) -> None:
+        listed_by_the_parent(package)
+        forge.edit(package / "mets.xml", f'"{lob(0)}"', f'"{href}"')
+        forge.seal(package)
+
+    return change
+
+
+def with_a_line_in_capitals(lines: list[str]) -> Iterable[str]:
+    more = [line.replace("record0", "RECORD0") for line in lines if line.endswith(f"{lob(0)}\n")]
+    return sorted((*lines, *more), key=lambda line: line[66:])
+
+
+def swapped(*lost: str) -> Callable[[Path], object]:
+    """Let children change places, before the manifests are written."""
+
+    def change(package: Path) -> None:
+        (package / FIRST).rename(package / "other")
+        (package / SECOND).rename(package / FIRST)
+        (package / "other").rename(package / SECOND)
+        for each in lost:
+            (package / each).unlink()
+        forge.write_manifests(package)
+
+    return change
+
+
+def with_sha_1(package: Path) -> None:
+    """Let cells, of which one is lost, have digests that nothing else has."""
+    table = forge.table(LOBS[:3], "Northwind").decode()
+    for each in LOBS:
+        found = hashlib.sha1(each.data).hexdigest()  # noqa: S324 -- as old archives have it
+        table = table.replace(f'"MD5" digest="{forge.md5(each.data)}"', f'"SHA-1" digest="{found}"')
+    (package / "Northwind.siard").write_bytes(forge.siard(table.encode(), rows=3))
+    forge.seal(package)
+
+
+def in_both(path: str, change: Callable[[str], str]) -> Callable[[Path], object]:
+    def changed(package: Path) -> None:
+        (package / path).write_text(change((package / path).read_text()))
+        forge.seal(package)
+
+    return changed
+
+
+def moved(package: Path) -> None:
+    (package / lob(0)).rename(package / SECOND / LOB_FOLDER / "record0.bin")
+    forge.write_manifests(package)
+
+
+_LINK_DOWN = (
+    '<mets:structMap TYPE="PHYSICAL" LABEL="SIARD structmap"><mets:div LABEL="child IPs"><mets:div '
+    'LABEL="child IP"><mets:mptr xlink:href="s0.t2.c4.r22" LOCTYPE="OTHER" OTHERLOCTYPE="OBJID"/></mets:div>'
+    "</mets:div></mets:structMap></mets:mets>"
+)
+OTHERS: dict[str, Callable[[Path], object]] = {
+    "two unlisted files": with_files(f"{FIRST}/{LOB_FOLDER}/x.bin", f"{FIRST}/{LOB_FOLDER}/y.bin"),
+    "a new folder": with_files(f"{FIRST}/content/new/x.bin", f"{FIRST}/content/new/y.bin", seal=False),
+    "two lost lines": rewrite("manifest-sha256.txt", lambda lines: [*lines[:1], *lines[3:]]),
+    "a mark before a manifest": lambda package: write(
+        "manifest-sha256.txt", b"\xef\xbb\xbf" + (package / "manifest-sha256.txt").read_bytes(), seal=False
+    )(package),
+    "a part beside a whole": with_files(f"{lob(0)}.0"),
+    "a list of no LOBs": with_files("manifest.txt"),
+    "a line in capitals": rewrite("manifest-sha256.txt", with_a_line_in_capitals),
+    "swapped children": swapped(),
+    "swapped children and a lost file": swapped(f"{SECOND}/{LOB_FOLDER}/record0.bin"),
+    "digests of cells alone": with_sha_1,
+    "IDs of another archive": in_both(f"{FIRST}/mets.xml", lambda text: text.replace('ID="s0', 'ID="z.s0')),
+    "a link down to nearly a file's ID": in_both(
+        f"{FIRST}/mets.xml", lambda text: text.replace("</mets:mets>", _LINK_DOWN)
+    ),
+    "a location at the system's root": listed_as("file:///record0.bin"),
+    "a LOB that moved": moved,
+}
+"""Changes of which more is to be known than the file that they are about."""
+
+
+@pytest.mark.parametrize("level", [Level.STRUCTURE, Level.FULL])
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_same_is_found_whether_files_are_held_or_in_rows(
+    package: Path, name: str, level: Level, closely: Callable[[], None]
+) -> None:
+    OTHERS[name](package)
+    seen: list[ReportFacts] = []
+    found = [ordered(check(package, level, observer=lambda checked: seen.append(facts_of(checked, level))))]
+    assert found[0]
+    closely()
+    found += [ordered(check(package, level, observer=lambda checked: seen.append(facts_of(checked, level))))]
+    assert (found[0], seen[0]) == (found[1], seen[1])
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 5, 11])
+def test_a_damaged_file_is_found_wherever_it_is_among_those_that_are_read_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(segmentreader, "_HELD_AT_ONCE", 1_000)
+    monkeypatch.setattr(segments, "_FILES_AT_ONCE", 2)
+    package = forge.forge(tmp_path / "package", lobs(24, 2))
+    path = sorted((package / FIRST).rglob("*.bin"))[number]
+    path.write_bytes(path.read_bytes()[::-1])
+    found = list(check(package))
+    assert [(each.code, each.path) for each in found] == [("F003", str(path.relative_to(package)))]
+
+
+def test_a_folder_in_a_root_that_is_called_as_a_held_segment_is_listed(
+    package: Path, closely: Callable[[], None]
+) -> None:
+    root = package.with_name("root")
+    root.mkdir()
+    (package / SECOND).rename(root / SECOND)
+    write(f"{SECOND}/{FIRST}/content/more.bin", b"more", seal=False)(root)
+    held = ordered(check(package, roots=[root]))
+    assert "F010" in {each.code for each in held}
+    closely()
+    assert held == ordered(check(package, roots=[root]))
+
+
 @pytest.fixture
 def closely(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """A call that lets all files be looked at one by one from then on."""
@@ -189,15 +325,20 @@ def test_a_segment_that_is_put_back_is_as_if_it_had_never_been_held(
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("name", ["a lost LOB", "an unlisted file", "a LOB's size", "a lost line"])
-def test_what_differs_in_a_segment_leaves_its_other_files_and_segments_held(
-    package: Path, name: str, monkeypatch: pytest.MonkeyPatch
+def test_a_file_missing_in_a_segment_leaves_its_other_files_and_segments_held(
+    package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    CHANGES[name][0](package)
+    (package / lob(2)).unlink()
     held: list[int] = []
-    monkeypatch.setattr(segments.Agreement, "close", lambda agreement: held.append(agreement.held))
+    real = segments.Agreement.close
+
+    def close(agreement: segments.Agreement) -> None:
+        held.append(agreement.held)
+        real(agreement)
+
+    monkeypatch.setattr(segments.Agreement, "close", close)
     list(check(package))
-    assert held == [len(LOBS) - (name != "an unlisted file")]
+    assert held == [len(LOBS) - 1]
 
 
 def test_segments_are_held_with_a_report_with_roots_and_in_each_of_several_packages(
@@ -289,6 +430,40 @@ def test_a_package_without_findings_is_looked_at_in_one_go(
     assert agreed == [True]
 
 
+def lines_run(package: Path) -> set[tuple[str, int]]:
+    """Return the lines of the checker that a check runs."""
+    run: set[tuple[str, int]] = set()
+    folder = str(Path(segments.__file__).parent)
+
+    def trace(frame: FrameType, event: str, _argument: object) -> Callable[..., Any] | None:
+        if not frame.f_code.co_filename.startswith(folder):
+            return None
+        if event == "line":
+            run.add((frame.f_code.co_filename, frame.f_lineno))
+        return trace
+
+    sys.settrace(trace)
+    try:
+        list(check(package))
+    finally:
+        sys.settrace(None)
+    return run
+
+
+@pytest.mark.skipif(sys.gettrace() is not None, reason="another trace is on, as where coverage is measured")
+def test_what_runs_for_a_right_package_runs_for_one_with_a_file_missing_in_each_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segmentreader, "_HELD_AT_ONCE", 1_000)
+    package = forge.forge(tmp_path / "package", lobs(80, 2))
+    lines_run(package)  # what runs once for a process
+    right = lines_run(package)
+    for folder in (FIRST, SECOND):
+        min((package / folder).rglob("*.bin")).unlink()
+    assert {each.code for each in check(package)} == {"F001"}
+    assert right - lines_run(package) == set()
+
+
 # --- a package of one METS ----------------------------------------------------------------------------
 
 
@@ -318,7 +493,6 @@ def into(path: str, data: bytes = b"more") -> Callable[[Path], object]:
     return write(path, data, seal=False)
 
 
-LOB_FOLDER = "content/schema0/table2/lob4"
 TWO, TEN = (f'<mets:fptr FILEID="s0.t2.c4.r{number}"/>' for number in (2, 10))
 
 

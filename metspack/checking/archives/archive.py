@@ -255,8 +255,8 @@ def findings(
     """
     listed = list(forms.listed(catalogue))
     files = Files(catalogue, root, places.agreement)
-    if places.agreement is not None and len({files.prefix(form.path) for form in listed}) < len(listed):
-        places.agreement.put_all_back()  # LOBs of two archives may have one ID
+    if len({files.prefix(form.path) for form in listed}) < len(listed):
+        places.put_all_back()  # LOBs of two archives may have one ID
     complete = read = 0
     for form in listed:
         if forms.is_there(catalogue, form):
@@ -271,20 +271,29 @@ def findings(
         yield from _none(catalogue)
     if catalogue.row("SELECT 1 FROM cell") is not None:
         catalogue.index_ids()
-        yield from _of_cells(catalogue, budgets.findings)
+        yield from _of_cells(catalogue, places, budgets.findings)
         yield from _of_two_archives(catalogue) if len(listed) > 1 else ()
     if not whole or sampled:
         # Where the bytes are read, they show which of the two is wrong.
         yield from _against_mets(catalogue)
     if read and complete == read:
+        yield from _unnamed(catalogue, places)
+
+
+def _unnamed(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
+    """Yield the findings on LOBs that no cell names, once all cells are in the catalogue."""
+    catalogue.put(_PUT_GROUPS)
+    if catalogue.row(_UNNAMED) is not None:
+        places.put_all_back()  # below which folders there are others is reported
+        catalogue.put("DELETE FROM lob_group")
         catalogue.put(_PUT_GROUPS)
-        together = grouping.FindingGroups()
-        unnamed = grouping.without(catalogue, _NAMED_BELOW)
-        for path, identifier in catalogue.rows(_UNNAMED):
-            rule = Code.LOB_IN_NO_CELL
-            finding = (rule.error_at if is_of_lob(identifier) else rule.at)(shown(path), 0, identifier or "")
-            yield from together.take(unnamed(path), finding)
-        yield from together.release()
+    together = grouping.FindingGroups()
+    unnamed = grouping.without(catalogue, _NAMED_BELOW)
+    for path, identifier in catalogue.rows(_UNNAMED):
+        rule = Code.LOB_IN_NO_CELL
+        finding = (rule.error_at if is_of_lob(identifier) else rule.at)(shown(path), 0, identifier or "")
+        yield from together.take(unnamed(path), finding)
+    yield from together.release()
 
 
 _UNNAMED_IDS = """
@@ -321,7 +330,7 @@ def routes(catalogue: Catalogue, above: str) -> Iterator[ArchiveRoutes]:
         )
 
 
-def _of_cells(catalogue: Catalogue, most: int) -> Iterator[Finding]:
+def _of_cells(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Finding]:
     """Yield the findings on the cells of all archives in the catalogue; ``most`` singly."""
     for name, place, path, length, size in catalogue.rows(_LENGTHS):
         yield Code.LENGTH_DIFFERS.at(
@@ -334,6 +343,7 @@ def _of_cells(catalogue: Catalogue, most: int) -> Iterator[Finding]:
             yield from grouping.each_of(catalogue.rows(_TWICE, *cells), most, _lob_in_two_cells, number)
             _, first = cells
     if catalogue.number(_ANY_OTHER):
+        places.put_all_back()  # the IDs of all cells are looked up
         catalogue.index_places()
         yield from _of_other_cells(catalogue)
     for mets, line, lob, count in catalogue.rows(_LISTED_APART):

@@ -14,8 +14,9 @@ from pathlib import Path
 from metspack import sizes, uris
 from metspack.checking.catalogue import GONE, Catalogue, folded_name, folder_of, shown
 from metspack.checking.files.listed import UnlistedNames
+from metspack.checking.held import AgreedColumns, AgreedSegment, CellKind
 from metspack.checking.links import swaps
-from metspack.checking.segments import AgreedColumns, AgreedSegment, Agreement, CellKind
+from metspack.checking.segments import Agreement
 from metspack.digests import OCTETS
 from metspack.layouts.names import SIARD
 from metspack.locations import candidates
@@ -143,6 +144,7 @@ class AgreedFiles:
         # The result of the last look-up: files that were found are compared next.
         self._asked: tuple[Sequence[bytes], list[tuple[_Loaded, list[int]]] | None] = (), []
         self._passed = 0
+        self._names: tuple[bytes, AbstractSet[int]] = b"", frozenset()  # hashes, of a segment that lacked one
         self._left: dict[tuple[bytes, int], int] = {}  # files that no cell has named yet, where some were
         self._puts = -1
         self._shared: dict[bytes, list[bytes]] = {}
@@ -233,15 +235,11 @@ class AgreedFiles:
     def _have_digests(
         self, found: Sequence[tuple[_Loaded, list[int]]], algorithm: str, digests: Sequence[str]
     ) -> bool:
-        """Return whether digests are those that METS and manifests state by the same algorithm.
-
-        Without any stated, the digests are accepted unless bytes are read.
-        """
+        """Return whether digests are those that METS or manifests state by the same algorithm."""
         at = 0
         for loaded, numbers in found:
             known = loaded.digests(algorithm, numbers)
-            is_other = known is not None and known != list(digests[at : at + len(numbers)])
-            if is_other or (known is None and self._agreement.reads_bytes):
+            if known != list(digests[at : at + len(numbers)]):
                 return False
             at += len(numbers)
         return True
@@ -310,7 +308,9 @@ class AgreedFiles:
 
         A segment whose order makes the search too long is put back.
         """
-        folder = segment.folder
+        folder, name = segment.folder, path[len(segment.folder) + 1 :] if segment.folder else path
+        if self._names[0] == segment.mets and hash(name) not in self._names[1]:
+            return None
         at = self._agreement.first_of(folder)
         before = takewhile(lambda each: each.start < first, self._agreement.columns(folder))
         for columns in chain(self._agreement.columns(folder, first), before):
@@ -324,6 +324,8 @@ class AgreedFiles:
             if self._passed > _MOST_PASSED:
                 self._agreement.put_back(segment)
                 return None
+        names = (each.names.split(b"\0") for each in self._agreement.columns(folder))
+        self._names = segment.mets, set(map(hash, chain.from_iterable(names)))
         return None
 
 
@@ -508,8 +510,8 @@ class Files:
     def nearest(self, path: bytes) -> str:
         """Return the file that may be meant, of other letter case or Unicode form or unlisted; or ""."""
         folded = folder_of(path) + folded_name(path.rpartition(b"/")[2])
-        if self.file(folded) is not None:
-            return shown(folded)
+        if (found := self.file(folded)) is not None:
+            return shown(found[0])
         row = self._catalogue.row("SELECT path FROM folded WHERE name = ?", folded)
         return self._unlisted.nearest(path) if row is None else shown(row[0])
 

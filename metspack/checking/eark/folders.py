@@ -13,8 +13,8 @@ from metspack.checking.eark import profiles
 from metspack.checking.eark.document import REPRESENTATIONS, Outline
 from metspack.checking.eark.profiles import Opening, Profile
 from metspack.checking.eark.requirements import USES, Need, Standard, Version, none_but, quoted
+from metspack.checking.held import AgreedSegment
 from metspack.checking.options import Looking
-from metspack.checking.segments import AgreedSegment
 from metspack.checking.tree import CheckedTree
 from metspack.errors import MetspackError
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, is_mets_name

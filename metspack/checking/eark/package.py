@@ -362,8 +362,7 @@ class _DatabaseCheck:
         if held in siard.VERSIONS:
             self._judge_archive(each, held, faults, line)
         elif held == siard.DUMP:
-            if (agreement := self._places.agreement) is not None:
-                agreement.put_all_back()  # any file will do
+            self._places.put_all_back()  # any file will do
             if next(self._holdings.files(each.folder + b"data/"), None) is None:
                 faults.add("SIARD_20", line, "none")
             if not outline.has_provenance:
@@ -406,8 +405,8 @@ class _DatabaseCheck:
         agreement = self._places.agreement
         for data, _, are_placed in () if agreement is None else list(agreement.data_folders()):
             is_sound = are_placed or held != siard.VERSIONS[-1]
-            if agreement is not None and (not is_sound or same not in b"/" + data + b"/"):
-                agreement.put_all_back()  # the finding names the cell
+            if not is_sound or same not in b"/" + data + b"/":
+                self._places.put_all_back()  # the finding names the cell
         for (path,) in self._catalogue.rows(_OUTSIDE, archive):
             if same not in b"/" + path:
                 faults.add("SIARD_22", line, quoted(shown(path)))

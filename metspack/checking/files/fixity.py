@@ -194,15 +194,16 @@ class Fixity:
         yield from self._wrong()
 
     def of_agreed(self, agreement: Agreement) -> Iterator[Finding]:
-        """Read the files of agreed segments; those that are not as stated are put into the catalogue."""
-        put = set[bytes]()
-        for folder, paths, found in agreement.unlike(self._progress):
-            if (segment := agreement.at(folder)) is not None:
-                agreement.put_back(segment)
-                self._catalogue.put_many(_PUT_DONE, ((path,) for path in agreement.paths(folder)))
-                put.add(folder)
-            if folder in put:  # all others were put back before, and are read with the rest
-                yield from self._judge_all([(path, self._statements(path)) for path in paths], found)
+        """Read the files of agreed segments; those that are not as stated are put into the catalogue.
+
+        Their METS were read before.
+        """
+        for path in agreement.documents():
+            if rows := self._statements(path):
+                yield from self._read_one(path, rows)
+            self._catalogue.put(_PUT_DONE, path)
+        for paths, found in agreement.unlike(self._progress):
+            yield from self._judge_all([(path, self._statements(path)) for path in paths], found)
 
     def _useful(self, jobs: int | None) -> int:
         if not self._places.are_unpacked:
@@ -490,7 +491,7 @@ class Fixity:
             if found:
                 agreement.put_alike_back(digests=found)
         sql = "SELECT path, code, place, source, algorithm, expected, found, others, likeness FROM wrong"
-        rows = self._catalogue.rows(f"{sql} ORDER BY rowid")
+        rows = self._catalogue.rows(f"{sql} ORDER BY path, rowid")
         for path, code, place, source, algorithm, expected, found, others, likeness in rows:
             if code == Code.FILES_SWAPPED.id:
                 continue

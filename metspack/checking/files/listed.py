@@ -181,7 +181,10 @@ _IN_A_BAG = f"SELECT 1 FROM manifest WHERE {OF_BAG}"  # noqa: S608 -- a constant
 _BY_BAG = f"""
 SELECT 1 FROM listed JOIN manifest ON manifest.id = listed.manifest WHERE listed.path = ? AND {OF_BAG}
 """  # noqa: S608 -- a constant
-_LISTED_BELOW = "SELECT 1 FROM entry WHERE path > ? AND path < ?"
+_LISTED_BELOW = """
+SELECT 1 WHERE EXISTS (SELECT 1 FROM entry WHERE path > ?1 AND path < ?2)
+OR EXISTS (SELECT 1 FROM mets WHERE size IS NOT NULL AND path > ?1 AND path < ?2)
+"""
 _TWICE = """
 SELECT (SELECT path FROM mets WHERE id = e.mets), e.line, e.xml_id, e.path, o.line,
     (SELECT path FROM mets WHERE id = o.mets)
@@ -389,6 +392,7 @@ def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Find
     batch = Batch(catalogue)
     for mets, line, xml_id, path, href, is_folder in catalogue.rows(_ODDLY_MISSING):
         place = xml_id or ""
+        places.put_all_back()  # any file may be the one that is meant
         if is_folder or not path:
             folder = shown(path) or "."
             yield Code.DIRECTORY.at(folder, 0, place, expected=folder, source=source_of(mets, line))

@@ -134,7 +134,11 @@ def _read(catalogue: Catalogue, places: CheckedTree, path: bytes) -> Iterator[Fi
     number = catalogue.put(PUT_LIST, os.fsdecode(path), path, reader.algorithm)
     manifest = Manifest(catalogue, number, os.fsdecode(path), reader)
     place = places.below(path)
-    if places.agreement is not None and place is not None:
+    is_marked = False
+    if places.agreement is not None:
+        with places.content(path) as content:
+            is_marked = bool(unmarked(content.blocks())[0])
+    if places.agreement is not None and place is not None and not is_marked:
         yield from manifest.findings_between(place, places.agreement)
     else:
         with places.content(path) as content:
@@ -417,6 +421,7 @@ def _lob_manifests(catalogue: Catalogue) -> list[bytes]:
 def read_lob_manifests(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """Put the lines of each manifest.txt into the catalogue; yield findings on the other lines."""
     for path in _lob_manifests(catalogue):
+        places.put_all_back()  # it is to name the LOBs of all cells
         try:
             with places.content(path) as content:
                 yield from _read_lob_manifest(catalogue, path, content)

@@ -18,8 +18,8 @@ from metspack import digests, safexml, uris
 from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
+from metspack.checking.held import StatedFiles
 from metspack.checking.mets.documents import of_opening
-from metspack.checking.segments import StatedFiles
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content
 from metspack.errors import MetspackError
@@ -555,9 +555,7 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
             yield Code.METADATA_FILE_OF_ANOTHER_KIND.at(
                 shown(path), file.line, **facts, source=source_of(source, line)
             )
-    if places.agreement is not None:
-        for (path,) in catalogue.all(_NAMED):
-            places.agreement.put_holding_back(path)
+    places.put_back(*(path for (path,) in catalogue.all(_NAMED)))
     yield from _compared(catalogue)
 
 

@@ -13,11 +13,11 @@ from metspack import digests, safexml, uris
 from metspack.checking.archives import forms
 from metspack.checking.catalogue import Batch, Catalogue, Row, fault, shown
 from metspack.checking.codes import Code
+from metspack.checking.held import AgreedSegment
 from metspack.checking.mets import schema
 from metspack.checking.mets.entries import FILES, PUT_ENTRY, FileGroups
 from metspack.checking.mets.references import References
 from metspack.checking.options import Looking
-from metspack.checking.segments import AgreedSegment
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError, StoreError
