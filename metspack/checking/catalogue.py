@@ -299,12 +299,12 @@ class Catalogue(tempdb.Scratch):
         insertion.run_columns(self._database, shared, columns)
 
     def take_entries(self, count: int) -> int:
-        """Return the first of so many numbers of entries, of which some may be put in later, or never."""
+        """Reserve numbers for so many entries and return the first; entries may be put in later."""
         self._entries += count
         return self._entries - count + 1
 
     def take_cells(self, count: int) -> int:
-        """Return the first of so many numbers of cells, as ``take_entries`` does."""
+        """Reserve numbers for so many cells and return the first, as ``take_entries`` does."""
         self._cells += count
         return self._cells - count + 1
 

@@ -482,7 +482,7 @@ class _SegmentReader:
         if len(set(names)) < len(names):
             raise _OddError
         if (self._survey is None and on_disk.pop(PLAIN_METS, None) is None) or self._look.pack:
-            raise _OddError  # as of a large one, of which nothing is listed here
+            raise _OddError  # nor are the names of a large one kept to be compared
         for each in self._held:
             for name, size in zip(each.names.split(b"\0"), each.sizes, strict=True):
                 if (found := on_disk.pop(os.fsdecode(name), None)) == size:

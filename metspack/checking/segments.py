@@ -490,13 +490,13 @@ class Agreement(tempdb.Scratch):
         """Put back the segments that a table of the catalogue has paths of files in."""
         sql = f"""SELECT path FROM {table} WHERE path >= ? AND path < ?
             AND path NOT IN (SELECT path FROM disk)"""  # noqa: S608 -- names of tables
-        told = "SELECT 1 FROM entry WHERE path = ?"
+        listing = "SELECT 1 FROM entry WHERE path = ?"
 
         def is_named(segment: AgreedSegment) -> bool:
             below = (segment.data + b"/", segment.data + _BEHIND_SLASH) if segment.data else (b"", b"\xff")
             named = {path for (path,) in self._catalogue.rows(sql, *below)}
             if table == "listed":  # what METS does not have as missing is compared with what is there
-                return any(self._catalogue.row(told, path) is None for path in named)
+                return any(self._catalogue.row(listing, path) is None for path in named)
             return bool(named) and not named.isdisjoint(self.paths(segment.folder))
 
         self.put_some_back(is_named)

@@ -159,7 +159,7 @@ def findings(catalogue: Catalogue, places: CheckedTree, after: int = 0) -> Itera
     if others:
         catalogue.put(PATHS_INDEX)
     for ring in filter(_is_exchange, _rings(others, sibling)):
-        places.put_back(*(each.path for each in ring))  # what is said of them is compared and corrected
+        places.put_back(*(each.path for each in ring))  # what is stated of them is compared and corrected
         pairs = _pairs(ring)
         is_whole = all(_is_whole(catalogue, places, each) for each in ring)
         is_described = is_whole and all(_is_described(catalogue, places, *pair) for pair in pairs)
@@ -188,7 +188,7 @@ def _by_objid(catalogue: Catalogue, places: CheckedTree, after: int) -> Iterator
         return other if other is not None and other.parent == child.parent else None
 
     for ring in _rings(misnamed.values(), owner):
-        places.put_back(*(each.path for each in ring))  # what is said of them is compared and corrected
+        places.put_back(*(each.path for each in ring))  # what is stated of them is compared and corrected
         pairs = _pairs(ring)
         row = catalogue.row(_LINE, pairs[0][1].path)
         if row is not None and _has_digest(places, pairs[0][0], *row):  # the manifests precede the swap
