@@ -191,6 +191,8 @@ GONE = """(
 SELECT path FROM lost_mets UNION ALL SELECT e.path FROM gone g CROSS JOIN entry e ON e.id = g.entry
 )"""
 """The paths of all files with a finding because they are missing, some more than once."""
+PUT_DONE = "INSERT OR IGNORE INTO done VALUES (?)"
+"""Marks a file that is not to be read any more."""
 APART = "SELECT path FROM apart ORDER BY path"
 """The folders, each with its slash, of packages that were found outside this one."""
 OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"

@@ -20,7 +20,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from metspack.checking.catalogue import Catalogue
+from metspack.checking.catalogue import PUT_DONE, Catalogue
 from metspack.checking.eark.document import text_of, value_of
 from metspack.checking.eark.profiles import Opening
 from metspack.checking.held import (
@@ -99,7 +99,6 @@ _LISTS_READ = "SELECT DISTINCT algorithm FROM stretch WHERE folder = ? AND line 
 _PUT_FIGURES = "INSERT INTO agreed VALUES (?, ?, ?, ?, ?)"
 _LINES = "SELECT lines, line, digest FROM stretch WHERE folder = ? AND algorithm = ? ORDER BY start"
 _PUT_FILE = "INSERT OR IGNORE INTO disk VALUES (?, 'f', ?)"
-_PUT_DONE = "INSERT OR IGNORE INTO done VALUES (?)"
 _PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
 _PUT_CELL = """
 INSERT INTO cell (id, archive, place, inside, path, size, length, algorithm, digest)
@@ -270,7 +269,7 @@ class Agreement(tempdb.Scratch):
                     if segment is not None:
                         put.add(folder)
                         self.put_back(segment)
-                        self._catalogue.put_many(_PUT_DONE, zip(self.paths(folder)))
+                        self._catalogue.put_many(PUT_DONE, zip(self.paths(folder)))
                     yield list(islice(self.paths(folder, start), first, first + number)), found
 
     def _release_all(self) -> None:
@@ -457,9 +456,7 @@ class Agreement(tempdb.Scratch):
         for folder, mets, first, *of_files, algorithm in self.all(_FIGURES):
             (number,) = catalogue.row("SELECT id FROM mets WHERE path = ?", mets) or (None,)
             catalogue.put(_PUT_FIGURES, number, "METS", algorithm, *of_files)
-            for (name,) in self.all(
-                "SELECT DISTINCT algorithm FROM stretch WHERE folder = ? AND line", folder
-            ):
+            for (name,) in self.all(_LISTS_READ, folder):
                 catalogue.put(_PUT_FIGURES, number, MANIFESTS[name], name, *of_files)
             if any(self._cells[first : first + of_files[0]]):
                 found = Counter[bytes]()

@@ -14,7 +14,7 @@ from typing import Any
 
 from metspack import sizes
 from metspack.checking import grouping, similarity
-from metspack.checking.catalogue import Catalogue, Row, folder_of, shown
+from metspack.checking.catalogue import PUT_DONE, Catalogue, Row, folder_of, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files.listed import source_of
 from metspack.checking.ledger import LedgerUse, Remembering
@@ -74,7 +74,6 @@ SELECT a.path, 5, a.boundary, 0, '', a.algorithm, a.digest, NULL FROM archive a
 UNION ALL
 SELECT path, 6, rowid, line, '', algorithm, digest, NULL FROM apart_object
 """  # noqa: S608 -- names of columns
-_PUT_DONE = "INSERT OR IGNORE INTO done VALUES (?)"
 _DOCUMENT = "SELECT document FROM apart_object WHERE rowid = ?"
 # Of very many statements the equal ones are held once, with the first line.
 _MOST_OF_ONE = 10_000
@@ -201,7 +200,7 @@ class Fixity:
         for path in agreement.documents():
             if rows := self._statements(path):
                 yield from self._read_one(path, rows)
-            self._catalogue.put(_PUT_DONE, path)
+            self._catalogue.put(PUT_DONE, path)
         for paths, found in agreement.unlike(self._progress):
             yield from self._judge_all([(path, self._statements(path)) for path in paths], found)
 
@@ -306,7 +305,7 @@ class Fixity:
 
         def tasks() -> Iterator[PartRun]:
             for whole in wholes:
-                self._catalogue.put_many(_PUT_DONE, [(p,) for p in whole.paths])
+                self._catalogue.put_many(PUT_DONE, [(p,) for p in whole.paths])
                 given.append(whole)
                 self.ledger.look_at(whole.paths)
                 yield self._run(whole)
