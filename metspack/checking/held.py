@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from metspack.checking.eark.document import Outline
 from metspack.checking.eark.profiles import Opening
@@ -26,9 +26,8 @@ class SegmentLook:
 
     ``mets`` is that of its METS, ``data`` that of the folder whose files this lists: its own, or of a
     representation that below it; ``pack`` is the zip file that holds it, if one does. ``manifests`` are the
-    algorithms of those that the package has. ``of_folder`` tells whether METS is looked at by itself and
-    compared with the files in the folder, ``of_statements`` whether it is with manifests and metadata files.
-    One that ``is_large`` is looked at in memory that does not grow with its files.
+    algorithms of those that the package has. The files are compared in ``parts``, in memory or, where there
+    are several parts or processes, in the folder ``shelf``.
     """
 
     root: Path
@@ -37,9 +36,8 @@ class SegmentLook:
     manifests: tuple[str, ...]
     budgets: Budgets
     pack: bytes = b""
-    of_folder: bool = True
-    of_statements: bool = True
-    is_large: bool = False
+    parts: int = 1
+    shelf: Path | None = None
 
     @property
     def folder(self) -> bytes:
@@ -47,22 +45,22 @@ class SegmentLook:
         return self.mets.rpartition(b"/")[0]
 
     @property
+    def above(self) -> bytes:
+        """The folder of its METS with a slash, "" for the root."""
+        return self.folder + b"/" if self.folder else b""
+
+    @property
     def is_representation(self) -> bool:
         """Whether its METS lies above its data."""
         return self.data != self.folder
 
-    def shared(self) -> tuple[SegmentLook, SegmentLook]:
-        """Return the same look in two, for two processes; the longer one first."""
-        return replace(self, of_folder=False), replace(self, of_statements=False)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestStretch:
-    """The lines of a segment's files in a manifest, from ``start`` to ``stop`` in bytes.
+    """The lines of a segment's folder in a manifest, from ``start`` to ``stop`` in bytes.
 
-    Their paths are from ``first`` to ``last``; ``mets`` is the number from 0 of the line of the METS among
-    them, ``digest`` is what it says, "" where that line is not among them; ``ending`` is what the last line
-    says.
+    Their paths are from ``first`` to ``last``, and ``ending`` is the digest of the last line. ``others`` are
+    the lines on files that are not held, the METS among them: number from 0, path and digest.
     """
 
     algorithm: str
@@ -71,9 +69,8 @@ class ManifestStretch:
     lines: int
     first: bytes
     last: bytes
-    mets: int
-    digest: str
     ending: str
+    others: tuple[tuple[int, bytes, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,20 +95,6 @@ class AgreedColumns:
     def stop(self) -> int:
         """The number behind the last."""
         return self.start + len(self.sizes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedFiles:
-    """Places, sizes and digests that are stated of files, as ``AgreedColumns`` has them."""
-
-    names: Sequence[bytes]
-    sizes: array[int]
-    digests: dict[str, bytes]
-
-    def digests_of(self, algorithm: str, start: int, stop: int) -> str | None:
-        """Return the digests of some files, None for an algorithm by which none are stated."""
-        found, octets = self.digests.get(algorithm), OCTETS[algorithm]
-        return None if found is None else found[start * octets : stop * octets].hex()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,13 +134,6 @@ class AgreedSegment:
         return self.mets.rpartition(b"/")[0]
 
 
-LookedAt = tuple[AgreedSegment, Sequence[AgreedColumns]]
-Places = Callable[[Path], Iterable[tuple[bytes, bytes, bytes]]]
-"""Yields the paths of METS, data and zip file of each segment of a package, as ``SegmentLook`` has them."""
-Look = Callable[[SegmentLook, Callable[[int], None]], LookedAt | None]
-"""Returns what all says alike of a segment, None for one that is to be looked at closely."""
-
-
 class CellKind(NamedTuple):
     """What is alike of cells that name files: their archive, and whether they state lengths and digests."""
 
@@ -166,19 +142,45 @@ class CellKind(NamedTuple):
     algorithm: str | None
 
 
+def row_of(columns: AgreedColumns) -> tuple[Any, ...]:
+    """Return columns as plain values, which ``columns_of`` reads."""
+    return (
+        *(columns.start, columns.origin, columns.ids, columns.names),
+        *(columns.lines.tobytes(), columns.sizes.tobytes(), "\n".join(columns.groups)),
+        *(" ".join(columns.digests), b"".join(columns.digests.values())),
+    )
+
+
+def columns_of(row: tuple[Any, ...]) -> AgreedColumns:
+    """Return the columns that ``row_of`` was given."""
+    start, origin, ids, names, *octets, groups, algorithms, digests = row
+    lines, sizes = (array("q", each) for each in octets)
+    at, of_each = 0, dict[str, bytes]()
+    for name in algorithms.split(" "):
+        stop = at + OCTETS[name] * len(sizes)
+        of_each[name], at = digests[at:stop], stop
+    return AgreedColumns(
+        start=start,
+        origin=origin,
+        ids=ids,
+        names=names,
+        lines=lines,
+        sizes=sizes,
+        groups=tuple(groups.split("\n")) if groups else (),
+        digests=of_each,
+    )
+
+
 def divided(
-    columns: Iterable[AgreedColumns], apart: AbstractSet[bytes]
-) -> tuple[list[AgreedColumns], list[AgreedColumns]]:
-    """Return the files that are not apart, numbered anew, and those that are."""
-    divided: tuple[list[AgreedColumns], list[AgreedColumns]] = [], []
-    for each in columns:
-        at = 0
-        for is_apart, some in groupby(each.names.split(NUL), apart.__contains__):
-            stop = at + sum(1 for _ in some)
-            part = divided[is_apart]
-            part.append(_cut(each, slice(at, stop), part[-1].stop if part else 0))
-            at = stop
-    return divided
+    columns: AgreedColumns, apart: AbstractSet[bytes], start: int
+) -> Iterator[tuple[bool, AgreedColumns]]:
+    """Yield successive files that are apart, and that are not, the latter numbered from ``start`` on."""
+    at = 0
+    for is_apart, some in groupby(columns.names.split(NUL), apart.__contains__):
+        stop = at + sum(1 for _ in some)
+        yield is_apart, _cut(columns, slice(at, stop), columns.start + at if is_apart else start)
+        start += 0 if is_apart else stop - at
+        at = stop
 
 
 def _cut(columns: AgreedColumns, which: slice, start: int) -> AgreedColumns:
@@ -196,6 +198,11 @@ def _cut(columns: AgreedColumns, which: slice, start: int) -> AgreedColumns:
             for name, digests in columns.digests.items()
         },
     )
+
+
+def cut(digests: bytes, octets: int) -> list[bytes]:
+    """Return digests, which stand one behind the other, one by one."""
+    return [digests[at : at + octets] for at in range(0, len(digests), octets)]
 
 
 def texts_of(digests: bytes, algorithm: str) -> list[str]:

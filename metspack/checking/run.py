@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
 from metspack import cluster, processes
-from metspack.checking import inventory, options, packages, segmentreader
+from metspack.checking import inventory, options, packages
 from metspack.checking.archives import archive
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
@@ -27,6 +27,7 @@ from metspack.checking.ledger import Remembering
 from metspack.checking.links.graph import Graph, graph
 from metspack.checking.links.links import LinkCheck
 from metspack.checking.links.objids import ObjidIndex
+from metspack.checking.looks import hold_segments
 from metspack.checking.mets.schema import Grammar
 from metspack.checking.options import DeliveredName, FileSample, LedgerFigures, Level, Looking, Sampled
 from metspack.checking.packages import NO_PACKAGE
@@ -396,10 +397,12 @@ class Checking(Iterator[Finding]):
     ) -> Iterator[tuple[Catalogue, CheckedTree]]:
         """Give a catalogue for a package, which ends with the block."""
         looking = self._looking
-        with Catalogue() as catalogue, closing(Agreement(looking, catalogue, self._executor)) as agreement:
+        with (
+            Catalogue() as catalogue,
+            closing(Agreement(each.path.absolute(), looking, catalogue, self._executor)) as agreement,
+        ):
             if _is_in_a_folder(each):
-                agreement.look(each.path, segmentreader.places, segmentreader.look_at, self._count_bytes)
-                segmentreader.look_at_package(each.path, looking, agreement)
+                hold_segments(agreement, each.path, looking, self._count_bytes)
             agreed = agreement if agreement.held else None
             index.agreed = agreed if self._is_one else None
             places = CheckedTree(each.tree(self._open_packs), agreed, looking.budgets)

@@ -1,17 +1,16 @@
-"""Reading of one segment in a worker: METS, folder, manifests, PREMIS, and whether all say the same."""
+"""Reading of segments in workers: METS, folder, manifests, PREMIS; what agrees is returned as columns."""
 
 from __future__ import annotations
 
 import os
 import re
-import sys
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import accumulate, chain, compress, islice, pairwise
-from operator import add, eq, mul, not_
+from itertools import compress, count, islice
+from operator import ge
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,57 +19,41 @@ from metspack.checking.catalogue import are_usual
 from metspack.checking.eark import profiles
 from metspack.checking.eark.document import Outline
 from metspack.checking.eark.folders import are_placed
+from metspack.checking.eark.profiles import Opening
 from metspack.checking.eark.requirements import Standard
 from metspack.checking.files import metadatafiles
-from metspack.checking.held import (
-    AgreedColumns,
-    AgreedSegment,
-    LookedAt,
-    ManifestStretch,
-    SegmentLook,
-    StatedFiles,
-)
+from metspack.checking.held import AgreedColumns, AgreedSegment, ManifestStretch, SegmentLook, cut
 from metspack.checking.mets import schema
-from metspack.checking.mets.documents import sum_of_hashes
 from metspack.checking.mets.references import References
-from metspack.checking.options import Looking
-from metspack.checking.segments import Agreement
+from metspack.checking.reconciliation import Compared, Expected, OddError, SegmentSources
 from metspack.containers.ipreader import Content, OpenPacks
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers
 from metspack.errors import MetspackError
 from metspack.files import pread, reading, walking
 from metspack.files.byteranges import Below
+from metspack.files.parts import RowParts
 from metspack.layouts.names import SEGMENT, SIARD
 from metspack.locations import mappingtxt
 from metspack.mets import CSIP_METS, PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets_name
 from metspack.mets.fastreader import Run, Sink, SinkBeside, condensed
 from metspack.mets.links import Mptr
 from metspack.mets.reader import Fact, File, Fptr, Identified, Root, StatedObject
-from metspack.packages.files import FolderTree, PackedTree, names_of
+from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
 from metspack.packages.metsfiles import PlainRun, has_archive, may_lead, plain_files
+from metspack.processes import Workers
 
-MOST_FILES = 125_000
-"""Files of a segment that is looked at in one go, whose names are held in memory."""
-
-LARGE = 4 << 20
-"""Bytes of a METS from which on it may list more files than are to be held in memory."""
-
-_MOST_EXTENTS, _MOST_INNER = 50_000, 10_000
-_MOST_APART = 1_000
 _EARK = "dilcis.eu"
 _OF_REPRESENTATIONS = frozenset({Standard.CSIP, Standard.SIARD})  # whatever the package claims
 # The list of an archive's LOBs: files are held against it.
 _LOB_MANIFEST = b"manifest.txt"
 _MOST_FACTS = 200
 _DEEPEST = 4  # folders above a segment's
-_MOST_FOLDERS = 100_000
-_MOST_NAMES = 1_000
-_MOST_PACKED = 25_000
+_MOST_FOLDERS, _MOST_INNER = 100_000, 10_000
+_MOST_NAMES, _MOST_PACKED = 1_000, 25_000
 _FEW = 100  # files beside an archive, or pieces of it
-_LINES_AT_ONCE = 1_000
 _LINE = 1 << 13  # bytes that hold a line of a manifest, as a path is no longer than 4,096
 _HEXADECIMAL = b"0123456789abcdef"
-_ZIP = b".zip"
+_ZIP, _BEHIND_SLASH = b".zip", b"0"
 _PACKED = re.compile(SEGMENT.pattern.encode() + rb"\.zip")
 _HELD_AT_ONCE = 1_000  # files at least
 _METS, _CSIP_METS, _MAPPING = PLAIN_METS.encode(), CSIP_METS.encode(), mappingtxt.NAME.encode()
@@ -81,18 +64,18 @@ _COLUMNS = tuple(
 )
 _PLAIN_FILE = {"element": "file", "groupid": None, "seq": None, "embedded": False, "others": ()}
 _Value = TypeVar("_Value")
-
-
-class _OddError(Exception):
-    """Something of a segment is to be looked at closely."""
+Moved = Callable[[int], None]
 
 
 def places(root: Path) -> Iterator[tuple[bytes, bytes, bytes]]:
     """Yield METS, folder of the data and zip file of each segment, none of which is in another one.
 
     Those are folders that are called as segments are, at the root also in zip files, and representations
-    that have more than an archive.
+    that have more than an archive; or the root, where a METS but no manifest and no such folder lies.
     """
+    if _is_one_alone(root):
+        yield _METS, b"", b""
+        return
     waiting, count = [b""], 0
     while waiting:
         folder = waiting.pop()
@@ -114,6 +97,16 @@ def places(root: Path) -> Iterator[tuple[bytes, bytes, bytes]]:
                 waiting.append(each)
 
 
+def _is_one_alone(root: Path) -> bool:
+    """Return whether a folder has a METS, and neither manifests nor segments."""
+    mets, *manifests = reading.statuses(root, (), (PLAIN_METS, *MANIFESTS.values()))
+    if mets is None or any(manifests):
+        return False
+    below, files = _entries(root, b"")
+    segments = filter(SEGMENT.fullmatch, map(os.fsdecode, below))
+    return next(segments, None) is None and not any(map(_PACKED.fullmatch, files))
+
+
 def _entries(root: Path, folder: bytes) -> tuple[list[bytes], list[bytes]]:
     """Return the paths of the folders in a folder, and names of files: of many some, and packed segments."""
     below: list[bytes] = []
@@ -132,166 +125,250 @@ def _is_archive_alone(below: Sequence[bytes], files: Sequence[bytes]) -> bool:
     return not below and len(files) < _FEW and any(SIARD.encode() in each.lower() for each in files)
 
 
-def look_at(look: SegmentLook, _moved: Callable[[int], None]) -> LookedAt | None:
-    """Return what all says alike of a segment, None for one that is to be looked at closely."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _InMets:
+    """What a segment's METS states, but for its files; most fields are those of ``AgreedSegment``.
+
+    ``references`` are its metadata files. The fptrs lead to groups where files ``are_grouped``.
+    """
+
+    size: int
+    own: Mapping[str, str]
+    opening: Opening
+    facts: tuple[Fact, ...]
+    references: tuple[File, ...]
+    files: int
+    total: int
+    algorithm: str
+    kept: tuple[tuple[bytes, int], ...]
+    stems: frozenset[str]
+    outline: Outline | None
+    are_placed: bool
+    are_grouped: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Beside:
+    """The folders below a segment's data, and the lines of each manifest."""
+
+    folders: tuple[bytes, ...]
+    stretches: tuple[ManifestStretch, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """A segment whose sources were read, and whose files are to be compared."""
+
+    look: SegmentLook
+    stated: _InMets
+    beside: _Beside
+
+    @property
+    def expected(self) -> Expected:
+        """What is to be known before a part of the files is compared."""
+        above = self.look.above
+        return Expected(
+            algorithm=self.stated.algorithm,
+            are_grouped=self.stated.are_grouped,
+            folders=frozenset(each.removeprefix(above).lower() for each in self.beside.folders),
+        )
+
+    def segment(self, compared: Sequence[Compared]) -> AgreedSegment:
+        """Return the segment, once all parts of its files are compared; refuses one without files left."""
+        look, stated = self.look, self.stated
+        apart = frozenset[bytes]().union(*(each.apart for each in compared))
+        if len(apart) >= stated.files:
+            raise OddError
+        return AgreedSegment(
+            mets=look.mets,
+            data=look.data,
+            pack=look.pack,
+            size=stated.size,
+            own=stated.own,
+            opening=stated.opening,
+            facts=stated.facts,
+            folders=self.beside.folders,
+            files=stated.files,
+            total=stated.total,
+            algorithm=stated.algorithm,
+            kept=stated.kept,
+            stems=stated.stems,
+            outline=stated.outline,
+            are_placed=stated.are_placed,
+            apart=apart,
+            stretches=tuple(
+                replace(each, others=_sorted_lines(look, each.algorithm, compared))
+                for each in self.beside.stretches
+            ),
+        )
+
+
+def _sorted_lines(
+    look: SegmentLook, algorithm: str, compared: Iterable[Compared]
+) -> tuple[tuple[int, bytes, str], ...]:
+    lines = (line for each in compared for line in each.lines[algorithm])
+    return tuple(sorted((number, look.above + name, digest) for number, name, digest in lines))
+
+
+LookedAt = tuple[AgreedSegment, Iterable[AgreedColumns]]
+"""A segment of which all sources state the same, and its files."""
+
+
+def look_at(look: SegmentLook, _moved: Moved) -> LookedAt | None:
+    """Return what all sources state alike of a segment, None for one that is to be looked at closely.
+
+    There are no columns where the look has a shelf: then they are there.
+    """
+    return _settled(partial(_looked, look))
+
+
+def _looked(look: SegmentLook) -> LookedAt:
+    sources = SegmentSources(look)
     with closing(OpenPacks(look.budgets)) as packs:
-        return _settled(_SegmentReader(look, packs).agreed)
+        tree = _tree(look, packs)
+        stated = _stated(look, tree, sources)
+        read = _Read(look=look, stated=stated, beside=_read_beside(look, tree, sources))
+        _read_references(read, tree, sources)
+    sources.end()
+    segment = read.segment([sources.compare(part, read.expected) for part in range(look.parts)])
+    return segment, () if look.shelf else tuple(sources.columns())
+
+
+def look_in_stages(looks: Sequence[SegmentLook], workers: Workers, moved: Moved) -> Iterator[LookedAt | None]:
+    """Yield what ``look_at`` returns of few segments, of each of which the sources are read side by side."""
+    sources = [(look, is_mets) for look in looks for is_mets in (True, False)]
+    found = iter(list(workers.results(read_source, sources, moved)))
+    read = [
+        _Read(look=look, stated=stated, beside=beside)
+        for look, stated, beside in zip(looks, found, found, strict=True)
+        if isinstance(stated, _InMets) and isinstance(beside, _Beside)
+    ]
+    read = list(compress(read, list(workers.results(read_metadata, read, moved))))
+    parts = [(each, part) for each in read for part in range(each.look.parts)]
+    compared: dict[bytes, list[Compared | None]] = {}
+    for (each, _), result in zip(parts, workers.results(compare_part, parts, moved), strict=True):
+        compared.setdefault(each.look.mets, []).append(result)
+    ready = {each.look.mets: each for each in read}
+    for look in looks:
+        whole = [each for each in compared.get(look.mets, ()) if each is not None]
+        is_whole = len(whole) == look.parts
+        segment = _settled(partial(ready[look.mets].segment, whole)) if is_whole else None
+        yield None if segment is None else (segment, ())
+
+
+def read_source(task: tuple[SegmentLook, bool], _moved: Moved) -> _InMets | _Beside | None:
+    """Read the METS of a segment, or else its folder and its lines in manifests, to the look's shelf."""
+    look, is_mets = task
+    if is_mets:
+        return _settled(partial(_filled, look, partial(_stated, look)))
+    return _settled(partial(_filled, look, partial(_read_beside, look)))
+
+
+def read_metadata(read: _Read, _moved: Moved) -> bool:
+    """Read the metadata files of a segment; return whether they are sound."""
+    return _settled(partial(_filled, read.look, partial(_read_references, read))) is not None
+
+
+def compare_part(task: tuple[_Read, int], _moved: Moved) -> Compared | None:
+    """Compare what is stated of the files in a part of a segment."""
+    read, part = task
+    return _settled(partial(SegmentSources(read.look).compare, part, read.expected))
+
+
+def _filled(look: SegmentLook, read: Callable[[PackageTree, SegmentSources], _Value]) -> _Value:
+    """Return what a function reads of a segment, which fills its sources."""
+    sources = SegmentSources(look)
+    with closing(OpenPacks(look.budgets)) as packs:
+        found = read(_tree(look, packs), sources)
+    sources.end()
+    return found
 
 
 def _settled(reading_all: Callable[[], _Value]) -> _Value | None:
     """Return what a function gives, None when it finds anything odd."""
     try:
         return reading_all()
-    except (_OddError, OSError, MetspackError, safexml.XmlError):
+    except (OddError, OSError, MetspackError, safexml.XmlError):
         return None
 
 
-@dataclass(slots=True)
-class _SizedNames:
-    """Files of any number by their names and sizes, as sums in which each name counts by its hash."""
+def _tree(look: SegmentLook, packs: OpenPacks) -> PackageTree:
+    file = Below(root=look.root, segments=names_of(look.pack))
+    return PackedTree(packs, file) if look.pack else FolderTree(look.root)
 
-    count: int = 0
-    bytes: int = 0
-    names: int = 0
-    sizes: int = 0
 
-    def add(self, before: str, names: Sequence[str], sizes: Sequence[int]) -> None:
-        """Count files, whose names begin with ``before``."""
-        hashes = [hash(before + name) for name in names] if before else list(map(hash, names))
-        self.count += len(hashes)
-        self.bytes += sum(sizes)
-        self.names += sum(hashes)
-        self.sizes += sum(map(mul, hashes, sizes))
-
+# --- METS ---------------------------------------------------------------------------------------------
 
 _Row = tuple[str, str, int, str, int]
 """ID, place, size, digest and line of a file."""
 
-_Identifier = tuple[int, str]
-"""The length of an ID, and the ID."""
+
+def _stated(look: SegmentLook, tree: PackageTree, sources: SegmentSources) -> _InMets:
+    """Read the METS of a segment; refuses one that is not valid and plain."""
+    return _MetsReader(look, sources).stated(tree)
 
 
-class _SegmentReader:
-    """One segment, as its METS and its folder have it; what is known of many files is held as texts.
+class _MetsReader:
+    """The METS of a segment, whose files go to ``sources`` as columns, some at a time."""
 
-    Of a large one nothing is held: sums of hashes are compared in place of names and IDs.
-    """
-
-    def __init__(self, look: SegmentLook, packs: OpenPacks) -> None:
+    def __init__(self, look: SegmentLook, sources: SegmentSources) -> None:
         self._look = look
-        file = Below(root=look.root, segments=names_of(look.pack))
-        self._tree = PackedTree(packs, file) if look.pack else FolderTree(look.root)
+        self._sources = sources
         self._hashers = Hashers(MANIFEST_ALGORITHMS)
-        self._above = look.folder + b"/" if look.folder else b""
         self._facts: list[Fact] = []
-        self._folders: list[bytes] = []
-        self._is_large = look.is_large
-        self._most, self._start = sys.maxsize if look.is_large else MOST_FILES, 0
+        self._start = 0
         self._rows: list[_Row] = []
         self._around: tuple[str, ...] = ()  # the fileGrp around these
-        self._held: list[AgreedColumns] = []
-        self._kept: list[AgreedColumns] = []  # archives, one by one
-        self._extents: list[tuple[_Identifier, _Identifier]] = []  # the least and the last ID of each run
-        self._in_mets, self._on_disk = _SizedNames(), _SizedNames()
+        self._kept: list[tuple[bytes, int]] = []  # archives
         self._stems: set[str] = set()
-        self._stated = StatedFiles(names=(), sizes=array("q"), digests={})
         self._algorithms: set[str] = set()
         self._count = self._total = 0  # of the files, archives left out
-        self._files_ids = self._pointed_ids = 0  # sums of hashes
         self._pointed: set[str] = set()  # some of those that are pointed to
         self._groups: set[tuple[str, ...]] = set()
-        self._apart: set[bytes] = set()
         self._division = 0
+        self._are_placed = True
         self._survey = None
         if look.is_representation:
             from metspack.checking.eark.package import Survey  # noqa: PLC0415 -- its tables are large
 
             self._survey = Survey(_OF_REPRESENTATIONS, is_package=False)
 
-    def agreed(self) -> LookedAt:
-        """Return what all says alike; raises ``_OddError`` and whatever reading raises."""
+    def stated(self, tree: PackageTree) -> _InMets:
+        """Read all; raises ``OddError`` and whatever reading raises."""
         look = self._look
-        with self._tree.content(look.mets) as content:
+        with tree.content(look.mets) as content:
             size = content.size
             self._read(content)
             opening = profiles.opening(content.blocks())
         self._end_rows()
-        stretches: tuple[ManifestStretch, ...] = ()
-        if look.of_folder:
-            self._check_ids()
-            self._check_folder(size)
-        if look.of_statements:
-            self._stated = self._all_stated()
-            stretches = () if look.pack else tuple(self._stretches(self._stated))
-            self._check_metadata(self._stated)
-        segment = AgreedSegment(
-            mets=look.mets,
-            data=look.data,
-            pack=look.pack,
+        if not self._count:
+            raise OddError
+        if self._survey is None:
+            self._sources.listed.add([(_METS, -1, size, None)])
+        self._add_other_ids()
+        return _InMets(
             size=size,
             own={name: self._hashers.digest(name).value for name in MANIFEST_ALGORITHMS},
             opening=opening,
             facts=tuple(self._facts),
-            folders=tuple(self._folders),
+            references=tuple(each for each in self._facts if isinstance(each, File) and not _is_file(each)),
             files=self._count,
             total=self._total,
-            algorithm=_only(self._algorithms),
-            kept=tuple((self._above + each.names, each.sizes[0]) for each in self._kept),
+            algorithm=self._algorithm,
+            kept=tuple((look.above + name, size) for name, size in self._kept),
             stems=frozenset(self._stems),
-            stretches=stretches,
-            outline=self._outline() if look.of_folder else None,
-            are_placed=look.of_folder
-            and self._survey is not None
-            and are_placed(look.folder, self._held_names()),
-            apart=frozenset(self._apart),
-        )
-        return segment, tuple(self._columns()) if look.of_statements else ()
-
-    def columns(self) -> Iterator[AgreedColumns]:
-        """Yield the files of a METS that was looked at before, without looking at anything else."""
-        self._is_large, self._most = False, sys.maxsize
-        with self._tree.content(self._look.mets) as content:
-            for each in condensed(content.blocks(), self._look.budgets):
-                if isinstance(each, Run | File):
-                    self._take(each)
-                    held, self._held = self._held, []
-                    yield from held
-        self._end_rows()
-        yield from self._held
-
-    def _held_names(self) -> Iterator[str]:
-        """Yield the names of all files but archives."""
-        return (name for each in self._held for name in each.names.decode().split("\0"))
-
-    def _all_stated(self) -> StatedFiles:
-        """Return all files as METS has them, archives behind the others."""
-        everything = [*self._held, *self._kept]
-        algorithm, sizes = _only(self._algorithms), array("q")
-        for each in everything:
-            sizes += each.sizes
-        return StatedFiles(
-            names=[name for each in everything for name in each.names.split(b"\0")],
-            sizes=sizes,
-            digests={algorithm: b"".join(each.digests[algorithm] for each in everything)},
+            outline=self._outline(),
+            are_placed=self._survey is not None and self._are_placed,
+            are_grouped=self._are_grouped(),
         )
 
-    def _columns(self) -> Iterator[AgreedColumns]:
-        """Yield all files but archives, with all that is stated of them."""
-        for each in self._held:
-            stated = self._stated.digests.items()
-            digests = {
-                name: text[each.start * OCTETS[name] : each.stop * OCTETS[name]] for name, text in stated
-            }
-            yield replace(each, digests=digests)
-
-    # --- METS -------------------------------------------------------------------------------------------
+    @property
+    def _algorithm(self) -> str:
+        if len(self._algorithms) != 1:
+            raise OddError
+        return next(iter(self._algorithms))
 
     def _read(self, content: Content) -> None:
-        """Read the METS, which is valid and plain: whoever looks at the folder makes sure of that."""
-        if not self._look.of_folder:
-            for each in condensed(reading.blocks(content.chunks(), self._hashers.update), self._look.budgets):
-                self._take(each)
-            return
         name = os.fsdecode(self._look.mets)
         validation = schema.Validation(schema.own(), name)
         with References(name) as references:
@@ -304,7 +381,7 @@ class _SegmentReader:
             _none(validation.findings(content.blocks))
             _none(references.findings(content.blocks))
         if safexml.unusual_declaration(next(iter(content.chunks()), b"")):
-            raise _OddError
+            raise OddError
 
     def _take(self, each: Fact | Run) -> None:
         if isinstance(each, Run) and isinstance(each.fact, Fptr):
@@ -317,266 +394,158 @@ class _SegmentReader:
                     self._take(fact)
             else:
                 self._take_files(each)
-        elif isinstance(each, File) and each.element == "file":
+        elif isinstance(each, File) and _is_file(each):
             columns = {name: (value,) for name in _COLUMNS if (value := getattr(each, name)) is not None}
-            run = Run(fact=each, count=1, columns=columns, line=each.line, step=0)
-            self._take_files(run)
+            self._take_files(Run(fact=each, count=1, columns=columns, line=each.line, step=0))
         elif isinstance(each, Fptr):
             self._check_division(each)
             self._point([each.fileid.strip()])
         elif isinstance(each, StatedObject):
-            raise _OddError
+            raise OddError
         else:
-            if isinstance(each, Mptr):
-                self._division = each.div
             self._keep(each)
-            if isinstance(each, Mptr) and (each.is_of_part or not each.is_upward):
-                raise _OddError
 
     def _keep(self, each: Fact) -> None:
+        if isinstance(each, Mptr):
+            self._division = each.div
+            if each.is_of_part or not each.is_upward:
+                raise OddError
         is_eark = isinstance(each, Root) and _EARK in (each.profile or "").lower()
-        if self._is_large and (is_eark or isinstance(each, File)):
-            raise _OddError  # folders are held against METS then, or a metadata file against the files
+        if is_eark and not self._look.data:
+            raise OddError  # folders are held against METS then
         self._facts.append(each)
         if len(self._facts) > _MOST_FACTS:
-            raise _OddError
+            raise OddError
 
     def _check_division(self, fptr: Fptr) -> None:
         """Refuse an fptr beside an mptr: both name one package."""
         if fptr.div and fptr.div == self._division:
-            raise _OddError
+            raise OddError
 
     def _point(self, fileids: list[str]) -> None:
-        self._pointed_ids += sum_of_hashes(fileids)
+        self._sources.pointed.add(zip(map(str.encode, fileids)))
         if len(self._pointed) <= _MOST_FACTS:
             self._pointed.update(fileids)
 
     def _plain(self, run: Run) -> PlainRun:
-        """Return what is kept of files of which nothing is to be said."""
+        """Return the columns of files of which there is nothing else to be reported."""
         is_plain = all(getattr(run.fact, name) == value for name, value in _PLAIN_FILE.items())
         if not is_plain or {"groupid", "seq"} & run.columns.keys():
-            raise _OddError
+            raise OddError
         if not isinstance(run.fact, File) or (self._survey is None and has_archive(run.fact, run)):
-            raise _OddError
+            raise OddError
         if self._survey is not None and not self._survey.takes(run):
-            raise _OddError
+            raise OddError
         files = plain_files(run)
         if files is None or may_lead(run.fact, "\n".join(run.columns["href"])):
-            raise _OddError
+            raise OddError
         self._groups.add(run.fact.groups)
         return files
 
     def _take_files(self, run: Run) -> None:
         files = self._plain(run)
-        ids = files.ids
-        rows = list(zip(ids, files.hrefs, files.sizes, files.digests, run.lines, strict=True))
-        self._in_mets.add("", files.hrefs, files.sizes)
-        ordered = list(zip(map(len, ids), ids, strict=True))
-        self._extents.append((min(ordered), max(ordered)))
-        if len(set(ids)) < len(ids) or len(self._extents) > _MOST_EXTENTS:
-            raise _OddError
-        self._files_ids += sum_of_hashes(ids)
         self._algorithms.add(files.algorithm)
-        self._hold(run, rows)
-
-    def _hold(self, run: Run, rows: list[_Row]) -> None:
-        """Hold what METS says of some files."""
-        if self._in_mets.count > self._most:
-            raise _OddError
-        if self._survey is not None and isinstance(run.fact, File) and has_archive(run.fact, run):
+        self._sources.add_ids(files.ids, are_of_files=True)
+        if isinstance(run.fact, File) and self._survey is not None and has_archive(run.fact, run):
             self._keep(run.fact)
-            self._kept.append(self._packed(rows, ()))
-            return
-        self._count += len(rows)
-        self._total += sum(each[2] for each in rows)
-        if self._is_large:
+            (name,), (size,), (digest,) = files.hrefs, files.sizes, files.digests
+            self._kept.append((name.encode(), size))
+            self._sources.listed.add([(name.encode(), -1, size, bytes.fromhex(digest))])
             return
         if isinstance(run.fact, File) and run.fact.groups != self._around:
             self._end_rows()
             self._around = run.fact.groups
-        self._stems.update(each[0].rstrip("0123456789") for each in rows)
-        self._rows += rows
+        self._count += len(files.ids)
+        self._total += sum(files.sizes)
+        self._stems.update(each.rstrip("0123456789") for each in files.ids)
+        self._rows += zip(files.ids, files.hrefs, files.sizes, files.digests, run.lines, strict=True)
         if len(self._rows) >= _HELD_AT_ONCE:
             self._end_rows()
 
-    def _packed(self, rows: list[_Row], groups: tuple[str, ...]) -> AgreedColumns:
-        ids, names, sizes, digests, lines = zip(*rows, strict=True)
-        return AgreedColumns(
+    def _end_rows(self) -> None:
+        """Pass on the files that were taken so far."""
+        if not self._rows:
+            return
+        ids, hrefs, sizes, digests, lines = zip(*self._rows, strict=True)
+        columns = AgreedColumns(
             start=self._start,
             origin=self._start,
             ids="\n".join(ids),
-            names="\0".join(names).encode(),
+            names="\0".join(hrefs).encode(),
             lines=array("q", lines),
             sizes=array("q", sizes),
-            groups=groups,
-            digests={_only(self._algorithms): bytes.fromhex("".join(digests))},
+            groups=self._around,
+            digests={self._algorithm: bytes.fromhex("".join(digests))},
         )
+        self._sources.add_columns(columns)
+        if self._survey is not None and self._are_placed:
+            self._are_placed = are_placed(self._look.folder, hrefs)
+        self._start, self._rows = columns.stop, []
 
-    def _end_rows(self) -> None:
-        if self._rows:
-            self._held.append(self._packed(self._rows, self._around))
-            self._start, self._rows = self._held[-1].stop, []
-
-    def _check_ids(self) -> None:
-        """Refuse an ID that occurs twice, and fptrs that are not of the files, one of each, or groups."""
-        is_pointed = self._files_ids == self._pointed_ids or self._are_grouped()
-        are_apart = self._are_apart_in_order() or (not self._is_large and self._are_apart())
-        if not (self._count and is_pointed and are_apart):
-            raise _OddError
-
-    def _others(self) -> list[str]:
-        """Return the IDs of other elements; refuses one that occurs twice."""
+    def _add_other_ids(self) -> None:
+        """Add the IDs of other elements, and those that mptrs name."""
         named = [each for each in self._facts if isinstance(each, Identified | File) and not _is_file(each)]
         others = [(each.id or "").strip() for each in named]
         if len(set(others)) < len(others):
-            raise _OddError
-        return others + [(each.href or "").strip() for each in self._facts if isinstance(each, Mptr)]
-
-    def _are_apart_in_order(self) -> bool:
-        """Return whether no ID of a file is another's, as all of a run come before those of the next."""
-        apart = [(key, key) for each in set(self._others()) for key in ((len(each), each),)]
-        extents = sorted((*self._extents, *apart))
-        return all(one[1] < two[0] for one, two in pairwise(extents))
-
-    def _are_apart(self) -> bool:
-        """Return whether no ID of a file is another's, in whatever order they come."""
-        ids = [name for each in (*self._held, *self._kept) for name in each.ids.split("\n")]
-        distinct = set(ids)
-        return len(distinct) == len(ids) and distinct.isdisjoint(self._others())
+            raise OddError
+        others += [(each.href or "").strip() for each in self._facts if isinstance(each, Mptr)]
+        self._sources.add_ids(set(others), are_of_files=False)
 
     def _are_grouped(self) -> bool:
         """Return whether all that is pointed to are groups of files, one of which each file is in."""
         known = {each.id for each in self._facts if isinstance(each, Identified) and each.element == _GROUP}
-        is_all = len(self._pointed) <= _MOST_FACTS and self._pointed <= known
+        is_all = 0 < len(self._pointed) <= _MOST_FACTS and self._pointed <= known
         return is_all and not any(self._pointed.isdisjoint(groups) for groups in self._groups)
 
     def _outline(self) -> Outline | None:
-        """Return the outline of a representation's METS, of which there is nothing to be said."""
+        """Return the outline of a representation's METS, of which there is nothing to be reported."""
         if self._survey is None:
             return None
         if (outline := self._survey.sound_outline()) is None:
-            raise _OddError
+            raise OddError
         return outline
 
-    # --- The folder -------------------------------------------------------------------------------------
 
-    def _check_folder(self, size: int) -> None:
-        """Compare the files in a folder with those that METS lists, by names and sizes, and with the METS."""
-        if self._survey is None:
-            self._in_mets.add("", [PLAIN_METS], [size])
-        tree = self._tree
-        listed: list[tuple[list[str], Sequence[int]]] = []
-        for each in self._listed_in_pack(tree) if isinstance(tree, PackedTree) else self._listed():
-            self._on_disk.add("", *each)
-            if not self._is_large:
-                listed.append(each)
-        if self._on_disk != self._in_mets:
-            self._compare(chain.from_iterable(zip(*each, strict=True) for each in listed))
-        if not self._are_folders_apart():
-            raise _OddError
+# --- The folder, and manifests ------------------------------------------------------------------------
 
-    def _compare(self, files: Iterable[tuple[str, int]]) -> None:
-        """Find the files that are missing in the folder; refuses any other difference, and very many."""
-        on_disk = dict(files)
-        names = [name for each in (*self._held, *self._kept) for name in each.names.split(b"\0")]
-        if len(set(names)) < len(names):
-            raise _OddError
-        if (self._survey is None and on_disk.pop(PLAIN_METS, None) is None) or self._look.pack:
-            raise _OddError  # nor are the names of a large one kept to be compared
-        for each in self._held:
-            for name, size in zip(each.names.split(b"\0"), each.sizes, strict=True):
-                if (found := on_disk.pop(os.fsdecode(name), None)) == size:
-                    continue
-                is_inside = (self._above + name).startswith(self._look.data + b"/")
-                if found is not None or not is_inside:
-                    raise _OddError
-                self._apart.add(name)
-        is_any_kept = any(on_disk.pop(each.names.decode(), None) != each.sizes[0] for each in self._kept)
-        if on_disk or is_any_kept or len(self._apart) > min(_MOST_APART, self._count - 1):
-            raise _OddError
 
-    def _are_folders_apart(self) -> bool:
-        """Return whether no folder is called like another entry but for letter case."""
-        places = [os.fsdecode(each.removeprefix(self._above)).rpartition("/") for each in self._folders]
-        small = {f"{above}{slash}{name.lower()}" for above, slash, name in places}
-        is_once = len(small) == len(places)
-        return is_once and small.isdisjoint(self._held_names())
+def _read_beside(look: SegmentLook, tree: PackageTree, sources: SegmentSources) -> _Beside:
+    """Read the folder of a segment and its lines in the manifests; refuses what is not as we write it."""
+    folders: list[bytes] = []
+    for inner, names, sizes in _in_pack(look, tree) if isinstance(tree, PackedTree) else _in_folder(look):
+        folders += inner
+        sources.on_disk.add(zip(names, sizes, strict=True))
+    if len({each.lower() for each in folders}) < len(folders):
+        raise OddError
+    return _Beside(
+        folders=tuple(folders),
+        stretches=tuple(_stretch(look, each, lines) for each, lines in sources.lines.items()),
+    )
 
-    def _listed(self) -> Iterator[tuple[list[str], array[int]]]:
-        """Yield the files in the folder and below it, by their places in METS, and their sizes."""
-        folders = [self._look.data]
-        for folder in folders:
-            for lot in walking.lots(self._look.root, (), folder, sizes=True):
-                if lot.fault or lot.is_empty or any(kind != "d" for _, kind in lot.others):
-                    raise _OddError
-                folders += lot.folders
-                inner = folder[len(self._above) :] + b"/" if folder != self._look.folder else b""
-                below = b"/".join(name for name, _ in lot.others).lower()
-                is_read = any(each in lot.files for each in (_MAPPING, _LOB_MANIFEST)) or (
-                    b"mets" in lot.files and any(map(is_mets_name, lot.names))
-                )
-                if (inner and is_read) or not are_usual(inner.lower() + b"/".join((*_usual(lot), below))):
-                    raise _OddError
-                here = os.fsdecode(lot.files).split("/") if lot.files else []
-                before = os.fsdecode(inner)
-                yield ([before + name for name in here] if before else here), lot.sizes
-            if len(folders) > _MOST_INNER:
-                raise _OddError
-        self._folders = folders[1:]
 
-    def _listed_in_pack(self, pack: PackedTree) -> Iterator[tuple[list[str], Sequence[int]]]:
-        """Yield all entries of a zip file, which are files in its one folder, by their paths from there."""
-        items = list(islice(pack.items(), _MOST_PACKED + 2))
-        names = [each.name[len(self._above) :] for each in items]
-        is_plain = all(each.kind == "f" and each.name.startswith(self._above) for each in items)
-        if not is_plain or not are_usual(b"/".join(names)) or sum(map(is_mets_name, names)) != 1:
-            raise _OddError
-        if len(items) > _MOST_PACKED or pack.stray():
-            raise _OddError
-        parts = {tuple(each.name.split(b"/")[:-1]) for each in items}
-        self._folders = sorted({b"/".join(each[:stop]) for each in parts for stop in range(2, len(each) + 1)})
-        yield [os.fsdecode(name) for name in names], [each.size or 0 for each in items]
+_Lot = tuple[Sequence[bytes], Sequence[bytes], Sequence[int]]
+"""Paths of folders, names of files as METS has them, and their sizes."""
 
-    # --- Manifests --------------------------------------------------------------------------------------
 
-    def _stretches(self, stated: StatedFiles) -> Iterator[ManifestStretch]:
-        """Yield the lines of the files in each manifest, which are as we write them; keeps their digests.
-
-        Those of missing files are no part of it, whatever they are.
-        """
-        names, own = stated.names, len(stated.names)  # the number of the METS, behind those of files
-        names = [*names, _METS] if self._survey is None else names
-        places = sorted(range(len(names)), key=names.__getitem__)
-        in_order = sorted(range(len(places)), key=places.__getitem__)
-        gone = {number for number, name in enumerate(names) if name in self._apart} if self._apart else set()
-        are_gone = [place in gone for place in places]
-        kept = range(own - len(self._kept), own)
-        are_out = [gone or place in kept for place, gone in zip(places, are_gone, strict=True)]
-        for algorithm in self._look.manifests:
-            octets = OCTETS[algorithm]
-            lines = _lines(self._look.root, algorithm, [self._above + names[place] for place in places])
-            digests = bytes.fromhex(b"".join([lines.digits[each] for each in in_order]).decode())
-            known = stated.digests.setdefault(algorithm, digests[: own * octets])
-            numbers = range(own) if known != digests[: own * octets] else ()
-            cuts = (slice(each * octets, (each + 1) * octets) for each in numbers if each not in gone)
-            starts = compress(lines.starts, map(not_, are_gone))
-            if any(known[cut] != digests[cut] for cut in cuts) or min(starts, default=0) < 0:
-                raise _OddError
-            yield from lines.stretches(algorithm, are_out, places.index(own) if own < len(names) else -1)
-
-    # --- Metadata files ---------------------------------------------------------------------------------
-
-    def _check_metadata(self, stated: StatedFiles) -> None:
-        """Refuse metadata files of which anything is to be said, or that say anything else of the files."""
-        for each in self._facts:
-            if not isinstance(each, File) or _is_file(each):
-                continue
-            if each.href is None or each.others or not uris.are_plain((each.href,)):
-                raise _OddError
-            path = self._above + each.href.encode()
-            with self._tree.content(path) as content:
-                if not metadatafiles.is_agreed(each, path, content, self._above, stated):
-                    raise _OddError
+def _in_folder(look: SegmentLook) -> Iterator[_Lot]:
+    """Yield what lies in the folder of the data and below it."""
+    folders = [look.data]
+    for folder in folders:
+        for lot in walking.lots(look.root, (), folder, sizes=True):
+            if lot.fault or lot.is_empty or any(kind != "d" for _, kind in lot.others):
+                raise OddError
+            inner = folder[len(look.above) :] + b"/" if folder != look.folder else b""
+            below = b"/".join(name for name, _ in lot.others).lower()
+            is_read = any(each in lot.files for each in (_MAPPING, _LOB_MANIFEST)) or (
+                b"mets" in lot.files and any(map(is_mets_name, lot.names))
+            )
+            if (inner and is_read) or not are_usual(inner.lower() + b"/".join((*_usual(lot), below))):
+                raise OddError
+            here = list(lot.folders)
+            folders += here
+            yield here, [inner + name for name in lot.names] if inner else lot.names, lot.sizes
+        if len(folders) > _MOST_INNER:
+            raise OddError
 
 
 def _usual(lot: walking.Lot) -> Iterator[bytes]:
@@ -587,87 +556,50 @@ def _usual(lot: walking.Lot) -> Iterator[bytes]:
         yield lot.files
 
 
-def _feed_all(sinks: Iterable[Sink], block: bytes) -> None:
-    for sink in sinks:
-        sink(block)
+def _in_pack(look: SegmentLook, pack: PackedTree) -> Iterator[_Lot]:
+    """Yield all entries of a zip file, which are files in its one folder, by their paths from there."""
+    items = list(islice(pack.items(), _MOST_PACKED + 2))
+    names = [each.name[len(look.above) :] for each in items]
+    is_plain = all(each.kind == "f" and each.name.startswith(look.above) for each in items)
+    if not is_plain or not are_usual(b"/".join(names)) or sum(map(is_mets_name, names)) != 1:
+        raise OddError
+    if len(items) > _MOST_PACKED or pack.stray():
+        raise OddError
+    parts = {tuple(each.name.split(b"/")[:-1]) for each in items}
+    folders = sorted({b"/".join(each[:stop]) for each in parts for stop in range(2, len(each) + 1)})
+    yield folders, names, [each.size or 0 for each in items]
 
 
-@dataclass(slots=True)
-class _Lines:
-    """The lines of paths in a manifest: digests, beginnings, lengths; -1 where none is as we write it."""
-
-    paths: Sequence[bytes]
-    digits: list[bytes]
-    starts: array[int]
-    lengths: array[int]
-
-    def stretches(self, algorithm: str, are_gone: Sequence[bool], mets: int) -> Iterator[ManifestStretch]:
-        """Yield the stretches of lines without a gap, of the paths that are not gone."""
-        paths = self.paths
-        stops = map(add, self.starts, self.lengths)
-        goes_on = [False, *map(eq, self.starts[1:], stops)]
-        are_in = [not gone for gone in are_gone]
-        breaks = [at for at, is_in in enumerate(are_in) if not (is_in and goes_on[at] and are_in[at - 1])]
-        for first, behind in pairwise((*breaks, len(paths))):
-            if are_in[first]:
-                last = behind - 1
-                yield ManifestStretch(
-                    algorithm=algorithm,
-                    start=self.starts[first],
-                    stop=self.starts[last] + self.lengths[last],
-                    lines=behind - first,
-                    first=paths[first],
-                    last=paths[last],
-                    mets=mets - first if first <= mets < behind else -1,
-                    digest=self.digits[mets].decode() if first <= mets < behind else "",
-                    ending=self.digits[last].decode(),
-                )
-
-
-def _lines(root: Path, algorithm: str, paths: Sequence[bytes]) -> _Lines:
-    """Return the lines of paths, which are in order, in a manifest."""
-    octets = OCTETS[algorithm]
-    found = _Lines(paths, [], array("q"), array("q"))
-    with reading.opening(root, (MANIFESTS[algorithm],)) as descriptor:
-        at = _line_of(descriptor, paths[0], 2 * octets)
-        for first in range(0, len(paths), _LINES_AT_ONCE):
-            ends = [b"  " + path for path in paths[first : first + _LINES_AT_ONCE]]
-            lengths = [2 * octets + len(end) + 1 for end in ends]
-            stop = at + sum(lengths)
-            digits = _digests_of(b"".join(reading.chunks(descriptor, at, stop)), ends, octets)
-            if digits is None:
-                _take_one_by_one(descriptor, at, found, octets)
-                break
-            found.digits += digits
-            found.starts.extend(accumulate(lengths[:-1], initial=at))
-            found.lengths.extend(lengths)
-            at = stop
-    return found
-
-
-def _take_one_by_one(descriptor: int, at: int, found: _Lines, octets: int) -> None:
-    """Take the lines from one on, of which some are not as we write them, or of other paths."""
-    paths = found.paths
-    none = b"0" * (2 * octets)
-    left = dict(zip(paths[len(found.starts) :], range(len(found.starts), len(paths)), strict=True))
-    found.digits += [none] * len(left)
-    found.starts.extend([-1] * len(left))
-    found.lengths.extend([0] * len(left))
-    last = b""
-    for line in reading.lines(reading.blocks(reading.chunks(descriptor, at))):
-        path = line[2 * octets + 2 : -1]
-        if path <= last:
-            raise _OddError
-        last = path
-        if (number := left.pop(path, None)) is not None:
-            digits = _digests_of(line, [b"  " + path], octets)
-            if digits is None:
-                left[path] = number
-            else:
-                found.digits[number], found.starts[number], found.lengths[number] = digits[0], at, len(line)
-        elif path > paths[-1]:
-            break
-        at += len(line)
+def _stretch(look: SegmentLook, algorithm: str, lines: RowParts) -> ManifestStretch:
+    """Read the lines of a segment's folder in a manifest; refuses any that are not as we write them."""
+    octets, number = OCTETS[algorithm], 0
+    width = 2 * octets
+    first = last = ending = b""
+    with reading.opening(look.root, (MANIFESTS[algorithm],)) as descriptor:
+        start, stop = (_line_of(descriptor, look.data + each, width) for each in (b"/", _BEHIND_SLASH))
+        for stretch in reading.stretches(reading.blocks(reading.chunks(descriptor, start, stop))):
+            *here, rest = stretch.split(b"\n")
+            paths, digits = [line[width + 2 :] for line in here], b"".join([line[:width] for line in here])
+            is_plain = len(digits) == width * len(here) and not digits.translate(None, _HEXADECIMAL)
+            if rest or not is_plain or any(line[width : width + 2] != b"  " for line in here):
+                raise OddError
+            if any(map(ge, (last, *paths[:-1]), paths)):
+                raise OddError
+            found, names = bytes.fromhex(digits.decode()), [path[len(look.above) :] for path in paths]
+            lines.add(zip(names, cut(found, octets), count(number), strict=False))
+            first, last, ending = first or paths[0], paths[-1], here[-1][:width]
+            number += len(here)
+    if not number:
+        raise OddError
+    return ManifestStretch(
+        algorithm=algorithm,
+        start=start,
+        stop=stop,
+        lines=number,
+        first=first,
+        last=last,
+        ending=ending.decode(),
+    )
 
 
 def _line_of(descriptor: int, path: bytes, width: int) -> int:
@@ -692,59 +624,36 @@ def _line_behind(descriptor: int, at: int, stop: int) -> tuple[int, bytes | None
         return at, None
     line, end, _ = data[skipped:].partition(b"\n")
     if not end:
-        raise _OddError
+        raise OddError
     return begin + skipped, line
 
 
-def _digests_of(lines: bytes, ends: Sequence[bytes], octets: int) -> list[bytes] | None:
-    """Return the digests of lines, or None unless all are a digest each, two spaces and a path."""
-    *found, rest = lines.split(b"\n")
-    if rest or [line[2 * octets :] for line in found] != ends:
-        return None
-    digits = [line[: 2 * octets] for line in found]
-    together = b"".join(digits)
-    is_plain = len(together) == 2 * octets * len(ends) and not together.translate(None, _HEXADECIMAL)
-    return digits if is_plain else None
+# --- Metadata files -----------------------------------------------------------------------------------
 
 
-def _only(values: set[_Value]) -> _Value:
-    """Return the one value; raises ``_OddError`` when there are others."""
-    if len(values) != 1:
-        raise _OddError
-    return next(iter(values))
+def _read_references(read: _Read, tree: PackageTree, sources: SegmentSources) -> bool:
+    """Read the metadata files that METS names; refuses one of which anything is to be reported."""
+    for each in read.stated.references:
+        if each.href is None or each.others or not uris.are_plain((each.href,)):
+            raise OddError
+        path = read.look.above + each.href.encode()
+        with tree.content(path) as content:
+            if not metadatafiles.is_sound(each, path, content, read.look.above, sources.objects):
+                raise OddError
+    return True
+
+
+def _feed_all(sinks: Iterable[Sink], block: bytes) -> None:
+    for sink in sinks:
+        sink(block)
 
 
 def _none(findings: Iterator[object]) -> None:
-    """Raise ``_OddError`` when there is anything to be said."""
+    """Raise ``OddError`` when there is anything to be reported."""
     if next(findings, None) is not None:
-        raise _OddError
+        raise OddError
 
 
 def _is_file(each: Fact) -> bool:
     """Return whether a fact is of a file, not of a document of metadata."""
     return isinstance(each, File) and each.element == "file"
-
-
-def look_at_package(root: Path, looking: Looking, agreement: Agreement) -> None:
-    """Look at a package of one METS and no manifests that is too large to be held in memory.
-
-    Where all agrees it becomes one segment. At none where bytes are to be read, or less or more is asked for.
-    """
-    if looking.level.hashes or not looking.is_of_every_file:
-        return
-    try:
-        status, *others = reading.statuses(root, (), (PLAIN_METS, *MANIFESTS.values()))
-    except OSError:
-        return  # it is told where the package is walked
-    if status is None or status[0] < LARGE or others != [None] * len(others):
-        return
-    look = SegmentLook(root=root, mets=_METS, data=b"", manifests=(), budgets=looking.budgets, is_large=True)
-    with closing(OpenPacks(look.budgets)) as packs:
-        if (found := _settled(_SegmentReader(look, packs).agreed)) is not None:
-            agreement.take_package(found[0], partial(_columns, look))
-
-
-def _columns(look: SegmentLook) -> Iterator[AgreedColumns]:
-    """Yield the files of a METS that was looked at before."""
-    with closing(OpenPacks(look.budgets)) as packs:
-        yield from _SegmentReader(look, packs).columns()

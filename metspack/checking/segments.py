@@ -9,32 +9,27 @@ if it had never been held.
 from __future__ import annotations
 
 import os
+import pickle
 from array import array
-from bisect import insort
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, count, groupby, islice, repeat, takewhile
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from metspack.checking.catalogue import PUT_DONE, Catalogue
-from metspack.checking.eark.document import text_of, value_of
-from metspack.checking.eark.profiles import Opening
 from metspack.checking.held import (
     NUL,
     AgreedColumns,
     AgreedSegment,
     CellKind,
-    Look,
-    LookedAt,
     ManifestStretch,
-    Places,
-    SegmentLook,
+    columns_of,
     divided,
     paths_of,
+    row_of,
     texts_of,
 )
 from metspack.checking.mets.entries import PUT_ENTRY, FileGroups
@@ -45,31 +40,27 @@ from metspack.files.reading import Asked, FileRun, HashedRun
 from metspack.packages.files import names_of
 from metspack.processes import HERE, Executor, Underway
 
-FEW = 1 << 16
-"""Bytes of a manifest below which there are too few files to look at them twice."""
-
-_LINE_OF_USUAL_LENGTH = 100
-_PACKED = 100  # bytes of a packed segment for each byte of the manifest that it would have
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read together
-_PACKS_AT_ONCE = 1_000
 _KEPT = "what is known of segments and their files"
 _BEHIND_SLASH = b"0"
 _APART = NUL  # before the folder of files apart
 
 _SCHEMA = """
-CREATE TABLE look (id INTEGER PRIMARY KEY, mets BLOB, data BLOB, pack BLOB);
 CREATE TABLE segment (
-    folder BLOB UNIQUE, first INTEGER, mets BLOB, data BLOB, pack BLOB, size INTEGER, own TEXT, opening TEXT,
-    facts TEXT, folders BLOB, files INTEGER, total INTEGER, algorithm TEXT, kept TEXT, stems TEXT,
-    outline TEXT, are_placed INTEGER, entry INTEGER);
+    folder BLOB UNIQUE, first INTEGER, mets BLOB, data BLOB, pack BLOB, files INTEGER, total INTEGER,
+    algorithm TEXT, entry INTEGER, kept BLOB);
 CREATE INDEX segment_data ON segment (data);
 CREATE INDEX segment_pack ON segment (pack) WHERE pack <> X'';
 CREATE TABLE inner (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stem (stem TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stretch (
     folder BLOB, algorithm TEXT, start INTEGER, stop INTEGER, lines INTEGER, first BLOB, last BLOB,
-    mets INTEGER, digest TEXT, ending TEXT, line INTEGER);
+    ending TEXT, line INTEGER);
 CREATE INDEX stretch_start ON stretch (algorithm, start);
+CREATE TABLE other (
+    folder BLOB, algorithm TEXT, number INTEGER, path BLOB, digest TEXT,
+    PRIMARY KEY (folder, algorithm, number)
+) WITHOUT ROWID;
 CREATE TABLE released (id INTEGER PRIMARY KEY, columns INTEGER UNIQUE);
 CREATE TABLE columns (
     folder BLOB, start INTEGER, origin INTEGER, ids TEXT, names BLOB, lines BLOB, sizes BLOB, around TEXT,
@@ -79,25 +70,19 @@ CREATE TABLE length (folder BLOB, number INTEGER, length INTEGER, PRIMARY KEY (f
 """
 
 _COLUMNS = """
-SELECT algorithms, digests, around, start, origin, ids, names, lines, sizes FROM columns
+SELECT start, origin, ids, names, lines, sizes, around, algorithms, digests FROM columns
 WHERE folder = ? AND start >= ? ORDER BY start
 """
-
-_PUT_SEGMENT = "INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
-_SEGMENT = """
-SELECT mets, data, pack, size, own, opening, facts, folders, files, total, algorithm, kept, stems, outline,
-    are_placed FROM segment
+_PUT_COLUMNS = "INSERT INTO columns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_LINES_IN_ORDER = """
+SELECT folder, start, stop, lines, first, last, ending FROM stretch WHERE algorithm = ? ORDER BY start, rowid
 """
-_OF_STRETCH = ("algorithm", "start", "stop", "lines", "first", "last", "mets", "digest", "ending")
-_STRETCH = attrgetter(*_OF_STRETCH)
-_STRETCHES_IN_ORDER = """
-SELECT s.mets, t.algorithm, t.start, t.stop, t.lines, t.first, t.last, t.mets, t.digest, t.ending
-FROM stretch t CROSS JOIN segment s ON s.folder = t.folder WHERE t.algorithm = ? ORDER BY t.start, t.rowid
-"""
+_OF_STRETCH = ("start", "stop", "lines", "first", "last", "ending")
+_OTHERS = "SELECT number, path, digest FROM other WHERE folder = ? AND algorithm = ? ORDER BY number"
 _FIGURES = "SELECT folder, mets, first, files, total, algorithm FROM segment"
-_LISTS_READ = "SELECT DISTINCT algorithm FROM stretch WHERE folder = ? AND line IS NOT NULL"
+_LISTS_READ = "SELECT algorithm, lines, line FROM stretch WHERE folder = ? AND line IS NOT NULL"
+_MANIFEST = "SELECT id FROM manifest WHERE path = ?"
 _PUT_FIGURES = "INSERT INTO agreed VALUES (?, ?, ?, ?, ?)"
-_LINES = "SELECT lines, line, digest FROM stretch WHERE folder = ? AND algorithm = ? ORDER BY start"
 _PUT_FILE = "INSERT OR IGNORE INTO disk VALUES (?, 'f', ?)"
 _PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
 _PUT_CELL = """
@@ -113,24 +98,23 @@ WHERE r.id > ? ORDER BY r.id
 class Agreement(tempdb.Scratch):
     """The segments of a package of which files are held, by their folders; a context manager.
 
-    They are kept on disk, with the columns of their files; ``files`` counts these, with those that were put
-    back. What has to be known of single files is asked of the ``catalogue``, which a segment is put into for
-    that; ``puts`` counts these segments.
+    ``root`` is the package's folder. They are kept on disk, with the columns of their files; ``files`` counts
+    these, with those that were put back. What has to be known of single files is asked of the ``catalogue``,
+    which a segment is put into for that; ``puts`` counts these segments.
     """
 
-    def __init__(self, looking: Looking, catalogue: Catalogue, executor: Executor = HERE) -> None:
+    def __init__(self, root: Path, looking: Looking, catalogue: Catalogue, executor: Executor = HERE) -> None:
         super().__init__("BEGIN", schema=_SCHEMA)
         self.files = self.puts = 0
         self._catalogue = catalogue
         self._put_back = self._total = 0
-        self._unread: Callable[[], Iterable[AgreedColumns]] = tuple
         self._cells = array("q")
         self._kinds = array("L")
         self._kind_of: dict[CellKind, int] = {}
         self._depth = 1  # of the folders that a path is looked for in
         self._last: AgreedSegment | None = None
         self._looking = looking
-        self._root = Path()
+        self._root = root
         self._executor = executor
         self._workers = executor.workers(1)
         self._released = _Released(self, self._batches)
@@ -145,80 +129,6 @@ class Agreement(tempdb.Scratch):
         """Forget all."""
         self._workers.close()
         super().close()
-
-    def look(self, package: Path, places: Places, look: Look, progress: Callable[[int], None]) -> None:
-        """Look at the segments of a package, given by its folder; hold those without an odd file.
-
-        At none of a package that is too small to be worth it, or has no manifest, nor where less than all is
-        asked for, or more.
-        """
-        looking = self._looking
-        if not looking.is_of_every_file:
-            return
-        try:
-            statuses = reading.statuses(package, (), MANIFESTS.values())
-        except OSError:
-            return  # it is told where the package is walked
-        found = zip(MANIFESTS, statuses, strict=True)
-        sizes = {algorithm: status[0] for algorithm, status in found if status is not None}
-        if not sizes:
-            return
-        count, size = self._keep_looks(package, places), max(sizes.values())
-        size += self._size_of_packs(package) // _PACKED
-        if size < FEW:
-            return
-        self._root = package.absolute()
-        self._start(files=size // _LINE_OF_USUAL_LENGTH, size=0)
-        # Not in this process, even if there is one look alone: what is held for it goes with its process.
-        is_apart = self._workers.jobs > 1
-        manifests, are_halves = tuple(sizes), count < self._workers.jobs
-        tasks = self._looks(manifests, are_halves=are_halves)
-        begun = self._workers.begin(look, tasks, progress, is_growing=is_apart)
-        again = self._looks(manifests, are_halves=are_halves)
-        half: LookedAt | None = None
-        for each, result in zip(again, begun.results(), strict=True):
-            if not each.of_folder:
-                half = result
-                continue
-            if result is None or (are_halves and (half is None or half[0].own != result[0].own)):
-                continue  # METS may have been changed meanwhile
-            segment, columns = result
-            if half is not None:
-                if segment.apart:
-                    continue  # the other half has their lines among those of all files
-                segment, columns, half = replace(segment, stretches=half[0].stretches), half[1], None
-            self._take(segment, columns)
-
-    def _keep_looks(self, package: Path, places: Places) -> int:
-        """Keep the places of the segments to be looked at; returns their number."""
-        found = (each for each in places(package) if not (each[2] and self.reads_bytes))
-        with tempdb.explained(_KEPT):
-            self._database.executemany("INSERT INTO look (mets, data, pack) VALUES (?, ?, ?)", found)
-        return int(self._database.execute("SELECT count(*) FROM look").fetchone()[0])
-
-    def _size_of_packs(self, package: Path) -> int:
-        packs = (os.fsdecode(pack) for (pack,) in self.rows("SELECT pack FROM look WHERE pack <> X''"))
-        size = 0
-        while names := list(islice(packs, _PACKS_AT_ONCE)):
-            size += sum(each[0] for each in reading.statuses(package, (), names) if each is not None)
-        return size
-
-    def _looks(self, manifests: tuple[str, ...], *, are_halves: bool) -> Iterator[SegmentLook]:
-        for mets, data, pack in self.rows("SELECT mets, data, pack FROM look ORDER BY id"):
-            look = SegmentLook(
-                root=self._root,
-                mets=mets,
-                data=data,
-                manifests=manifests,
-                budgets=self._looking.budgets,
-                pack=pack,
-            )
-            yield from look.shared() if are_halves else (look,)
-
-    def take_package(self, package: AgreedSegment, files: Callable[[], Iterable[AgreedColumns]]) -> None:
-        """Take a package of one METS as one segment, whose ``files`` are read when they are needed."""
-        self._take(package, ())
-        self._unread = files
 
     def keep_length(self, folder: bytes, number: int, length: int) -> None:
         """Keep what a cell says of a file with another number of bytes: a text may be so long."""
@@ -298,54 +208,34 @@ class Agreement(tempdb.Scratch):
         sql = "SELECT number, length FROM length WHERE folder = ? AND number >= ? AND number < ?"
         return dict(self.all(sql, folder, columns.start, columns.stop))
 
-    def _take(self, segment: AgreedSegment, columns: Iterable[AgreedColumns]) -> None:
+    def take(self, segment: AgreedSegment, columns: Iterable[AgreedColumns]) -> None:
+        """Hold the files of a segment."""
         folder, do = segment.folder, self._database.executemany
-        if segment.apart:
-            columns, apart = divided(columns, segment.apart)
-            self._put_columns(_APART + folder, apart)
-            segment = replace(
-                segment,
-                files=sum(len(each.sizes) for each in columns),
-                total=sum(sum(each.sizes) for each in columns),
-            )
-        kept = [(os.fsdecode(path), size) for path, size in segment.kept]
-        opening = segment.opening.root, segment.opening.header
-        row = (
-            *(folder, self.files, segment.mets, segment.data, segment.pack, segment.size),
-            *map(text_of, (segment.own, opening, segment.facts)),
-            *(NUL.join(segment.folders), segment.files, segment.total, segment.algorithm),
-            text_of(kept),
-            *(
-                text_of(segment.stems),
-                segment.outline and text_of(segment.outline),
-                segment.are_placed,
-            ),
-        )
-        stretches = ((folder, *_STRETCH(each)) for each in segment.stretches)
+        files = total = 0
+        for each in columns:
+            for is_apart, some in divided(each, segment.apart, files):
+                with tempdb.explained(_KEPT):
+                    self.put(_PUT_COLUMNS, _APART + folder if is_apart else folder, *row_of(some))
+                files += 0 if is_apart else len(some.sizes)
+                total += 0 if is_apart else sum(some.sizes)
+        kept = pickle.dumps(replace(segment, apart=frozenset(), stretches=(), files=files, total=total))
+        named = segment.mets, segment.data, segment.pack
         with tempdb.explained(_KEPT):
-            do(_PUT_SEGMENT, (row,))
+            row = (folder, self.files, *named, files, total, segment.algorithm, kept)
+            do("INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)", (row,))
             do("INSERT OR IGNORE INTO inner VALUES (?)", zip(segment.folders))
             do("INSERT OR IGNORE INTO stem VALUES (?)", zip(segment.stems))
-            do("INSERT INTO stretch VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", stretches)
-        self._put_columns(folder, columns)
+            for of in segment.stretches:
+                stretch = folder, of.algorithm, of.start, of.stop, of.lines, of.first, of.last, of.ending
+                self.put("INSERT INTO stretch VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)", *stretch)
+                others = ((folder, of.algorithm, *line) for line in of.others)
+                do("INSERT INTO other VALUES (?, ?, ?, ?, ?)", others)
         self._depth = max(self._depth, folder.count(b"/") + 2)
-        self.files += segment.files
+        self.files += files
         if self._looking.level.opens_archives:
-            self._cells.frombytes(bytes(8 * segment.files))
-            self._kinds.frombytes(bytes(self._kinds.itemsize * segment.files))
-        self._total += segment.total
-
-    def _put_columns(self, folder: bytes, columns: Iterable[AgreedColumns]) -> None:
-        rows = (
-            (
-                *(folder, each.start, each.origin, each.ids, each.names),
-                *(each.lines.tobytes(), each.sizes.tobytes()),
-                *("\n".join(each.groups), " ".join(each.digests), b"".join(each.digests.values())),
-            )
-            for each in columns
-        )
-        with tempdb.explained(_KEPT):
-            self._database.executemany("INSERT INTO columns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._cells.frombytes(bytes(8 * files))
+            self._kinds.frombytes(bytes(self._kinds.itemsize * files))
+        self._total += total
 
     @property
     def held(self) -> int:
@@ -375,10 +265,9 @@ class Agreement(tempdb.Scratch):
         )
         self._catalogue.put_many(PUT_ENTRY, zip(*values, strict=False))
 
-    def skip(self, mets: bytes, stretch: ManifestStretch, line: int) -> None:
-        """Keep the line that a stretch of a manifest begins with, which was not read."""
-        sql = "UPDATE stretch SET line = ? WHERE folder = ? AND algorithm = ? AND start = ?"
-        self.put(sql, line, mets.rpartition(b"/")[0], stretch.algorithm, stretch.start)
+    def skip(self, folder: bytes, algorithm: str, line: int) -> None:
+        """Keep the line that a segment's stretch of a manifest begins with, which was not read."""
+        self.put("UPDATE stretch SET line = ? WHERE folder = ? AND algorithm = ?", line, folder, algorithm)
 
     def is_named(self, at: int) -> bool:
         """Return whether a cell has named a file before; ``at`` counts the files of all segments."""
@@ -428,27 +317,19 @@ class Agreement(tempdb.Scratch):
 
     def _lines_of(self, segment: AgreedSegment) -> Iterator[tuple[int, bytes, str, int]]:
         """Yield the lines of manifests on a segment's files, but for those that were not passed yet."""
-        order: list[tuple[bytes, str]] = []
-        for algorithm, name in MANIFESTS.items():
-            (manifest,) = self._catalogue.row("SELECT id FROM manifest WHERE path = ?", name.encode()) or (0,)
-            stretches = self.all(_LINES, segment.folder, algorithm) if manifest else []
-            if stretches:
-                order = sorted(
-                    line
-                    for each in self.columns(segment.folder)
-                    for line in zip(
-                        paths_of(segment.folder, each),
-                        texts_of(each.digests[algorithm], algorithm),
-                        strict=True,
-                    )
+        folder = segment.folder
+        for algorithm, lines, line in self.all(_LISTS_READ, folder):
+            (manifest,) = self._catalogue.row(_MANIFEST, MANIFESTS[algorithm].encode()) or (0,)
+            others = {number for number, *_ in self.rows(_OTHERS, folder, algorithm)}
+            files = sorted(
+                chain.from_iterable(
+                    zip(paths_of(folder, each), texts_of(each.digests[algorithm], algorithm), strict=True)
+                    for each in self.columns(folder)
                 )
-                if any(own for _, _, own in stretches):
-                    insort(order, (segment.mets, ""))
-            left = iter(order)
-            for lines, line, _ in stretches:
-                for number, (path, digest) in enumerate(islice(left, lines)):
-                    if line is not None and digest:
-                        yield manifest, path, digest, line + number
+            )
+            numbers = (line + number for number in range(lines) if number not in others)
+            for (path, digest), number in zip(files, numbers, strict=True):
+                yield manifest, path, digest, number
 
     def put_figures(self) -> None:
         """Put the numbers of files with digests, and of LOBs' bytes, into the catalogue, for the report."""
@@ -456,7 +337,7 @@ class Agreement(tempdb.Scratch):
         for folder, mets, first, *of_files, algorithm in self.all(_FIGURES):
             (number,) = catalogue.row("SELECT id FROM mets WHERE path = ?", mets) or (None,)
             catalogue.put(_PUT_FIGURES, number, "METS", algorithm, *of_files)
-            for (name,) in self.all(_LISTS_READ, folder):
+            for name, *_ in self.all(_LISTS_READ, folder):
                 catalogue.put(_PUT_FIGURES, number, MANIFESTS[name], name, *of_files)
             if any(self._cells[first : first + of_files[0]]):
                 found = Counter[bytes]()
@@ -481,7 +362,7 @@ class Agreement(tempdb.Scratch):
 
     def put_all_back(self, *, representations: bool = True) -> None:
         """Put all segments into the catalogue, or all but ``representations``."""
-        self.put_some_back(lambda segment: representations or segment.outline is None)
+        self.put_some_back(lambda _: True, where="1" if representations else "data = folder")
 
     def put_named_back(self, table: str) -> None:
         """Put back the segments that a table of the catalogue has paths of files in."""
@@ -524,9 +405,10 @@ class Agreement(tempdb.Scratch):
 
         self.put_some_back(lambda segment: any(map(is_alike, self.columns(segment.folder))))
 
-    def put_some_back(self, is_meant: Callable[[AgreedSegment], bool]) -> None:
-        """Put back the segments that are meant."""
-        for (folder,) in self.all("SELECT folder FROM segment ORDER BY rowid"):
+    def put_some_back(self, is_meant: Callable[[AgreedSegment], bool], where: str = "1") -> None:
+        """Put back the segments that are meant, of those under a condition."""
+        sql = f"SELECT folder FROM segment WHERE {where} ORDER BY rowid"  # noqa: S608 -- names of columns
+        for (folder,) in self.all(sql):
             if (segment := self.at(folder)) is not None and is_meant(segment):
                 self.put_back(segment)
 
@@ -562,30 +444,10 @@ class Agreement(tempdb.Scratch):
         return self._one("pack <> X'' AND pack = ?", pack)
 
     def _one(self, condition: str, *values: bytes) -> AgreedSegment | None:
-        row = self._database.execute(f"{_SEGMENT} WHERE {condition} LIMIT 1", values).fetchone()
-        if row is None:
-            return None
-        mets, data, pack, size, own, opening, facts, folders, files, total, algorithm, kept, *rest = row
-        self._last = AgreedSegment(
-            mets=mets,
-            data=data,
-            pack=pack,
-            size=size,
-            own=value_of(own),
-            opening=Opening(*value_of(opening)),
-            facts=value_of(facts),
-            folders=tuple(folders.split(NUL)) if folders else (),
-            files=files,
-            total=total,
-            algorithm=algorithm,
-            kept=tuple((os.fsencode(path), each) for path, each in value_of(kept)),
-            stems=frozenset(value_of(rest[0])),
-            stretches=(),  # they are asked for by manifest
-            outline=rest[1] and value_of(rest[1]),
-            are_placed=bool(rest[2]),
-            apart=frozenset(),  # they are in the catalogue
-        )
-        return self._last
+        row = self.row(f"SELECT kept FROM segment WHERE {condition} LIMIT 1", *values)  # noqa: S608 -- constants
+        if row is not None:
+            self._last = pickle.loads(row[0])  # noqa: S301 -- from a database of this process
+        return None if row is None else self._last
 
     def is_inside(self, folder: bytes) -> bool:
         """Whether a folder lies in that of a segment's data."""
@@ -609,39 +471,21 @@ class Agreement(tempdb.Scratch):
 
     def data_folders(self) -> Iterator[tuple[bytes, Sequence[bytes], bool]]:
         """Yield of each segment the folder of its data, those in it, and whether its files are placed."""
-        for data, inner, are_placed in self.rows(
-            "SELECT data, folders, are_placed FROM segment ORDER BY rowid"
-        ):
-            yield data, inner.split(NUL) if inner else (), bool(are_placed)
+        for (kept,) in self.rows("SELECT kept FROM segment ORDER BY rowid"):
+            segment = pickle.loads(kept)  # noqa: S301 -- from a database of this process
+            yield segment.data, segment.folders, segment.are_placed
 
-    def stretches(self, algorithm: str) -> Iterator[tuple[bytes, ManifestStretch]]:
-        """Yield the stretches of a manifest in their order, each with the METS of its segment."""
-        for mets, *stretch in self.all(_STRETCHES_IN_ORDER, algorithm):
-            yield mets, ManifestStretch(**dict(zip(_OF_STRETCH, stretch, strict=True)))
+    def stretches(self, algorithm: str) -> Iterator[tuple[AgreedSegment, ManifestStretch]]:
+        """Yield the stretches of a manifest in their order, each with its segment while it is held."""
+        for folder, *stretch in self.all(_LINES_IN_ORDER, algorithm):
+            if (segment := self.at(folder)) is not None:
+                others = tuple(self.rows(_OTHERS, folder, algorithm))
+                of_stretch = dict(zip(_OF_STRETCH, stretch, strict=True))
+                yield segment, ManifestStretch(algorithm=algorithm, others=others, **of_stretch)
 
     def columns(self, folder: bytes, first: int = 0) -> Iterator[AgreedColumns]:
         """Yield the files of a segment in their order, some at a time, from a number of a file on."""
-        if not folder.startswith(_APART):
-            unread, self._unread = self._unread, tuple
-            self._put_columns(folder, unread())
-        for algorithms, digests, groups, start, origin, ids, names, *octets in self.rows(
-            _COLUMNS, folder, first
-        ):
-            lines, sizes = (array("q", each) for each in octets)
-            at, of_each = 0, dict[str, bytes]()
-            for name in algorithms.split(" "):
-                stop = at + OCTETS[name] * len(sizes)
-                of_each[name], at = digests[at:stop], stop
-            yield AgreedColumns(
-                start=start,
-                origin=origin,
-                ids=ids,
-                names=names,
-                lines=lines,
-                sizes=sizes,
-                groups=tuple(groups.split("\n")) if groups else (),
-                digests=of_each,
-            )
+        return map(columns_of, self.rows(_COLUMNS, folder, first))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

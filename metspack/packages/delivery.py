@@ -637,8 +637,10 @@ def mets_listed(manifest: Path) -> Iterator[str]:
     with reading.opening(manifest.parent, (manifest.name,)) as descriptor:
         reader = LineReader("", lambda _: False)
         for stretch in reading.stretches(unmarked(reading.chunks(descriptor, size=_LINES))[1]):
-            for line in reading.cut(stretch) if PLAIN_METS.encode() in stretch.lower() else ():
-                if is_mets_name(path := reader.parsed(line).path.decode(errors="replace")):
+            for line in reading.cut(stretch):
+                if PLAIN_METS.encode() in line.lower() and is_mets_name(
+                    path := reader.parsed(line).path.decode(errors="replace")
+                ):
                     yield path
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import Checked, Level, check, segmentreader, segments
+from metspack.checking import Checked, Level, check, looks, segmentreader, segments
 from metspack.model import Severity
 from metspack.reporting.facts import facts_of
 from metspack.reporting.model import ReportFacts
@@ -30,8 +30,7 @@ LOB_FOLDER = "content/schema0/table2/lob4"
 
 @pytest.fixture(autouse=True)
 def _small_packages_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "FEW", 0)
-    monkeypatch.setattr(segmentreader, "LARGE", 0)
+    monkeypatch.setattr(looks, "FEW", 0)
     monkeypatch.setattr(segmentreader, "_HELD_AT_ONCE", 1)
 
 
@@ -279,8 +278,7 @@ def closely(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """A call that lets all files be looked at one by one from then on."""
 
     def look() -> None:
-        monkeypatch.setattr(segments, "FEW", sys.maxsize)
-        monkeypatch.setattr(segmentreader, "LARGE", sys.maxsize)
+        monkeypatch.setattr(looks, "FEW", sys.maxsize)
 
     return look
 
@@ -563,7 +561,7 @@ def test_of_a_damaged_package_of_one_mets_the_same_is_found_file_by_file(
     (package / "mets.xml").write_bytes(data[: at % len(data)] if is_lost else data)
     found = list(check(package, Level.STRUCTURE))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(segmentreader, "LARGE", 1 << 60)
+        patch.setattr(looks, "FEW", 1 << 60)
         assert found == list(check(package, Level.STRUCTURE))
 
 

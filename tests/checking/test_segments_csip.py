@@ -13,7 +13,7 @@ import pytest
 
 from metspack.building.build import BuildOptions, build
 from metspack.building.options import PackageOptions
-from metspack.checking import Level, check, segmentreader, segments
+from metspack.checking import Level, check, looks, segmentreader
 from metspack.checking.files import metadatafiles
 from metspack.merging.merge import merge_ips
 from metspack.mets.dialects.interface import Software
@@ -57,7 +57,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _small_packages_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "FEW", 0)
+    monkeypatch.setattr(looks, "FEW", 0)
     monkeypatch.setattr(metadatafiles, "_FIRST", 1)
     monkeypatch.setattr(metadatafiles, "_FEWEST", 0)
     monkeypatch.setattr(metadatafiles, "_HEAD", 1000)

@@ -18,7 +18,7 @@ import pytest
 
 from metspack import BuildOptions, Limits, RestoreOptions
 from metspack.building import build
-from metspack.checking import Checking, segments
+from metspack.checking import Checking, looks, segments
 from metspack.checking.files import fixity
 from metspack.checking.options import CheckOptions
 from metspack.errors import ConfigError, TargetError
@@ -43,7 +43,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "FEW", 1)
+    monkeypatch.setattr(looks, "FEW", 1)
     monkeypatch.setattr(segments, "_FILES_AT_ONCE", 2)
     monkeypatch.setattr(fixity, "_FILES_AT_ONCE", 2)
     monkeypatch.setattr(files, "_FILES_AT_ONCE", 4)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metspack.checking import Level, segmentreader, segments
+from metspack.checking import Level, looks
 from metspack.checking.files import metadatafiles
 from metspack.model import Severity
 from tests.laws import spread
@@ -28,8 +28,7 @@ WHOLE = {each.id for each in spread(cases(), 2)}
 
 
 def _hold_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "FEW", 0)
-    monkeypatch.setattr(segmentreader, "LARGE", 0)
+    monkeypatch.setattr(looks, "FEW", 0)
     monkeypatch.setattr(metadatafiles, "_FIRST", 1)
     monkeypatch.setattr(metadatafiles, "_FEWEST", 0)
 

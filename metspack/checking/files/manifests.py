@@ -230,23 +230,21 @@ class Manifest:
     def findings_between(self, place: Below, agreement: Agreement) -> Iterator[Finding]:
         """Yield the findings on the lines between those of agreed segments.
 
-        Of an agreed segment's lines only the METS's is kept. A segment that is out of order is put back.
+        Of an agreed segment's lines only those on other files are kept. A segment that is out of order is put
+        back.
         """
         with reading.opening(place.root, place.segments) as descriptor:
             at = 0
-            for mets, stretch in agreement.stretches(self._reader.algorithm):
-                if (segment := agreement.holding(mets)) is None:
-                    continue
+            for segment, stretch in agreement.stretches(self._reader.algorithm):
                 if stretch.start >= at:
                     yield from self._take(reading.blocks(reading.chunks(descriptor, at, stretch.start)))
                     at = stretch.start
                 if stretch.start < at or stretch.first <= self._last:
                     agreement.put_back(segment)
                     continue
-                agreement.skip(mets, stretch, self._line)
-                if stretch.digest:
-                    line = self._line + stretch.mets
-                    self._batch.add(PUT_LINE, self._number, mets, stretch.digest, line)
+                agreement.skip(segment.folder, stretch.algorithm, self._line)
+                for number, path, digest in stretch.others:
+                    self._batch.add(PUT_LINE, self._number, path, digest, self._line + number)
                 self._line += stretch.lines
                 self._last, self._digest = stretch.last, stretch.ending
                 at = stretch.stop

@@ -18,11 +18,11 @@ from metspack import digests, safexml, uris
 from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
-from metspack.checking.held import StatedFiles
 from metspack.checking.mets.documents import of_opening
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content
 from metspack.errors import MetspackError
+from metspack.files.parts import RowParts
 from metspack.mets import MDTYPES, MDTYPES_BY_ROOT
 from metspack.mets.fastreader import (
     AFTER_OBJECTS,
@@ -222,54 +222,33 @@ class _InCatalogue:
         self._batch.flush()
 
 
-class _InColumns:
-    """The statements on one folder's files as columns.
+class _InParts:
+    """Statements on the files below a folder, taken into parts to be compared later.
 
-    ``is_other`` is True once an object contradicts them, or is on a file that they lack.
+    ``is_other`` is True once one cannot be, as it is on a file elsewhere or no digest.
     """
 
-    def __init__(self, folder: bytes, stated: StatedFiles) -> None:
+    def __init__(self, folder: bytes, objects: RowParts) -> None:
         self._folder = folder
-        self._names = stated.names
-        self._stated = stated
-        self._next = self._first = 0
-        self._numbers: dict[bytes, int] = {}
+        self._objects = objects
         self.is_other = False
 
     def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
-        """Compare files that come in the order of the columns."""
-        names = [path.removeprefix(self._folder) for path in paths]
-        start = self._number(names[0])
-        stop = start + len(names)
-        if start < 0 or self._names[start:stop] != names or list(self._stated.sizes[start:stop]) != sizes:
-            return False
-        self._first, self._next = start, stop
-        return all(
-            "".join(values) == self._stated.digests_of(algorithm, start, stop)
-            for algorithm, values in said.items()
-        )
+        """Take statements on all files."""
+        for algorithm, values in said.items():
+            for path, size, value in zip(paths, sizes, values, strict=True):
+                self.add("", path, 0, size, Digest(algorithm=algorithm, value=value))
+        return True
 
     def add(
         self, _identifier: str, path: bytes | None, _line: int, size: int | None, digest: Digest | None
     ) -> None:
-        """Compare one object."""
-        number = -1 if path is None or self.is_other else self._number(path.removeprefix(self._folder))
-        if number < 0:
+        """Take one statement."""
+        if path is None or not path.startswith(self._folder):
             self.is_other = True
             return
-        if number == self._next:
-            self._first, self._next = number, number + 1
-        self.is_other |= size not in {None, self._stated.sizes[number]}
-        if digest is not None:
-            self.is_other |= digest.value != self._stated.digests_of(digest.algorithm, number, number + 1)
-
-    def _number(self, name: bytes) -> int:
-        """Return the number of a file, mostly the next or the one before, or -1 without one."""
-        for number in (self._next, self._first):
-            if number < len(self._names) and self._names[number] == name:
-                return number
-        self._numbers = self._numbers or {each: number for number, each in enumerate(self._names)}
-        return self._numbers.get(name, -1)
+        name, stated = path[len(self._folder) :], digest and digest.value.encode()
+        self._objects.add([(name, size, digest and digest.algorithm, stated)])
 
 
 class _MetadataFile:
@@ -559,16 +538,15 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     yield from _compared(catalogue)
 
 
-def is_agreed(reference: File, path: bytes, content: Content, folder: bytes, files: StatedFiles) -> bool:
-    """Return whether a metadata file is sound and its statements on files agree.
+def is_sound(reference: File, path: bytes, content: Content, folder: bytes, objects: RowParts) -> bool:
+    """Return whether a metadata file is sound, and take its statements on the files below a folder.
 
-    ``files`` are all those below a ``folder`` that it may describe. Raises ``XmlError``, and the errors of
-    reading.
+    Raises ``XmlError``, and the errors of reading.
     """
     kind = _kind(reference.mdtype, reference.mimetype, path)
     if kind is None:
         return True
-    stated = _InColumns(folder, files)
+    stated = _InParts(folder, objects)
     file = _MetadataFile(stated, folder)
     file.read(content.blocks())
     return _is_of(kind, file) and not stated.is_other

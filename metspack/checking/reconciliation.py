@@ -1,0 +1,187 @@
+"""Reconcile what METS, folder, manifests and PREMIS state of a segment's files, a part at a time.
+
+Each source is read once, into parts by the hash of the files' names; parts are compared as sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+
+from metspack.checking.held import NUL, AgreedColumns, SegmentLook, columns_of, cut, row_of
+from metspack.digests import OCTETS
+from metspack.files.parts import RowParts, Slots
+
+FILES_OF_A_PART = 25_000
+"""Files of a segment that are compared at once, or not many more."""
+
+_BYTES_OF_A_FILE = 200  # that a METS has at least for each file
+_MOST_APART = 1_000
+
+
+class OddError(Exception):
+    """Something of a segment is to be looked at closely."""
+
+
+def parts_of(size: int) -> int:
+    """Return the number of parts for a segment whose METS has so many bytes."""
+    return 1 + size // (FILES_OF_A_PART * _BYTES_OF_A_FILE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What is to be known of a segment before a part of its files is compared.
+
+    ``algorithm`` is that of the digests in METS. The fptrs lead to groups where files ``are_grouped``, else
+    to each file. No file is called as one of the ``folders``, which are names in lower case.
+    """
+
+    algorithm: str
+    are_grouped: bool
+    folders: AbstractSet[bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Files of a part that METS lists and the folder has not, by their names; lines on files not held.
+
+    The lines are, by algorithm, number, name and digest of each.
+    """
+
+    apart: frozenset[bytes]
+    lines: Mapping[str, Sequence[tuple[int, bytes, str]]]
+
+
+class SegmentSources:
+    """What each source states of a segment's files; in the look's folder, or in memory without one.
+
+    Names are those below the METS's folder. ``listed`` has name, number, size and digest of each file in
+    METS, with the number -1 for one that is never held: the METS itself, which has no digest, and archives.
+    ``ids`` has each ID and whether a file has it, ``pointed`` the FILEIDs. ``on_disk`` has name and size;
+    ``lines`` have name, digest and number of each line of a manifest, ``objects`` name, size or None, and
+    algorithm and digest in hexadecimal or None of each statement of PREMIS.
+    """
+
+    def __init__(self, look: SegmentLook) -> None:
+        self._look, folder = look, look.shelf
+        self.listed, self.ids, self.pointed, self.on_disk, self.objects = (
+            RowParts(name, look.parts, folder) for name in ("listed", "ids", "pointed", "on-disk", "objects")
+        )
+        self.lines = {name: RowParts(f"lines-{name}", look.parts, folder) for name in look.manifests}
+        self._columns = RowParts("columns", 1, folder, at_once=1)
+        self._digests = {name: Slots(f"digests-{name}", OCTETS[name], folder) for name in look.manifests}
+
+    def end(self) -> None:
+        """Write all that was added."""
+        sources = self.listed, self.ids, self.pointed, self.on_disk, self.objects, self._columns
+        for each in (*sources, *self.lines.values()):
+            each.end()
+
+    def add_ids(self, ids: Iterable[str], *, are_of_files: bool) -> None:
+        """Add IDs of files, or of other elements."""
+        self.ids.add((each.encode(), are_of_files) for each in ids)
+
+    def add_columns(self, columns: AgreedColumns) -> None:
+        """Add files that METS lists, and that may be held."""
+        self._columns.add([row_of(columns)])
+        ((algorithm, digests),) = columns.digests.items()
+        numbers = range(columns.start, columns.stop)
+        rows = zip(
+            columns.names.split(NUL), numbers, columns.sizes, cut(digests, OCTETS[algorithm]), strict=True
+        )
+        self.listed.add(rows)
+
+    def columns(self) -> Iterator[AgreedColumns]:
+        """Yield all files that METS lists and that may be held, with the digests of manifests."""
+        for each in map(columns_of, self._columns.rows(0)):
+            others = {name: slots for name, slots in self._digests.items() if name not in each.digests}
+            found = {name: slots.get(each.start, each.stop) for name, slots in others.items()}
+            yield replace(each, digests={**each.digests, **found})
+
+    def compare(self, part: int, expected: Expected) -> Compared:
+        """Compare what is stated of the files in a part; raises ``OddError`` unless most is alike."""
+        self._compare_ids(part, expected)
+        rows = list(self.listed.rows(part))
+        names = [row[0] for row in rows]
+        if len(set(names)) < len(names) or not expected.folders.isdisjoint(names):
+            raise OddError
+        apart = self._apart(rows, dict(self.on_disk.rows(part)))
+        sizes = {row[0]: row[2] for row in rows}
+        stated = {expected.algorithm: {row[0]: row[3] for row in rows}}
+        others: dict[str, list[tuple[int, bytes, str]]] = {}
+        for algorithm, source in self.lines.items():
+            lines = {name: (digest, number) for name, digest, number in source.rows(part)}
+            known = stated.get(algorithm, {})
+            others[algorithm] = _other_lines(rows, lines, apart, known)
+            stated[algorithm] = known or {name: digest for name, (digest, _) in lines.items()}
+            if not known:
+                self._digests[algorithm].put(
+                    (number, lines[name][0]) for name, number, *_ in rows if number >= 0 and name in lines
+                )
+        _compare_objects(self.objects.rows(part), sizes, stated)
+        return Compared(apart=apart, lines=others)
+
+    def _compare_ids(self, part: int, expected: Expected) -> None:
+        """Refuse an ID that occurs twice, and fptrs that do not lead to the files, one to each."""
+        ids = list(self.ids.rows(part))
+        if len({identifier for identifier, _ in ids}) < len(ids):
+            raise OddError
+        if not expected.are_grouped:
+            of_files = {identifier for identifier, is_file in ids if is_file}
+            pointed = [identifier for (identifier,) in self.pointed.rows(part)]
+            if len(pointed) != len(of_files) or of_files != set(pointed):
+                raise OddError
+
+    def _apart(
+        self, rows: Sequence[tuple[bytes, int, int, bytes | None]], on_disk: dict[bytes, int]
+    ) -> frozenset[bytes]:
+        """Return the files that are missing; refuses any other difference, and very many."""
+        apart: list[bytes] = []
+        for name, number, size, _ in rows:
+            if (found := on_disk.pop(name, None)) != size:
+                is_inside = (self._look.above + name).startswith(self._look.data + b"/")
+                if found is not None or number < 0 or self._look.pack or not is_inside:
+                    raise OddError
+                apart.append(name)
+        if on_disk or len(apart) > _MOST_APART:
+            raise OddError
+        return frozenset(apart)
+
+
+def _other_lines(
+    rows: Iterable[tuple[bytes, int, int, bytes | None]],
+    lines: Mapping[bytes, tuple[bytes, int]],
+    apart: AbstractSet[bytes],
+    known: Mapping[bytes, bytes | None],
+) -> list[tuple[int, bytes, str]]:
+    """Return a manifest's lines on files that are not held; refuses one that lacks, or differs from METS."""
+    others: list[tuple[int, bytes, str]] = []
+    count = 0
+    for name, number, _, _ in rows:
+        if (line := lines.get(name)) is None:
+            if name not in apart:
+                raise OddError
+            continue
+        count += 1
+        if number < 0 or name in apart:
+            others.append((line[1], name, line[0].hex()))
+        if name not in apart and known.get(name, line[0]) not in {None, line[0]}:
+            raise OddError
+    if count < len(lines):
+        raise OddError
+    return others
+
+
+def _compare_objects(
+    objects: Iterable[tuple[bytes, int | None, str | None, bytes | None]],
+    sizes: Mapping[bytes, int],
+    stated: Mapping[str, Mapping[bytes, bytes | None]],
+) -> None:
+    """Refuse a statement of PREMIS on another file, or one that differs."""
+    for name, size, algorithm, digest in objects:
+        if name not in sizes or size not in {None, sizes[name]}:
+            raise OddError
+        found = stated.get(algorithm, {}).get(name) if algorithm else None
+        if algorithm and (found is None or found.hex().encode() != digest):
+            raise OddError
