@@ -60,7 +60,7 @@ class SegmentSources:
     METS, with the number -1 for one that is never held: the METS itself, which has no digest, and archives.
     ``ids`` has each ID and whether a file has it, ``pointed`` the FILEIDs. ``on_disk`` has name and size;
     ``lines`` have name, digest and number of each line of a manifest, ``objects`` name, size or None, and
-    algorithm and digest in hexadecimal or None of each statement of PREMIS.
+    algorithm and digest or None of each statement of PREMIS.
     """
 
     def __init__(self, look: SegmentLook) -> None:
@@ -107,18 +107,27 @@ class SegmentSources:
         if len(set(names)) < len(names) or not expected.folders.isdisjoint(names):
             raise OddError
         apart = self._apart(rows, dict(self.on_disk.rows(part)))
-        sizes = {row[0]: row[2] for row in rows}
-        stated = {expected.algorithm: {row[0]: row[3] for row in rows}}
+        sizes = {name: size for name, _, size, _ in rows}
+        stated = {expected.algorithm: {name: digest for name, *_, digest in rows if digest is not None}}
+        not_held = apart.union(name for name, number, *_ in rows if number < 0)
         others: dict[str, list[tuple[int, bytes, str]]] = {}
         for algorithm, source in self.lines.items():
-            lines = {name: (digest, number) for name, digest, number in source.rows(part)}
-            known = stated.get(algorithm, {})
-            others[algorithm] = _other_lines(rows, lines, apart, known)
-            stated[algorithm] = known or {name: digest for name, (digest, _) in lines.items()}
-            if not known:
-                self._digests[algorithm].put(
-                    (number, lines[name][0]) for name, number, *_ in rows if number >= 0 and name in lines
-                )
+            lines = list(source.rows(part))
+            digests = {name: digest for name, digest, _ in lines}
+            if not sizes.keys() - apart <= digests.keys() <= sizes.keys():
+                raise OddError
+            known = stated.setdefault(algorithm, digests)
+            of_files = (
+                {name: digest for name, digest in known.items() if name not in apart} if apart else known
+            )
+            if list(map(digests.get, of_files)) != list(of_files.values()):
+                raise OddError
+            if known is digests:
+                held = ((number, digests[name]) for name, number, *_ in rows if name not in not_held)
+                self._digests[algorithm].put(held)
+            others[algorithm] = [
+                (number, name, digest.hex()) for name, digest, number in lines if name in not_held
+            ]
         _compare_objects(self.objects.rows(part), sizes, stated)
         return Compared(apart=apart, lines=others)
 
@@ -149,39 +158,14 @@ class SegmentSources:
         return frozenset(apart)
 
 
-def _other_lines(
-    rows: Iterable[tuple[bytes, int, int, bytes | None]],
-    lines: Mapping[bytes, tuple[bytes, int]],
-    apart: AbstractSet[bytes],
-    known: Mapping[bytes, bytes | None],
-) -> list[tuple[int, bytes, str]]:
-    """Return a manifest's lines on files that are not held; refuses one that lacks, or differs from METS."""
-    others: list[tuple[int, bytes, str]] = []
-    count = 0
-    for name, number, _, _ in rows:
-        if (line := lines.get(name)) is None:
-            if name not in apart:
-                raise OddError
-            continue
-        count += 1
-        if number < 0 or name in apart:
-            others.append((line[1], name, line[0].hex()))
-        if name not in apart and known.get(name, line[0]) not in {None, line[0]}:
-            raise OddError
-    if count < len(lines):
-        raise OddError
-    return others
-
-
 def _compare_objects(
     objects: Iterable[tuple[bytes, int | None, str | None, bytes | None]],
     sizes: Mapping[bytes, int],
-    stated: Mapping[str, Mapping[bytes, bytes | None]],
+    stated: Mapping[str, Mapping[bytes, bytes]],
 ) -> None:
     """Refuse a statement of PREMIS on another file, or one that differs."""
     for name, size, algorithm, digest in objects:
         if name not in sizes or size not in {None, sizes[name]}:
             raise OddError
-        found = stated.get(algorithm, {}).get(name) if algorithm else None
-        if algorithm and (found is None or found.hex().encode() != digest):
+        if algorithm is not None and stated.get(algorithm, {}).get(name) != digest:
             raise OddError

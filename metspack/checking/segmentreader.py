@@ -573,19 +573,19 @@ def _in_pack(look: SegmentLook, pack: PackedTree) -> Iterator[_Lot]:
 def _stretch(look: SegmentLook, algorithm: str, lines: RowParts) -> ManifestStretch:
     """Read the lines of a segment's folder in a manifest; refuses any that are not as we write them."""
     octets, number = OCTETS[algorithm], 0
-    width = 2 * octets
+    width, above = 2 * octets, len(look.above)
     first = last = ending = b""
     with reading.opening(look.root, (MANIFESTS[algorithm],)) as descriptor:
         start, stop = (_line_of(descriptor, look.data + each, width) for each in (b"/", _BEHIND_SLASH))
         for stretch in reading.stretches(reading.blocks(reading.chunks(descriptor, start, stop))):
             *here, rest = stretch.split(b"\n")
             paths, digits = [line[width + 2 :] for line in here], b"".join([line[:width] for line in here])
-            is_plain = len(digits) == width * len(here) and not digits.translate(None, _HEXADECIMAL)
-            if rest or not is_plain or any(line[width : width + 2] != b"  " for line in here):
+            blanks = b"".join([line[width : width + 2] for line in here])
+            if rest or digits.translate(None, _HEXADECIMAL) or blanks != b"  " * len(here):
                 raise OddError
             if any(map(ge, (last, *paths[:-1]), paths)):
                 raise OddError
-            found, names = bytes.fromhex(digits.decode()), [path[len(look.above) :] for path in paths]
+            found, names = bytes.fromhex(digits.decode()), [path[above:] for path in paths]
             lines.add(zip(names, cut(found, octets), count(number), strict=False))
             first, last, ending = first or paths[0], paths[-1], here[-1][:width]
             number += len(here)

@@ -58,10 +58,12 @@ class RowParts:
             self._write(1)
 
     def rows(self, part: int) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a part, in the order in which they were added."""
-        yield from self._waiting[part]
-        if self._paths and self._paths[part].exists():
-            with self._paths[part].open("rb") as file:
+        """Return the rows of a part, in the order in which they were added."""
+        return self._read(self._paths[part]) if self._paths else iter(self._waiting[part])
+
+    def _read(self, path: Path) -> Iterator[tuple[Any, ...]]:
+        if path.exists():
+            with path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(0)
                 while file.tell() < size:

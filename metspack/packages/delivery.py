@@ -637,10 +637,11 @@ def mets_listed(manifest: Path) -> Iterator[str]:
     with reading.opening(manifest.parent, (manifest.name,)) as descriptor:
         reader = LineReader("", lambda _: False)
         for stretch in reading.stretches(unmarked(reading.chunks(descriptor, size=_LINES))[1]):
-            for line in reading.cut(stretch):
-                if PLAIN_METS.encode() in line.lower() and is_mets_name(
-                    path := reader.parsed(line).path.decode(errors="replace")
-                ):
+            lower, stop = stretch.lower(), 0
+            while (at := lower.find(PLAIN_METS.encode(), stop)) >= 0:
+                start, stop = lower.rfind(b"\n", 0, at) + 1, lower.find(b"\n", at) + 1 or len(lower)
+                path = reader.parsed(stretch[start:stop]).path.decode(errors="replace")
+                if is_mets_name(path):
                     yield path
 
 

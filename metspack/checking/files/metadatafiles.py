@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice, pairwise, takewhile
+from itertools import accumulate, islice, pairwise, repeat, takewhile
 from operator import itemgetter
 from typing import Protocol
 
@@ -236,19 +236,33 @@ class _InParts:
     def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
         """Take statements on all files."""
         for algorithm, values in said.items():
-            for path, size, value in zip(paths, sizes, values, strict=True):
-                self.add("", path, 0, size, Digest(algorithm=algorithm, value=value))
+            self._take(paths, sizes, algorithm, values)
         return True
 
     def add(
         self, _identifier: str, path: bytes | None, _line: int, size: int | None, digest: Digest | None
     ) -> None:
         """Take one statement."""
-        if path is None or not path.startswith(self._folder):
+        self._take(
+            [path or b""], [size], *((None, ()) if digest is None else (digest.algorithm, [digest.value]))
+        )
+
+    def _take(
+        self,
+        paths: Sequence[bytes],
+        sizes: Sequence[int | None],
+        algorithm: str | None,
+        values: Sequence[str],
+    ) -> None:
+        above = self._folder
+        try:
+            stated = list(map(bytes.fromhex, values)) or repeat(None)
+        except ValueError:
             self.is_other = True
             return
-        name, stated = path[len(self._folder) :], digest and digest.value.encode()
-        self._objects.add([(name, size, digest and digest.algorithm, stated)])
+        self.is_other |= not all(path.startswith(above) for path in paths)
+        names = [path[len(above) :] for path in paths]
+        self._objects.add(zip(names, sizes, repeat(algorithm), stated, strict=False))
 
 
 class _MetadataFile:
