@@ -5,13 +5,16 @@ Each source is read once, into parts by the hash of the files' names; parts are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import compress
+from typing import Any
 
 from metspack.checking.held import NUL, AgreedColumns, SegmentLook, columns_of, cut, row_of
 from metspack.digests import OCTETS
-from metspack.files.parts import RowParts, Slots
+from metspack.files.parts import ColumnParts, Slots
 
 FILES_OF_A_PART = 25_000
 """Files of a segment that are compared at once, or not many more."""
@@ -65,11 +68,15 @@ class SegmentSources:
 
     def __init__(self, look: SegmentLook) -> None:
         self._look, folder = look, look.shelf
-        self.listed, self.ids, self.pointed, self.on_disk, self.objects = (
-            RowParts(name, look.parts, folder) for name in ("listed", "ids", "pointed", "on-disk", "objects")
+        part = partial(ColumnParts, folder=folder, number=look.parts)
+        self.listed, self.objects = part("listed", width=4), part("objects", width=4)
+        self.ids, self.pointed, self.on_disk = (
+            part("ids", width=2),
+            part("pointed", width=1),
+            part("disk", width=2),
         )
-        self.lines = {name: RowParts(f"lines-{name}", look.parts, folder) for name in look.manifests}
-        self._columns = RowParts("columns", 1, folder, at_once=1)
+        self.lines = {name: part(f"lines-{name}", width=3) for name in look.manifests}
+        self._columns = ColumnParts("columns", folder, width=1, at_once=1)
         self._digests = {name: Slots(f"digests-{name}", OCTETS[name], folder) for name in look.manifests}
 
     def end(self) -> None:
@@ -78,23 +85,20 @@ class SegmentSources:
         for each in (*sources, *self.lines.values()):
             each.end()
 
-    def add_ids(self, ids: Iterable[str], *, are_of_files: bool) -> None:
+    def add_ids(self, ids: Collection[str], *, are_of_files: bool) -> None:
         """Add IDs of files, or of other elements."""
-        self.ids.add((each.encode(), are_of_files) for each in ids)
+        self.ids.add(list(map(str.encode, ids)), [are_of_files] * len(ids))
 
     def add_columns(self, columns: AgreedColumns) -> None:
         """Add files that METS lists, and that may be held."""
-        self._columns.add([row_of(columns)])
         ((algorithm, digests),) = columns.digests.items()
-        numbers = range(columns.start, columns.stop)
-        rows = zip(
-            columns.names.split(NUL), numbers, columns.sizes, cut(digests, OCTETS[algorithm]), strict=True
-        )
-        self.listed.add(rows)
+        numbers, found = range(columns.start, columns.stop), cut(digests, OCTETS[algorithm])
+        self.listed.add(columns.names.split(NUL), numbers, columns.sizes, found)
+        self._columns.add([row_of(columns)])
 
     def columns(self) -> Iterator[AgreedColumns]:
         """Yield all files that METS lists and that may be held, with the digests of manifests."""
-        for each in map(columns_of, self._columns.rows(0)):
+        for each in (columns_of(row) for (rows,) in self._columns.stretches(0) for row in rows):
             others = {name: slots for name, slots in self._digests.items() if name not in each.digests}
             found = {name: slots.get(each.start, each.stop) for name, slots in others.items()}
             yield replace(each, digests={**each.digests, **found})
@@ -102,55 +106,58 @@ class SegmentSources:
     def compare(self, part: int, expected: Expected) -> Compared:
         """Compare what is stated of the files in a part; raises ``OddError`` unless most is alike."""
         self._compare_ids(part, expected)
-        rows = list(self.listed.rows(part))
-        names = [row[0] for row in rows]
-        if len(set(names)) < len(names) or not expected.folders.isdisjoint(names):
+        names, numbers, sizes, digests = self.listed.columns(part)
+        size_of = dict(zip(names, sizes, strict=True))
+        if len(size_of) < len(names) or not expected.folders.isdisjoint(size_of):
             raise OddError
-        apart = self._apart(rows, dict(self.on_disk.rows(part)))
-        sizes = {name: size for name, _, size, _ in rows}
-        stated = {expected.algorithm: {name: digest for name, *_, digest in rows if digest is not None}}
-        not_held = apart.union(name for name, number, *_ in rows if number < 0)
+        apart = self._apart(names, numbers, sizes, dict(zip(*self.on_disk.columns(part), strict=True)))
+        not_held = apart.union(name for name, number in zip(names, numbers, strict=True) if number < 0)
+        in_mets = {name: digest for name, digest in zip(names, digests, strict=True) if digest is not None}
+        stated = {expected.algorithm: in_mets}
         others: dict[str, list[tuple[int, bytes, str]]] = {}
         for algorithm, source in self.lines.items():
-            lines = list(source.rows(part))
-            digests = {name: digest for name, digest, _ in lines}
-            if not sizes.keys() - apart <= digests.keys() <= sizes.keys():
+            paths, values, lines = source.columns(part)
+            digest_of = dict(zip(paths, values, strict=True))
+            if not size_of.keys() - apart <= digest_of.keys() <= size_of.keys():
                 raise OddError
-            known = stated.setdefault(algorithm, digests)
+            known = stated.setdefault(algorithm, digest_of)
             of_files = (
                 {name: digest for name, digest in known.items() if name not in apart} if apart else known
             )
-            if list(map(digests.get, of_files)) != list(of_files.values()):
+            if list(map(digest_of.get, of_files)) != list(of_files.values()):
                 raise OddError
-            if known is digests:
-                held = ((number, digests[name]) for name, number, *_ in rows if name not in not_held)
-                self._digests[algorithm].put(held)
-            others[algorithm] = [
-                (number, name, digest.hex()) for name, digest, number in lines if name in not_held
-            ]
-        _compare_objects(self.objects.rows(part), sizes, stated)
+            if known is digest_of:
+                held = {
+                    name: number for name, number in zip(names, numbers, strict=True) if name not in not_held
+                }
+                self._digests[algorithm].put(held.values(), map(digest_of.__getitem__, held))
+            of_others = (each for each in zip(lines, paths, values, strict=True) if each[1] in not_held)
+            others[algorithm] = [(line, path, value.hex()) for line, path, value in of_others]
+        _compare_objects(self.objects.columns(part), size_of, stated)
         return Compared(apart=apart, lines=others)
 
     def _compare_ids(self, part: int, expected: Expected) -> None:
         """Refuse an ID that occurs twice, and fptrs that do not lead to the files, one to each."""
-        ids = list(self.ids.rows(part))
-        if len({identifier for identifier, _ in ids}) < len(ids):
+        ids, are_of_files = self.ids.columns(part)
+        if len(set(ids)) < len(ids):
             raise OddError
         if not expected.are_grouped:
-            of_files = {identifier for identifier, is_file in ids if is_file}
-            pointed = [identifier for (identifier,) in self.pointed.rows(part)]
+            of_files, (pointed,) = set(compress(ids, are_of_files)), self.pointed.columns(part)
             if len(pointed) != len(of_files) or of_files != set(pointed):
                 raise OddError
 
     def _apart(
-        self, rows: Sequence[tuple[bytes, int, int, bytes | None]], on_disk: dict[bytes, int]
+        self, names: Sequence[bytes], numbers: Sequence[int], sizes: Sequence[int], on_disk: dict[bytes, int]
     ) -> frozenset[bytes]:
         """Return the files that are missing; refuses any other difference, and very many."""
         apart: list[bytes] = []
-        for name, number, size, _ in rows:
-            if (found := on_disk.pop(name, None)) != size:
+        found = [on_disk.pop(name, None) for name in names]
+        for name, number, size, there in (
+            zip(names, numbers, sizes, found, strict=True) if found != sizes else ()
+        ):
+            if there != size:
                 is_inside = (self._look.above + name).startswith(self._look.data + b"/")
-                if found is not None or number < 0 or self._look.pack or not is_inside:
+                if there is not None or number < 0 or self._look.pack or not is_inside:
                     raise OddError
                 apart.append(name)
         if on_disk or len(apart) > _MOST_APART:
@@ -159,12 +166,10 @@ class SegmentSources:
 
 
 def _compare_objects(
-    objects: Iterable[tuple[bytes, int | None, str | None, bytes | None]],
-    sizes: Mapping[bytes, int],
-    stated: Mapping[str, Mapping[bytes, bytes]],
+    objects: Sequence[Sequence[Any]], sizes: Mapping[bytes, int], stated: Mapping[str, Mapping[bytes, bytes]]
 ) -> None:
     """Refuse a statement of PREMIS on another file, or one that differs."""
-    for name, size, algorithm, digest in objects:
+    for name, size, algorithm, digest in zip(*objects, strict=True):
         if name not in sizes or size not in {None, sizes[name]}:
             raise OddError
         if algorithm is not None and stated.get(algorithm, {}).get(name) != digest:

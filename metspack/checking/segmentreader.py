@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import compress, count, islice
+from itertools import compress, islice
 from operator import ge
 from pathlib import Path
 from typing import TypeVar
@@ -31,7 +31,7 @@ from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers
 from metspack.errors import MetspackError
 from metspack.files import pread, reading, walking
 from metspack.files.byteranges import Below
-from metspack.files.parts import RowParts
+from metspack.files.parts import ColumnParts
 from metspack.layouts.names import SEGMENT, SIARD
 from metspack.locations import mappingtxt
 from metspack.mets import CSIP_METS, PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets_name
@@ -344,7 +344,7 @@ class _MetsReader:
         if not self._count:
             raise OddError
         if self._survey is None:
-            self._sources.listed.add([(_METS, -1, size, None)])
+            self._sources.listed.add([_METS], [-1], [size], [None])
         self._add_other_ids()
         return _InMets(
             size=size,
@@ -423,7 +423,7 @@ class _MetsReader:
             raise OddError
 
     def _point(self, fileids: list[str]) -> None:
-        self._sources.pointed.add(zip(map(str.encode, fileids)))
+        self._sources.pointed.add(list(map(str.encode, fileids)))
         if len(self._pointed) <= _MOST_FACTS:
             self._pointed.update(fileids)
 
@@ -450,7 +450,7 @@ class _MetsReader:
             self._keep(run.fact)
             (name,), (size,), (digest,) = files.hrefs, files.sizes, files.digests
             self._kept.append((name.encode(), size))
-            self._sources.listed.add([(name.encode(), -1, size, bytes.fromhex(digest))])
+            self._sources.listed.add([name.encode()], [-1], [size], [bytes.fromhex(digest)])
             return
         if isinstance(run.fact, File) and run.fact.groups != self._around:
             self._end_rows()
@@ -514,7 +514,7 @@ def _read_beside(look: SegmentLook, tree: PackageTree, sources: SegmentSources) 
     folders: list[bytes] = []
     for inner, names, sizes in _in_pack(look, tree) if isinstance(tree, PackedTree) else _in_folder(look):
         folders += inner
-        sources.on_disk.add(zip(names, sizes, strict=True))
+        sources.on_disk.add(names, sizes)
     if len({each.lower() for each in folders}) < len(folders):
         raise OddError
     return _Beside(
@@ -570,7 +570,7 @@ def _in_pack(look: SegmentLook, pack: PackedTree) -> Iterator[_Lot]:
     yield folders, names, [each.size or 0 for each in items]
 
 
-def _stretch(look: SegmentLook, algorithm: str, lines: RowParts) -> ManifestStretch:
+def _stretch(look: SegmentLook, algorithm: str, lines: ColumnParts) -> ManifestStretch:
     """Read the lines of a segment's folder in a manifest; refuses any that are not as we write them."""
     octets, number = OCTETS[algorithm], 0
     width, above = 2 * octets, len(look.above)
@@ -586,7 +586,7 @@ def _stretch(look: SegmentLook, algorithm: str, lines: RowParts) -> ManifestStre
             if any(map(ge, (last, *paths[:-1]), paths)):
                 raise OddError
             found, names = bytes.fromhex(digits.decode()), [path[above:] for path in paths]
-            lines.add(zip(names, cut(found, octets), count(number), strict=False))
+            lines.add(names, cut(found, octets), range(number, number + len(names)))
             first, last, ending = first or paths[0], paths[-1], here[-1][:width]
             number += len(here)
     if not number:

@@ -1,4 +1,4 @@
-"""Rows in files of a temporary folder, divided by a hash: sets that are compared a part at a time.
+"""Columns in files of a temporary folder, divided by a hash: sets that are compared a part at a time.
 
 What a process has written there another one of this machine may read.
 """
@@ -9,13 +9,13 @@ import marshal
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-_AT_ONCE = 2_000  # rows of a part that are written together
+_AT_ONCE = 2_000  # values of a column that are written together
 
 
 @contextmanager
@@ -30,52 +30,64 @@ def remove_folder(path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
-class RowParts:
-    """Rows of plain values, divided by the hash of their first value, which is bytes.
+class ColumnParts:
+    """Columns of plain values, divided by the hash of the first one's, which are bytes.
 
-    They are in files of a folder, or in memory without one. After the last row they are written by ``end``.
+    They are in files of a folder, or in memory without one. After the last values ``end`` writes them.
     """
 
-    def __init__(self, name: str, number: int, folder: Path | None, *, at_once: int = _AT_ONCE) -> None:
+    def __init__(
+        self, name: str, folder: Path | None, *, width: int, number: int = 1, at_once: int = _AT_ONCE
+    ) -> None:
         self._paths = [] if folder is None else [folder / f"{name}-{part}" for part in range(number)]
-        self._waiting: list[list[tuple[Any, ...]]] = [[] for _ in range(number)]
+        self._waiting: list[list[list[Any]]] = [[[] for _ in range(width)] for _ in range(number)]
         self._at_once = at_once
 
-    def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Add rows; raises ``OSError`` when there is no room."""
+    def add(self, *columns: Sequence[Any]) -> None:
+        """Add values to each column; raises ``OSError`` when there is no room."""
         number = len(self._waiting)
         if number == 1:
-            self._waiting[0] += rows
+            for kept, more in zip(self._waiting[0], columns, strict=True):
+                kept.extend(more)
         else:
-            for row in rows:
-                self._waiting[crc32(row[0]) % number].append(row)
+            for row in zip(*columns, strict=True):
+                for kept, value in zip(self._waiting[crc32(row[0]) % number], row, strict=True):
+                    kept.append(value)
         if self._paths:
             self._write(self._at_once)
 
     def end(self) -> None:
-        """Write the rows that are in memory, if they belong into files."""
+        """Write the values that are in memory, if they belong into files."""
         if self._paths:
             self._write(1)
 
-    def rows(self, part: int) -> Iterator[tuple[Any, ...]]:
-        """Return the rows of a part, in the order in which they were added."""
-        return self._read(self._paths[part]) if self._paths else iter(self._waiting[part])
-
-    def _read(self, path: Path) -> Iterator[tuple[Any, ...]]:
-        if path.exists():
-            with path.open("rb") as file:
+    def stretches(self, part: int) -> Iterator[list[list[Any]]]:
+        """Yield the columns of a part, as many values at a time as were written together."""
+        if not self._paths:
+            yield self._waiting[part]
+        elif self._paths[part].exists():
+            with self._paths[part].open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(0)
                 while file.tell() < size:
-                    yield from marshal.load(file)  # noqa: S302 -- written by a process of this command
+                    yield marshal.load(file)  # noqa: S302 -- written by a process of this command
+
+    def columns(self, part: int) -> list[list[Any]]:
+        """Return the columns of a part, in the order in which values were added."""
+        found: list[list[Any]] = [[] for _ in self._waiting[part]]
+        for each in self.stretches(part):
+            for kept, values in zip(found, each, strict=True):
+                kept.extend(values)
+        return found
 
     def _write(self, fewest: int) -> None:
-        for path, waiting in zip(self._paths, self._waiting, strict=True):
-            if len(waiting) >= fewest:
+        for path, waiting in zip(self._paths, self._waiting, strict=False):
+            if len(waiting[0]) >= fewest:
                 path.parent.mkdir(exist_ok=True)
                 with path.open("ab") as file:
                     marshal.dump(waiting, file)
-                waiting.clear()
+                for each in waiting:
+                    each.clear()
 
 
 class Slots:
@@ -86,15 +98,15 @@ class Slots:
         self._width = width
         self._values: dict[int, bytes] = {}
 
-    def put(self, values: Iterable[tuple[int, bytes]]) -> None:
-        """Put values, each with its number; raises ``OSError`` when there is no room."""
+    def put(self, numbers: Iterable[int], values: Iterable[bytes]) -> None:
+        """Put values at their numbers; raises ``OSError`` when there is no room."""
         if self._path is None:
-            self._values.update(values)
+            self._values.update(zip(numbers, values, strict=True))
             return
         self._path.parent.mkdir(exist_ok=True)
         descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            for number, value in values:
+            for number, value in zip(numbers, values, strict=True):
                 os.pwrite(descriptor, value, number * self._width)
         finally:
             os.close(descriptor)

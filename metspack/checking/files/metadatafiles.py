@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice, pairwise, repeat, takewhile
+from itertools import accumulate, islice, pairwise, takewhile
 from operator import itemgetter
 from typing import Protocol
 
@@ -22,7 +22,7 @@ from metspack.checking.mets.documents import of_opening
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content
 from metspack.errors import MetspackError
-from metspack.files.parts import RowParts
+from metspack.files.parts import ColumnParts
 from metspack.mets import MDTYPES, MDTYPES_BY_ROOT
 from metspack.mets.fastreader import (
     AFTER_OBJECTS,
@@ -228,7 +228,7 @@ class _InParts:
     ``is_other`` is True once one cannot be, as it is on a file elsewhere or no digest.
     """
 
-    def __init__(self, folder: bytes, objects: RowParts) -> None:
+    def __init__(self, folder: bytes, objects: ColumnParts) -> None:
         self._folder = folder
         self._objects = objects
         self.is_other = False
@@ -256,13 +256,12 @@ class _InParts:
     ) -> None:
         above = self._folder
         try:
-            stated = list(map(bytes.fromhex, values)) or repeat(None)
+            stated: list[bytes | None] = [*map(bytes.fromhex, values)] or [None]
         except ValueError:
             self.is_other = True
             return
         self.is_other |= not all(path.startswith(above) for path in paths)
-        names = [path[len(above) :] for path in paths]
-        self._objects.add(zip(names, sizes, repeat(algorithm), stated, strict=False))
+        self._objects.add([path[len(above) :] for path in paths], sizes, [algorithm] * len(paths), stated)
 
 
 class _MetadataFile:
@@ -552,7 +551,7 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     yield from _compared(catalogue)
 
 
-def is_sound(reference: File, path: bytes, content: Content, folder: bytes, objects: RowParts) -> bool:
+def is_sound(reference: File, path: bytes, content: Content, folder: bytes, objects: ColumnParts) -> bool:
     """Return whether a metadata file is sound, and take its statements on the files below a folder.
 
     Raises ``XmlError``, and the errors of reading.
