@@ -15,11 +15,7 @@ from metspack.checking.eark.requirements import NEWEST, Demand, Need, Requiremen
 from metspack.files import reading
 from metspack.model import Finding
 
-REQUIREMENTS: dict[Standard, tuple[Requirement, ...]] = {
-    Standard.CSIP: csip.REQUIREMENTS,
-    Standard.SIP: sip.REQUIREMENTS,
-    Standard.SIARD: siard.REQUIREMENTS,
-}
+REQUIREMENTS = {each.standard: tuple(each.rows.values()) for each in (csip.TABLE, sip.TABLE, siard.TABLE)}
 
 _ALL = tuple(each for rows in REQUIREMENTS.values() for each in rows)
 
@@ -184,23 +180,23 @@ class Demands:
 
     def __init__(self, place: str, faults: Faults) -> None:
         self._faults = faults
-        self._rows = tuple((rule.id, demand.attribute, demand.value) for rule, demand in demands(place))
+        self._rows = tuple((rule.id, demand.attribute, demand.values) for rule, demand in demands(place))
         self._names = frozenset(name for _, name, _ in self._rows)
-        self._values = tuple((name, value) for _, name, value in self._rows if value is not None)
+        self._values = tuple((name, values) for _, name, values in self._rows if values)
 
     def judge(self, attributes: Mapping[str, str], line: int) -> None:
         """Record the attributes of an element that are absent, blank or of another value."""
         is_full = self._names <= attributes.keys() and all(map(str.strip, attributes.values()))
         if is_full and self._is_met(attributes):
             return
-        for rule, name, value in self._rows:
+        for rule, name, values in self._rows:
             found = attributes.get(name)
-            if not (found or "").strip() or value not in {None, found}:
+            if not (found or "").strip() or (values and found not in values):
                 self._faults.add(rule, line, quoted(found), attributes.get("ID", ""))
 
     def _is_met(self, attributes: Mapping[str, str]) -> bool:
-        for name, value in self._values:  # noqa: SIM110 -- a generator costs more, for each of a million files
-            if attributes[name] != value:
+        for name, values in self._values:  # noqa: SIM110 -- a generator costs more, for each of a million files
+            if attributes[name] not in values:
                 return False
         return True
 

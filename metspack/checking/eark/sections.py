@@ -28,7 +28,6 @@ from metspack.checking.eark.requirements import (
     CONTENT_CATEGORIES,
     RECORD_IDS,
     RECORD_STATUS,
-    STATUS,
     Standard,
     Version,
     none_but,
@@ -183,8 +182,7 @@ _PLACES = {
     "digiprovMD": "mets/amdSec/digiprovMD",
     "rightsMD": "mets/amdSec/rightsMD",
 }
-# For each: the requirements on a status, on a reference to a file, and on the file's folder.
-_STATUS = {"dmdSec": "CSIP20", "digiprovMD": "CSIP34", "rightsMD": "CSIP47"}
+# For each: the requirements on a reference to a file, and on the file's folder.
 _REFERENCE = {"dmdSec": "CSIP21", "digiprovMD": "CSIP35", "rightsMD": "CSIP48"}
 _TYPE = {"dmdSec": "CSIP26", "digiprovMD": "CSIP40", "rightsMD": "CSIP53"}
 # At the package's root, or in a representation.
@@ -242,12 +240,9 @@ class Sections:
             self._open = name, attributes, line
             self._references = 0
             self._section[name].judge(attributes, line)
-            status = attributes.get("STATUS")
-            if status not in STATUS:
-                self._faults.add(_STATUS[name], line, quoted(status), attributes.get("ID", ""))
             if name == "digiprovMD":
                 self._outline.has_provenance = True
-            if status != "SUPERSEDED" and "ID" in attributes:
+            if attributes.get("STATUS") != "SUPERSEDED" and "ID" in attributes:
                 self._keep(name, attributes["ID"])
 
         return start
