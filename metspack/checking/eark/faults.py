@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cache
@@ -11,7 +11,8 @@ from functools import cache
 from metspack import mediatypes, resources
 from metspack.checking.codes import Code, Rule
 from metspack.checking.eark import csip, siard, sip
-from metspack.checking.eark.requirements import NEWEST, Demand, Need, Requirement, Standard, Version, quoted
+from metspack.checking.eark.document import Element
+from metspack.checking.eark.requirements import NEWEST, Need, Requirement, Standard, Version, quoted
 from metspack.files import reading
 from metspack.model import Finding
 
@@ -53,9 +54,13 @@ def registered_types() -> frozenset[str]:
 
 
 @cache
-def demands(place: str) -> tuple[tuple[Requirement, Demand], ...]:
-    """Return the attributes that each element at a place must have, with their requirements."""
-    return tuple((each, each.demand) for each in _ALL if each.demand and each.demand.place == place)
+def demanded() -> Mapping[str, Sequence[Requirement]]:
+    """Return the requirements of an attribute of each element at a place, by their places."""
+    found: dict[str, list[Requirement]] = {}
+    for each in _ALL:
+        if each.demand is not None:
+            found.setdefault(each.demand.place, []).append(each)
+    return found
 
 
 _PLACED = re.compile(r"(?:mets/)?(.*?)(?:\[[^\]]*\])?/?@([\w:]+)")
@@ -180,19 +185,22 @@ class Demands:
 
     def __init__(self, place: str, faults: Faults) -> None:
         self._faults = faults
-        self._rows = tuple((rule.id, demand.attribute, demand.values) for rule, demand in demands(place))
+        self._rows = [
+            (each.id, each.demand.attribute, each.demand.values) for each in demanded()[place] if each.demand
+        ]
         self._names = frozenset(name for _, name, _ in self._rows)
         self._values = tuple((name, values) for _, name, values in self._rows if values)
 
-    def judge(self, attributes: Mapping[str, str], line: int) -> None:
+    def judge(self, element: Element, _parent: Element) -> None:
         """Record the attributes of an element that are absent, blank or of another value."""
+        attributes = element.attributes
         is_full = self._names <= attributes.keys() and all(map(str.strip, attributes.values()))
         if is_full and self._is_met(attributes):
             return
         for rule, name, values in self._rows:
             found = attributes.get(name)
             if not (found or "").strip() or (values and found not in values):
-                self._faults.add(rule, line, quoted(found), attributes.get("ID", ""))
+                self._faults.add(rule, element.line, quoted(found), element.get("ID"))
 
     def _is_met(self, attributes: Mapping[str, str]) -> bool:
         for name, values in self._values:  # noqa: SIM110 -- a generator costs more, for each of a million files

@@ -17,8 +17,8 @@ from metspack.checking import grouping
 from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.eark import folders, profiles, siard, sip
-from metspack.checking.eark.document import DOCUMENTATION, SCHEMAS, Elements, Outline, StatedFileGroup
-from metspack.checking.eark.faults import NAMED, TOLD_AS_WELL, Faults, told_as_well
+from metspack.checking.eark.document import DOCUMENTATION, MAP, SCHEMAS, Elements, Outline, StatedFileGroup
+from metspack.checking.eark.faults import NAMED, TOLD_AS_WELL, Demands, Faults, demanded, told_as_well
 from metspack.checking.eark.folders import (
     FOLDER,
     PLACED,
@@ -89,8 +89,10 @@ class Survey:
         Sections(*given)
         self._files = FileSection(*given, is_package=is_package)
         self._structure = Structure(*given, is_package=is_package)
-
-        self._is_begun = False
+        for place in demanded():
+            # CSIP prints the path of pointers for every structMap, and requires them in its own.
+            path = place.replace("mets/structMap/", f"{MAP}/")
+            self.elements.handle({path: Demands(place, faults).judge})
 
     def read(self, blocks: Iterable[bytes]) -> None:
         """Read a whole document by elements; raises ``XmlError`` if it is not well-formed."""
@@ -107,9 +109,6 @@ class Survey:
 
     def feed(self, block: bytes) -> None:
         """Take the next bytes of a document, without those of runs."""
-        if not self._is_begun:
-            self._is_begun = True
-            self.elements.begin()
         self.elements.feed(block)
 
     def takes(self, run: Run) -> bool:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
 
-from metspack.checking.eark.document import Attributes, Elements, ReadingDone
+from metspack.checking.eark.document import MAP, Element, Elements, ReadingDone
 from metspack.checking.eark.requirements import Standard, Version
 
 _EARK = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
 _VERSION = re.compile(r".+-v(\d{1,3})-(\d{1,3})-(\d{1,3})\.xml", re.IGNORECASE)
-_SECTIONS = ("dmdSec", "amdSec", "fileSec", "structMap")
+_SECTIONS = ("mets/dmdSec", "mets/amdSec", "mets/fileSec", "mets/structMap", MAP)
 _CSIP_SITE, _SIP_SITE, _SIARD_SITE = "earkcsip", "earksip", "citssiard"
 _VERSIONED = (_CSIP_SITE, _SIP_SITE)
 
@@ -83,17 +83,17 @@ def opening(blocks: Iterable[bytes]) -> Opening:
     """
     elements, found = Elements(), Opening()
 
-    def root(attributes: Attributes, _line: int) -> None:
-        found.root = attributes
+    def root(mets: Element, _document: Element) -> None:
+        found.root = mets.attributes
 
-    def header(attributes: Attributes, _line: int) -> None:
-        found.header = attributes
+    def header(element: Element, _mets: Element) -> None:
+        found.header = element.attributes
         raise ReadingDone
 
-    def stop(_attributes: Attributes, _line: int) -> None:
+    def stop(_element: Element, _mets: Element) -> None:
         raise ReadingDone
 
-    elements.starts |= {"mets": root, "metsHdr": header} | dict.fromkeys(_SECTIONS, stop)
+    elements.handle({"mets": root, "mets/metsHdr": header, **dict.fromkeys(_SECTIONS, stop)})
     elements.read(blocks)
     return found
 

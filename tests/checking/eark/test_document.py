@@ -104,8 +104,7 @@ def _many(count: int) -> Outline:
 
 def test_of_more_than_is_kept_nothing_is_concluded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _many(20).is_complete
-    for module in ("sections", "structmap"):
-        monkeypatch.setattr(f"metspack.checking.eark.{module}.KEPT", 5)
+    monkeypatch.setattr("metspack.checking.eark.document.KEPT", 5)
     found = _many(20)
     assert not found.is_complete
     assert (len(found.groups), len(found.descriptive), len(found.divided)) == (5, 5, 5)
