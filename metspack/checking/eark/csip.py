@@ -128,8 +128,8 @@ def _add_section(first: int, section: str) -> None:
     TABLE.has(next(ids), f"The {called} has an ID", f"{section}/@ID")
     if called == "dmdSec":
         TABLE.has(next(ids), f"The {called} gives its date of creation", f"{section}/@CREATED")
-    is_known = f"The {called} is CURRENT or SUPERSEDED"
-    TABLE.should(next(ids), is_known, f"{section}/@STATUS", demand=Demand(section, "STATUS", STATUS))
+    status = Demand(next(ids), section, "STATUS", STATUS)
+    TABLE.should(status.id, f"The {called} is CURRENT or SUPERSEDED", f"{section}/@STATUS", demand=status)
     TABLE.should(
         next(ids),
         f"The {called} refers to a file",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 
 from metspack import mediatypes, safexml, uris
 from metspack.checking import grouping
@@ -18,7 +19,7 @@ from metspack.checking.catalogue import Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.eark import folders, profiles, siard, sip
 from metspack.checking.eark.document import DOCUMENTATION, MAP, SCHEMAS, Elements, Outline, StatedFileGroup
-from metspack.checking.eark.faults import NAMED, TOLD_AS_WELL, Demands, Faults, demanded, told_as_well
+from metspack.checking.eark.faults import NAMED, TOLD_AS_WELL, Faults, demanded, is_registered, told_as_well
 from metspack.checking.eark.folders import (
     FOLDER,
     PLACED,
@@ -92,7 +93,7 @@ class Survey:
         for place in demanded():
             # CSIP prints the path of pointers for every structMap, and requires them in its own.
             path = place.replace("mets/structMap/", f"{MAP}/")
-            self.elements.handle({path: Demands(place, faults).judge})
+            self.elements.handle({path: partial(faults.demand, place)})
 
     def read(self, blocks: Iterable[bytes]) -> None:
         """Read a whole document by elements; raises ``XmlError`` if it is not well-formed."""
@@ -120,7 +121,7 @@ class Survey:
             return False
         if not all(all(map(str.strip, column)) for column in run.columns.values()):
             return False
-        if not self._files.takes_types(run.columns.get("mimetype", ())):
+        if not all(map(is_registered, set(run.columns.get("mimetype", ())))):
             return False
         return not any(group.startswith((DOCUMENTATION, SCHEMAS)) for group in run.fact.groups)
 

@@ -60,8 +60,12 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """An attribute that each element at a place needs, with one of the ``values`` if there are any."""
+    """An attribute that each element at a place needs, with one of the ``values`` if there are any.
 
+    ``id`` is that of the requirement.
+    """
+
+    id: str
     place: str
     attribute: str
     values: Collection[str]
@@ -149,7 +153,7 @@ class RequirementTable:
         """Add one that its XPath checks: each such element has the attribute, or the value."""
         before, _, after = where.rpartition("@")
         attribute, _, value = after.rstrip("']").partition("='")
-        demand = Demand(before[:-1], attribute, (value,) if value else ())
+        demand = Demand(id_, before[:-1], attribute, (value,) if value else ())
         codes = _TOLD_AS_WELL.get(demand.place.rpartition("/")[2], {}).get(attribute, ())
         self.must(id_, says, where, note, codes=codes, demand=demand)
 

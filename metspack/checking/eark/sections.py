@@ -26,7 +26,7 @@ from metspack.checking.eark.document import (
     StatedFileGroup,
     TypedFile,
 )
-from metspack.checking.eark.faults import Faults, MediaTypes
+from metspack.checking.eark.faults import Faults
 from metspack.checking.eark.requirements import (
     CONTENT_CATEGORIES,
     RECORD_IDS,
@@ -62,7 +62,6 @@ class FileSection:
         self._line = 0
         self._are_outside = True
         self._folder: tuple[str, str] | None = None
-        self._types = MediaTypes(faults)
         elements.handle(
             {
                 "mets/fileSec": self._start_section,
@@ -82,10 +81,6 @@ class FileSection:
             if not outline.of_kind(kind):
                 found = none_but("USE", kind, (each.use for each in outline.groups))
                 self._faults.add(rule, self._line, found)
-
-    def takes_types(self, kinds: Iterable[str]) -> bool:
-        """Return whether the media types of files that are passed over give no finding."""
-        return self._types.are_sound(kinds)
 
     def _start_section(self, section: Element, _mets: Element) -> None:
         if self._outline.has_files:
@@ -121,7 +116,7 @@ class FileSection:
     def _start_file(self, file: Element, above: Element) -> None:
         if above.path == GROUP:
             above.count += 1
-        self._types.judge("CSIP68", file.get("MIMETYPE"), file.line, file.get("ID"))
+        self._faults.judge_type("CSIP68", file.get("MIMETYPE"), file.line, file.get("ID"))
         for name, rule in _FORMATS.items() if self._is_of_sip else ():
             if not file.attributes.get(name, "x").strip():
                 self._faults.add(rule, file.line, quoted(file.get(name)), file.get("ID"))
@@ -192,7 +187,6 @@ class Sections:
     def __init__(self, elements: Elements, outline: Outline, faults: Faults) -> None:
         self._outline = outline
         self._faults = faults
-        self._types = MediaTypes(faults)
         elements.handle({"mets/amdSec": self._start_administrative})
         for path in _SECTIONS:
             starts = {path: self._start_section, f"{path}/mdRef": self._start_reference}
@@ -217,7 +211,7 @@ class Sections:
     def _start_reference(self, reference: Element, section: Element) -> None:
         section.count += 1
         rules, place = _SECTIONS[section.path], section.get("ID")
-        self._types.judge(rules.media_type, reference.get("MIMETYPE"), reference.line, place)
+        self._faults.judge_type(rules.media_type, reference.get("MIMETYPE"), reference.line, place)
         _note_type(self._outline, rules.media_type, reference, reference, place)
         href = reference.get("xlink:href").strip()
         if rules.folder and href and not _is_in(href, *rules.folder):

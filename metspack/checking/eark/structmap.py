@@ -19,7 +19,7 @@ from metspack.checking.eark.document import (
     Outline,
     StatedFileGroup,
 )
-from metspack.checking.eark.faults import Demands, Faults
+from metspack.checking.eark.faults import Faults
 from metspack.checking.eark.requirements import Version, none_but, quoted
 from metspack.mets import REPRESENTATIONS_FOLDER
 
@@ -65,7 +65,6 @@ class Structure:
         self._group_ids: frozenset[str] = frozenset()
         self._pointed_below: set[str] = set()  # in the divisions of divisions
         self._pointed: dict[str, set[str]] = {each: set() for each in _NAMING}
-        self._divisions = {each: Demands(f"{DIVISION}[@LABEL='{each}']", faults) for each in _SPELLED}
         elements.handle(
             {
                 "mets/structMap": self._start_other_map,
@@ -167,7 +166,7 @@ class Structure:
 
     def _judge_known(self, division: _Division, label: str) -> None:
         self._counts[label] += 1
-        self._divisions[label].judge(division.element, division.element)
+        self._faults.demand(f"{DIVISION}[@LABEL='{label}']", division.element, division.element)
         if division.label != label:
             self._faults.add(_SPELLED[label], division.line, quoted(division.label))
         if label == _METADATA:
