@@ -208,15 +208,17 @@ class TypedFile:
 class Outline:
     """The outline of a METS document: root attributes, file groups, and structMap's names.
 
-    ``is_complete`` is false when there were more groups, sections or divisions than are kept; then nothing is
-    concluded from an absent one. ``descriptive`` are the IDs of sections that are not superseded,
-    ``administrative`` those of each amdSec with its own; ``divided`` the labels of divisions in the structMap
-    of CSIP, with their lines, ``unpointed`` those of them without an mptr, with whether they have an ID;
-    ``marked`` counts the files by the content that they state. ``outside`` are the IDs of groups whose files
-    are outside the package; ``typed`` are metadata files, documentation and schemas with their media types;
-    ``labels`` are the first labels of all divisions.
+    ``is_package`` is false for the METS of a representation. ``is_complete`` is false when there were
+    more groups, sections or divisions than are kept; then nothing is concluded from an absent one.
+    ``descriptive`` are the IDs of sections that are not superseded, ``administrative`` those of each
+    amdSec with its own; ``divided`` the labels of divisions in the structMap of CSIP, with their lines,
+    ``unpointed`` those of them without an mptr, with whether they have an ID; ``marked`` counts the files
+    by the content that they state. ``outside`` are the IDs of groups whose files are outside the package;
+    ``typed`` are metadata files, documentation and schemas with their media types; ``labels`` are the
+    first labels of all divisions.
     """
 
+    is_package: bool = True
     root: Mapping[str, str] = field(default_factory=dict)
     line: int = 0
     groups: list[StatedFileGroup] = field(default_factory=list)

@@ -54,11 +54,10 @@ _FORMATS = {
 class FileSection:
     """Checks the fileSec of one document."""
 
-    def __init__(self, elements: Elements, outline: Outline, faults: Faults, *, is_package: bool) -> None:
+    def __init__(self, elements: Elements, outline: Outline, faults: Faults) -> None:
         self._outline = outline
         self._faults = faults
-        self._is_package = is_package
-        self._is_of_sip = is_package and Standard.SIP in faults.standards
+        self._is_of_sip = outline.is_package and Standard.SIP in faults.standards
         self._line = 0
         self._are_outside = True
         self._folder: tuple[str, str] | None = None
@@ -75,7 +74,7 @@ class FileSection:
     def finish(self) -> None:
         """Check the requirements that need the whole section."""
         outline = self._outline
-        if not (outline.has_files and self._is_package and outline.is_complete):
+        if not (outline.has_files and outline.is_package and outline.is_complete):
             return
         for rule, kind in (("CSIP60", DOCUMENTATION), ("CSIP113", SCHEMAS), ("CSIP114", REPRESENTATIONS)):
             if not outline.of_kind(kind):
@@ -104,7 +103,7 @@ class FileSection:
             self._faults.add("CSIP62", group.line, "none", group.id)
         if group.content == "OTHER" and not (group.other or "").strip():
             self._faults.add("CSIP63", group.line, "none", group.id)
-        if group.content == siard.TYPE and self._is_package and group.other not in siard.VOCABULARY:
+        if group.content == siard.TYPE and self._outline.is_package and group.other not in siard.VOCABULARY:
             self._faults.add("SIARD_7", group.line, quoted(group.other), group.id)
 
     def _end_group(self, group: Element, _section: Element) -> None:
@@ -283,10 +282,9 @@ _HEADER = "mets/metsHdr"
 class Header:
     """Checks the root and the metsHdr of one document."""
 
-    def __init__(self, elements: Elements, outline: Outline, faults: Faults, *, is_package: bool) -> None:
+    def __init__(self, elements: Elements, outline: Outline, faults: Faults) -> None:
         self._outline = outline
         self._faults = faults
-        self._is_package = is_package
         self._agents: list[_Agent] = []
         self._has_header = False
         self._records: set[str] = set()
@@ -319,7 +317,7 @@ class Header:
             add("CSIP3", mets.line, "none")
         elif other in CONTENT_CATEGORIES - {"Other"} and self._faults.version is not Version.V2_0_4:
             add("CSIP3", mets.line, f"{quoted(other)}, which is a term of the vocabulary of TYPE")
-        if self._is_package and "LABEL" in mets.attributes and not get("LABEL").strip():
+        if self._outline.is_package and "LABEL" in mets.attributes and not get("LABEL").strip():
             add("SIP1", mets.line, quoted(get("LABEL")))
         if not outline.content:
             add("CSIP4", mets.line, "none")
@@ -328,7 +326,7 @@ class Header:
 
     def _start_header(self, header: Element, _mets: Element) -> None:
         self._has_header = True
-        if not self._is_package:
+        if not self._outline.is_package:
             return
         kind, status = (
             header.attributes.get("csip:OAISPACKAGETYPE"),
@@ -342,7 +340,7 @@ class Header:
             self._faults.add("SIP3", header.line, quoted(status))
 
     def _end_record(self, record: Element, _header: Element) -> None:
-        rule = RECORD_IDS.get(record.get("TYPE")) if self._is_package else None
+        rule = RECORD_IDS.get(record.get("TYPE")) if self._outline.is_package else None
         if rule is not None:
             if rule in self._records and rule in ONCE:
                 self._faults.add(rule, record.line, "another one")

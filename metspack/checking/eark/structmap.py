@@ -53,9 +53,8 @@ class _Division:
 class Structure:
     """Checks the structMaps of one document, which come after its sections and files."""
 
-    def __init__(self, elements: Elements, outline: Outline, faults: Faults, *, is_package: bool) -> None:
+    def __init__(self, elements: Elements, outline: Outline, faults: Faults) -> None:
         self._outline = outline
-        self._is_package = is_package
         self._faults = faults
         self._labels: list[str] = []  # of the other structMaps
         self._own_maps = 0
@@ -115,7 +114,7 @@ class Structure:
 
     def _named(self, kind: str) -> list[StatedFileGroup]:
         """Return the groups of a division's kind; a representation's other groups are its content."""
-        if kind != REPRESENTATIONS or self._is_package:
+        if kind != REPRESENTATIONS or self._outline.is_package:
             return self._outline.of_kind(kind)
         return [each for each in self._outline.groups if each.kind not in {DOCUMENTATION, SCHEMAS}]
 
