@@ -9,6 +9,7 @@ if it had never been held.
 from __future__ import annotations
 
 import os
+import pickle
 from array import array
 from bisect import insort
 from collections import Counter, deque
@@ -21,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from metspack.checking.catalogue import PUT_DONE, Catalogue
-from metspack.checking.eark.document import text_of, value_of
 from metspack.checking.eark.profiles import Opening
 from metspack.checking.held import (
     NUL,
@@ -312,12 +312,12 @@ class Agreement(tempdb.Scratch):
         opening = segment.opening.root, segment.opening.header
         row = (
             *(folder, self.files, segment.mets, segment.data, segment.pack, segment.size),
-            *map(text_of, (segment.own, opening, segment.facts)),
+            *map(pickle.dumps, (segment.own, opening, segment.facts)),
             *(NUL.join(segment.folders), segment.files, segment.total, segment.algorithm),
-            text_of(kept),
+            pickle.dumps(kept),
             *(
-                text_of(segment.stems),
-                segment.outline and text_of(segment.outline),
+                pickle.dumps(segment.stems),
+                segment.outline and pickle.dumps(segment.outline),
                 segment.are_placed,
             ),
         )
@@ -571,17 +571,17 @@ class Agreement(tempdb.Scratch):
             data=data,
             pack=pack,
             size=size,
-            own=value_of(own),
-            opening=Opening(*value_of(opening)),
-            facts=value_of(facts),
+            own=_unpickled(own),
+            opening=Opening(*_unpickled(opening)),
+            facts=_unpickled(facts),
             folders=tuple(folders.split(NUL)) if folders else (),
             files=files,
             total=total,
             algorithm=algorithm,
-            kept=tuple((os.fsencode(path), each) for path, each in value_of(kept)),
-            stems=frozenset(value_of(rest[0])),
+            kept=tuple((os.fsencode(path), each) for path, each in _unpickled(kept)),
+            stems=frozenset(_unpickled(rest[0])),
             stretches=(),  # they are asked for by manifest
-            outline=rest[1] and value_of(rest[1]),
+            outline=rest[1] and _unpickled(rest[1]),
             are_placed=bool(rest[2]),
             apart=frozenset(),  # they are in the catalogue
         )
@@ -729,3 +729,7 @@ def read_stated(batch: StatedBatch, moved: Callable[[int], None]) -> list[Hashed
             text is not None and text.unit(batch.lengths[each]) is not None for each, text in texts.items()
         )
     return [] if is_right else found
+
+
+def _unpickled(held: bytes) -> Any:
+    return pickle.loads(held)  # noqa: S301 -- this process wrote it, into a database that no other can open

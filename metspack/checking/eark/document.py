@@ -6,28 +6,14 @@ prefix in the document. Memory is flat; the content of ``xmlData`` and ``binData
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 from metspack import safexml
 from metspack.checking.mets.schema import CSIP, SIP
-from metspack.mets.links import Mptr
-from metspack.mets.reader import (
-    METS,
-    XLINK,
-    Agent,
-    File,
-    Fptr,
-    Identified,
-    MetsHeader,
-    Root,
-    StatedObject,
-    StructMap,
-)
+from metspack.mets.reader import METS, XLINK
 
 Attributes = dict[str, str]
 
@@ -54,7 +40,7 @@ class ReadingDone(Exception):  # noqa: N818 -- it ends a reading, nothing is wro
 
 
 @dataclass(slots=True)
-class Element:
+class MetsElement:
     """An element by the path of its name; ``count`` is of the children that handlers count.
 
     ``text`` is known at its end, where ``Elements.texts`` has its path.
@@ -71,7 +57,7 @@ class Element:
         return self.attributes.get(name, "")
 
 
-Handler = Callable[[Element, Element], None]
+Handler = Callable[[MetsElement, MetsElement], None]
 """A function that takes an element and its parent."""
 
 
@@ -83,7 +69,7 @@ class Elements:
         self._starts: dict[str, list[Handler]] = defaultdict(list)
         self._ends: dict[str, list[Handler]] = defaultdict(list)
         self._text: list[str] = []
-        self._open = [Element("", {}, 0)]
+        self._open = [MetsElement("", {}, 0)]
         self._ignored = 0  # elements in xmlData that are open
         self._parser = safexml.expat_parser(namespaces=True)
         self._parser.StartElementHandler, self._parser.EndElementHandler = self._start, self._end
@@ -129,7 +115,7 @@ class Elements:
         path = _NESTED.get(path, path)
         if path == "mets/structMap" and attributes.get("LABEL") == "CSIP":
             path = MAP
-        element = Element(path, _renamed(attributes), self._parser.CurrentLineNumber)
+        element = MetsElement(path, _renamed(attributes), self._parser.CurrentLineNumber)
         self._open.append(element)
         if path in self.texts:
             self._text.clear()
@@ -264,49 +250,3 @@ class Outline:
     def of_kind(self, kind: str) -> list[StatedFileGroup]:
         """Return the groups of one kind."""
         return [each for each in self.groups if each.kind == kind]
-
-
-# --- Kept on disk: facts and outlines as texts ---
-
-_KINDS: dict[str, Any] = {
-    each.__name__: each
-    for each in (
-        *(Agent, File, Fptr, Identified, MetsHeader, Mptr, Root, StatedObject, StructMap),
-        *(Outline, StatedFileGroup, TypedFile),
-    )
-}
-_MANY: dict[str, Any] = {each.__name__: each for each in (list, tuple, set, frozenset)}
-_PLAIN = {str, int, bool, type(None)}
-
-
-def text_of(value: object) -> str:
-    """Return a text that ``value_of`` reads, of facts, an outline, or collections of them."""
-    return json.dumps(_plain(value), separators=(",", ":"))
-
-
-def value_of(text: str) -> Any:
-    """Return the value that ``text_of`` was given, with the types of all its parts."""
-    return _value(json.loads(text))
-
-
-def _plain(value: Any) -> Any:
-    """Return a value in JSON's types; one that is neither text nor number has its kind first."""
-    kind = type(value)
-    if kind in _PLAIN:
-        return value
-    if kind is dict:
-        return [kind.__name__, *([_plain(key), _plain(each)] for key, each in value.items())]
-    if kind.__name__ in _KINDS:
-        return [kind.__name__, *(_plain(getattr(value, each)) for each in kind.__dataclass_fields__)]
-    return [kind.__name__, *map(_plain, value)]
-
-
-def _value(plain: Any) -> Any:
-    if type(plain) is not list:
-        return plain
-    name, *values = plain
-    if name == dict.__name__:
-        return {_value(key): _value(each) for key, each in values}
-    if (kind := _KINDS.get(name)) is not None:
-        return kind(**dict(zip(kind.__dataclass_fields__, map(_value, values), strict=True)))
-    return _MANY[name](map(_value, values))

@@ -12,7 +12,7 @@ from itertools import product
 from metspack import mediatypes, resources
 from metspack.checking.codes import Code
 from metspack.checking.eark import csip, siard, sip
-from metspack.checking.eark.document import Element
+from metspack.checking.eark.document import MetsElement
 from metspack.checking.eark.requirements import NEWEST, Demand, Need, Requirement, Standard, Version, quoted
 from metspack.files import reading
 from metspack.model import Finding
@@ -149,7 +149,7 @@ class Faults:
             key = id_, need or requirement.need
             self._faults.setdefault(key, _FailedDemand(requirement, line, place, found)).count += 1
 
-    def demand(self, place: str, element: Element, _parent: Element) -> None:
+    def demand(self, place: str, element: MetsElement, _parent: MetsElement) -> None:
         """Record the attributes of an element at a place that are absent, blank or of another value."""
         for each in demanded()[place]:
             found = element.attributes.get(each.attribute)

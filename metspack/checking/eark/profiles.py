@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
 
-from metspack.checking.eark.document import MAP, Element, Elements, ReadingDone
+from metspack.checking.eark.document import MAP, Elements, MetsElement, ReadingDone
 from metspack.checking.eark.requirements import Standard, Version
 
 _EARK = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
@@ -83,14 +83,14 @@ def opening(blocks: Iterable[bytes]) -> Opening:
     """
     elements, found = Elements(), Opening()
 
-    def root(mets: Element, _document: Element) -> None:
+    def root(mets: MetsElement, _document: MetsElement) -> None:
         found.root = mets.attributes
 
-    def header(element: Element, _mets: Element) -> None:
+    def header(element: MetsElement, _mets: MetsElement) -> None:
         found.header = element.attributes
         raise ReadingDone
 
-    def stop(_element: Element, _mets: Element) -> None:
+    def stop(_element: MetsElement, _mets: MetsElement) -> None:
         raise ReadingDone
 
     elements.handle({"mets": root, "mets/metsHdr": header, **dict.fromkeys(_SECTIONS, stop)})

@@ -19,8 +19,8 @@ from metspack.checking.eark.document import (
     MAP,
     REPRESENTATIONS,
     SCHEMAS,
-    Element,
     Elements,
+    MetsElement,
     Outline,
     ReadingDone,
     StatedFileGroup,
@@ -81,13 +81,13 @@ class FileSection:
                 found = none_but("USE", kind, (each.use for each in outline.groups))
                 self._faults.add(rule, self._line, found)
 
-    def _start_section(self, section: Element, _mets: Element) -> None:
+    def _start_section(self, section: MetsElement, _mets: MetsElement) -> None:
         if self._outline.has_files:
             self._faults.add("CSIP58", section.line, "another fileSec")
         self._outline.has_files = True
         self._line = section.line
 
-    def _start_group(self, element: Element, _section: Element) -> None:
+    def _start_group(self, element: MetsElement, _section: MetsElement) -> None:
         group = StatedFileGroup(
             id=element.get("ID"),
             use=element.get("USE"),
@@ -106,13 +106,13 @@ class FileSection:
         if group.content == siard.TYPE and self._outline.is_package and group.other not in siard.VOCABULARY:
             self._faults.add("SIARD_7", group.line, quoted(group.other), group.id)
 
-    def _end_group(self, group: Element, _section: Element) -> None:
+    def _end_group(self, group: MetsElement, _section: MetsElement) -> None:
         if not group.count:
             self._faults.add("CSIP66", group.line, "none", group.get("ID"))
         elif self._are_outside:
             self._outline.outside.add(group.get("ID"))
 
-    def _start_file(self, file: Element, above: Element) -> None:
+    def _start_file(self, file: MetsElement, above: MetsElement) -> None:
         if above.path == GROUP:
             above.count += 1
         self._faults.judge_type("CSIP68", file.get("MIMETYPE"), file.line, file.get("ID"))
@@ -124,7 +124,7 @@ class FileSection:
         if mark is not None and (mark in marked or len(marked) < _MARKS):
             marked[mark] = marked.get(mark, 0) + 1
 
-    def _start_location(self, location: Element, file: Element) -> None:
+    def _start_location(self, location: MetsElement, file: MetsElement) -> None:
         file.count += 1
         href = location.get("xlink:href")
         if not href.startswith("../"):
@@ -135,12 +135,12 @@ class FileSection:
                 self._faults.add(rule, location.line, quoted(href), file.get("ID"))
             _note_type(self._outline, "CSIP68", file, location, file.get("ID"))
 
-    def _end_file(self, file: Element, _group: Element) -> None:
+    def _end_file(self, file: MetsElement, _group: MetsElement) -> None:
         if file.count != 1:
             self._faults.add("CSIP76", file.line, f"{file.count} FLocat", file.get("ID"))
 
 
-def _note_type(outline: Outline, rule: str, typed: Element, located: Element, place: str) -> None:
+def _note_type(outline: Outline, rule: str, typed: MetsElement, located: MetsElement, place: str) -> None:
     href, kind = located.get("xlink:href").strip(), typed.get("MIMETYPE")
     if href and kind and len(outline.typed) < KEPT:
         outline.typed.append(TypedFile(rule=rule, href=href, type=kind, line=located.line, place=place))
@@ -191,13 +191,13 @@ class Sections:
             starts = {path: self._start_section, f"{path}/mdRef": self._start_reference}
             elements.handle(starts, {path: self._end_section})
 
-    def _start_administrative(self, section: Element, _mets: Element) -> None:
+    def _start_administrative(self, section: MetsElement, _mets: MetsElement) -> None:
         if self._outline.administrative:
             self._faults.add("CSIP31", section.line, "another amdSec")
         if self._outline.has_room(self._outline.administrative):
             self._outline.administrative.append((section.get("ID"), set()))
 
-    def _start_section(self, section: Element, _above: Element) -> None:
+    def _start_section(self, section: MetsElement, _above: MetsElement) -> None:
         outline = self._outline
         if section.path == _PROVENANCE:
             outline.has_provenance = True
@@ -207,7 +207,7 @@ class Sections:
             if outline.has_room(kept):
                 kept.add(section.get("ID"))
 
-    def _start_reference(self, reference: Element, section: Element) -> None:
+    def _start_reference(self, reference: MetsElement, section: MetsElement) -> None:
         section.count += 1
         rules, place = _SECTIONS[section.path], section.get("ID")
         self._faults.judge_type(rules.media_type, reference.get("MIMETYPE"), reference.line, place)
@@ -216,7 +216,7 @@ class Sections:
         if rules.folder and href and not _is_in(href, *rules.folder):
             self._faults.add(rules.place, reference.line, quoted(href), place)
 
-    def _end_section(self, section: Element, _above: Element) -> None:
+    def _end_section(self, section: MetsElement, _above: MetsElement) -> None:
         if not section.count:
             self._faults.add(_SECTIONS[section.path].reference, section.line, "none", section.get("ID"))
 
@@ -228,14 +228,14 @@ def sections_of_references(blocks: Iterable[bytes], found: dict[int, dict[str, s
     """
     elements = Elements()
 
-    def refer(reference: Element, section: Element) -> None:
+    def refer(reference: MetsElement, section: MetsElement) -> None:
         if len(found) < KEPT:
             href = reference.get("xlink:href").strip()
             segments = _segments(href)
             name = section.path.rpartition("/")[2]
             found.setdefault(reference.line, {})[href if segments is None else "/".join(segments)] = name
 
-    def stop(element: Element, _mets: Element) -> None:
+    def stop(element: MetsElement, _mets: MetsElement) -> None:
         found.get(element.line, {})[""] = ""
         raise ReadingDone
 
@@ -253,10 +253,10 @@ _KINDS = ("ROLE", "TYPE", "OTHERTYPE")
 
 
 @dataclass(slots=True)
-class _Agent:
-    element: Element
+class _AgentElement:
+    element: MetsElement
     names: list[str] = field(default_factory=list)
-    notes: list[Element] = field(default_factory=list)
+    notes: list[MetsElement] = field(default_factory=list)
 
     def says(self, attribute: str) -> str:
         return self.element.get(attribute)
@@ -285,7 +285,7 @@ class Header:
     def __init__(self, elements: Elements, outline: Outline, faults: Faults) -> None:
         self._outline = outline
         self._faults = faults
-        self._agents: list[_Agent] = []
+        self._agents: list[_AgentElement] = []
         self._has_header = False
         self._records: set[str] = set()
         agent, record = f"{_HEADER}/agent", f"{_HEADER}/altRecordID"
@@ -306,7 +306,7 @@ class Header:
             self._faults.add("CSIP117", self._outline.line, "none")
             self._judge_agents()
 
-    def _start_mets(self, mets: Element, _document: Element) -> None:
+    def _start_mets(self, mets: MetsElement, _document: MetsElement) -> None:
         outline = self._outline
         outline.root, outline.line = mets.attributes, mets.line
         add, get = self._faults.add, mets.get
@@ -324,7 +324,7 @@ class Header:
         if outline.content == "OTHER" and not outline.other.strip():
             add("CSIP5", mets.line, "none")
 
-    def _start_header(self, header: Element, _mets: Element) -> None:
+    def _start_header(self, header: MetsElement, _mets: MetsElement) -> None:
         self._has_header = True
         if not self._outline.is_package:
             return
@@ -339,7 +339,7 @@ class Header:
         if status not in RECORD_STATUS:
             self._faults.add("SIP3", header.line, quoted(status))
 
-    def _end_record(self, record: Element, _header: Element) -> None:
+    def _end_record(self, record: MetsElement, _header: MetsElement) -> None:
         rule = RECORD_IDS.get(record.get("TYPE")) if self._outline.is_package else None
         if rule is not None:
             if rule in self._records and rule in ONCE:
@@ -348,17 +348,17 @@ class Header:
             if not record.text:
                 self._faults.add(rule, record.line, "an empty one")
 
-    def _start_agent(self, agent: Element, _header: Element) -> None:
+    def _start_agent(self, agent: MetsElement, _header: MetsElement) -> None:
         if len(self._agents) < KEPT:
-            self._agents.append(_Agent(agent))
+            self._agents.append(_AgentElement(agent))
 
-    def _end_name(self, name: Element, _agent: Element) -> None:
+    def _end_name(self, name: MetsElement, _agent: MetsElement) -> None:
         self._agents[-1].names.append(name.text)
 
-    def _end_note(self, note: Element, _agent: Element) -> None:
+    def _end_note(self, note: MetsElement, _agent: MetsElement) -> None:
         self._agents[-1].notes.append(note)
 
-    def _end_header(self, _header: Element, _mets: Element) -> None:
+    def _end_header(self, _header: MetsElement, _mets: MetsElement) -> None:
         self._judge_agents()
 
     def _judge_agents(self) -> None:
@@ -421,7 +421,7 @@ class Header:
             agent.notes.clear()  # a person's notes may be contact information
         self._judge_body(agent, agent.says("TYPE") in _BODIES, "SIP17", "SIP18", "SIP20")
 
-    def _judge_body(self, agent: _Agent, is_typed: bool, kind: str, name: str, note: str) -> None:
+    def _judge_body(self, agent: _AgentElement, is_typed: bool, kind: str, name: str, note: str) -> None:
         """Judge an agent that is an organisation or a person, by the ids of its requirements."""
         if not is_typed:
             self._faults.add(kind, agent.element.line, quoted(agent.element.attributes.get("TYPE")))

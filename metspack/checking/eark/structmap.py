@@ -14,8 +14,8 @@ from metspack.checking.eark.document import (
     MAP,
     REPRESENTATIONS,
     SCHEMAS,
-    Element,
     Elements,
+    MetsElement,
     Outline,
     StatedFileGroup,
 )
@@ -36,10 +36,10 @@ _CANONICAL = {each.casefold(): each for each in _SPELLED}
 
 
 @dataclass(slots=True)
-class _Division:
-    element: Element
-    fptrs: list[Element] = field(default_factory=list)
-    mptrs: list[Element] = field(default_factory=list)
+class _DivElement:
+    element: MetsElement
+    fptrs: list[MetsElement] = field(default_factory=list)
+    mptrs: list[MetsElement] = field(default_factory=list)
 
     @property
     def line(self) -> int:
@@ -59,7 +59,7 @@ class Structure:
         self._labels: list[str] = []  # of the other structMaps
         self._own_maps = 0
         self._line = 0
-        self._division = _Division(Element("", {}, 0))
+        self._division = _DivElement(MetsElement("", {}, 0))
         self._counts = dict.fromkeys(_SPELLED, 0)
         self._group_ids: frozenset[str] = frozenset()
         self._pointed_below: set[str] = set()  # in the divisions of divisions
@@ -118,42 +118,42 @@ class Structure:
             return self._outline.of_kind(kind)
         return [each for each in self._outline.groups if each.kind not in {DOCUMENTATION, SCHEMAS}]
 
-    def _start_other_map(self, element: Element, _mets: Element) -> None:
+    def _start_other_map(self, element: MetsElement, _mets: MetsElement) -> None:
         if len(self._labels) < _LABELS:
             self._labels.append(element.get("LABEL"))
 
-    def _start_map(self, element: Element, _mets: Element) -> None:
+    def _start_map(self, element: MetsElement, _mets: MetsElement) -> None:
         self._own_maps += 1
         self._line = element.line
         self._group_ids = frozenset(each.id for each in self._outline.groups)
         if element.get("TYPE") != "PHYSICAL":
             self._faults.add("CSIP81", element.line, quoted(element.attributes.get("TYPE")))
 
-    def _end_map(self, element: Element, _mets: Element) -> None:
+    def _end_map(self, element: MetsElement, _mets: MetsElement) -> None:
         if element.count != 1:
             self._faults.add("CSIP84", element.line, f"{element.count} of them")
 
-    def _start_top(self, top: Element, element: Element) -> None:
+    def _start_top(self, top: MetsElement, element: MetsElement) -> None:
         element.count += 1
         if top.attributes.get("LABEL") != self._outline.root.get("OBJID"):
             self._faults.add("CSIP86", top.line, quoted(top.attributes.get("LABEL")))
 
-    def _start_division(self, division: Element, _top: Element) -> None:
-        self._division = _Division(division)
+    def _start_division(self, division: MetsElement, _top: MetsElement) -> None:
+        self._division = _DivElement(division)
 
-    def _start_fptr(self, pointer: Element, _division: Element) -> None:
+    def _start_fptr(self, pointer: MetsElement, _division: MetsElement) -> None:
         if self._outline.has_room(self._division.fptrs):
             self._division.fptrs.append(pointer)
 
-    def _start_fptr_below(self, pointer: Element, _division: Element) -> None:
+    def _start_fptr_below(self, pointer: MetsElement, _division: MetsElement) -> None:
         if pointer.attributes.get("FILEID") in self._group_ids:
             self._pointed_below.add(pointer.get("FILEID"))
 
-    def _start_mptr(self, pointer: Element, _division: Element) -> None:
+    def _start_mptr(self, pointer: MetsElement, _division: MetsElement) -> None:
         if len(self._division.mptrs) < KEPT:
             self._division.mptrs.append(pointer)
 
-    def _end_division(self, _element: Element, _top: Element) -> None:
+    def _end_division(self, _element: MetsElement, _top: MetsElement) -> None:
         division = self._division
         if len(self._outline.labels) < _LABELS:
             self._outline.labels.append(division.label)
@@ -163,7 +163,7 @@ class Structure:
         elif division.mptrs or division.label.casefold().startswith(f"{REPRESENTATIONS_FOLDER}/"):
             self._judge_representation(division)
 
-    def _judge_known(self, division: _Division, label: str) -> None:
+    def _judge_known(self, division: _DivElement, label: str) -> None:
         self._counts[label] += 1
         self._faults.demand(f"{DIVISION}[@LABEL='{label}']", division.element, division.element)
         if division.label != label:
@@ -181,7 +181,7 @@ class Structure:
             else:
                 self._pointed[label].add(identifier)
 
-    def _judge_metadata(self, division: _Division) -> None:
+    def _judge_metadata(self, division: _DivElement) -> None:
         outline = self._outline
         if not outline.is_complete:
             return
@@ -193,7 +193,7 @@ class Structure:
         if lost_ids:
             self._faults.add("CSIP92", division.line, f"nothing that names {min(lost_ids)!r}")
 
-    def _judge_representation(self, division: _Division) -> None:
+    def _judge_representation(self, division: _DivElement) -> None:
         add, line, label = self._faults.add, division.line, division.label
         has_id = bool(division.element.get("ID"))
         if self._faults.version is Version.V2_0_4:  # "the path to the representation level METS document"
@@ -211,7 +211,7 @@ class Structure:
             add("CSIP106", line, "none", label)
         self._judge_pointers(division, label, is_named=is_named)
 
-    def _judge_pointers(self, division: _Division, label: str, *, is_named: bool) -> None:
+    def _judge_pointers(self, division: _DivElement, label: str, *, is_named: bool) -> None:
         if len(division.mptrs) != 1:
             self._faults.add("CSIP109", division.line, f"{len(division.mptrs)} of them", label)
         groups = {each.id: each.representation for each in self._outline.of_kind(REPRESENTATIONS)}
@@ -222,7 +222,7 @@ class Structure:
         if is_named and len(division.mptrs) == 1:
             self._judge_agreement(division, label, groups)
 
-    def _judge_agreement(self, division: _Division, label: str, groups: Mapping[str, str]) -> None:
+    def _judge_agreement(self, division: _DivElement, label: str, groups: Mapping[str, str]) -> None:
         """Record a division whose label, title and location differ in their representation.
 
         ``groups`` are the representations by the ID of their fileGrp, which the title names.
@@ -251,7 +251,7 @@ def identified_divisions(blocks: Iterable[bytes], found: dict[tuple[int, str], s
     """
     elements = Elements()
 
-    def start(division: Element, _above: Element) -> None:
+    def start(division: MetsElement, _above: MetsElement) -> None:
         label = division.get("LABEL")
         rule = "CSIP106" if label.startswith(f"{REPRESENTATIONS}/") else _IDENTIFIED.get(label)
         rule = rule if division.path == DIVISION else "CSIP85"
