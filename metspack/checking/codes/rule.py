@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from metspack.model import Finding, Severity
 from metspack.stores.urls import shown
@@ -30,8 +30,7 @@ _HINTS = {"nearest", "likeness"}
 class Rule:
     """The declaration of a finding code; ``message`` is a template over the finding's facts.
 
-    The template is one of ``str.format``. ``id`` is the code as it is written (``L001``), ``name`` the name
-    of the class attribute.
+    The template is one of ``str.format``. ``id`` is the code as it is written (``L001``).
     """
 
     id: str
@@ -41,10 +40,6 @@ class Rule:
     clause: str
     why: str
     remedy: str = RESTORE
-    name: str = field(init=False, default="")
-
-    def __set_name__(self, _owner: type, name: str) -> None:
-        object.__setattr__(self, "name", name)
 
     def at(self, path: str, line: int = 0, place: str = "", /, **facts: str | int) -> Finding:
         """Return a finding with its ``facts``; empty ``nearest`` and ``likeness`` are left out."""

@@ -322,7 +322,5 @@ def are_placed(folder: bytes, names: Iterable[str]) -> bool:
     """Return whether the names below a folder have a LOB's place in a segment after ``_lobs/``."""
     if b"_lobs/" in folder + b"/":
         return False  # the names may belong to either folder
-    if "_lobs/" not in "\0".join(names := list(names)):
-        return True
     below = (name.partition("_lobs/")[2] for name in names)
-    return all(not each or PLACED.fullmatch(each) for each in below)
+    return all(PLACED.fullmatch(each) for each in below if each)

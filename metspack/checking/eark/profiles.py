@@ -58,11 +58,7 @@ class Opening:
         if found is None:
             return None
         number = tuple(map(int, found.groups()))
-        return max(
-            (each for each in Version if each.number <= number),
-            key=lambda each: each.number,
-            default=Version.V2_0_4,
-        )
+        return [Version.V2_0_4, *(each for each in Version if each.number <= number)][-1]
 
     @property
     def is_csip(self) -> bool:

@@ -40,7 +40,6 @@ from metspack.checking.eark.sip import ONCE
 
 _OTHER = "csip:OTHERCONTENTINFORMATIONTYPE"
 _FOLDERS = {DOCUMENTATION: ("CSIPSTR16", "documentation"), SCHEMAS: ("CSIPSTR15", "schemas")}
-_MARKS = 100  # terms for the content of files; CITS SIARD has six
 _FORMATS = {
     "sip:FILEFORMATNAME": "SIP32",
     "sip:FILEFORMATVERSION": "SIP33",
@@ -119,10 +118,8 @@ class FileSection:
         for name, rule in _FORMATS.items() if self._is_of_sip else ():
             if not file.attributes.get(name, "x").strip():
                 self._faults.add(rule, file.line, quoted(file.get(name)), file.get("ID"))
-        mark = file.attributes.get(_OTHER)
-        marked = self._outline.marked
-        if mark is not None and (mark in marked or len(marked) < _MARKS):
-            marked[mark] = marked.get(mark, 0) + 1
+        if (mark := file.get(_OTHER)) in siard.VOCABULARY:
+            self._outline.marked[mark] = self._outline.marked.get(mark, 0) + 1
 
     def _start_location(self, location: MetsElement, file: MetsElement) -> None:
         file.count += 1

@@ -73,16 +73,12 @@ TABLE.must(
 )
 TABLE.must("SIARD_12", "The profile is that of CITS SIARD representations", "mets/@PROFILE", _ONE_PROFILE)
 _ONLY_SIP = ", if the package is a SIP: an AIP or DIP cannot meet them"
-for number, (section, what, need) in enumerate(
-    (
-        ("metsHdr", "header", Need.MUST),
-        ("dmdSec", "descriptive metadata", Need.SHOULD),
-        ("amdSec", "administrative metadata", Need.SHOULD),
-    ),
-    1,
-):
-    TABLE.refers(f"REF_CSIP_{number}", "CSIP", what, section, need=need)
-    TABLE.refers(f"REF_SIP_{number}", "SIP", what, section, need=need, when=_ONLY_SIP)
+TABLE.refers("REF_CSIP_1", "CSIP", "header", "metsHdr", need=Need.MUST)
+TABLE.refers("REF_SIP_1", "SIP", "header", "metsHdr", need=Need.MUST, when=_ONLY_SIP)
+TABLE.refers("REF_CSIP_2", "CSIP", "descriptive metadata", "dmdSec")
+TABLE.refers("REF_SIP_2", "SIP", "descriptive metadata", "dmdSec", when=_ONLY_SIP)
+TABLE.refers("REF_CSIP_3", "CSIP", "administrative metadata", "amdSec")
+TABLE.refers("REF_SIP_3", "SIP", "administrative metadata", "amdSec", when=_ONLY_SIP)
 TABLE.must(
     "SIARD_13",
     "One file of the representation is marked as the database",
@@ -134,19 +130,13 @@ TABLE.must(
 TABLE.free("SIARD_22c", "Segments of LOBs may be zip files")
 
 
-for number, says in enumerate(
-    (
-        "There is a submission agreement for databases",
-        "The agreement gives the number of representations",
-        "The agreement says how complete the database is",
-        "The agreement lists the tables",
-        "The agreement lists SQL queries",
-        "The agreement lists the documentation",
-        "Tables, columns, keys and codes are explained",
-    ),
-    23,
-):
-    TABLE.left(f"SIARD_{number}", says, note=_PEOPLE)
+TABLE.left("SIARD_23", "There is a submission agreement for databases", note=_PEOPLE)
+TABLE.left("SIARD_24", "The agreement gives the number of representations", note=_PEOPLE)
+TABLE.left("SIARD_25", "The agreement says how complete the database is", note=_PEOPLE)
+TABLE.left("SIARD_26", "The agreement lists the tables", note=_PEOPLE)
+TABLE.left("SIARD_27", "The agreement lists SQL queries", note=_PEOPLE)
+TABLE.left("SIARD_28", "The agreement lists the documentation", note=_PEOPLE)
+TABLE.left("SIARD_29", "Tables, columns, keys and codes are explained", note=_PEOPLE)
 TABLE.left(
     "SIARD_29a",
     "Names of tables made for the archive begin with Arch_",

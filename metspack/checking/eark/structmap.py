@@ -19,7 +19,7 @@ from metspack.checking.eark.document import (
     Outline,
     StatedFileGroup,
 )
-from metspack.checking.eark.faults import Faults
+from metspack.checking.eark.faults import Faults, demanded
 from metspack.checking.eark.requirements import Version, none_but, quoted
 from metspack.mets import REPRESENTATIONS_FOLDER
 
@@ -241,9 +241,6 @@ class Structure:
             self._faults.add("CSIP109", pointer.line, quoted(href), label)
 
 
-_IDENTIFIED = {_METADATA: "CSIP89", DOCUMENTATION: "CSIP94", SCHEMAS: "CSIP98", REPRESENTATIONS: "CSIP102"}
-
-
 def identified_divisions(blocks: Iterable[bytes], found: dict[tuple[int, str], str]) -> None:
     """Fill in the requirement on the ID of a division in CSIP's structMap, by its line and ID.
 
@@ -252,11 +249,12 @@ def identified_divisions(blocks: Iterable[bytes], found: dict[tuple[int, str], s
     elements = Elements()
 
     def start(division: MetsElement, _above: MetsElement) -> None:
-        label = division.get("LABEL")
-        rule = "CSIP106" if label.startswith(f"{REPRESENTATIONS}/") else _IDENTIFIED.get(label)
-        rule = rule if division.path == DIVISION else "CSIP85"
-        if rule is not None and len(found) < KEPT:
-            found[division.line, division.get("ID").strip()] = rule
+        label, place = division.get("LABEL"), division.path
+        is_representation = place == DIVISION and label.startswith(f"{REPRESENTATIONS}/")
+        demands = demanded().get(f"{place}[@LABEL='{label}']" if place == DIVISION else place, ())
+        for rule in ["CSIP106"] if is_representation else [each.id for each in demands]:
+            if len(found) < KEPT:
+                found[division.line, division.get("ID").strip()] = rule
 
     elements.handle({f"{MAP}/div": start, DIVISION: start})
     elements.read(blocks)
