@@ -41,9 +41,10 @@ class ReadingDone(Exception):  # noqa: N818 -- it ends a reading, nothing is wro
 
 @dataclass(slots=True)
 class MetsElement:
-    """An element by the path of its name; ``count`` is of the children that handlers count.
+    """An element by the path of its name.
 
-    ``text`` is known at its end, where ``Elements.texts`` has its path.
+    ``count`` is of the children that handlers count, ``children`` are those that they keep. ``text`` is known
+    at its end, where ``Elements.texts`` has its path.
     """
 
     path: str
@@ -51,6 +52,11 @@ class MetsElement:
     line: int
     count: int = 0
     text: str = ""
+    children: list[MetsElement] = field(default_factory=list)
+
+    def named(self, name: str) -> list[MetsElement]:
+        """Return the children of a name that are kept."""
+        return [each for each in self.children if each.path.endswith(f"/{name}")]
 
     def get(self, name: str) -> str:
         """Return the value of an attribute, or ""."""

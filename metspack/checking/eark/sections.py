@@ -6,7 +6,6 @@ The sections are metsHdr with the root, dmdSec, amdSec and fileSec. A file takes
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from metspack import uris
@@ -249,28 +248,18 @@ _BODIES = {"ORGANIZATION", "INDIVIDUAL"}
 _KINDS = ("ROLE", "TYPE", "OTHERTYPE")
 
 
-@dataclass(slots=True)
-class _AgentElement:
-    element: MetsElement
-    names: list[str] = field(default_factory=list)
-    notes: list[MetsElement] = field(default_factory=list)
+def _is_named(agent: MetsElement) -> bool:
+    return any(each.text for each in agent.named("name"))
 
-    def says(self, attribute: str) -> str:
-        return self.element.get(attribute)
 
-    @property
-    def is_named(self) -> bool:
-        return any(self.names)
-
-    @property
-    def software(self) -> int:
-        """Return a score: the highest is that of the agent for the software that made the package."""
-        return (
-            (self.says("ROLE") == "CREATOR")
-            + (self.says("TYPE") == "OTHER")
-            + 2 * (self.says("OTHERTYPE") == "SOFTWARE")
-            + (self.notes[:1] != [] and self.notes[0].get(_MARK) == _VERSION)
-        )
+def _software_score(agent: MetsElement) -> int:
+    """Return a score: the highest is that of the agent for the software that made the package."""
+    return (
+        (agent.get("ROLE") == "CREATOR")
+        + (agent.get("TYPE") == "OTHER")
+        + 2 * (agent.get("OTHERTYPE") == "SOFTWARE")
+        + any(each.get(_MARK) == _VERSION for each in agent.named("note")[:1])
+    )
 
 
 _HEADER = "mets/metsHdr"
@@ -282,7 +271,7 @@ class Header:
     def __init__(self, elements: Elements, outline: Outline, faults: Faults) -> None:
         self._outline = outline
         self._faults = faults
-        self._agents: list[_AgentElement] = []
+        self._agents: list[MetsElement] = []
         self._has_header = False
         self._records: set[str] = set()
         agent, record = f"{_HEADER}/agent", f"{_HEADER}/altRecordID"
@@ -290,8 +279,8 @@ class Header:
         elements.handle(
             {"mets": self._start_mets, _HEADER: self._start_header, agent: self._start_agent},
             {
-                f"{agent}/name": self._end_name,
-                f"{agent}/note": self._end_note,
+                f"{agent}/name": self._end_text,
+                f"{agent}/note": self._end_text,
                 record: self._end_record,
                 _HEADER: self._end_header,
             },
@@ -347,13 +336,10 @@ class Header:
 
     def _start_agent(self, agent: MetsElement, _header: MetsElement) -> None:
         if len(self._agents) < KEPT:
-            self._agents.append(_AgentElement(agent))
+            self._agents.append(agent)
 
-    def _end_name(self, name: MetsElement, _agent: MetsElement) -> None:
-        self._agents[-1].names.append(name.text)
-
-    def _end_note(self, note: MetsElement, _agent: MetsElement) -> None:
-        self._agents[-1].notes.append(note)
+    def _end_text(self, text: MetsElement, agent: MetsElement) -> None:
+        agent.children.append(text)
 
     def _end_header(self, _header: MetsElement, _mets: MetsElement) -> None:
         self._judge_agents()
@@ -362,68 +348,69 @@ class Header:
         self._judge_software()
         self._judge_submitter()
         for role, rule in (("ARCHIVIST", "SIP9"), ("PRESERVATION", "SIP26")):
-            further = [each for each in self._agents if each.says("ROLE") == role][1:]
+            further = [each for each in self._agents if each.get("ROLE") == role][1:]
             if further:
-                self._faults.add(rule, further[0].element.line, f"{len(further) + 1} of them")
+                self._faults.add(rule, further[0].line, f"{len(further) + 1} of them")
         for agent in self._agents:
-            role, kind = agent.says("ROLE"), agent.says("TYPE")
+            role, kind = agent.get("ROLE"), agent.get("TYPE")
             if role == "ARCHIVIST":
                 self._judge_body(agent, kind in _BODIES, "SIP11", "SIP12", "SIP14")
             elif role == "PRESERVATION":
                 self._judge_body(agent, kind == "ORGANIZATION", "SIP28", "SIP29", "SIP31")
-            elif role == "CREATOR" and kind == "INDIVIDUAL" and not agent.is_named:
-                self._faults.add("SIP24", agent.element.line, "none")
+            elif role == "CREATOR" and kind == "INDIVIDUAL" and not _is_named(agent):
+                self._faults.add("SIP24", agent.line, "none")
         self._agents.clear()
 
     def _judge_software(self) -> None:
-        best = max(self._agents, key=lambda each: each.software, default=None)
-        if best is None or best.software < 2:  # noqa: PLR2004 -- one thing alone any agent may have
+        best = max(self._agents, key=_software_score, default=None)
+        if best is None or _software_score(best) < 2:  # noqa: PLR2004 -- one thing alone any agent may have
             found = "none"
             if best is not None:
-                said = " ".join(f"{name}={quoted(best.element.attributes.get(name))}" for name in _KINDS)
+                said = " ".join(f"{name}={quoted(best.attributes.get(name))}" for name in _KINDS)
                 found += f", but an agent with {said}"
             self._faults.add("CSIP10", self._outline.line, found)
             return
-        add, line = self._faults.add, best.element.line
+        add, line = self._faults.add, best.line
         for rule, attribute, value in (
             ("CSIP11", "ROLE", "CREATOR"),
             ("CSIP12", "TYPE", "OTHER"),
             ("CSIP13", "OTHERTYPE", "SOFTWARE"),
         ):
-            if best.says(attribute) != value:
-                add(rule, line, quoted(best.element.attributes.get(attribute)))
-        if len(best.names) > 1:
-            add("CSIP14", line, f"{len(best.names)} names")
-        elif not best.is_named:
+            if best.get(attribute) != value:
+                add(rule, line, quoted(best.attributes.get(attribute)))
+        names, notes = best.named("name"), best.named("note")
+        if len(names) > 1:
+            add("CSIP14", line, f"{len(names)} names")
+        elif not _is_named(best):
             add("CSIP14", line, "none")
-        if len(best.notes) != 1 or not best.notes[0].text:
-            add("CSIP15", line, f"{len(best.notes)} notes" if len(best.notes) != 1 else "an empty one")
-        elif best.notes[0].get(_MARK) != _VERSION:
-            add("CSIP16", line, quoted(best.notes[0].attributes.get(_MARK)))
+        if len(notes) != 1 or not notes[0].text:
+            add("CSIP15", line, f"{len(notes)} notes" if len(notes) != 1 else "an empty one")
+        elif notes[0].get(_MARK) != _VERSION:
+            add("CSIP16", line, quoted(notes[0].attributes.get(_MARK)))
 
     def _judge_submitter(self) -> None:
-        named = [each for each in self._agents if each.says("OTHERROLE").casefold() == "submitter"]
+        named = [each for each in self._agents if each.get("OTHERROLE").casefold() == "submitter"]
         creators = [
-            each for each in self._agents if each.says("ROLE") == "CREATOR" and each.says("TYPE") in _BODIES
+            each for each in self._agents if each.get("ROLE") == "CREATOR" and each.get("TYPE") in _BODIES
         ]
         found = named or creators[:1]
         if len(found) != 1:
-            line = found[1].element.line if found else self._outline.line
+            line = found[1].line if found else self._outline.line
             self._faults.add("SIP15", line, f"{len(found)} of them" if found else "none")
             return
         agent = found[0]
-        if not agent.says("ROLE"):
-            self._faults.add("SIP16", agent.element.line, "none")
-        if agent.says("TYPE") == "INDIVIDUAL":
-            agent.notes.clear()  # a person's notes may be contact information
-        self._judge_body(agent, agent.says("TYPE") in _BODIES, "SIP17", "SIP18", "SIP20")
+        if not agent.get("ROLE"):
+            self._faults.add("SIP16", agent.line, "none")
+        if agent.get("TYPE") == "INDIVIDUAL":  # a person's notes may be contact information
+            agent.children = agent.named("name")
+        self._judge_body(agent, agent.get("TYPE") in _BODIES, "SIP17", "SIP18", "SIP20")
 
-    def _judge_body(self, agent: _AgentElement, is_typed: bool, kind: str, name: str, note: str) -> None:
+    def _judge_body(self, agent: MetsElement, is_typed: bool, kind: str, name: str, note: str) -> None:
         """Judge an agent that is an organisation or a person, by the ids of its requirements."""
         if not is_typed:
-            self._faults.add(kind, agent.element.line, quoted(agent.element.attributes.get("TYPE")))
-        if not agent.is_named:
-            self._faults.add(name, agent.element.line, "none")
-        for each in agent.notes:
+            self._faults.add(kind, agent.line, quoted(agent.attributes.get("TYPE")))
+        if not _is_named(agent):
+            self._faults.add(name, agent.line, "none")
+        for each in agent.named("note"):
             if each.get(_MARK) != _CODED:
-                self._faults.add(note, agent.element.line, quoted(each.attributes.get(_MARK)))
+                self._faults.add(note, agent.line, quoted(each.attributes.get(_MARK)))

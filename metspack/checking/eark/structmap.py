@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from metspack.checking.eark.document import (
@@ -35,21 +34,6 @@ _LOCATION = re.compile(r"(?:\./)?(?i:representations)/([^/]+)/[^/]+")
 _CANONICAL = {each.casefold(): each for each in _SPELLED}
 
 
-@dataclass(slots=True)
-class _DivElement:
-    element: MetsElement
-    fptrs: list[MetsElement] = field(default_factory=list)
-    mptrs: list[MetsElement] = field(default_factory=list)
-
-    @property
-    def line(self) -> int:
-        return self.element.line
-
-    @property
-    def label(self) -> str:
-        return self.element.get("LABEL")
-
-
 class Structure:
     """Checks the structMaps of one document, which come after its sections and files."""
 
@@ -59,7 +43,6 @@ class Structure:
         self._labels: list[str] = []  # of the other structMaps
         self._own_maps = 0
         self._line = 0
-        self._division = _DivElement(MetsElement("", {}, 0))
         self._counts = dict.fromkeys(_SPELLED, 0)
         self._group_ids: frozenset[str] = frozenset()
         self._pointed_below: set[str] = set()  # in the divisions of divisions
@@ -69,9 +52,8 @@ class Structure:
                 "mets/structMap": self._start_other_map,
                 MAP: self._start_map,
                 f"{MAP}/div": self._start_top,
-                DIVISION: self._start_division,
-                f"{DIVISION}/fptr": self._start_fptr,
-                f"{DIVISION}/mptr": self._start_mptr,
+                f"{DIVISION}/fptr": self._keep_pointer,
+                f"{DIVISION}/mptr": self._keep_pointer,
                 f"{DIVISION}/div/fptr": self._start_fptr_below,
             },
             {MAP: self._end_map, DIVISION: self._end_division},
@@ -138,96 +120,91 @@ class Structure:
         if top.attributes.get("LABEL") != self._outline.root.get("OBJID"):
             self._faults.add("CSIP86", top.line, quoted(top.attributes.get("LABEL")))
 
-    def _start_division(self, division: MetsElement, _top: MetsElement) -> None:
-        self._division = _DivElement(division)
-
-    def _start_fptr(self, pointer: MetsElement, _division: MetsElement) -> None:
-        if self._outline.has_room(self._division.fptrs):
-            self._division.fptrs.append(pointer)
+    def _keep_pointer(self, pointer: MetsElement, division: MetsElement) -> None:
+        if self._outline.has_room(division.children):
+            division.children.append(pointer)
 
     def _start_fptr_below(self, pointer: MetsElement, _division: MetsElement) -> None:
         if pointer.attributes.get("FILEID") in self._group_ids:
             self._pointed_below.add(pointer.get("FILEID"))
 
-    def _start_mptr(self, pointer: MetsElement, _division: MetsElement) -> None:
-        if len(self._division.mptrs) < KEPT:
-            self._division.mptrs.append(pointer)
-
-    def _end_division(self, _element: MetsElement, _top: MetsElement) -> None:
-        division = self._division
+    def _end_division(self, division: MetsElement, _top: MetsElement) -> None:
+        label = division.get("LABEL")
         if len(self._outline.labels) < _LABELS:
-            self._outline.labels.append(division.label)
-        canonical = _CANONICAL.get(division.label.strip().casefold())
+            self._outline.labels.append(label)
+        canonical = _CANONICAL.get(label.strip().casefold())
         if canonical is not None:
             self._judge_known(division, canonical)
-        elif division.mptrs or division.label.casefold().startswith(f"{REPRESENTATIONS_FOLDER}/"):
+        elif division.named("mptr") or label.casefold().startswith(f"{REPRESENTATIONS_FOLDER}/"):
             self._judge_representation(division)
 
-    def _judge_known(self, division: _DivElement, label: str) -> None:
+    def _judge_known(self, division: MetsElement, label: str) -> None:
         self._counts[label] += 1
-        self._faults.demand(f"{DIVISION}[@LABEL='{label}']", division.element, division.element)
-        if division.label != label:
-            self._faults.add(_SPELLED[label], division.line, quoted(division.label))
+        self._faults.demand(f"{DIVISION}[@LABEL='{label}']", division, division)
+        if division.get("LABEL") != label:
+            self._faults.add(_SPELLED[label], division.line, quoted(division.get("LABEL")))
         if label == _METADATA:
             self._judge_metadata(division)
             return
         if label == REPRESENTATIONS:
             self._outline.divided[label] = division.line
         own = {each.id for each in self._named(label)}
-        for each in division.fptrs:
+        for each in division.named("fptr"):
             identifier = each.attributes.get("FILEID")
             if identifier is None or (identifier not in own and self._outline.is_complete):
                 self._faults.add(_NAMING[label], each.line, quoted(identifier))
             else:
                 self._pointed[label].add(identifier)
 
-    def _judge_metadata(self, division: _DivElement) -> None:
+    def _judge_metadata(self, division: MetsElement) -> None:
         outline = self._outline
         if not outline.is_complete:
             return
-        named = set(division.element.get("ADMID").split())
+        named = set(division.get("ADMID").split())
         for identifier, within in outline.administrative:
             if identifier not in named and not within <= named:
                 self._faults.add("CSIP91", division.line, f"nothing that names {min(within - named)!r}")
-        lost_ids = outline.descriptive - set(division.element.get("DMDID").split())
+        lost_ids = outline.descriptive - set(division.get("DMDID").split())
         if lost_ids:
             self._faults.add("CSIP92", division.line, f"nothing that names {min(lost_ids)!r}")
 
-    def _judge_representation(self, division: _DivElement) -> None:
-        add, line, label = self._faults.add, division.line, division.label
-        has_id = bool(division.element.get("ID"))
+    def _judge_representation(self, division: MetsElement) -> None:
+        add, line, label = self._faults.add, division.line, division.get("LABEL")
+        has_id = bool(division.get("ID"))
         if self._faults.version is Version.V2_0_4:  # "the path to the representation level METS document"
             label = _PATH.sub(f"{REPRESENTATIONS}/\\1", label)
         kind, _, folder = label.partition("/")
         if kind != REPRESENTATIONS or not folder or _PATH.fullmatch(label):
-            add("CSIP107", line, quoted(division.element.attributes.get("LABEL")))
+            add("CSIP107", line, quoted(division.attributes.get("LABEL")))
         is_named = kind == REPRESENTATIONS and bool(folder)
         if is_named and self._outline.has_room(self._outline.divided):
             self._outline.divided[label] = line
-        if not division.mptrs:  # a representation without a METS has no further requirement
+        if not division.named("mptr"):  # a representation without a METS has no further requirement
             self._outline.unpointed[label] = has_id
             return
         if not has_id:
             add("CSIP106", line, "none", label)
         self._judge_pointers(division, label, is_named=is_named)
 
-    def _judge_pointers(self, division: _DivElement, label: str, *, is_named: bool) -> None:
-        if len(division.mptrs) != 1:
-            self._faults.add("CSIP109", division.line, f"{len(division.mptrs)} of them", label)
+    def _judge_pointers(self, division: MetsElement, label: str, *, is_named: bool) -> None:
+        pointers = division.named("mptr")
+        if len(pointers) != 1:
+            self._faults.add("CSIP109", division.line, f"{len(pointers)} of them", label)
         groups = {each.id: each.representation for each in self._outline.of_kind(REPRESENTATIONS)}
-        for each in division.mptrs:
+        for each in pointers:
             title = each.attributes.get("xlink:title")
             if title is None or (title not in groups and self._outline.is_complete):
                 self._faults.add("CSIP108", each.line, quoted(title), label)
-        if is_named and len(division.mptrs) == 1:
-            self._judge_agreement(division, label, groups)
+        if is_named and len(pointers) == 1:
+            self._judge_agreement(division, pointers[0], label, groups)
 
-    def _judge_agreement(self, division: _DivElement, label: str, groups: Mapping[str, str]) -> None:
+    def _judge_agreement(
+        self, division: MetsElement, pointer: MetsElement, label: str, groups: Mapping[str, str]
+    ) -> None:
         """Record a division whose label, title and location differ in their representation.
 
         ``groups`` are the representations by the ID of their fileGrp, which the title names.
         """
-        [pointer] = division.mptrs
         title, href = pointer.get("xlink:title"), pointer.get("xlink:href")
         named, grouped = label.split("/")[1].casefold(), groups.get(title, "").casefold()
         located = _LOCATION.fullmatch(unquote(href))
