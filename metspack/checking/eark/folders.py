@@ -85,22 +85,21 @@ PLACED = re.compile(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageRoot:
-    """The root of the package under check: its folder's name, and whether it has a folder.
+    """The root of the package under check: its folder's name, empty without a folder.
 
     ``top`` is the folder of its METS among IPs side by side that no manifest is beside, with its last ``/``.
     """
 
     name: str
-    is_rooted: bool
     top: bytes = b""
 
     @classmethod
     def of(cls, each: DeliveredPackage) -> Self:
         """Return the root of a package."""
         if each.is_packed:
-            return cls(name=each.within.rpartition("/")[2], is_rooted=bool(each.within))
+            return cls(name=each.within.rpartition("/")[2])
         top = folder_of(os.fsencode(each.mets or "")) if each.ips or each.members else b""
-        return cls(name=each.path.resolve().name, is_rooted=True, top=top)
+        return cls(name=each.path.resolve().name or "/", top=top)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,21 +124,15 @@ def representations(holdings: CataloguedFiles, folder: bytes) -> list[Representa
 
 
 def judge_package(
-    holdings: CataloguedFiles,
-    mets: bytes,
-    outline: Outline,
-    faults: Faults,
-    *,
-    name: str | None,
-    is_rooted: bool,
+    holdings: CataloguedFiles, mets: bytes, outline: Outline, faults: Faults, name: str | None
 ) -> None:
     """Record the requirements that a package's folders and its METS's entries for them break.
 
-    ``name`` is the package's folder, or None when it is unknown; ``is_rooted`` whether it has one at all.
+    ``name`` is the package's folder, empty if it has none, or None when it is unknown.
     """
     folder, line = folder_of(mets), outline.line
     objid = outline.root.get("OBJID", "")
-    if not is_rooted:
+    if name == "":
         faults.add("CSIPSTR1", line, "none")
     elif name is not None and objid and _alike(name) != _alike(objid):
         faults.add("CSIPSTR2", line, f"{quoted(name)} for the OBJID {quoted(objid)}")

@@ -207,12 +207,11 @@ class Judgement:
         outline = self._survey(path, faults, is_package=True)
         if outline is None:
             return
-        name: str | None = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
-        if is_elsewhere or self._is_swapped(path) or (not folder and bags.is_payload(self._places.base)):
-            name = None
+        name = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
+        is_unknown = is_elsewhere or self._is_swapped(path)
+        is_unknown = is_unknown or (not folder and bags.is_payload(self._places.base))
         _judge_profile(outline, faults, self._profile)
-        is_rooted = bool(folder) or self._root.is_rooted
-        folders.judge_package(self._holdings, path, outline, faults, name=name, is_rooted=is_rooted)
+        folders.judge_package(self._holdings, path, outline, faults, None if name and is_unknown else name)
         found = folders.representations(self._holdings, folder)
         self._judge_types(folder, outline, faults)
         if Standard.SIARD in standards:
