@@ -8,14 +8,17 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import product
+from typing import TYPE_CHECKING
 
 from metspack import mediatypes, resources
 from metspack.checking.codes import Code
 from metspack.checking.eark import csip, siard, sip
-from metspack.checking.eark.document import MetsElement
 from metspack.checking.eark.requirements import NEWEST, Demand, Need, Requirement, Standard, Version, quoted
 from metspack.files import reading
 from metspack.model import Finding
+
+if TYPE_CHECKING:
+    from metspack.checking.eark.document import MetsElement
 
 REQUIREMENTS = {each.standard: tuple(each.rows.values()) for each in (csip.TABLE, sip.TABLE, siard.TABLE)}
 
