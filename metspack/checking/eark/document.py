@@ -68,7 +68,7 @@ Handler = Callable[[MetsElement, MetsElement], None]
 
 
 class Elements:
-    """The handlers for one document: those for the start and for the end of an element, by its path."""
+    """The handlers for one document, by the paths of the elements that start and end."""
 
     def __init__(self) -> None:
         self.texts: set[str] = set()

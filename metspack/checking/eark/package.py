@@ -263,7 +263,7 @@ class Judgement:
     def _judge_database(
         self, each: Representation, group: StatedFileGroup | None, outline: Outline, faults: Faults
     ) -> None:
-        """Record the requirements of CITS SIARD that a representation breaks; ``group`` is its fileGrp."""
+        """Record requirements of CITS SIARD that a representation breaks; ``group`` is its fileGrp."""
         _judge_names(outline, faults, "SIARD_9", "SIARD_10")
         line, held = outline.line, outline.other
         if held not in siard.VOCABULARY:

@@ -60,9 +60,9 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """An attribute that each element at a place needs, with one of the ``values`` if there are any.
+    """An attribute that each element at a place needs; ``id`` is that of the requirement.
 
-    ``id`` is that of the requirement.
+    It has one of the ``values``, or any where there are none.
     """
 
     id: str
@@ -73,7 +73,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One requirement: its demand (``says``) and its place (``where``, the XPath that the standard prints).
+    """One requirement: its place (``where``, the XPath that the standard prints) and its demand.
 
     ``note`` is the reading that is checked where the standard leaves several, or why it is not checked.
     ``codes`` are those of findings that report a broken requirement under another code. ``demand`` is the

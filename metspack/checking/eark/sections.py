@@ -160,7 +160,7 @@ def _segments(href: str) -> tuple[str, ...] | None:
 
 
 class _MetadataSection(NamedTuple):
-    """The requirements on a section's reference to a file, on its media type, and on the file's folder."""
+    """The requirements on a section's reference, its media type, and its file's folder."""
 
     reference: str
     media_type: str
