@@ -25,7 +25,7 @@ from metspack.mets import REPRESENTATIONS_FOLDER
 _METADATA = "Metadata"
 # For each division: the requirements on its spelling, its presence, its pointers to groups, their targets.
 _SPELLED = {_METADATA: "CSIP90", DOCUMENTATION: "CSIP95", SCHEMAS: "CSIP99", REPRESENTATIONS: "CSIP103"}
-_THERE = {DOCUMENTATION: "CSIP93", SCHEMAS: "CSIP97", REPRESENTATIONS: "CSIP101"}
+_THERE = {_METADATA: "CSIP88", DOCUMENTATION: "CSIP93", SCHEMAS: "CSIP97", REPRESENTATIONS: "CSIP101"}
 _POINTING = {DOCUMENTATION: "CSIP96", SCHEMAS: "CSIP100", REPRESENTATIONS: "CSIP104"}
 _NAMING = {DOCUMENTATION: "CSIP116", SCHEMAS: "CSIP118", REPRESENTATIONS: "CSIP119"}
 _LABELS = 1_000  # kept to name one that is nearly right
@@ -73,8 +73,6 @@ class Structure:
                 add("CSIP80", self._line, f"{self._own_maps} of them")
             if not self._counts[_METADATA]:
                 add("CSIP88", self._line, none_but("LABEL", _METADATA, labels))
-            elif self._counts[_METADATA] > 1:
-                add("CSIP88", self._line, f"{self._counts[_METADATA]} of them")
             for kind, rule in _THERE.items():
                 if self._counts[kind] > 1:
                     add(rule, self._line, f"{self._counts[kind]} of them")
@@ -179,22 +177,18 @@ class Structure:
         is_named = kind == REPRESENTATIONS and bool(folder)
         if is_named and self._outline.has_room(self._outline.divided):
             self._outline.divided[label] = line
-        if not division.named("mptr"):  # a representation without a METS has no further requirement
+        if not (pointers := division.named("mptr")):
             self._outline.unpointed[label] = has_id
-            return
+            return  # a representation without a METS has no further requirement
         if not has_id:
             add("CSIP106", line, "none", label)
-        self._judge_pointers(division, label, is_named=is_named)
-
-    def _judge_pointers(self, division: MetsElement, label: str, *, is_named: bool) -> None:
-        pointers = division.named("mptr")
-        if len(pointers) != 1:
-            self._faults.add("CSIP109", division.line, f"{len(pointers)} of them", label)
+        if len(pointers) > 1:
+            add("CSIP109", line, f"{len(pointers)} of them", label)
         groups = {each.id: each.representation for each in self._outline.of_kind(REPRESENTATIONS)}
         for each in pointers:
             title = each.attributes.get("xlink:title")
             if title is None or (title not in groups and self._outline.is_complete):
-                self._faults.add("CSIP108", each.line, quoted(title), label)
+                add("CSIP108", each.line, quoted(title), label)
         if is_named and len(pointers) == 1:
             self._judge_agreement(division, pointers[0], label, groups)
 
