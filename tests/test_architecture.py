@@ -46,7 +46,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 1_177,
     "inspecting": 720,
     "packages": 3_270,
-    "checking": 15_506,
+    "checking": 15_056,
     "building": 3_475,
     "reporting": 2_520,
     "restoring": 1_818,

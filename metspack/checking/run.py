@@ -421,7 +421,7 @@ class Checking(Iterator[Finding]):
         self, catalogue: Catalogue, places: CheckedTree, each: DeliveredPackage, findings: Iterable[Finding]
     ) -> Iterator[Finding]:
         """Yield findings with the requirements that they break as well; note the faults of links."""
-        standards = _StandardsCheck(catalogue, places, PackageRoot(name="", is_rooted=True), self._looking)
+        standards = _StandardsCheck(catalogue, places, PackageRoot(name=""), self._looking)
         noted = ("", "")
         for finding in findings:
             fault = finding.path, finding.code

@@ -329,9 +329,10 @@ class _MetsReader:
         self._are_placed = True
         self._survey = None
         if look.is_representation:
-            from metspack.checking.eark.package import Survey  # noqa: PLC0415 -- its tables are large
+            from metspack.checking.eark.faults import Faults  # noqa: PLC0415 -- its tables are large
+            from metspack.checking.eark.package import Survey  # noqa: PLC0415
 
-            self._survey = Survey(_OF_REPRESENTATIONS, is_package=False)
+            self._survey = Survey(Faults(_OF_REPRESENTATIONS), is_package=False)
 
     def stated(self, tree: PackageTree) -> _InMets:
         """Read all; raises ``OddError`` and whatever reading raises."""
@@ -372,7 +373,7 @@ class _MetsReader:
         name = os.fsdecode(self._look.mets)
         validation = schema.Validation(schema.own(), name)
         with References(name) as references:
-            sinks = [references.take, *([] if self._survey is None else [self._survey.feed])]
+            sinks = [references.take, *([] if self._survey is None else [self._survey.elements.feed])]
             sink = SinkBeside(told=partial(_feed_all, sinks), validated=validation.instead)
             blocks = reading.blocks(content.chunks(), self._hashers.update)
             with closing(validation.watched(blocks)) as watched:

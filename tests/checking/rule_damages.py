@@ -374,7 +374,7 @@ CASES |= {
 }
 
 # What the requirement's own XPath finds is taken away, or given another value, with lxml: another engine.
-LITERAL = {each.id: each for each in NAMED.values() if each.is_literal}
+LITERAL = {each.id: each for each in NAMED.values() if each.demand is not None}
 # Those that are not in the good package, or that break more than the one.
 _WITH_CONTENT = {"CSIP102"}
 _ALSO: dict[str, frozenset[str]] = {
@@ -403,7 +403,7 @@ def _spoiled(requirement: Requirement) -> Damage:
         assert isinstance(found, list)
         element = found[0]
         assert isinstance(element, etree._Element)
-        if demand.value is None:
+        if not demand.values:
             del element.attrib[name]
         else:
             element.set(name, "OTHER")
@@ -418,5 +418,5 @@ def _literal(requirement: Requirement) -> Case:
     return _case(" ".join(breaks), *first, _spoiled(requirement))
 
 
-EVERY = CASES | {id_: _literal(each) for id_, each in LITERAL.items()}
+EVERY = {id_: _literal(each) for id_, each in LITERAL.items()} | CASES
 """All damages, by the requirement that each is for."""

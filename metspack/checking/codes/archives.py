@@ -2,111 +2,101 @@
 
 from __future__ import annotations
 
-from metspack.checking.codes.rule import CELLS, ERROR, INDEX, INFO, REBUILD, RESTORE, STATEMENT, WARNING, rule
+from metspack.checking.codes.rule import CELLS, ERROR, INDEX, INFO, REBUILD, STATEMENT, WARNING, Rule
 
 
 class Archives:
     """Findings on SIARD archives and their cells."""
 
-    CONTAINER = rule(
+    CONTAINER = Rule(
         "Z001", ERROR, "SIARD file cannot be opened",
         "{reason}",
         "SIARD 2.2, G_4.1-1 to G_4.1-5",
         "The archive is damaged, or is not a zip file as SIARD requires: no table or cell can be read.",
-        RESTORE,
     )  # fmt: skip
-    ENTRY = rule(
+    ENTRY = Rule(
         "Z002", ERROR, "SIARD entry damaged",
         "{reason}",
         "SIARD 2.2, G_4.1-1",
         "The entry's content is not what was stored.",
-        RESTORE,
     )  # fmt: skip
-    NO_METADATA = rule(
+    NO_METADATA = Rule(
         "Z003", ERROR, "SIARD without metadata.xml",
         "the archive has no {expected}",
         "SIARD 2.2, P_4.2-5",
         "Without it, the names, columns and types of the tables are unknown.",
-        RESTORE,
     )  # fmt: skip
-    METADATA = rule(
+    METADATA = Rule(
         "Z004", ERROR, "metadata.xml cannot be read",
         "{reason}",
         "SIARD 2.2, section 5",
         "Without it, the names, columns and types of the tables are unknown.",
-        RESTORE,
     )  # fmt: skip
-    NO_TABLE = rule(
+    NO_TABLE = Rule(
         "Z005", ERROR, "Table missing",
         "the archive has no {expected}, which holds the rows of table {table}",
         "SIARD 2.2, P_4.2-3",
         "All rows of the table are lost.",
-        RESTORE,
     )  # fmt: skip
-    TABLE = rule(
+    TABLE = Rule(
         "Z006", ERROR, "Table cannot be read",
         "{reason}",
         "SIARD 2.2, section 6",
         "The rows from this point on, and the locations of their LOBs, cannot be read.",
-        RESTORE,
     )  # fmt: skip
-    NO_SIARD = rule(
+    NO_SIARD = Rule(
         "Z007", WARNING, "No SIARD archive",
         "the parent METS lists no .siard file",
         INDEX,
         "Nothing says which cells the LOBs belong to.",
         "Add the archive to the package and to the parent METS.",
     )  # fmt: skip
-    LOB_MISSING = rule(
+    LOB_MISSING = Rule(
         "Z010", ERROR, "LOB missing",
         "the cell's LOB should be {expected!r}, which does not exist",
         STATEMENT,
         "A large object of the database is lost, or the cell points to the wrong location.",
-        RESTORE,
     )  # fmt: skip
-    ENTRY_MISSING = rule(
+    ENTRY_MISSING = Rule(
         "Z011", ERROR, "LOB missing in the archive",
         "the cell's LOB should be the entry {expected!r}, which the archive does not have",
         STATEMENT,
         "A large object of the database is lost, or the cell points to the wrong location.",
-        RESTORE,
     )  # fmt: skip
-    LOCATION = rule(
+    LOCATION = Rule(
         "Z012", ERROR, "Cell's location is not valid",
         "{reason}",
         STATEMENT,
         "The location is ambiguous, or is not the location of a file; metspack never guesses.",
         "Write a relative location in one of the forms that the statement's table allows.",
     )  # fmt: skip
-    LOB_OUTSIDE = rule(
+    LOB_OUTSIDE = Rule(
         "Z013", ERROR, "LOB outside the package",
         "the cell's file {file!r} leads out of the package",
         STATEMENT,
         "A file outside is not archived with the package, and metspack never opens it.",
         "Move the LOB into the package and correct the lobFolder.",
     )  # fmt: skip
-    CELL_AGAINST_METS = rule(
+    CELL_AGAINST_METS = Rule(
         "Z014", ERROR, "Cell and METS disagree",
         "the cell's {algorithm} is {found}, {source} says {expected} for {file!r}",
         CELLS,
         "The cell points to another file, or one of the two was changed.",
         REBUILD,
     )  # fmt: skip
-    CELL_DIGEST_DIFFERS = rule(
+    CELL_DIGEST_DIFFERS = Rule(
         "Z015", ERROR, "Cell's digest differs",
         "the {algorithm} of {file!r} is {found}, {source} says {expected}; {others}",
         CELLS,
         "The cell does not point to the LOB that was archived, or the LOB has changed.",
-        RESTORE,
     )  # fmt: skip
-    LENGTH_DIFFERS = rule(
+    LENGTH_DIFFERS = Rule(
         "Z016", ERROR, "Cell's length differs",
         "the cell's length is {expected}, {file!r} has {found}",
         CELLS,
         "The LOB was truncated, extended or replaced.",
-        RESTORE,
     )  # fmt: skip
-    LOB_IN_NO_CELL = rule(
+    LOB_IN_NO_CELL = Rule(
         "Z017", WARNING, "Orphan LOB",
         "no cell of the archive names this file",
         "SIARD 2.2, section 6.2",
@@ -114,7 +104,7 @@ class Archives:
         "where METS says which row it is of, for there is no cell in that row.",
         "Compare the table's rows with the source.",
     )  # fmt: skip
-    LOB_IN_TWO_CELLS = rule(
+    LOB_IN_TWO_CELLS = Rule(
         "Z018", WARNING, "Two cells name one file",
         "the cell names {file!r}, and so does cell {other}",
         "SIARD 2.2, section 6.2",
@@ -122,21 +112,21 @@ class Archives:
         "Compare both rows with the source.",
     )  # fmt: skip
     # Z019 was "Another convention for locations", now P101 to P119; the number is not to be used again.
-    ARCHIVE_DIGEST = rule(
+    ARCHIVE_DIGEST = Rule(
         "Z020", ERROR, "Archive's messageDigest differs",
         "metadata.xml says {algorithm} {expected}, the content has {found}",
         "SIARD 2.2, section 5.1 (messageDigest)",
         "The tables were changed after the digest was written.",
         "Find out which tool rewrote the archive; if the change was intended, recompute the digest.",
     )  # fmt: skip
-    CELL_OF_ANOTHER_LOB = rule(
+    CELL_OF_ANOTHER_LOB = Rule(
         "Z022", ERROR, "Cell names another cell's LOB",
         "the cell names {file!r}, which is the LOB of {found} according to {source}",
         CELLS,
         "Archive and METS disagree on which row the LOB belongs to: two LOBs or two cells were swapped.",
         "Compare both rows with the source; then restore the archive or the METS.",
     )  # fmt: skip
-    CELLS_WITHOUT_DIGEST = rule(
+    CELLS_WITHOUT_DIGEST = Rule(
         "Z021", WARNING, "Cells without a digest",
         "cells of this column without a digest: {count}, the first is {other}",
         CELLS,
@@ -144,7 +134,7 @@ class Archives:
         "Build the package again with digests added to the cells: metspack build --add-digests.",
     )  # fmt: skip
 
-    ARCHIVE_PACKED = rule(
+    ARCHIVE_PACKED = Rule(
         "Z023", WARNING, "Cells of the archive not checked",
         "the archive is compressed again in {found!r}; its bytes are checked, its cells are not: {reason}",
         "metspack, roots",
@@ -154,71 +144,69 @@ class Archives:
         "Check at the level full; for a large archive raise --budget inflated=N, and see that SQLITE_TMPDIR "
         "names a folder with room for it, or unpack the package and check the result.",
     )  # fmt: skip
-    ARCHIVE_DIGEST_OPEN = rule(
+    ARCHIVE_DIGEST_OPEN = Rule(
         "Z024", INFO, "Archive's messageDigest not compared",
         "the archive's messageDigest cannot be compared with its content: {reason}",
         "SIARD 2.2, section 5.1 (messageDigest)",
         "The archive itself does not prove that its tables are unchanged since it was made.",
         "Nothing to do; the digests in METS and manifests are compared.",
     )  # fmt: skip
-    VERSION_LABEL = rule(
+    VERSION_LABEL = Rule(
         "Z025", WARNING, "METS names another SIARD version",
         "the METS has the TYPE {found!r}, but {file!r} is of version {expected}",
         "recommendation 0.16, Parent IP mets file, TYPE",
         "Software that relies on the METS reads the archive by the wrong rules.",
         "Find out which is right and correct the other.",
     )  # fmt: skip
-    VERSION_FOLDER = rule(
+    VERSION_FOLDER = Rule(
         "Z026", WARNING, "Two SIARD versions in one archive",
         "the folder in header/siardversion/ says {found}, metadata.xml says {expected}",
         "SIARD 2.2, P_4.2-4",
         "Software that relies on the folder reads the archive by the wrong rules.",
         "Find out which is right; then rewrite the archive with the tool that made it.",
     )  # fmt: skip
-    LOB_AMBIGUOUS = rule(
+    LOB_AMBIGUOUS = Rule(
         "Z030", ERROR, "LOB in two places",
         "the cell's {file!r} can be {found!r} or {other!r}, which differ, and nothing says which",
         STATEMENT,
         "Readers that follow different conventions use different files for this LOB.",
         "Compare both with the source; write the location as the statement defines it, and the LOB's digest.",
     )  # fmt: skip
-    ROWS_DIFFER = rule(
+    ROWS_DIFFER = Rule(
         "Z031", ERROR, "Number of rows differs",
         "the table has {found} rows, metadata.xml says {expected}",
         "SIARD 2.2, P_4.3-10",
         "Rows were lost or added after the archive was made; the LOBs of lost rows are lost with them.",
-        RESTORE,
     )  # fmt: skip
-    ENTRY_OUT_OF_PLACE = rule(
+    ENTRY_OUT_OF_PLACE = Rule(
         "Z032", WARNING, "Unexpected entries in the archive",
         "entries that are neither in content/ nor in header/: {count}, the first is {found!r}",
         "SIARD 2.2, P_4.2-1",
         "Other software may reject the archive, and nothing in it says what these entries are.",
         "Find out what they are; keep them beside the archive instead.",
     )  # fmt: skip
-    ENTRY_OF_NOTHING = rule(
+    ENTRY_OF_NOTHING = Rule(
         "Z033", WARNING, "Orphan entries in the archive",
         "entries in content/ that are neither a table nor the LOB of a cell: {count}, the first is {found!r}",
         "SIARD 2.2, P_4.2-3",
         "Their row or table may be lost; software that reads the archive never reaches them.",
         "Compare the tables and their rows with the source; keep foreign files beside the archive.",
     )  # fmt: skip
-    CELLS_OF_NO_COLUMN = rule(
+    CELLS_OF_NO_COLUMN = Rule(
         "Z034", ERROR, "Cells in a column that does not exist",
         "cells with a LOB in this column: {count}, the first is {other}; metadata.xml gives the table "
         "{expected} columns",
         "SIARD 2.2, T_6.4-2",
         "The LOBs cannot be identified: the column's name and type are lost, or the row is damaged.",
-        RESTORE,
     )  # fmt: skip
-    CELL_WITH_BOTH = rule(
+    CELL_WITH_BOTH = Rule(
         "Z035", WARNING, "Cells with a file and a value",
         "cells that name a file and also hold a value: {count}, the first is {other}",
         "SIARD 2.2, T_6.2-1 (file: if the large object is not inlined)",
         "Some readers use the file, others the value; only the file is verified by length and digest.",
         "Compare both with the source, then rewrite the archive with only one of them.",
     )  # fmt: skip
-    SPLIT_LOB_ELSEWHERE = rule(
+    SPLIT_LOB_ELSEWHERE = Rule(
         "Z036", ERROR, "Cell does not name its split LOB",
         "the cell's LOB should be {found!r}, where there is neither a file nor its parts; the parts of this "
         "LOB in METS ({count}) begin with {first!r}, expected a cell that names {expected!r}",
@@ -228,7 +216,7 @@ class Archives:
         "Correct the cell, or put the parts where it says.",
     )  # fmt: skip
 
-    ID_OF_ANOTHER_CELL = rule(
+    ID_OF_ANOTHER_CELL = Rule(
         "Z037", WARNING, "LOB with the ID of another cell",
         "cells whose LOB has the ID of a cell without it in METS: {count}, the first names {file!r}, whose "
         "ID is {found} according to {source}",
@@ -237,35 +225,35 @@ class Archives:
         "restored as files is named by the cell.",
         "Compare the rows with the source; then restore the archive or the METS.",
     )  # fmt: skip
-    IDS_OF_TWO_ARCHIVES = rule(
+    IDS_OF_TWO_ARCHIVES = Rule(
         "Z047", ERROR, "LOBs of two archives have the same IDs",
         "LOBs with the IDs of LOBs of {found!r}: {count}, the first is {other}",
         "METS 1.12.1, file (ID)",
         "An ID does not say which of the two LOBs is meant, so neither is restored.",
         "Build the package again: LOBs of added archives have IDs with a prefix.",
     )  # fmt: skip
-    ARCHIVE_NAME = rule(
+    ARCHIVE_NAME = Rule(
         "Z038", ERROR, "Archive not named .siard",
         "METS files this as the archive, but its name does not end in .siard",
         "SIARD 2.2, G_4.1-5",
         "Programs know an archive by its extension: metspack restore and convert do not find this one.",
         "Rename the file and update every reference to it.",
     )  # fmt: skip
-    ARCHIVE_DIGEST_EMPTY = rule(
+    ARCHIVE_DIGEST_EMPTY = Rule(
         "Z040", WARNING, "Archive's messageDigest empty",
         "metadata.xml has a messageDigest without a digest",
         "SIARD 2.2, section 5.1 (messageDigest)",
         "The archive itself does not prove that its tables are unchanged since it was made.",
         "Find out which tool rewrote the archive; the digests in METS and manifests are compared.",
     )  # fmt: skip
-    MAPPING_EMPTY = rule(
+    MAPPING_EMPTY = Rule(
         "Z050", INFO, "mapping.txt without a line",
         "the file maps no segment folder",
         "SIARD 2.2, S_8.1.2-0",
         "The file is optional and this one says nothing; its lines may have been lost.",
         "Nothing to do if all segment folders are in the package; otherwise restore the file.",
     )  # fmt: skip
-    NO_TABLE_ACCEPTED = rule(
+    NO_TABLE_ACCEPTED = Rule(
         "Z052", INFO, "Table missing in the source",
         "the archive has no {expected}, which holds the rows of table {table}; METS notes that it was "
         "missing in the source, and accepted",
@@ -273,7 +261,7 @@ class Archives:
         "Its rows were not there when the archive was packaged with --accept missing-table.",
         "Ask the producer of the archive for a complete copy, and package that.",
     )  # fmt: skip
-    ARCHIVE_DIGEST_REPLACED = rule(
+    ARCHIVE_DIGEST_REPLACED = Rule(
         "Z051", INFO, "Archive's messageDigest replaced at packaging",
         "{archive}: {reason}",
         "SIARD 2.2, section 5.1 (messageDigest)",

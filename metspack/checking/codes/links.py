@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metspack.checking.codes.rule import ERROR, INFO, TO_CHILD, TO_PARENT, WARNING, rule
+from metspack.checking.codes.rule import ERROR, INFO, TO_CHILD, TO_PARENT, WARNING, Rule
 
 _BY_OBJID = f"{TO_CHILD}; E-ARK AIP 2.2, Parent AIP references child AIPs"
 
@@ -10,14 +10,14 @@ _BY_OBJID = f"{TO_CHILD}; E-ARK AIP 2.2, Parent AIP references child AIPs"
 class LinkCodes:
     """Findings on the links between parent and child METS."""
 
-    MPTR_WITHOUT_FILE = rule(
+    MPTR_WITHOUT_FILE = Rule(
         "L001", ERROR, "Parent mptr without a file entry",
         "mptr {href!r} names no file: the same METS has no file with this ID",
         TO_CHILD,
         "The mptr identifies the child; only the file entry with the same ID gives its location.",
         "Give the file entry of the child METS the ID that the mptr names, which is the child's OBJID.",
     )  # fmt: skip
-    CHILD_MISSING = rule(
+    CHILD_MISSING = Rule(
         "L002", ERROR, "Child METS missing",
         "mptr {href!r} leads to {expected!r}, which does not exist",
         TO_CHILD,
@@ -25,63 +25,63 @@ class LinkCodes:
         "Put the child package back beside the parent, under the name that the parent METS gives it; if it "
         "is lost, take it from another copy of the package.",
     )  # fmt: skip
-    CHILD_OBJID_DIFFERS = rule(
+    CHILD_OBJID_DIFFERS = Rule(
         "L003", ERROR, "Child OBJID differs",
         "the child's OBJID is {found!r}, but the parent names {expected!r}",
         TO_CHILD,
         "The package found there is not the child that the parent means, or its METS was edited.",
         "Check whether two child packages were swapped; otherwise restore the child METS.",
     )  # fmt: skip
-    CHILD_TWICE = rule(
+    CHILD_TWICE = Rule(
         "L004", ERROR, "Child named twice",
         "mptr {href!r} leads to {expected!r}, which another mptr already names",
         TO_CHILD,
         "Two mptr elements cannot mean the same child; readers never reach the METS of the other one.",
         "Give each child METS its own file entry and mptr.",
     )  # fmt: skip
-    CHILD_WITHOUT_MPTR = rule(
+    CHILD_WITHOUT_MPTR = Rule(
         "L005", ERROR, "Child METS listed but not linked",
         "the child METS {href!r} is listed, but no mptr in a structMap of children names it",
         TO_CHILD,
         "Readers follow mptr elements and never reach this child.",
         "Add an mptr whose xlink:href is the ID of the file entry, or the child's OBJID.",
     )  # fmt: skip
-    ORPHAN = rule(
+    ORPHAN = Rule(
         "L006", ERROR, "Orphan METS file",
         "no METS of this package names {found!r} (OBJID {objid!r})",
         TO_CHILD,
         "The parent does not name this child package: a link was lost, or the package does not belong here.",
         "Add it to the parent METS, or move it out of the package.",
     )  # fmt: skip
-    MPTR_WITHOUT_HREF = rule(
+    MPTR_WITHOUT_HREF = Rule(
         "L007", ERROR, "mptr without href",
         "an mptr has no xlink:href",
         "METS 1.12.1, mptr",
         "It leads nowhere.",
         "Write the OBJID of the intended package into xlink:href.",
     )  # fmt: skip
-    LINK_LOOP = rule(
+    LINK_LOOP = Rule(
         "L008", ERROR, "Link loop",
         "mptr {href!r} leads back to {expected!r}, which is this METS or one above it",
         TO_CHILD,
         "A package cannot be its own child.",
         "Name the parent in a structMap labelled 'parent IP' and the children in a structMap of their own.",
     )  # fmt: skip
-    SELF_LINK = rule(
+    SELF_LINK = Rule(
         "L009", ERROR, "METS links to itself",
         "mptr {href!r} is this METS's own OBJID",
         TO_CHILD,
         "A package is neither its own child nor its own parent; the package that was meant is unknown.",
         "Write the OBJID of the intended package.",
     )  # fmt: skip
-    CHILD_NOWHERE = rule(
+    CHILD_NOWHERE = Rule(
         "L010", ERROR, "Child not found",
         "none of the packages searched has the OBJID {href!r}",
         _BY_OBJID,
         "The parent names the child by its OBJID alone, and none of the folders searched holds that package.",
         "Name the folders, disks or packed files that hold the children: --root DIR.",
     )  # fmt: skip
-    CHILD_ELSEWHERE = rule(
+    CHILD_ELSEWHERE = Rule(
         "L011", INFO, "Child found elsewhere",
         "the child {href!r} was found by its OBJID: {found!r}",
         _BY_OBJID,
@@ -89,35 +89,35 @@ class LinkCodes:
         "the package itself that is an error, for restore looks for it where the parent says.",
         "Put it there, or keep a record of which medium holds which child.",
     )  # fmt: skip
-    CHILD_COPIES = rule(
+    CHILD_COPIES = Rule(
         "L012", WARNING, "Child found more than once",
         "the child {href!r} lies in {found!r}, which is checked, and in {other!r}",
         _BY_OBJID,
         "Only one of the copies is checked; the other may differ.",
         "Check each copy separately, with roots that hold only that copy.",
     )  # fmt: skip
-    OTHER_PARENT = rule(
+    OTHER_PARENT = Rule(
         "L020", ERROR, "Child names another parent",
         "the child's mptr names the parent {found!r}, but the parent's OBJID is {expected!r}",
         TO_PARENT,
         "The child belongs to another package, or one of the two identifiers was edited.",
         "Find out where the child comes from, or restore the METS that was edited.",
     )  # fmt: skip
-    NO_PARENT = rule(
+    NO_PARENT = Rule(
         "L021", ERROR, "Child without a parent mptr",
         "the child METS has no mptr that names its parent {expected!r}",
         TO_PARENT,
         "On a medium of its own, the child does not say which package it is part of.",
         "Add a structMap labelled 'parent IP' with an mptr whose xlink:href is the parent's OBJID.",
     )  # fmt: skip
-    PARENT_NOT_HERE = rule(
+    PARENT_NOT_HERE = Rule(
         "L022", INFO, "Child checked without its parent",
         "this is a child package; its parent {expected!r} is not part of this check",
         TO_PARENT,
         "Only the parent METS shows whether the parent names this child.",
         "Check the parent package; that checks the link in both directions.",
     )  # fmt: skip
-    OBJID_TWICE = rule(
+    OBJID_TWICE = Rule(
         "L023", ERROR, "OBJID used twice",
         "OBJID {found!r} is also the OBJID of {other!r}",
         TO_CHILD,
@@ -125,56 +125,56 @@ class LinkCodes:
         "Give each METS its own OBJID; check whether one is a stray copy of the other.",
     )  # fmt: skip
 
-    NOT_NAMED_BY_PARENT = rule(
+    NOT_NAMED_BY_PARENT = Rule(
         "L024", ERROR, "Parent does not name this child",
         "this METS names the parent {expected!r}, but the parent ({found!r}) does not name this METS",
         TO_CHILD,
         "The link works in one direction only: from the parent, this child is never reached.",
         "Look for a newer version of the parent METS, or add the child to it.",
     )  # fmt: skip
-    PARENT_NOWHERE = rule(
+    PARENT_NOWHERE = Rule(
         "L025", WARNING, "Parent not found in the roots",
         "none of the packages searched has the parent's OBJID, {expected!r}",
         TO_PARENT,
         "Only the parent METS shows whether the parent names this child.",
         "Name the folder or packed file that holds the parent: --root DIR.",
     )  # fmt: skip
-    STYLES_DISAGREE = rule(
+    STYLES_DISAGREE = Rule(
         "L026", ERROR, "Links disagree",
         "{reason}",
         "E-ARK AIP 2.2, METS identifier, and listings 2 and 3",
         "One package is linked in several ways that contradict each other; nothing says which is right.",
         "Find out which link is right, and correct the others.",
     )  # fmt: skip
-    SIBLING_NOWHERE = rule(
+    SIBLING_NOWHERE = Rule(
         "L027", WARNING, "Sibling not found in the roots",
         "the parent ({found!r}) also names {expected!r}, which is not among the packages searched",
         _BY_OBJID,
         "Not all of the parent's other children are available; their state is unknown.",
         "Name the folders, disks or packed files that hold them (--root DIR), or check the parent.",
     )  # fmt: skip
-    TWO_PARENTS = rule(
+    TWO_PARENTS = Rule(
         "L028", ERROR, "Child of two parents",
         "mptr {href!r} leads to {expected!r}, which is already a child of {other!r}",
         TO_CHILD,
         "A child belongs to one parent; two cannot both be right.",
         "Compare both with the parent that the child names.",
     )  # fmt: skip
-    CHILD_SILENT = rule(
+    CHILD_SILENT = Rule(
         "L029", INFO, "Child does not name its parent",
         "the child names no parent; {expected!r} names it",
         "E-ARK AIP 2.2, Child AIP references parent AIP (optional)",
         "The link works in one direction only, which E-ARK AIP allows; the child does not name its package.",
         "Nothing to do; a structMap labelled 'parent AIP' in the child METS would name the parent.",
     )  # fmt: skip
-    FOLDER_LINKED = rule(
+    FOLDER_LINKED = Rule(
         "L031", ERROR, "Link to a folder",
         "{href!r} leads to a folder; the METS in it, {found!r}, was used instead",
         TO_CHILD,
         "The check understood it; restore and other software look for a file at that location and find none.",
         "Write the location of the METS file itself.",
     )  # fmt: skip
-    CHILDREN_SWAPPED = rule(
+    CHILDREN_SWAPPED = Rule(
         "L032", ERROR, "Child packages swapped",
         "this is the child {found!r}, and {other!r} is {expected!r}: {count} children lie in each other's "
         "folders",
@@ -183,7 +183,7 @@ class LinkCodes:
         "wrong files. Everything else was checked as if the folder names were swapped back.",
         "Give each folder the name of the child that lies in it.",
     )  # fmt: skip
-    CHILDREN_EXCHANGED = rule(
+    CHILDREN_EXCHANGED = Rule(
         "L033", ERROR, "Children exchanged in the parent",
         "the parent names {expected!r} where {other!r} lies ({found!r}), and {other!r} elsewhere "
         "({where!r}): {count} children are exchanged",
@@ -192,21 +192,21 @@ class LinkCodes:
         "for another. Everything else was checked as if the parent named them rightly.",
         "Put the names, or the locations, right in the parent METS.",
     )  # fmt: skip
-    DIVISION_DISAGREES = rule(
+    DIVISION_DISAGREES = Rule(
         "L034", ERROR, "Division names two children",
         "the fptr {fileid!r} is of {found!r}, but the mptr beside it leads to {expected!r}",
         _BY_OBJID,
         "A division describes one child, but the size and digest beside it belong to another.",
         "Give the fptr the ID of the file entry of the child that the mptr names.",
     )  # fmt: skip
-    DIVISION_WITHOUT_FPTR = rule(
+    DIVISION_WITHOUT_FPTR = Rule(
         "L035", INFO, "Child's division lacks an fptr",
         "no fptr names the file entry {fileid!r} of the child {found!r}, as others are named",
         _BY_OBJID,
         "No standard requires the fptr; where all other divisions have it, it may have been lost.",
         "Nothing is required; or add the fptr to the child's division.",
     )  # fmt: skip
-    CHILD_BY_LOCATION = rule(
+    CHILD_BY_LOCATION = Rule(
         "L036", ERROR, "Child named by its location alone",
         "the division names {found!r} by its location, {href!r}, and not by its OBJID, as the others are",
         _BY_OBJID,
@@ -214,7 +214,7 @@ class LinkCodes:
         "and packages cannot be merged by it. The other divisions of this structMap have both.",
         "Add an mptr whose xlink:href is the child's OBJID.",
     )  # fmt: skip
-    WRONG_DIRECTION = rule(
+    WRONG_DIRECTION = Rule(
         "L037", ERROR, "Link labelled with the other direction",
         "mptr {href!r} names {found}, but is labelled as if it named {expected}",
         TO_CHILD,
@@ -222,35 +222,35 @@ class LinkCodes:
         "as it is meant.",
         "Name the parent in a structMap labelled 'parent IP', children in divisions labelled 'child IP'.",
     )  # fmt: skip
-    CHILD_OF_ANOTHER_KIND = rule(
+    CHILD_OF_ANOTHER_KIND = Rule(
         "L038", WARNING, "Child of another package type",
         "the child's OAISPACKAGETYPE is {found!r}, that of its parent ({parent!r}) {expected!r}",
         "E-ARK AIP 2.2, Parent AIP references child AIPs; CSIP 2.2, CSIP9",
         "Parent and children are one package; one of them has come from, or become, another.",
         "Find out which of the two is right, and correct the other.",
     )  # fmt: skip
-    LOB_IN_TWO_CHILDREN = rule(
+    LOB_IN_TWO_CHILDREN = Rule(
         "L039", ERROR, "LOB in two children",
         "{id!r} is also the ID of {other!r}, which the cell names; no cell names {found!r}",
         "recommendation 0.16, Recommendation for using METS to index folders containing BLOBS",
         "The ID says which LOB a file is; of two files, software that relies on it may take the wrong one.",
         "Remove the one that the archive does not name, or give it an ID of its own.",
     )  # fmt: skip
-    ANCESTOR_SILENT = rule(
+    ANCESTOR_SILENT = Rule(
         "L040", INFO, "Ancestor found, which names no children",
         "the ancestor {expected!r} was found ({found!r}); it does not name this METS, as is usual for RODA",
         "RODA structural map, Ancestors (commons-ip); E-ARK AIP 2.2, Parent AIP references child AIPs",
         "RODA places a package below its ancestors when it is ingested; the link leads up only, by design.",
         "Nothing to do.",
     )  # fmt: skip
-    PACKAGES_ALIKE = rule(
+    PACKAGES_ALIKE = Rule(
         "L041", INFO, "Two packages with the same OBJID",
         "the package {other!r} has the OBJID {found!r} too",
         "E-ARK CSIP 2.2, CSIP1",
         "They may be two copies or versions of one package; links lead to the one that lies nearest.",
         "Check whether both are meant to be there, and which of them is the one to keep.",
     )  # fmt: skip
-    ROOT_WITHOUT_METS = rule(
+    ROOT_WITHOUT_METS = Rule(
         "L030", WARNING, "Root without a METS",
         "there is no METS in this root or in a zip or tar file in it",
         "metspack, roots",

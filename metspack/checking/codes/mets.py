@@ -2,132 +2,132 @@
 
 from __future__ import annotations
 
-from metspack.checking.codes.rule import ERROR, FILE, INDEX, INFO, REBUILD, RESTORE, TO_PARENT, WARNING, rule
+from metspack.checking.codes.rule import ERROR, FILE, INDEX, INFO, REBUILD, TO_PARENT, WARNING, Rule
 
 
 class MetsCodes:
     """Findings on METS documents, their schema and profiles."""
 
-    METS_MISSING = rule(
+    METS_MISSING = Rule(
         "M001", ERROR, "METS missing",
         "the package has no {expected}",
         INDEX,
         "Without a METS, nothing says what belongs to the package.",
         "Restore the METS, or give the path of the METS file instead of the package's folder.",
     )  # fmt: skip
-    PACKAGE_UNREADABLE = rule(
+    PACKAGE_UNREADABLE = Rule(
         "M012", ERROR, "Package cannot be checked",
         "the package cannot be checked: {reason}",
         "metspack package form, files",
         "What is missing or cannot be read is not checked, and may be lost; the other packages were checked.",
         "Check the path, the permissions and the medium, or get the package again from another copy.",
     )  # fmt: skip
-    FORM_NOT_READ = rule(
+    FORM_NOT_READ = Rule(
         "M013", ERROR, "Package format not supported",
         "files of the form {found!r} are not read, so what is in it was not checked",
         "metspack package form, files",
         "A package in it is not looked at, and may be damaged or not be there at all.",
         "Unpack it (tar xzf FILE for .tar.gz) and check the folder, or have it sent as a folder, zip or tar.",
     )  # fmt: skip
-    PACKAGE_NOT_COME = rule(
+    PACKAGE_NOT_COME = Rule(
         "M014", ERROR, "Package not delivered",
         "the package {expected!r} is expected, but no package given has this OBJID or name",
         "metspack check --expect",
         "The package was not delivered, or lies elsewhere or under another name.",
         "Have the package sent, or give the folder that it lies in as well; correct the list if it is wrong.",
     )  # fmt: skip
-    PACKAGE_NOT_ANNOUNCED = rule(
+    PACKAGE_NOT_ANNOUNCED = Rule(
         "M015", WARNING, "Package not announced",
         "{source} lists no package with this OBJID or name: {found}",
         "metspack check --expect",
         "It was delivered by mistake, or is one of those that seem not to have come, under another name.",
         "Ask who sent it; add it to the list, or take it out of the delivery.",
     )  # fmt: skip
-    PACKAGE_ANNOUNCED_TWICE = rule(
+    PACKAGE_ANNOUNCED_TWICE = Rule(
         "M017", INFO, "Package announced twice",
         "{expected!r} was announced in line {other} already",
         "metspack check --expect",
         "One of the two lines may have been meant for another package, whose absence then goes unnoticed.",
         "Compare the list with its source.",
     )  # fmt: skip
-    NO_PACKAGE = rule(
+    NO_PACKAGE = Rule(
         "M016", INFO, "Not a package, but the source of one",
         "{reason}. {expected}",
         "metspack package form, files",
         "Without a METS nothing in it could be checked, and no package beside it contains it.",
         "Make a package of it with that command, or find the package that it was taken from.",
     )  # fmt: skip
-    NOT_ARRIVED = rule(
+    NOT_ARRIVED = Rule(
         "M044", WARNING, "Package that seems not to have arrived whole",
         "{found}; expected a package: its folder, or a zip or tar file of it",
         "metspack package form, files",
         "A package in it cannot be read, and nothing of it was checked.",
         "Wait for the end of its transfer, or have it sent again, and check the delivery again.",
     )  # fmt: skip
-    OTHER_ENTRY = rule(
+    OTHER_ENTRY = Rule(
         "M045", INFO, "Entry of a delivery that is no package",
         "{found}, which is in no package and in no manifest",
         "metspack package form, files",
         "It was delivered beside the packages, and nothing states what it should be.",
         "Keep it with the delivery, or have it listed in a manifest if it belongs to one.",
     )  # fmt: skip
-    NOT_METS = rule(
+    NOT_METS = Rule(
         "M002", ERROR, "Not a METS document",
         "the root element is {found!r}, expected {expected!r}",
         "METS 1.12.1, mets",
         "A document of another kind does not describe a package.",
         "Restore the METS; METS 2 is a different format, which metspack does not read.",
     )  # fmt: skip
-    NO_OBJID = rule(
+    NO_OBJID = Rule(
         "M003", ERROR, "No OBJID",
         "the mets element has no OBJID",
         TO_PARENT,
         "Parent and children find each other by OBJID alone.",
         "Restore the OBJID; the METS at the other end of the link still has it.",
     )  # fmt: skip
-    ID_TWICE = rule(
+    ID_TWICE = Rule(
         "M004", ERROR, "ID used twice",
         "ID {found!r} is also the ID of the element on line {other}",
         "METS 1.12.1; XML Schema, ID",
         "A reference to the ID may mean either element.",
         "Give each element its own ID.",
     )  # fmt: skip
-    FPTR_DANGLING = rule(
+    FPTR_DANGLING = Rule(
         "M005", ERROR, "fptr without file",
         "the fptr's FILEID {found!r} is not the ID of any file in this METS",
         "METS 1.12.1, fptr",
         "The structMap names a file that the fileSec does not list.",
         "Add the file entry or remove the fptr.",
     )  # fmt: skip
-    FILE_IN_NO_FPTR = rule(
+    FILE_IN_NO_FPTR = Rule(
         "M006", WARNING, "File without an fptr",
         "no fptr or mptr names file {found!r}",
         "METS 1.12.1, structMap",
         "Readers that follow the structMap never reach this file.",
         "Add an fptr for the file.",
     )  # fmt: skip
-    NO_FPTR = rule(
+    NO_FPTR = Rule(
         "M007", WARNING, "structMap names no files",
         "no fptr or mptr names any of the listed files ({count})",
         "METS 1.12.1, structMap; recommendation 0.16, Child IP mets file",
         "Readers that follow the structMap find nothing; the recommendation's own example has this fault.",
         "Add an fptr with a FILEID for each file.",
     )  # fmt: skip
-    NO_FILES = rule(
+    NO_FILES = Rule(
         "M008", WARNING, "METS lists no files",
         "the METS lists no files",
         "METS 1.12.1, fileSec",
         "A package without files has nothing to check.",
         "Check that this METS is complete.",
     )  # fmt: skip
-    NO_FILE_ID = rule(
+    NO_FILE_ID = Rule(
         "M009", ERROR, "File entry without ID",
         "the file entry for {href!r} has no ID",
         FILE,
         "Nothing can refer to the entry.",
         "Give the entry an ID.",
     )  # fmt: skip
-    IN_BETWEEN = rule(
+    IN_BETWEEN = Rule(
         "M010", ERROR, "In-place build not finished",
         "{found} beside the package shows that an in-place build is running or was interrupted",
         "metspack build --keep-segments --in-place",
@@ -136,56 +136,56 @@ class MetsCodes:
         "Run metspack build --keep-segments --in-place again: it removes what was written and starts over.",
     )  # fmt: skip
 
-    NOT_VALID = rule(
+    NOT_VALID = Rule(
         "M020", ERROR, "Not valid METS",
         "{reason}",
         "METS 1.12.1 schema; CSIP and SIP 2.2 attributes",
         "Software that relies on the schema rejects the document, or reads it in its own way.",
         "Correct the element on that line; metspack build writes valid METS.",
     )  # fmt: skip
-    MORE_NOT_VALID = rule(
+    MORE_NOT_VALID = Rule(
         "M021", ERROR, "More METS schema errors",
         "METS schema errors not listed here: {count}",
         "METS 1.12.1 schema; CSIP and SIP 2.2 attributes",
         "A single cause often leads to many errors.",
         "Correct the errors that are listed, then check again.",
     )  # fmt: skip
-    REFERENCE_DANGLING = rule(
+    REFERENCE_DANGLING = Rule(
         "M022", ERROR, "Reference to a missing ID",
         "{attribute} of {element} names {found!r}, an ID that this METS does not have (references: {count})",
         "METS 1.12.1; XML Schema, IDREF",
         "The target of the reference, often metadata, cannot be found.",
         "Restore the element with that ID, or remove the reference.",
     )  # fmt: skip
-    REFERENCE_KIND = rule(
+    REFERENCE_KIND = Rule(
         "M023", WARNING, "Reference to the wrong kind of element",
         "{attribute} of {element} names {found!r}, expected the ID of {expected} (references: {count})",
         "METS 1.12.1, ADMID, DMDID, STRUCTID, TRANSFORMBEHAVIOR",
         "The ID exists, but on an element that the attribute is not meant for; readers look elsewhere.",
         "Write the ID of the intended element.",
     )  # fmt: skip
-    OTHER_UNNAMED = rule(
+    OTHER_UNNAMED = Rule(
         "M024", WARNING, "OTHER... attribute missing",
         "{attribute} of {element} is OTHER, but {expected} does not name the kind (elements: {count})",
         "METS 1.12.1, OTHERLOCTYPE, OTHERMDTYPE, OTHERROLE, OTHERTYPE",
         "Later readers cannot tell what kind was meant.",
         "Name the kind in the attribute given.",
     )  # fmt: skip
-    OTHER_UNUSED = rule(
+    OTHER_UNUSED = Rule(
         "M025", WARNING, "Conflicting types",
         "{attribute} of {element} is {found!r}, but {expected} names another kind (elements: {count})",
         "METS 1.12.1, OTHERLOCTYPE, OTHERMDTYPE, OTHERROLE, OTHERTYPE",
         "The second attribute is for kinds that the standard has no term for; the two contradict each other.",
         "Remove one of the two, or write OTHER.",
     )  # fmt: skip
-    HREF_NOT_OF_LOCTYPE = rule(
+    HREF_NOT_OF_LOCTYPE = Rule(
         "M026", WARNING, "href does not match its LOCTYPE",
         "the href {href!r} of {element} is not a valid {expected}, which its LOCTYPE says it is",
         "METS 1.12.1, LOCTYPE; RFC 3986, RFC 8141",
         "Software that resolves such identifiers cannot resolve this one.",
         "Correct the href or the LOCTYPE (OTHER with OTHERLOCTYPE for local identifiers).",
     )  # fmt: skip
-    SECOND_ENGINE = rule(
+    SECOND_ENGINE = Rule(
         "M027", ERROR, "Not valid METS according to the second engine",
         "{reason}",
         "METS 1.12.1 schema; CSIP and SIP 2.2 attributes",
@@ -193,7 +193,7 @@ class MetsCodes:
         "of IDs, duplicate IDs and references to missing IDs.",
         "Correct the element on that line; without --strict-schema, only libxml2 validates the document.",
     )  # fmt: skip
-    SECOND_ENGINE_LEFT_OUT = rule(
+    SECOND_ENGINE_LEFT_OUT = Rule(
         "M028", WARNING, "Too large for the second engine",
         "the METS has more than {expected} bytes and was not validated by the second schema engine",
         "metspack check --strict-schema",
@@ -201,7 +201,7 @@ class MetsCodes:
         "Nothing is required; or validate it with another tool on a machine with enough memory.",
     )  # fmt: skip
 
-    OBJID_PADDED = rule(
+    OBJID_PADDED = Rule(
         "M035", WARNING, "White space around an OBJID",
         "the OBJID is {found!r}, with white space around it",
         "METS 1.12.1, OBJID; XML Schema, whiteSpace of string",
@@ -209,21 +209,21 @@ class MetsCodes:
         "software finds that a link to this package names another one.",
         "Remove the white space.",
     )  # fmt: skip
-    ORDER_TWICE = rule(
+    ORDER_TWICE = Rule(
         "M036", WARNING, "ORDER used twice among children",
         "two divisions of children have the ORDER {order} (lines {other} and below)",
         "METS 1.12.1, div, ORDER",
         "ORDER is a division's place among its siblings; nothing shows which of these two comes first.",
         "Number the divisions from 1 on, or leave ORDER out.",
     )  # fmt: skip
-    TYPE_AND_LABEL = rule(
+    TYPE_AND_LABEL = Rule(
         "M037", WARNING, "structMap with TYPE and LABEL exchanged",
         "a structMap has the LABEL {found!r}, which is a TYPE, and the TYPE {type!r}",
         "METS 1.12.1, structMap; recommendation 0.16, Using METS to refer between child IP(s) and parent IP",
         "metspack understood it; software that looks for its TYPE or LABEL does not find it.",
         "Exchange the two.",
     )  # fmt: skip
-    MAP_OF_ANOTHER_TYPE = rule(
+    MAP_OF_ANOTHER_TYPE = Rule(
         "M039", WARNING, "structMap's TYPE does not fit its content",
         "an mptr of a structMap of the TYPE {found!r} names this part of a LOB: {part}",
         "metspack package form, split LOBs",
@@ -231,7 +231,7 @@ class MetsCodes:
         "another TYPE it is read as what it is not.",
         "Give each structMap its own TYPE, or build the package again.",
     )  # fmt: skip
-    CHILD_OF_ANOTHER_TYPE = rule(
+    CHILD_OF_ANOTHER_TYPE = Rule(
         "M038", INFO, "Child METS of another TYPE",
         "the child's TYPE is {found!r}, that of its parent ({parent!r}) and of others {expected!r}",
         "METS 1.12.1, mets, TYPE",
@@ -239,21 +239,21 @@ class MetsCodes:
         "Nothing is required; compare with the other children.",
     )  # fmt: skip
 
-    REQUIREMENT_BROKEN = rule(
+    REQUIREMENT_BROKEN = Rule(
         "M030", ERROR, "Requirement of CSIP, SIP or CITS SIARD not met",
         "{rule} ({need}): {expected}; found {found} (places: {count})",
         "CSIP 2.2.0, E-ARK SIP 2.2.0, CITS SIARD 1.0; docs/rules.md",
         "The package claims to follow the standard but does not; repositories may reject it.",
         "Add what the requirement demands at the place it names, or correct the profile that is claimed.",
     )  # fmt: skip
-    RECOMMENDATION_NOT_FOLLOWED = rule(
+    RECOMMENDATION_NOT_FOLLOWED = Rule(
         "M031", WARNING, "Recommendation of CSIP, SIP or CITS SIARD not followed",
         "{rule} ({need}): {expected}; found {found} (places: {count})",
         "CSIP 2.2.0, E-ARK SIP 2.2.0, CITS SIARD 1.0; docs/rules.md",
         "The package conforms without it, but the standard recommends it unless there is a reason not to.",
         "Follow the recommendation, or record the reason in the package's documentation.",
     )  # fmt: skip
-    OPTION_INCOMPLETE = rule(
+    OPTION_INCOMPLETE = Rule(
         "M032", INFO, "Option of CSIP, SIP or CITS SIARD used incompletely",
         "{rule} ({need}): {expected}; found {found} (places: {count})",
         "CSIP 2.2.0, E-ARK SIP 2.2.0, CITS SIARD 1.0; docs/rules.md",
@@ -261,28 +261,27 @@ class MetsCodes:
         "Add what is missing.",
     )  # fmt: skip
 
-    METADATA_FILE_DAMAGED = rule(
+    METADATA_FILE_DAMAGED = Rule(
         "M040", ERROR, "Metadata file is not XML",
         "{source} names this file as metadata: {reason}",
         "METS 1.12.1, mdRef",
         "Its information about the package cannot be read.",
-        RESTORE,
     )  # fmt: skip
-    METADATA_FILE_OF_ANOTHER_KIND = rule(
+    METADATA_FILE_OF_ANOTHER_KIND = Rule(
         "M041", ERROR, "Metadata file of another kind",
         "the root element is {found!r}; {source} says that the file is {expected}",
         "METS 1.12.1, mdRef, MDTYPE",
         "The metadata was exchanged for something else, or METS does not say what it is.",
         "Restore the file from another copy of the package, or correct its MDTYPE.",
     )  # fmt: skip
-    PREMIS_DIFFERS = rule(
+    PREMIS_DIFFERS = Rule(
         "M042", ERROR, "PREMIS and METS disagree on a file",
         "{file!r} has {found} here, {source} says {expected} (files: {count})",
         "PREMIS 3.0, 1.5.2 fixity and 1.5.3 size",
         "One of the two was changed; what METS says is compared with the file's bytes.",
         REBUILD,
     )  # fmt: skip
-    PREMIS_NOWHERE = rule(
+    PREMIS_NOWHERE = Rule(
         "M043", WARNING, "PREMIS gives a wrong location for a file",
         "{file!r} is not in the package; other files are where this document says (files: {count})",
         "PREMIS 3.0, 1.7 storage",
@@ -294,21 +293,20 @@ class MetsCodes:
 class Xml:
     """Findings on XML documents."""
 
-    NOT_WELL_FORMED = rule(
+    NOT_WELL_FORMED = Rule(
         "X001", ERROR, "XML not well-formed",
         "{reason}",
         "XML 1.0, well-formedness",
         "The document is damaged or truncated; nothing after this point can be read.",
-        RESTORE,
     )  # fmt: skip
-    DTD = rule(
+    DTD = Rule(
         "X002", ERROR, "XML with a DTD",
         "{reason}",
         "metspack, safety of input",
         "A DTD could make a parser open other files or exhaust memory; such documents are never read.",
         "Remove the document type declaration; neither METS nor SIARD needs one.",
     )  # fmt: skip
-    BUDGET = rule(
+    BUDGET = Rule(
         "X003", ERROR, "XML exceeds its budget",
         "{reason}",
         "metspack, safety of input",
@@ -316,7 +314,7 @@ class Xml:
         "If the document is genuine, raise the budget: --budget depth=200, links=500000, names=200000 or "
         "attribute=4000000.",
     )  # fmt: skip
-    DECLARATION = rule(
+    DECLARATION = Rule(
         "X004", WARNING, "Unusual XML declaration",
         "the document is {found}, expected {expected}",
         "XML 1.0, 2.8 and 4.3.3; RFC 7303",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from metspack.model import Finding, Severity
 from metspack.stores.urls import shown
@@ -26,12 +26,11 @@ REPLACE = (
 _HINTS = {"nearest", "likeness"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Rule:
     """The declaration of a finding code; ``message`` is a template over the finding's facts.
 
-    The template is one of ``str.format``. ``id`` is the code as it is written (``L001``), ``name`` the name
-    of the class attribute.
+    The template is one of ``str.format``. ``id`` is the code as it is written (``L001``).
     """
 
     id: str
@@ -40,18 +39,15 @@ class Rule:
     message: str
     clause: str
     why: str
-    remedy: str
-    name: str = field(init=False, default="")
-
-    def __set_name__(self, _owner: type, name: str) -> None:
-        object.__setattr__(self, "name", name)
+    remedy: str = RESTORE
 
     def at(self, path: str, line: int = 0, place: str = "", /, **facts: str | int) -> Finding:
         """Return a finding with its ``facts``; empty ``nearest`` and ``likeness`` are left out."""
-        for name in _HINTS & facts.keys():
-            if not facts[name]:
-                del facts[name]
-        facts = {name: shown(each) if isinstance(each, str) else each for name, each in facts.items()}
+        facts = {
+            name: shown(each) if isinstance(each, str) else each
+            for name, each in facts.items()
+            if each or name not in _HINTS
+        }
         template = self.message
         if facts.get("found") == "1":
             template = template.replace("{found} bytes", "{found} byte")
@@ -73,12 +69,3 @@ class Rule:
     def error_at(self, path: str, line: int = 0, place: str = "", /, **facts: str | int) -> Finding:
         """Return a finding as an error of any code, for files from which no LOB can be restored."""
         return replace(self.at(path, line, place, **facts), severity=ERROR)
-
-
-def rule(  # noqa: PLR0917 -- a declaration reads as a paragraph: always in this order
-    id_: str, severity: Severity, title: str, message: str, clause: str, why: str, remedy: str
-) -> Rule:
-    """Return the declaration of a finding code."""
-    return Rule(
-        id=id_, severity=severity, title=title, message=message, clause=clause, why=why, remedy=remedy
-    )

@@ -6,42 +6,89 @@ prefix in the document. Memory is flat; the content of ``xmlData`` and ``binData
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from metspack import safexml
 from metspack.checking.mets.schema import CSIP, SIP
-from metspack.mets.reader import (
-    METS,
-    XLINK,
-)
+from metspack.mets.reader import METS, XLINK
 
 Attributes = dict[str, str]
-Start = Callable[[Attributes, int], None]
-End = Callable[[], None]
 
+GROUP = "mets/fileSec/fileGrp"
+"""The path of a top ``fileGrp``."""
+FILE = f"{GROUP}/file"
+"""The path of a file in any ``fileGrp`` or in another file."""
+MAP = "mets/structMap[@LABEL='CSIP']"
+"""The path of a structMap that is labelled CSIP."""
+DIVISION = f"{MAP}/div/div"
+"""The path of a division that CSIP defines; that of any in it is one ``/div`` longer."""
+
+_NESTED = {
+    f"{GROUP}/fileGrp/fileGrp": f"{GROUP}/fileGrp",
+    f"{GROUP}/fileGrp/file": FILE,
+    f"{FILE}/file": FILE,
+    f"{DIVISION}/div/div": f"{DIVISION}/div",
+}
 _PREFIXES = {CSIP: "csip", SIP: "sip", XLINK: "xlink"}
-_NAMES_KEPT = 1_000
 
 
 class ReadingDone(Exception):  # noqa: N818 -- it ends a reading, nothing is wrong
     """Raised by a handler that needs no more of the document."""
 
 
+@dataclass(slots=True)
+class MetsElement:
+    """An element by the path of its name.
+
+    ``count`` is of the children that handlers count, ``children`` are those that they keep. ``text`` is known
+    at its end, where ``Elements.texts`` has its path.
+    """
+
+    path: str
+    attributes: Attributes
+    line: int
+    count: int = 0
+    text: str = ""
+    children: list[MetsElement] = field(default_factory=list)
+
+    def named(self, name: str) -> list[MetsElement]:
+        """Return the children of a name that are kept."""
+        return [each for each in self.children if each.path.endswith(f"/{name}")]
+
+    def get(self, name: str) -> str:
+        """Return the value of an attribute, or ""."""
+        return self.attributes.get(name, "")
+
+
+Handler = Callable[[MetsElement, MetsElement], None]
+"""A function that takes an element and its parent."""
+
+
 class Elements:
-    """The handlers for one document: ``starts`` and ``ends`` by name; ``gather`` collects text."""
+    """The handlers for one document, by the paths of the elements that start and end."""
 
     def __init__(self) -> None:
-        self.starts: dict[str, Start] = {}
-        self.ends: dict[str, End] = {}
-        self._parser = safexml.expat_parser(namespaces=True)
-        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self.texts: set[str] = set()
+        self._starts: dict[str, list[Handler]] = defaultdict(list)
+        self._ends: dict[str, list[Handler]] = defaultdict(list)
         self._text: list[str] = []
-        self._begun: dict[str, Start] = {}
+        self._open = [MetsElement("", {}, 0)]
+        self._ignored = 0  # elements in xmlData that are open
+        self._parser = safexml.expat_parser(namespaces=True)
+        self._parser.StartElementHandler, self._parser.EndElementHandler = self._start, self._end
+
+    def handle(self, starts: Mapping[str, Handler], ends: Mapping[str, Handler] | None = None) -> None:
+        """Add handlers by the paths of elements."""
+        for path, handler in starts.items():
+            self._starts[path].append(handler)
+        for path, handler in (ends or {}).items():
+            self._ends[path].append(handler)
 
     def read(self, blocks: Iterable[bytes]) -> None:
         """Parse a document and call the handlers; raises ``XmlError`` if it is not well-formed."""
-        self.begin()
         try:
             for block in blocks:
                 self.feed(block)
@@ -55,67 +102,54 @@ class Elements:
         """Let go of all handlers, with which a parser would stay until a collection of cycles."""
         self._parser.StartElementHandler = self._parser.EndElementHandler = None
         self._parser.CharacterDataHandler = self._parser.StartDoctypeDeclHandler = None
-        self.starts.clear()
-        self.ends.clear()
-        self._begun.clear()
+        self._starts.clear()
+        self._ends.clear()
 
     def feed(self, block: bytes, *, final: bool = False) -> None:
         """Parse the next bytes and call the handlers; raises ``XmlError`` and ``ReadingDone``."""
         safexml.feed_block(self._parser, block, final=final)
 
-    def begin(self) -> None:
-        """Fix the handlers for all bytes that are fed."""
-        starts = self._begun = {f"{METS} {name}": handle for name, handle in self.starts.items()}
-        ends = {f"{METS} {name}": handle for name, handle in self.ends.items()}
-        parser = self._parser
+    def _start(self, name: str, attributes: Attributes) -> None:
+        namespace, _, local = name.rpartition(" ")
+        if namespace != METS:
+            local = "*"
+        if self._ignored or local == "xmlData":
+            self._ignored += 1
+            return
+        parent = self._open[-1]
+        path = f"{parent.path}/{local}" if parent.path else local
+        path = _NESTED.get(path, path)
+        if path == "mets/structMap" and attributes.get("LABEL") == "CSIP":
+            path = MAP
+        element = MetsElement(path, _renamed(attributes), self._parser.CurrentLineNumber)
+        self._open.append(element)
+        if path in self.texts:
+            self._text.clear()
+            self._parser.CharacterDataHandler = self._text.append
+        for handle in self._starts.get(path, ()):
+            handle(element, parent)
 
-        def start(name: str, attributes: Attributes) -> None:
-            handle = starts.get(name)
-            if handle is not None:
-                handle(self._renamed(attributes), parser.CurrentLineNumber)
+    def _end(self, _name: str) -> None:
+        if self._ignored:
+            self._ignored -= 1
+            return
+        element = self._open.pop()
+        if element.path in self.texts:
+            self._parser.CharacterDataHandler = None
+            element.text = "".join(self._text).strip()
+        for handle in self._ends.get(element.path, ()):
+            handle(element, self._open[-1])
 
-        def end(name: str) -> None:
-            handle = ends.get(name)
-            if handle is not None:
-                handle()
 
-        def pass_over(_attributes: Attributes, _line: int) -> None:
-            depth = 1
+def _renamed(attributes: Attributes) -> Attributes:
+    written = tuple(attributes)
+    names = _names(written)
+    return attributes if names == written else dict(zip(names, attributes.values(), strict=True))
 
-            def deeper(_name: str, _attributes: Attributes) -> None:
-                nonlocal depth
-                depth += 1
 
-            def higher(_name: str) -> None:
-                nonlocal depth
-                depth -= 1
-                if not depth:
-                    parser.StartElementHandler, parser.EndElementHandler = start, end
-
-            parser.StartElementHandler, parser.EndElementHandler = deeper, higher
-
-        starts[f"{METS} xmlData"] = pass_over
-        parser.StartElementHandler = start
-        parser.EndElementHandler = end
-
-    def gather(self) -> None:
-        """Begin to gather the text that follows."""
-        self._text.clear()
-        self._parser.CharacterDataHandler = self._text.append
-
-    def end_text(self) -> str:
-        """Return the text since ``gather``, and stop gathering."""
-        self._parser.CharacterDataHandler = None
-        return "".join(self._text).strip()
-
-    def _renamed(self, attributes: Attributes) -> Attributes:
-        written = tuple(attributes)
-        names = self._names.get(written)
-        if names is None:
-            if len(self._names) >= _NAMES_KEPT:
-                self._names.clear()
-            names = self._names[written] = tuple(map(_name, written))
-        return attributes if names == written else dict(zip(names, attributes.values(), strict=True))
+@lru_cache(1_000)
+def _names(written: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(_name, written))
 
 
 def _name(raw: str) -> str:
@@ -166,18 +200,19 @@ class TypedFile:
 class Outline:
     """The outline of a METS document: root attributes, file groups, and structMap's names.
 
-    ``is_complete`` is false when there were more groups, sections or divisions than are kept; then nothing is
-    concluded from an absent one. ``descriptive`` are the IDs of sections that are not superseded,
-    ``administrative`` those of each amdSec with its own; ``divided`` the labels of divisions in the structMap
-    of CSIP, with their lines, ``unpointed`` those of them without an mptr, with whether they have an ID;
-    ``marked`` counts the files by the content that they state. ``outside`` are the IDs of groups whose files
-    are outside the package; ``typed`` are metadata files, documentation and schemas with their media types;
-    ``labels`` are the first labels of all divisions.
+    ``is_package`` is false for the METS of a representation. ``is_complete`` is false when there were
+    more groups, sections or divisions than are kept; then nothing is concluded from an absent one.
+    ``descriptive`` are the IDs of sections that are not superseded, ``administrative`` those of each
+    amdSec with its own; ``divided`` the labels of divisions in the structMap of CSIP, with their lines,
+    ``unpointed`` those of them without an mptr, with whether they have an ID; ``marked`` counts the files
+    by the content that they state. ``outside`` are the IDs of groups whose files are outside the package;
+    ``typed`` are metadata files, documentation and schemas with their media types; ``labels`` are the
+    first labels of all divisions.
     """
 
+    is_package: bool = True
     root: Mapping[str, str] = field(default_factory=dict)
     line: int = 0
-    header: Mapping[str, str] = field(default_factory=dict)
     groups: list[StatedFileGroup] = field(default_factory=list)
     has_files: bool = False
     descriptive: set[str] = field(default_factory=set)
@@ -190,6 +225,12 @@ class Outline:
     typed: list[TypedFile] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     is_complete: bool = True
+
+    def has_room(self, kept: Sized) -> bool:
+        """Return whether one more may be kept beside ``kept``; if not, the outline is not complete."""
+        if len(kept) >= KEPT:
+            self.is_complete = False
+        return len(kept) < KEPT
 
     @property
     def content(self) -> str:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
+from itertools import product
+from typing import TYPE_CHECKING
 
 from metspack import mediatypes, resources
-from metspack.checking.codes import Code, Rule
+from metspack.checking.codes import Code
 from metspack.checking.eark import csip, siard, sip
 from metspack.checking.eark.requirements import NEWEST, Demand, Need, Requirement, Standard, Version, quoted
 from metspack.files import reading
 from metspack.model import Finding
 
-REQUIREMENTS: dict[Standard, tuple[Requirement, ...]] = {
-    Standard.CSIP: csip.REQUIREMENTS,
-    Standard.SIP: sip.REQUIREMENTS,
-    Standard.SIARD: siard.REQUIREMENTS,
-}
+if TYPE_CHECKING:
+    from metspack.checking.eark.document import MetsElement
+
+REQUIREMENTS = {each.standard: tuple(each.rows.values()) for each in (csip.TABLE, sip.TABLE, siard.TABLE)}
 
 _ALL = tuple(each for rows in REQUIREMENTS.values() for each in rows)
 
@@ -56,32 +57,37 @@ def registered_types() -> frozenset[str]:
     return frozenset(f"{top}{name}" for top, *names in lines for name in names)
 
 
-@cache
-def demands(place: str) -> tuple[tuple[Requirement, Demand], ...]:
-    """Return the attributes that each element at a place must have, with their requirements."""
-    return tuple((each, each.demand) for each in _ALL if each.demand and each.demand.place == place)
-
-
-_PLACED = re.compile(r"(?:mets/)?(.*?)(?:\[[^\]]*\])?/?@([\w:]+)")
+@lru_cache(1_000)
+def is_registered(kind: str) -> bool:
+    """Return whether a media type is in IANA's list."""
+    return mediatypes.essence(kind) in registered_types()
 
 
 @cache
-def _as_well() -> Mapping[tuple[str, str], tuple[tuple[str, Requirement], ...]]:
+def demanded() -> Mapping[str, Sequence[Demand]]:
+    """Return the attributes that each element at a place must have, by places."""
+    found: dict[str, list[Demand]] = {}
+    for each in _ALL:
+        if each.demand is not None:
+            found.setdefault(each.demand.place, []).append(each.demand)
+    return found
+
+
+@cache
+def _as_well() -> Mapping[tuple[str, str], Sequence[tuple[str, Requirement]]]:
     """Return the requirements by code and element, each with its attribute."""
     found: dict[tuple[str, str], list[tuple[str, Requirement]]] = {}
     for each in NAMED.values():
-        place, attribute = "", ""
+        place, _, attribute = each.where.rpartition("@")
+        names = re.sub(r"\[.*?\]", "", place).rstrip("/[").split("/")
+        element = "/".join(names[-2:] if names[-1] == "mdRef" else names[-1:])
+        codes = each.codes
         if each.demand is not None:
-            place, attribute = re.sub("^mets(/|$)", "", each.demand.place), each.demand.attribute
-        elif (placed := _PLACED.fullmatch(each.where)) is not None:
-            place, attribute = placed.groups()
-        *above, element = re.sub(r"\[.*?\]", "", place).split("/")
-        if element == "mdRef":
-            element = f"{above[-1]}/mdRef"
-        is_of_schema = each.demand is not None and element not in {"div", "structMap", "mptr"}  # of many
-        for code in (*each.codes, *((_SCHEMA,) if is_of_schema else ())):
+            attribute = each.demand.attribute
+            codes += () if element in {"div", "structMap", "mptr"} else (_SCHEMA,)  # those are of many
+        for code in codes:
             found.setdefault((code, element), []).append((attribute, each))
-    return {key: tuple(rows) for key, rows in found.items()}
+    return found
 
 
 _SCHEMA = Code.NOT_VALID.id
@@ -94,10 +100,8 @@ def told_as_well(code: str, element: str, attribute: str | None = None) -> Requi
 
     The element is like ``dmdSec/mdRef`` or ``file``, and empty where the code is of none in METS.
     """
-    for name, each in _as_well().get((code, "" if element == "mets" else element), ()):
-        if attribute in {None, name}:
-            return each
-    return None
+    rows = _as_well().get((code, element), ())
+    return next((each for name, each in rows if attribute in {None, name}), None)
 
 
 CODES = {
@@ -115,6 +119,7 @@ _ASSUMED = f"; the METS declares no version of the standard, {NEWEST.value} is a
 
 @dataclass(slots=True)
 class _FailedDemand:
+    requirement: Requirement
     line: int
     place: str
     found: str
@@ -142,27 +147,42 @@ class Faults:
 
         ``need`` is given where not all of the requirement is as strong as its level.
         """
-        if NAMED[id_].standard not in self.standards:
-            return
         requirement = NAMED[id_].of(self.version)
-        if requirement is not None:
+        if requirement is not None and requirement.standard in self.standards:
             key = id_, need or requirement.need
-            fault = self._faults.setdefault(key, _FailedDemand(line, place, found))
-            fault.count += 1
+            self._faults.setdefault(key, _FailedDemand(requirement, line, place, found)).count += 1
+
+    def demand(self, place: str, element: MetsElement, _parent: MetsElement) -> None:
+        """Record the attributes of an element at a place that are absent, blank or of another value."""
+        for each in demanded()[place]:
+            found = element.attributes.get(each.attribute)
+            if not (found or "").strip() or (each.values and found not in each.values):
+                self.add(each.id, element.line, quoted(found), element.get("ID"))
+
+    def judge_type(self, rule: str, kind: str, line: int, place: str) -> None:
+        """Record a text that is no media type, or one outside IANA's list; a blank one is absent."""
+        if not kind.strip() or is_registered(kind):
+            return
+        bare = mediatypes.essence(kind)
+        if not mediatypes.is_media_type(bare) or max(map(len, bare.split("/"))) > _PARTS:
+            self.add(
+                rule, line, f"{quoted(kind)} ({len(kind):,} characters), which is not a media type", place
+            )
+        else:
+            # Until 2.1.0 "the IANA mime type"; since then another list may be agreed on.
+            need = Need.SHOULD if self.version is NEWEST else None
+            said = "" if self.declared else " (a MUST until 2.1.0; the METS declares no version)"
+            self.add(rule, line, f"{quoted(kind)}, which IANA does not list{said}", place, need)
 
     def findings(self, name: str) -> Iterator[Finding]:
         """Yield a finding for each broken requirement of the document at path ``name``, in order."""
-        broken = {id_ for id_, _ in self._faults}
-        for id_, requirement in NAMED.items() if broken else ():
-            for need, code in CODES.items() if id_ in broken else ():
-                fault = self._faults.get((id_, need))
-                if fault is not None:
-                    yield self._finding(name, requirement.of(self.version) or requirement, need, code, fault)
+        for id_, need in product(NAMED, CODES) if self._faults else ():
+            if (fault := self._faults.get((id_, need))) is not None:
+                yield self._finding(name, need, fault)
 
-    def _finding(
-        self, name: str, requirement: Requirement, need: Need, code: Rule, fault: _FailedDemand
-    ) -> Finding:
-        found = code.at(
+    def _finding(self, name: str, need: Need, fault: _FailedDemand) -> Finding:
+        requirement = fault.requirement
+        found = CODES[need].at(
             name,
             fault.line,
             fault.place,
@@ -177,61 +197,3 @@ class Faults:
         said = _ASSUMED if self.declared is None and NAMED[requirement.id].varies else ""
         message = f"{found.message.removesuffix(_ONCE)}{said}"
         return replace(found, requirement=requirement.id, message=message)
-
-
-class Demands:
-    """The attributes that each element at one place (``mets/dmdSec/mdRef``) must have."""
-
-    def __init__(self, place: str, faults: Faults) -> None:
-        self._faults = faults
-        self._rows = tuple((rule.id, demand.attribute, demand.value) for rule, demand in demands(place))
-        self._names = frozenset(name for _, name, _ in self._rows)
-        self._values = tuple((name, value) for _, name, value in self._rows if value is not None)
-
-    def judge(self, attributes: Mapping[str, str], line: int) -> None:
-        """Record the attributes of an element that are absent, blank or of another value."""
-        is_full = self._names <= attributes.keys() and all(map(str.strip, attributes.values()))
-        if is_full and self._is_met(attributes):
-            return
-        for rule, name, value in self._rows:
-            found = attributes.get(name)
-            if not (found or "").strip() or value not in {None, found}:
-                self._faults.add(rule, line, quoted(found), attributes.get("ID", ""))
-
-    def _is_met(self, attributes: Mapping[str, str]) -> bool:
-        for name, value in self._values:  # noqa: SIM110 -- a generator costs more, for each of a million files
-            if attributes[name] != value:
-                return False
-        return True
-
-
-class MediaTypes:
-    """The media types in a document: whether each is one, and whether IANA lists it."""
-
-    def __init__(self, faults: Faults) -> None:
-        self._faults = faults
-        self._sound: set[str] = set()
-
-    def are_sound(self, kinds: Iterable[str]) -> bool:
-        """Return whether all media types are in IANA's list."""
-        return all(each in self._sound or self._is_sound(each) for each in set(kinds))
-
-    def judge(self, rule: str, kind: str, line: int, place: str) -> None:
-        """Record a text that is no media type, or one outside IANA's list; a blank one is absent."""
-        if kind in self._sound or not kind.strip() or self._is_sound(kind):
-            return
-        bare = mediatypes.essence(kind)
-        if not mediatypes.is_media_type(bare) or max(map(len, bare.split("/"))) > _PARTS:
-            found = f"{quoted(kind)} ({len(kind):,} characters), which is not a media type"
-            self._faults.add(rule, line, found, place)
-        else:
-            # Until 2.1.0 "the IANA mime type"; since then another list may be agreed on.
-            need = Need.SHOULD if self._faults.version is NEWEST else None
-            said = "" if self._faults.declared else " (a MUST until 2.1.0; the METS declares no version)"
-            self._faults.add(rule, line, f"{quoted(kind)}, which IANA does not list{said}", place, need)
-
-    def _is_sound(self, kind: str) -> bool:
-        is_sound = mediatypes.essence(kind) in registered_types()
-        if is_sound:
-            self._sound.add(kind)
-        return is_sound

@@ -59,21 +59,17 @@ class CataloguedFiles:
 
     def mets_in(self, folder: bytes) -> bytes | None:
         """Return a folder's METS in any spelling, METS.xml before others, or None without one."""
-        found = sorted(
-            folder + name for name, below in self.children(folder) if not below and is_mets_name(name)
-        )
-        return found[0] if found else None
+        names = (name for name, is_folder in self.children(folder) if not is_folder and is_mets_name(name))
+        return min((folder + name for name in names), default=None)
 
     def files(self, folder: bytes) -> Iterator[bytes]:
-        """Yield the paths of all files below a folder."""
+        """Return the paths of all files below a folder."""
         sql = "SELECT path FROM disk WHERE path > ? AND path < ? AND kind = 'f' ORDER BY path"
-        for (path,) in self._catalogue.rows(sql, folder, folder[:-1] + b"0"):
-            yield path
+        return (path for (path,) in self._catalogue.rows(sql, folder, folder[:-1] + b"0"))
 
     def not_referred(self, folder: bytes) -> Iterator[bytes]:
-        """Yield the files below a folder that no mdRef names."""
-        for (path,) in self._catalogue.rows(_NOT_REFERRED, folder, folder[:-1] + b"0"):
-            yield path
+        """Return the files below a folder that no mdRef names."""
+        return (path for (path,) in self._catalogue.rows(_NOT_REFERRED, folder, folder[:-1] + b"0"))
 
     def _first(self, after: bytes, end: bytes) -> tuple[bytes, str] | None:
         row = self._catalogue.row(_FIRST, after, end)
@@ -89,22 +85,21 @@ PLACED = re.compile(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageRoot:
-    """The root of the package under check: its folder's name, and whether it has a folder.
+    """The root of the package under check: its folder's name, empty without a folder.
 
     ``top`` is the folder of its METS among IPs side by side that no manifest is beside, with its last ``/``.
     """
 
     name: str
-    is_rooted: bool
     top: bytes = b""
 
     @classmethod
     def of(cls, each: DeliveredPackage) -> Self:
         """Return the root of a package."""
         if each.is_packed:
-            return cls(name=each.within.rpartition("/")[2], is_rooted=bool(each.within))
+            return cls(name=each.within.rpartition("/")[2])
         top = folder_of(os.fsencode(each.mets or "")) if each.ips or each.members else b""
-        return cls(name=each.path.resolve().name, is_rooted=True, top=top)
+        return cls(name=each.path.resolve().name or "/", top=top)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,28 +124,22 @@ def representations(holdings: CataloguedFiles, folder: bytes) -> list[Representa
 
 
 def judge_package(
-    holdings: CataloguedFiles,
-    mets: bytes,
-    outline: Outline,
-    faults: Faults,
-    *,
-    name: str | None,
-    is_rooted: bool,
+    holdings: CataloguedFiles, mets: bytes, outline: Outline, faults: Faults, name: str | None
 ) -> None:
     """Record the requirements that a package's folders and its METS's entries for them break.
 
-    ``name`` is the package's folder, or None when it is unknown; ``is_rooted`` whether it has one at all.
+    ``name`` is the package's folder, empty if it has none, or None when it is unknown.
     """
-    folder, line = mets[: mets.rfind(b"/") + 1], outline.line
+    folder, line = folder_of(mets), outline.line
     objid = outline.root.get("OBJID", "")
-    if not is_rooted:
+    if name == "":
         faults.add("CSIPSTR1", line, "none")
     elif name is not None and objid and _alike(name) != _alike(objid):
         faults.add("CSIPSTR2", line, f"{quoted(name)} for the OBJID {quoted(objid)}")
-    _judge_spelling(mets, faults, line)
-    for rule, wanted in (("CSIPSTR5", "metadata"), ("CSIPSTR9", REPRESENTATIONS_FOLDER)):
-        if (instead := _missing(holdings, folder, wanted)) is not None:
-            faults.add(rule, line, instead)
+    if mets != folder + METS:
+        faults.add("CSIPSTR4", line, quoted(shown(mets.removeprefix(folder))))
+    _judge_folder(holdings, folder, "metadata", faults, rule="CSIPSTR5", line=line)
+    _judge_folder(holdings, folder, REPRESENTATIONS_FOLDER, faults, rule="CSIPSTR9", line=line)
     for each, is_folder in holdings.children(folder + FOLDER):
         if not is_folder:
             faults.add("CSIPSTR10", line, f"the file {quoted(shown(each))}")
@@ -159,67 +148,73 @@ def judge_package(
         _judge_representation_folder(holdings, representation, faults, line)
     if outline.is_complete:
         _judge_against_mets(found, outline, faults)
-    _judge_metadata(holdings, folder, faults, line)
     _judge_content(holdings, folder, outline, faults)
-    _judge_uses(holdings, folder, outline, faults, is_package=True)
 
 
 def judge_representation(holdings: CataloguedFiles, mets: bytes, outline: Outline, faults: Faults) -> None:
     """Record the requirements that a representation's METS breaks with regard to its folder."""
-    folder = mets[: mets.rfind(b"/") + 1]
+    folder = folder_of(mets)
     name, objid = shown(folder[:-1].rpartition(b"/")[2]), outline.root.get("OBJID", "")
     if objid.strip() and _alike(name) != _alike(objid):
         found = f"{quoted(objid)} for the folder {quoted(name)}"
         faults.add("CSIP1", outline.line, found, need=Need.SHOULD)
-    _judge_metadata(holdings, folder, faults, outline.line)
     _judge_content(holdings, folder, outline, faults)
-    _judge_uses(holdings, folder, outline, faults, is_package=False)
 
 
-def _judge_uses(
-    holdings: CataloguedFiles, folder: bytes, outline: Outline, faults: Faults, *, is_package: bool
-) -> None:
+def _judge_content(holdings: CataloguedFiles, folder: bytes, outline: Outline, faults: Faults) -> None:
+    """Record metadata without mdRef, files without fileSec, and uses that are no folder."""
+    line = outline.line
+    for rule, below in (("CSIP17", b"metadata/descriptive/"), ("CSIP32", b"metadata/preservation/")):
+        for path in holdings.not_referred(folder + below):
+            faults.add(rule, line, f"no mdRef for {quoted(shown(path))}")
+    for name, _ in holdings.children(folder) if not outline.has_files else ():
+        if name.lower() not in {METS.lower(), b"metadata"}:
+            faults.add("CSIP58", line, f"none, and {quoted(shown(name))}")
     for group in outline.groups:
         if group.use.strip() and group.use not in USES and group.id not in outline.outside:
-            first, slash, below = group.use.encode("utf-8", "surrogateescape").strip(b"/").partition(b"/")
-            names = [first + slash + below, first.lower() + slash + below]
-            if not is_package and first.lower() + slash == FOLDER:  # from the package's root on
-                named, _, inside = below.partition(b"/")
-                own = folder[:-1].rpartition(b"/")[2]
-                names = [inside or b"."] if named.lower() == own.lower() else []
+            names = _named_folders(group.use.encode("utf-8", "surrogateescape"), folder, outline)
             if not any(each == b"." or holdings.has_folder(folder + each) for each in names):
                 faults.add("CSIP64", group.line, f"{quoted(group.use)}, where no folder is", group.id)
 
 
-def _missing(holdings: CataloguedFiles, folder: bytes, wanted: str) -> str | None:
-    """Return ``none`` with the nearest folder for a missing one, or None where it exists."""
-    if holdings.has_folder(folder + wanted.encode()):
-        return None
-    return none_but(
-        "a folder", wanted, (shown(name) for name, is_folder in holdings.children(folder) if is_folder)
-    )
+def _named_folders(use: bytes, folder: bytes, outline: Outline) -> list[bytes]:
+    """Return the folders that the USE of a fileGrp may name."""
+    first, slash, below = use.strip(b"/").partition(b"/")
+    if outline.is_package or first.lower() + slash != FOLDER:
+        return [first + slash + below, first.lower() + slash + below]
+    named, _, inside = below.partition(b"/")  # from the package's root on
+    own = folder[:-1].rpartition(b"/")[2]
+    return [inside or b"."] if named.lower() == own.lower() else []
 
 
 def _alike(name: str) -> str:
     return _LIKE.sub("_", name.casefold()).strip("_")
 
 
-def _judge_spelling(mets: bytes, faults: Faults, line: int) -> None:
-    name = mets.rpartition(b"/")[2]
-    if name != METS:
-        faults.add("CSIPSTR4", line, quoted(shown(name)))
+def _judge_folder(
+    holdings: CataloguedFiles,
+    folder: bytes,
+    wanted: str,
+    faults: Faults,
+    *,
+    rule: str,
+    line: int,
+    place: str = "",
+) -> None:
+    """Record a missing folder with the nearest there is."""
+    if not holdings.has_folder(folder + wanted.encode()):
+        seen = (shown(name) for name, is_folder in holdings.children(folder) if is_folder)
+        faults.add(rule, line, none_but("a folder", wanted, seen), place)
 
 
 def _judge_representation_folder(
     holdings: CataloguedFiles, each: Representation, faults: Faults, line: int
 ) -> None:
-    if (found := _missing(holdings, each.folder, "data")) is not None:
-        faults.add("CSIPSTR11", line, found, each.name)
+    _judge_folder(holdings, each.folder, "data", faults, rule="CSIPSTR11", line=line, place=each.name)
     if each.mets is None or not each.mets.endswith(b"/" + METS):
-        found = "none" if each.mets is None else quoted(shown(each.mets.rpartition(b"/")[2]))
-        faults.add("CSIPSTR12", line, found, each.name)
-    if (found := _missing(holdings, each.folder, "metadata")) is not None:
-        faults.add("CSIPSTR13", line, found, each.name)
+        found = None if each.mets is None else shown(each.mets.rpartition(b"/")[2])
+        faults.add("CSIPSTR12", line, quoted(found), each.name)
+    _judge_folder(holdings, each.folder, "metadata", faults, rule="CSIPSTR13", line=line, place=each.name)
 
 
 def _judge_against_mets(found: Iterable[Representation], outline: Outline, faults: Faults) -> None:
@@ -245,21 +240,6 @@ def _judge_against_mets(found: Iterable[Representation], outline: Outline, fault
     for label, line in outline.divided.items():
         if "/" in label and label.split("/")[1] not in names:
             faults.add("CSIP107", line, f"{quoted(label)}, a folder that is not there")
-
-
-def _judge_metadata(holdings: CataloguedFiles, folder: bytes, faults: Faults, line: int) -> None:
-    for rule, below in (("CSIP17", b"metadata/descriptive/"), ("CSIP32", b"metadata/preservation/")):
-        for path in holdings.not_referred(folder + below):
-            faults.add(rule, line, f"no mdRef for {quoted(shown(path))}")
-
-
-def _judge_content(holdings: CataloguedFiles, folder: bytes, outline: Outline, faults: Faults) -> None:
-    if outline.has_files:
-        return
-    known = {METS.lower(), b"metadata"}
-    for name, _ in holdings.children(folder):
-        if name.lower() not in known:
-            faults.add("CSIP58", outline.line, f"none, and {quoted(shown(name))}")
 
 
 class Claims:
@@ -296,7 +276,7 @@ class Claims:
 
     def of_package(self, path: bytes) -> frozenset[Standard]:
         """Return the standards that hold for the METS of a package."""
-        folder = path[: path.rfind(b"/") + 1]
+        folder = folder_of(path)
         is_laid_out = path.endswith(METS) and self._holdings.has_folder(folder + FOLDER[:-1])
         return profiles.of_package(self._profile, self.opening(path), is_laid_out=is_laid_out)
 
@@ -335,7 +315,5 @@ def are_placed(folder: bytes, names: Iterable[str]) -> bool:
     """Return whether the names below a folder have a LOB's place in a segment after ``_lobs/``."""
     if b"_lobs/" in folder + b"/":
         return False  # the names may belong to either folder
-    if "_lobs/" not in "\0".join(names := list(names)):
-        return True
     below = (name.partition("_lobs/")[2] for name in names)
-    return all(not each or PLACED.fullmatch(each) for each in below)
+    return all(PLACED.fullmatch(each) for each in below if each)

@@ -8,17 +8,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
-from metspack import mediatypes, safexml, uris
+from metspack import mediatypes, uris
 from metspack.checking import grouping
-from metspack.checking.catalogue import Catalogue, shown
+from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.eark import folders, profiles, siard, sip
-from metspack.checking.eark.document import DOCUMENTATION, SCHEMAS, Elements, Outline, StatedFileGroup
-from metspack.checking.eark.faults import NAMED, TOLD_AS_WELL, Faults, told_as_well
+from metspack.checking.eark.document import DOCUMENTATION, MAP, SCHEMAS, Elements, Outline, StatedFileGroup
+from metspack.checking.eark.faults import NAMED, TOLD_AS_WELL, Faults, demanded, is_registered, told_as_well
 from metspack.checking.eark.folders import (
     FOLDER,
     PLACED,
@@ -34,15 +35,13 @@ from metspack.checking.eark.structmap import Structure, identified_divisions
 from metspack.checking.files import bags
 from metspack.checking.options import Level, Looking
 from metspack.checking.tree import CheckedTree
-from metspack.containers.zipreader import ZipContainer
-from metspack.errors import MetspackError, SourceError
+from metspack.errors import MetspackError
 from metspack.layouts.names import ARCHIVE_BYTES, SIARD, is_archive
 from metspack.locations import mappingtxt
 from metspack.mets import PLAIN_METS
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.reader import File
 from metspack.model import Budgets, Finding
-from metspack.siard import metadata
 
 _STATED = re.compile(r"(.+?) line (\d+)(?:(?:, | and ).*)?", re.DOTALL)
 _INVALID = re.compile(
@@ -62,55 +61,32 @@ def surveyed(
     Raises ``XmlError`` for a document that is not well-formed, or not METS within the budgets.
     """
     if not is_package:  # a representation has runs of files, a package hardly any
-        quick = Survey(faults.standards, is_package=is_package, version=faults.declared)
-        if (outline := quick.of(blocks(), budgets)) is not None:
-            return outline
-    exact = Survey(faults.standards, is_package=is_package, faults=faults)
-    exact.read(blocks())
+        quick = Survey(Faults(faults.standards, faults.declared), is_package=False)
+        with closing(quick.elements):
+            read = condensed(blocks(), budgets, sink=quick.elements.feed)
+            is_taken = all(quick.takes(each) for each in read if isinstance(each, Run))
+            if is_taken and (outline := quick.sound_outline()) is not None:
+                return outline
+    exact = Survey(faults, is_package=is_package)
+    exact.elements.read(blocks())
+    exact.finish()
     return exact.outline
 
 
 class Survey:
-    """A survey of one document, against some standards; broken requirements go to ``faults``."""
+    """A survey of one document by its ``elements``; broken requirements go to ``faults``."""
 
-    def __init__(
-        self,
-        standards: AbstractSet[Standard],
-        *,
-        is_package: bool,
-        version: Version | None = None,
-        faults: Faults | None = None,
-    ) -> None:
+    def __init__(self, faults: Faults, *, is_package: bool) -> None:
+        self._faults = faults
         self.elements = Elements()
-        self.outline = Outline()
-        faults = self._faults = Faults(standards, version) if faults is None else faults
+        self.outline = Outline(is_package=is_package)
         given = (self.elements, self.outline, faults)
-        self._header = Header(*given, is_package=is_package)
         Sections(*given)
-        self._files = FileSection(*given, is_package=is_package)
-        self._structure = Structure(*given, is_package=is_package)
-
-        self._is_begun = False
-
-    def read(self, blocks: Iterable[bytes]) -> None:
-        """Read a whole document by elements; raises ``XmlError`` if it is not well-formed."""
-        self.elements.read(blocks)
-        self._finish()
-
-    def of(self, blocks: Iterable[bytes], budgets: Budgets) -> Outline | None:
-        """Read a document in runs; return its outline, or None when it may break a requirement."""
-        with closing(self.elements):
-            for each in condensed(blocks, budgets, sink=self.feed):
-                if isinstance(each, Run) and not self.takes(each):
-                    return None
-            return self.sound_outline()
-
-    def feed(self, block: bytes) -> None:
-        """Take the next bytes of a document, without those of runs."""
-        if not self._is_begun:
-            self._is_begun = True
-            self.elements.begin()
-        self.elements.feed(block)
+        self._parts = (Header(*given), FileSection(*given), Structure(*given))
+        for place in demanded():
+            # CSIP prints the path of pointers for every structMap, and requires them in its own.
+            path = place.replace("mets/structMap/", f"{MAP}/")
+            self.elements.handle({path: partial(faults.demand, place)})
 
     def takes(self, run: Run) -> bool:
         """Return whether the first element of a run stands for all the others.
@@ -121,7 +97,7 @@ class Survey:
             return False
         if not all(all(map(str.strip, column)) for column in run.columns.values()):
             return False
-        if not self._files.takes_types(run.columns.get("mimetype", ())):
+        if not all(map(is_registered, set(run.columns.get("mimetype", ())))):
             return False
         return not any(group.startswith((DOCUMENTATION, SCHEMAS)) for group in run.fact.groups)
 
@@ -129,14 +105,13 @@ class Survey:
         """Return the outline of a completely fed document, or None when it breaks a requirement."""
         self.elements.feed(b"", final=True)
         self.elements.close()
-        self._finish()
+        self.finish()
         return None if self._faults else self.outline
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
         """Check the requirements that need the whole document."""
-        self._header.finish()
-        self._files.finish()
-        self._structure.finish()
+        for each in self._parts:
+            each.finish()
 
 
 class Judgement:
@@ -153,10 +128,8 @@ class Judgement:
         self._profile = looking.profile
         self._budgets = looking.budgets
         self._reads_heads = looking.level > Level.LINKS
-        self._database = _DatabaseCheck(catalogue, places, looking)
         self._shared = grouping.SharedFaults("found")
-        self._metadata: dict[bytes, dict[int, dict[str, str]]] = {}
-        self._identified: dict[bytes, dict[tuple[int, str], str]] = {}
+        self._noted: dict[object, dict[Any, Any]] = {}
 
     def findings(self, claimed: Iterable[tuple[bytes, bool, frozenset[Standard]]]) -> Iterator[Finding]:
         """Yield a finding for each requirement that packages break, of those ``claimed``.
@@ -193,13 +166,15 @@ class Judgement:
             invalid = _INVALID.match(facts.get("reason", ""))
             element, attribute = invalid.groups() if invalid else ("", "")
         elif code == Code.ID_TWICE.id and element == "div":
-            return NAMED.get(self._divisions(mets).get((line, facts["found"]), ""))
+            return NAMED.get(self._noted_in(mets, identified_divisions).get((line, facts["found"]), ""))
         elif code == Code.CHILD_MISSING.id:
-            above = mets[: mets.rfind(b"/") + 1] + FOLDER
+            above = folder_of(mets) + FOLDER
             inside = facts.get("expected", "").encode("utf-8", "surrogateescape").startswith(above)
             element = "mptr" if inside else ""
-        if element in {None, "mdRef"} and (sections := self._sections(mets).get(line)):
-            href = facts.get("href", finding.path.removeprefix(shown(mets[: mets.rfind(b"/") + 1])))
+        if element in {None, "mdRef"} and (
+            sections := self._noted_in(mets, sections_of_references).get(line)
+        ):
+            href = facts.get("href", finding.path.removeprefix(shown(folder_of(mets))))
             kinds = set(sections.values())
             section = sections.get(href) or (kinds.pop() if len(kinds) == 1 else "")
             if not section and finding.path == shown(mets):
@@ -210,27 +185,21 @@ class Judgement:
                 return found
         return None
 
-    def _divisions(self, mets: bytes) -> Mapping[tuple[int, str], str]:
-        """Return the requirements on the IDs of the divisions in the structMap of CSIP."""
-        if mets not in self._identified:
-            found = self._identified[mets] = {}
+    def _noted_in(
+        self, mets: bytes, note: Callable[[Iterable[bytes], dict[Any, Any]], None]
+    ) -> dict[Any, Any]:
+        """Return what is noted of a METS, which is read once for each kind of notes."""
+        if (mets, note) not in self._noted:
+            found = self._noted[mets, note] = {}
             with suppress(OSError, MetspackError), self._places.content(mets) as content:
-                identified_divisions(content.blocks(), found)
-        return self._identified[mets]
-
-    def _sections(self, mets: bytes) -> Mapping[int, Mapping[str, str]]:
-        """Return the section of each mdRef of a METS by line and location; read up to the files."""
-        if mets not in self._metadata:
-            found = self._metadata[mets] = {}
-            with suppress(OSError, MetspackError), self._places.content(mets) as content:
-                sections_of_references(content.blocks(), found)
-        return self._metadata[mets]
+                note(content.blocks(), found)
+        return self._noted[mets, note]
 
     def _package(
         self, path: bytes, standards: frozenset[Standard], *, is_elsewhere: bool
     ) -> Iterator[Finding]:
         """Yield the findings on a package's METS, then on those of its representations."""
-        folder = path[: path.rfind(b"/") + 1]
+        folder = folder_of(path)
         agreement = self._places.agreement
         if agreement is not None:  # all files are compared with METS, except those of representations
             agreement.put_all_back(representations=False)
@@ -238,12 +207,11 @@ class Judgement:
         outline = self._survey(path, faults, is_package=True)
         if outline is None:
             return
-        name: str | None = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
-        if is_elsewhere or self._is_swapped(path) or (not folder and bags.is_payload(self._places.base)):
-            name = None
-        _judge_profile(outline, faults, self._profile, is_package=True)
-        is_rooted = bool(folder) or self._root.is_rooted
-        folders.judge_package(self._holdings, path, outline, faults, name=name, is_rooted=is_rooted)
+        name = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
+        is_unknown = is_elsewhere or self._is_swapped(path)
+        is_unknown = is_unknown or (not folder and bags.is_payload(self._places.base))
+        _judge_profile(outline, faults, self._profile)
+        folders.judge_package(self._holdings, path, outline, faults, None if name and is_unknown else name)
         found = folders.representations(self._holdings, folder)
         self._judge_types(folder, outline, faults)
         if Standard.SIARD in standards:
@@ -271,11 +239,11 @@ class Judgement:
         outline = self._survey(each.mets, faults, is_package=False) if segment is None else segment.outline
         if outline is None:
             return
-        _judge_profile(outline, faults, self._profile, is_package=False)
+        _judge_profile(outline, faults, self._profile)
         folders.judge_representation(self._holdings, each.mets, outline, faults)
         self._judge_types(each.folder, outline, faults)
         if Standard.SIARD in standards:
-            self._database.judge(each, group, outline, faults)
+            self._judge_database(each, group, outline, faults)
         yield from self._shared.take("representations", faults.findings(shown(each.mets)))
 
     def _judge_types(self, folder: bytes, outline: Outline, faults: Faults) -> None:
@@ -292,65 +260,10 @@ class Judgement:
                 found = f"{quoted(each.type)} for {quoted(each.href)}, which is {kind}"
                 faults.add(each.rule, each.line, found, each.place)
 
-    def _survey(self, path: bytes, faults: Faults, *, is_package: bool) -> Outline | None:
-        try:
-            with self._places.content(path) as content:
-                return surveyed(content.blocks, faults, is_package=is_package, budgets=self._budgets)
-        except (OSError, MetspackError):
-            return None
-
-
-def _judge_profile(outline: Outline, faults: Faults, profile: Profile, *, is_package: bool) -> None:
-    """Record that a METS does not name a standard's profile; any standard it may follow will do."""
-    named = outline.root.get("PROFILE", "")
-    is_auto = profile is Profile.AUTO
-    wanted = siard.ROOT_PROFILE if is_package else siard.REPRESENTATION_PROFILE
-    if named != wanted and not (is_auto and profiles.is_eark(named)):
-        faults.add("SIARD_5" if is_package else "SIARD_12", outline.line, quoted(named))
-    if named not in sip.PROFILES and not (is_auto and named == siard.ROOT_PROFILE):
-        faults.add("SIP2", outline.line, quoted(named))
-
-
-def _judge_databases(outline: Outline, found: list[Representation], faults: Faults) -> None:
-    """Record the requirements of CITS SIARD that a package's METS breaks."""
-    line, root = outline.line, outline.root
-    if not any(each.mets for each in found):
-        faults.add("SIARD_1", line, "none")
-    _judge_names(outline, faults, "SIARD_2", "SIARD_3")
-    if "csip:OTHERCONTENTINFORMATIONTYPE" in root:
-        faults.add("SIARD_4", line, quoted(outline.other))
-    if not outline.is_complete:
-        return
-    groups = [each for each in outline.groups if each.content == siard.TYPE]
-    if not any(each.kind == "Representations" for each in groups):
-        faults.add("SIARD_6", line, "none")
-    divided = outline.representations
-    for group in groups:
-        if group.representation and group.representation not in divided:
-            faults.add("SIARD_8", group.line, "none", group.id)
-
-
-def _judge_names(outline: Outline, faults: Faults, kind: str, content: str) -> None:
-    if outline.root.get("TYPE") != "Databases":
-        faults.add(kind, outline.line, quoted(outline.root.get("TYPE")))
-    if outline.content != siard.TYPE:
-        faults.add(content, outline.line, quoted(outline.content or None))
-
-
-class _DatabaseCheck:
-    """The check of one representation; ``group`` is its fileGrp in the package's METS, or None."""
-
-    def __init__(self, catalogue: Catalogue, places: CheckedTree, looking: Looking) -> None:
-        self._catalogue = catalogue
-        self._holdings = CataloguedFiles(catalogue)
-        self._places = places
-        self._budgets = looking.budgets
-        self._opens = looking.level.opens_archives
-
-    def judge(
+    def _judge_database(
         self, each: Representation, group: StatedFileGroup | None, outline: Outline, faults: Faults
     ) -> None:
-        """Record the requirements that a representation and its METS break."""
+        """Record requirements of CITS SIARD that a representation breaks; ``group`` is its fileGrp."""
         _judge_names(outline, faults, "SIARD_9", "SIARD_10")
         line, held = outline.line, outline.other
         if held not in siard.VOCABULARY:
@@ -380,25 +293,11 @@ class _DatabaseCheck:
         if not archives:
             faults.add("SIARD_15", line, "none")
         for path in archives:
-            version = self._version(path)
-            if version is not None and f"SIARD_{version}" != held:
-                faults.add("SIARD_16", line, f"{quoted(held)}, {shown(path)} is of version {version}")
+            is_whole = path.lower().endswith(SIARD.encode()) and self._places.below(path) is not None
+            row = self._catalogue.row("SELECT version FROM holding WHERE archive = ?", path)
+            if is_whole and row is not None and f"SIARD_{row[0]}" != held:
+                faults.add("SIARD_16", line, f"{quoted(held)}, {shown(path)} is of version {row[0]}")
             self._judge_lobs(each, path, held, faults, line)
-
-    def _version(self, path: bytes) -> str | None:
-        """Return the SIARD version of an archive, or None for an unread one."""
-        where = self._places.below(path)
-        if not self._opens or where is None or not path.lower().endswith(SIARD.encode()):
-            return None
-        try:
-            with ZipContainer.opened(where, self._budgets) as container:
-                extent = container.extent(metadata.NAME)
-                if extent is None or extent.size > self._budgets.metadata:
-                    return None
-                document = b"".join(container.contents(extent))
-                return metadata.read(document, elements=self._budgets.elements).version
-        except (SourceError, safexml.XmlError, OSError):
-            return None  # its fault has been reported
 
     def _judge_lobs(self, each: Representation, archive: bytes, held: str, faults: Faults, line: int) -> None:
         same = b"/" + FOLDER + each.name.encode("utf-8", "surrogateescape") + b"/"
@@ -420,3 +319,47 @@ class _DatabaseCheck:
             folder, _, name = path.rpartition(b"/")
             if name == mappingtxt.NAME.encode() and folder not in beside:
                 faults.add("SIARD_19b", line, quoted(shown(path)))
+
+    def _survey(self, path: bytes, faults: Faults, *, is_package: bool) -> Outline | None:
+        try:
+            with self._places.content(path) as content:
+                return surveyed(content.blocks, faults, is_package=is_package, budgets=self._budgets)
+        except (OSError, MetspackError):
+            return None
+
+
+def _judge_profile(outline: Outline, faults: Faults, profile: Profile) -> None:
+    """Record that a METS does not name a standard's profile; any standard it may follow will do."""
+    named = outline.root.get("PROFILE", "")
+    is_auto = profile is Profile.AUTO
+    wanted = siard.ROOT_PROFILE if outline.is_package else siard.REPRESENTATION_PROFILE
+    if named != wanted and not (is_auto and profiles.is_eark(named)):
+        faults.add("SIARD_5" if outline.is_package else "SIARD_12", outline.line, quoted(named))
+    if named not in sip.PROFILES and not (is_auto and named == siard.ROOT_PROFILE):
+        faults.add("SIP2", outline.line, quoted(named))
+
+
+def _judge_databases(outline: Outline, found: list[Representation], faults: Faults) -> None:
+    """Record the requirements of CITS SIARD that a package's METS breaks."""
+    line, root = outline.line, outline.root
+    if not any(each.mets for each in found):
+        faults.add("SIARD_1", line, "none")
+    _judge_names(outline, faults, "SIARD_2", "SIARD_3")
+    if "csip:OTHERCONTENTINFORMATIONTYPE" in root:
+        faults.add("SIARD_4", line, quoted(outline.other))
+    if not outline.is_complete:
+        return
+    groups = [each for each in outline.groups if each.content == siard.TYPE]
+    if not any(each.kind == "Representations" for each in groups):
+        faults.add("SIARD_6", line, "none")
+    divided = outline.representations
+    for group in groups:
+        if group.representation and group.representation not in divided:
+            faults.add("SIARD_8", group.line, "none", group.id)
+
+
+def _judge_names(outline: Outline, faults: Faults, kind: str, content: str) -> None:
+    if outline.root.get("TYPE") != "Databases":
+        faults.add(kind, outline.line, quoted(outline.root.get("TYPE")))
+    if outline.content != siard.TYPE:
+        faults.add(content, outline.line, quoted(outline.content or None))

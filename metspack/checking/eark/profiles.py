@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
 
-from metspack.checking.eark.document import Attributes, Elements, ReadingDone
+from metspack.checking.eark.document import MAP, Elements, MetsElement, ReadingDone
 from metspack.checking.eark.requirements import Standard, Version
 
 _EARK = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
 _VERSION = re.compile(r".+-v(\d{1,3})-(\d{1,3})-(\d{1,3})\.xml", re.IGNORECASE)
-_SECTIONS = ("dmdSec", "amdSec", "fileSec", "structMap")
+_SECTIONS = ("mets/dmdSec", "mets/amdSec", "mets/fileSec", "mets/structMap", MAP)
 _CSIP_SITE, _SIP_SITE, _SIARD_SITE = "earkcsip", "earksip", "citssiard"
 _VERSIONED = (_CSIP_SITE, _SIP_SITE)
 
@@ -58,11 +58,7 @@ class Opening:
         if found is None:
             return None
         number = tuple(map(int, found.groups()))
-        return max(
-            (each for each in Version if each.number <= number),
-            key=lambda each: each.number,
-            default=Version.V2_0_4,
-        )
+        return [Version.V2_0_4, *(each for each in Version if each.number <= number)][-1]
 
     @property
     def is_csip(self) -> bool:
@@ -83,17 +79,17 @@ def opening(blocks: Iterable[bytes]) -> Opening:
     """
     elements, found = Elements(), Opening()
 
-    def root(attributes: Attributes, _line: int) -> None:
-        found.root = attributes
+    def root(mets: MetsElement, _document: MetsElement) -> None:
+        found.root = mets.attributes
 
-    def header(attributes: Attributes, _line: int) -> None:
-        found.header = attributes
+    def header(element: MetsElement, _mets: MetsElement) -> None:
+        found.header = element.attributes
         raise ReadingDone
 
-    def stop(_attributes: Attributes, _line: int) -> None:
+    def stop(_element: MetsElement, _mets: MetsElement) -> None:
         raise ReadingDone
 
-    elements.starts |= {"mets": root, "metsHdr": header} | dict.fromkeys(_SECTIONS, stop)
+    elements.handle({"mets": root, "mets/metsHdr": header, **dict.fromkeys(_SECTIONS, stop)})
     elements.read(blocks)
     return found
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum, unique
-from functools import cached_property
+from functools import partialmethod
+from typing import Any
 
 
 @unique
@@ -57,13 +58,27 @@ class State(Enum):
     NOT_CHECKABLE = "not checkable"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """An attribute that each element at a place needs; ``id`` is that of the requirement.
+
+    It has one of the ``values``, or any where there are none.
+    """
+
+    id: str
+    place: str
+    attribute: str
+    values: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Requirement:
     """One requirement: its place (``where``, the XPath that the standard prints) and its demand.
 
     ``note`` is the reading that is checked where the standard leaves several, or why it is not checked.
-    ``codes`` are those of findings that report a broken requirement under another code. ``earlier`` is its
-    form up to and with a version, ``last`` the last version that has it.
+    ``codes`` are those of findings that report a broken requirement under another code. ``demand`` is the
+    attribute that each element at ``where`` needs, if that is all. ``earlier`` is its form up to and with
+    the version ``until``, ``last`` the last version that has it.
     """
 
     standard: Standard
@@ -74,58 +89,22 @@ class Requirement:
     state: State
     note: str = ""
     codes: tuple[str, ...] = ()
-    is_literal: bool = False
-    earlier: Earlier | None = None
+    demand: Demand | None = None
+    until: Version | None = None
+    earlier: Requirement | None = None
     last: Version = NEWEST
 
     def of(self, version: Version) -> Requirement | None:
         """Return the requirement in its form in a version, or None where that version lacks it."""
         if version.number > self.last.number:
             return None
-        if self.earlier is None or version.number > self.earlier.until.number:
-            return self
-        return replace(self, need=self.earlier.need, where=self.earlier.where or self.where)
+        is_earlier = self.until is not None and version.number <= self.until.number
+        return self.earlier if is_earlier else self
 
     @property
     def varies(self) -> bool:
         """Return whether the version of the standard matters."""
         return self.earlier is not None or self.last is not NEWEST
-
-    @cached_property
-    def demand(self) -> Demand | None:
-        """Return the attribute that each element at ``where`` needs, if that is all, or None."""
-        return _demand(self.where) if self.is_literal else None
-
-
-@dataclass(frozen=True, slots=True)
-class Earlier:
-    """The strength of a requirement ``until`` a version, and its place if that was another."""
-
-    until: Version
-    need: Need
-    where: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """An attribute that each element at a place needs; ``value`` is None where any will do."""
-
-    place: str
-    attribute: str
-    value: str | None
-
-
-_PRESENT = re.compile(r"(.*)/@([\w:]+)")
-_VALUED = re.compile(r"(.*)\[@([\w:]+)='([^']*)'\]")
-
-
-def _demand(where: str) -> Demand:
-    if found := _PRESENT.fullmatch(where):
-        return Demand(found[1], found[2], None)
-    found = _VALUED.fullmatch(where)
-    if found is None:
-        raise ValueError(f"{where} asks for no attribute")
-    return Demand(found[1], found[2], found[3])
 
 
 _OF_FILES = {
@@ -146,43 +125,60 @@ _TOLD_AS_WELL: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 class RequirementTable:
-    """The requirements of one standard, in its order."""
+    """The requirements of one standard, in its order.
+
+    ``must``, ``must_not``, ``should`` and ``may`` add one that separate code checks, or that of ``codes``.
+    """
 
     def __init__(self, standard: Standard) -> None:
         self.standard = standard
-        self.rows: list[Requirement] = []
+        self.rows: dict[str, Requirement] = {}
 
-    def has(self, id_: str, where: str, says: str, need: Need = Need.MUST, note: str = "") -> None:
-        """Add one that is checked by its XPath: each such element has the attribute (or the value)."""
-        demand = _demand(where)
-        codes = _TOLD_AS_WELL.get(demand.place.rpartition("/")[2], {}).get(demand.attribute, ())
-        self.rows.append(
-            Requirement(self.standard, id_, need, where, says, State.CHECKED, note, codes, is_literal=True)
-        )
-
-    def seen(
-        self, id_: str, where: str, says: str, need: Need = Need.MUST, note: str = "", *codes: str
+    def _add(  # noqa: PLR0917 -- a row of the table
+        self, need: Need, state: State, id_: str, says: str, where: str = "", note: str = "", **more: Any
     ) -> None:
-        """Add one that is checked by separate code, or by that of the ``codes``."""
-        self.rows.append(Requirement(self.standard, id_, need, where, says, State.CHECKED, note, codes))
+        self.rows[id_] = Requirement(self.standard, id_, need, where, says, state, note, **more)
 
-    def free(self, id_: str, where: str, says: str, need: Need = Need.MAY, note: str = "") -> None:
-        """Add one that nothing can break."""
-        self.rows.append(Requirement(self.standard, id_, need, where, says, State.NOT_APPLICABLE, note))
+    must = partialmethod(_add, Need.MUST, State.CHECKED)
+    must_not = partialmethod(_add, Need.MUST_NOT, State.CHECKED)
+    should = partialmethod(_add, Need.SHOULD, State.CHECKED)
+    may = partialmethod(_add, Need.MAY, State.CHECKED)
+    free = partialmethod(_add, Need.MAY, State.NOT_APPLICABLE)
+    """Add one that nothing can break."""
+    left = partialmethod(_add, Need.SHOULD, State.NOT_CHECKABLE)
+    """Add one that cannot be checked, and why; ``codes`` report a value that can be none."""
+    left_must = partialmethod(_add, Need.MUST, State.NOT_CHECKABLE)
 
-    def left(self, id_: str, where: str, says: str, why: str, need: Need = Need.SHOULD, *codes: str) -> None:
-        """Add one that cannot be checked, and why; ``codes`` report a value that can be none."""
-        self.rows.append(Requirement(self.standard, id_, need, where, says, State.NOT_CHECKABLE, why, codes))
+    def has(self, id_: str, says: str, where: str, note: str = "") -> None:
+        """Add one that its XPath checks: each such element has the attribute, or the value."""
+        before, _, after = where.rpartition("@")
+        attribute, _, value = after.rstrip("']").partition("='")
+        demand = Demand(id_, before[:-1], attribute, (value,) if value else ())
+        codes = _TOLD_AS_WELL.get(demand.place.rpartition("/")[2], {}).get(attribute, ())
+        self.must(id_, says, where, note, codes=codes, demand=demand)
+
+    def refers(
+        self, id_: str, standard: str, what: str, section: str, *, need: Need = Need.SHOULD, when: str = ""
+    ) -> None:
+        """Add one that refers to another standard, whose requirements check it."""
+        note = f"Checked by the requirements of {standard} on {section}{when}."
+        self._add(need, State.CHECKED, id_, f"The {what} meets {standard}", f"mets/{section}", note)
+
+    def silent(self, standard: str) -> None:
+        """Add the sections of METS that the standard says nothing about."""
+        for number, name in enumerate(("structLink", "behaviorSec"), 1):
+            self.free(f"REF_METS_{number}", f"{standard} says nothing about {name}", f"mets/{name}")
 
     def was(self, until: Version, need: Need, *ids: str, where: str = "") -> None:
         """Note the strength of requirements until a version, and their place if it was another."""
-        for number, row in enumerate(self.rows):
-            if row.id in ids:
-                self.rows[number] = replace(row, earlier=Earlier(until, need, where))
+        for id_ in ids:
+            row = self.rows[id_]
+            earlier = replace(row, need=need, where=where or row.where)
+            self.rows[id_] = replace(row, until=until, earlier=earlier)
 
     def ended(self, last: Version, id_: str) -> None:
         """Note the last version that has a requirement."""
-        self.rows = [replace(row, last=last) if row.id == id_ else row for row in self.rows]
+        self.rows[id_] = replace(self.rows[id_], last=last)
 
 
 CONTENT_CATEGORIES = frozenset(

@@ -6,29 +6,30 @@ The sections are metsHdr with the root, dmdSec, amdSec and fileSec. A file takes
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from metspack import uris
 from metspack.checking.eark import siard
 from metspack.checking.eark.document import (
     DOCUMENTATION,
+    FILE,
+    GROUP,
     KEPT,
+    MAP,
     REPRESENTATIONS,
     SCHEMAS,
-    Attributes,
     Elements,
+    MetsElement,
     Outline,
     ReadingDone,
-    Start,
     StatedFileGroup,
     TypedFile,
 )
-from metspack.checking.eark.faults import Demands, Faults, MediaTypes
+from metspack.checking.eark.faults import Faults
 from metspack.checking.eark.requirements import (
     CONTENT_CATEGORIES,
     RECORD_IDS,
     RECORD_STATUS,
-    STATUS,
     Standard,
     Version,
     none_but,
@@ -38,7 +39,6 @@ from metspack.checking.eark.sip import ONCE
 
 _OTHER = "csip:OTHERCONTENTINFORMATIONTYPE"
 _FOLDERS = {DOCUMENTATION: ("CSIPSTR16", "documentation"), SCHEMAS: ("CSIPSTR15", "schemas")}
-_MARKS = 100  # terms for the content of files; CITS SIARD has six
 _FORMATS = {
     "sip:FILEFORMATNAME": "SIP32",
     "sip:FILEFORMATVERSION": "SIP33",
@@ -52,146 +52,94 @@ _FORMATS = {
 class FileSection:
     """Checks the fileSec of one document."""
 
-    def __init__(self, elements: Elements, outline: Outline, faults: Faults, *, is_package: bool) -> None:
+    def __init__(self, elements: Elements, outline: Outline, faults: Faults) -> None:
         self._outline = outline
         self._faults = faults
-        self._is_package = is_package
+        self._is_of_sip = outline.is_package and Standard.SIP in faults.standards
         self._line = 0
-        self._depth = 0
-        self._group: StatedFileGroup | None = None
-        self._files = 0
-        self._open: list[Attributes] = []
-        self._lines: list[int] = []
-        self._locations: list[int] = []
-        self._are_outside = False
-        self._is_of_sip = is_package and Standard.SIP in faults.standards
-        self._types = MediaTypes(faults)
+        self._are_outside = True
         self._folder: tuple[str, str] | None = None
-        self._section = Demands("mets/fileSec", faults)
-        self._of_group = Demands("mets/fileSec/fileGrp", faults)
-        self._of_file = Demands("mets/fileSec/fileGrp/file", faults)
-        self._of_location = Demands("mets/fileSec/fileGrp/file/FLocat", faults)
-        elements.starts |= {
-            "fileSec": self._start_section,
-            "fileGrp": self._start_group,
-            "file": self._start_file,
-            "FLocat": self._start_location,
-        }
-        elements.ends |= {"fileGrp": self._end_group, "file": self._end_file}
+        elements.handle(
+            {
+                "mets/fileSec": self._start_section,
+                GROUP: self._start_group,
+                FILE: self._start_file,
+                f"{FILE}/FLocat": self._start_location,
+            },
+            {GROUP: self._end_group, FILE: self._end_file},
+        )
 
     def finish(self) -> None:
         """Check the requirements that need the whole section."""
         outline = self._outline
-        if not (outline.has_files and self._is_package and outline.is_complete):
+        if not (outline.has_files and outline.is_package and outline.is_complete):
             return
         for rule, kind in (("CSIP60", DOCUMENTATION), ("CSIP113", SCHEMAS), ("CSIP114", REPRESENTATIONS)):
             if not outline.of_kind(kind):
                 found = none_but("USE", kind, (each.use for each in outline.groups))
                 self._faults.add(rule, self._line, found)
 
-    def takes_types(self, kinds: Iterable[str]) -> bool:
-        """Return whether the media types of files that are passed over give no finding."""
-        return self._types.are_sound(kinds)
-
-    def _start_section(self, attributes: Attributes, line: int) -> None:
+    def _start_section(self, section: MetsElement, _mets: MetsElement) -> None:
         if self._outline.has_files:
-            self._faults.add("CSIP58", line, "another fileSec")
+            self._faults.add("CSIP58", section.line, "another fileSec")
         self._outline.has_files = True
-        self._line = line
-        self._section.judge(attributes, line)
+        self._line = section.line
 
-    def _start_group(self, attributes: Attributes, line: int) -> None:
-        self._depth += 1
-        if self._depth > 1:
-            return
-        self._of_group.judge(attributes, line)
+    def _start_group(self, element: MetsElement, _section: MetsElement) -> None:
         group = StatedFileGroup(
-            id=attributes.get("ID", ""),
-            use=attributes.get("USE", ""),
-            content=attributes.get("csip:CONTENTINFORMATIONTYPE"),
-            other=attributes.get(_OTHER),
-            line=line,
+            id=element.get("ID"),
+            use=element.get("USE"),
+            content=element.attributes.get("csip:CONTENTINFORMATIONTYPE"),
+            other=element.attributes.get(_OTHER),
+            line=element.line,
         )
-        self._group, self._files = group, 0
         self._are_outside = True
         self._folder = _FOLDERS.get(group.kind)
-        if len(self._outline.groups) < KEPT:
+        if self._outline.has_room(self._outline.groups):
             self._outline.groups.append(group)
-        else:
-            self._outline.is_complete = False
         if group.kind == REPRESENTATIONS and not group.content:
-            self._faults.add("CSIP62", line, "none", group.id)
+            self._faults.add("CSIP62", group.line, "none", group.id)
         if group.content == "OTHER" and not (group.other or "").strip():
-            self._faults.add("CSIP63", line, "none", group.id)
-        if group.content == siard.TYPE and self._is_package and group.other not in siard.VOCABULARY:
-            self._faults.add("SIARD_7", line, quoted(group.other), group.id)
+            self._faults.add("CSIP63", group.line, "none", group.id)
+        if group.content == siard.TYPE and self._outline.is_package and group.other not in siard.VOCABULARY:
+            self._faults.add("SIARD_7", group.line, quoted(group.other), group.id)
 
-    def _end_group(self) -> None:
-        if self._depth == 1 and self._group is not None and not self._files:
-            self._faults.add("CSIP66", self._group.line, "none", self._group.id)
-        if self._depth == 1 and self._group is not None and self._files and self._are_outside:
-            self._outline.outside.add(self._group.id)
-        self._depth -= 1
+    def _end_group(self, group: MetsElement, _section: MetsElement) -> None:
+        if not group.count:
+            self._faults.add("CSIP66", group.line, "none", group.get("ID"))
+        elif self._are_outside:
+            self._outline.outside.add(group.get("ID"))
 
-    def _start_file(self, attributes: Attributes, line: int) -> None:
-        self._of_file.judge(attributes, line)
-        self._types.judge("CSIP68", attributes.get("MIMETYPE", ""), line, attributes.get("ID", ""))
-        if self._is_of_sip:
-            for name, rule in _FORMATS.items():
-                if not attributes.get(name, "x").strip():
-                    self._faults.add(rule, line, quoted(attributes[name]), attributes.get("ID", ""))
-        self._open.append(attributes)
-        self._lines.append(line)
-        self._locations.append(0)
-        if self._depth == 1:
-            self._files += 1
-        mark = attributes.get(_OTHER)
-        marked = self._outline.marked
-        if mark is not None and (mark in marked or len(marked) < _MARKS):
-            marked[mark] = marked.get(mark, 0) + 1
+    def _start_file(self, file: MetsElement, above: MetsElement) -> None:
+        if above.path == GROUP:
+            above.count += 1
+        self._faults.judge_type("CSIP68", file.get("MIMETYPE"), file.line, file.get("ID"))
+        for name, rule in _FORMATS.items() if self._is_of_sip else ():
+            if not file.attributes.get(name, "x").strip():
+                self._faults.add(rule, file.line, quoted(file.get(name)), file.get("ID"))
+        if (mark := file.get(_OTHER)) in siard.VOCABULARY:
+            self._outline.marked[mark] = self._outline.marked.get(mark, 0) + 1
 
-    def _start_location(self, attributes: Attributes, line: int) -> None:
-        if not self._open:
-            return
-        self._of_location.judge(attributes, line)
-        self._locations[-1] += 1
-        href = attributes.get("xlink:href", "")
+    def _start_location(self, location: MetsElement, file: MetsElement) -> None:
+        file.count += 1
+        href = location.get("xlink:href")
         if not href.startswith("../"):
             self._are_outside = False
         if self._folder is not None:
             rule, folder = self._folder
-            name = self._open[-1].get("ID", "")
             if href.strip() and not _is_in(href, folder):
-                self._faults.add(rule, line, quoted(href), name)
-            _note_type(self._outline, "CSIP68", self._open[-1], href, line, name)
+                self._faults.add(rule, location.line, quoted(href), file.get("ID"))
+            _note_type(self._outline, "CSIP68", file, location, file.get("ID"))
 
-    def _end_file(self) -> None:
-        name, line = self._open.pop().get("ID", ""), self._lines.pop()
-        locations = self._locations.pop()
-        if locations != 1:
-            self._faults.add("CSIP76", line, f"{locations} FLocat", name)
+    def _end_file(self, file: MetsElement, _group: MetsElement) -> None:
+        if file.count != 1:
+            self._faults.add("CSIP76", file.line, f"{file.count} FLocat", file.get("ID"))
 
 
-def _note_type(outline: Outline, rule: str, about: Attributes, href: str, line: int, place: str) -> None:  # noqa: PLR0917 -- a row
-    kind = about.get("MIMETYPE", "")
+def _note_type(outline: Outline, rule: str, typed: MetsElement, located: MetsElement, place: str) -> None:
+    href, kind = located.get("xlink:href").strip(), typed.get("MIMETYPE")
     if href and kind and len(outline.typed) < KEPT:
-        outline.typed.append(TypedFile(rule=rule, href=href, type=kind, line=line, place=place))
-
-
-_PLACES = {
-    "dmdSec": "mets/dmdSec",
-    "digiprovMD": "mets/amdSec/digiprovMD",
-    "rightsMD": "mets/amdSec/rightsMD",
-}
-# For each: the requirements on a status, on a reference to a file, and on the file's folder.
-_STATUS = {"dmdSec": "CSIP20", "digiprovMD": "CSIP34", "rightsMD": "CSIP47"}
-_REFERENCE = {"dmdSec": "CSIP21", "digiprovMD": "CSIP35", "rightsMD": "CSIP48"}
-_TYPE = {"dmdSec": "CSIP26", "digiprovMD": "CSIP40", "rightsMD": "CSIP53"}
-# At the package's root, or in a representation.
-_FOLDER = {
-    "dmdSec": ("CSIPSTR7", ("metadata", "descriptive")),
-    "digiprovMD": ("CSIPSTR6", ("metadata", "preservation")),
-}
+        outline.typed.append(TypedFile(rule=rule, href=href, type=kind, line=located.line, place=place))
 
 
 def _is_in(href: str, *folder: str) -> bool:
@@ -211,80 +159,62 @@ def _segments(href: str) -> tuple[str, ...] | None:
         return None
 
 
+class _MetadataSection(NamedTuple):
+    """The requirements on a section's reference, its media type, and its file's folder."""
+
+    reference: str
+    media_type: str
+    place: str = ""
+    folder: tuple[str, ...] = ()
+
+
+_PROVENANCE = "mets/amdSec/digiprovMD"
+_SECTIONS = {
+    "mets/dmdSec": _MetadataSection("CSIP21", "CSIP26", "CSIPSTR7", ("metadata", "descriptive")),
+    _PROVENANCE: _MetadataSection("CSIP35", "CSIP40", "CSIPSTR6", ("metadata", "preservation")),
+    "mets/amdSec/rightsMD": _MetadataSection("CSIP48", "CSIP53"),
+}
+
+
 class Sections:
     """Checks the dmdSec and amdSec of one document."""
 
     def __init__(self, elements: Elements, outline: Outline, faults: Faults) -> None:
         self._outline = outline
         self._faults = faults
-        self._open: tuple[str, Attributes, int] | None = None
-        self._references = 0
-        self._amd_secs = 0
-        self._types = MediaTypes(faults)
-        self._section = {name: Demands(place, faults) for name, place in _PLACES.items()}
-        self._reference = {name: Demands(f"{place}/mdRef", faults) for name, place in _PLACES.items()}
-        elements.starts |= {"amdSec": self._start_administrative, "mdRef": self._start_reference}
-        for name in _PLACES:
-            elements.starts[name] = self._section_start(name)
-            elements.ends[name] = self._end_section
+        elements.handle({"mets/amdSec": self._start_administrative})
+        for path in _SECTIONS:
+            starts = {path: self._start_section, f"{path}/mdRef": self._start_reference}
+            elements.handle(starts, {path: self._end_section})
 
-    def _start_administrative(self, attributes: Attributes, line: int) -> None:
-        self._amd_secs += 1
-        if self._amd_secs > 1:
-            self._faults.add("CSIP31", line, "another amdSec")
-        if self._amd_secs < KEPT:
-            self._outline.administrative.append((attributes.get("ID", ""), set()))
-        else:
-            self._outline.is_complete = False
+    def _start_administrative(self, section: MetsElement, _mets: MetsElement) -> None:
+        if self._outline.administrative:
+            self._faults.add("CSIP31", section.line, "another amdSec")
+        if self._outline.has_room(self._outline.administrative):
+            self._outline.administrative.append((section.get("ID"), set()))
 
-    def _section_start(self, name: str) -> Start:
-        def start(attributes: Attributes, line: int) -> None:
-            self._open = name, attributes, line
-            self._references = 0
-            self._section[name].judge(attributes, line)
-            status = attributes.get("STATUS")
-            if status not in STATUS:
-                self._faults.add(_STATUS[name], line, quoted(status), attributes.get("ID", ""))
-            if name == "digiprovMD":
-                self._outline.has_provenance = True
-            if status != "SUPERSEDED" and "ID" in attributes:
-                self._keep(name, attributes["ID"])
-
-        return start
-
-    def _keep(self, name: str, identifier: str) -> None:
+    def _start_section(self, section: MetsElement, _above: MetsElement) -> None:
         outline = self._outline
-        if name == "dmdSec":
-            kept = outline.descriptive
-        elif outline.administrative:
-            kept = outline.administrative[-1][1]
-        else:
-            return  # the schema reports that
-        if len(kept) < KEPT:
-            kept.add(identifier)
-        else:
-            outline.is_complete = False
+        if section.path == _PROVENANCE:
+            outline.has_provenance = True
+        if section.get("STATUS") != "SUPERSEDED" and "ID" in section.attributes:
+            is_descriptive = section.path == "mets/dmdSec"
+            kept = outline.descriptive if is_descriptive else outline.administrative[-1][1]
+            if outline.has_room(kept):
+                kept.add(section.get("ID"))
 
-    def _start_reference(self, attributes: Attributes, line: int) -> None:
-        if self._open is None:
-            return
-        name = self._open[0]
-        self._references += 1
-        self._reference[name].judge(attributes, line)
-        place = self._open[1].get("ID", "")
-        self._types.judge(_TYPE[name], attributes.get("MIMETYPE", ""), line, place)
-        href = attributes.get("xlink:href", "").strip()
-        _note_type(self._outline, _TYPE[name], attributes, href, line, place)
-        if name in _FOLDER and href:
-            rule, folder = _FOLDER[name]
-            if not _is_in(href, *folder):
-                self._faults.add(rule, line, quoted(href), place)
+    def _start_reference(self, reference: MetsElement, section: MetsElement) -> None:
+        section.count += 1
+        rules, place = _SECTIONS[section.path], section.get("ID")
+        self._faults.judge_type(rules.media_type, reference.get("MIMETYPE"), reference.line, place)
+        _note_type(self._outline, rules.media_type, reference, reference, place)
+        href = reference.get("xlink:href").strip()
+        if rules.folder and href and not _is_in(href, *rules.folder):
+            self._faults.add(rules.place, reference.line, quoted(href), place)
 
-    def _end_section(self) -> None:
-        if self._open is not None and not self._references:
-            name, attributes, line = self._open
-            self._faults.add(_REFERENCE[name], line, "none", attributes.get("ID", ""))
-        self._open = None
+    def _end_section(self, section: MetsElement, _above: MetsElement) -> None:
+        if not section.count:
+            self._faults.add(_SECTIONS[section.path].reference, section.line, "none", section.get("ID"))
 
 
 def sections_of_references(blocks: Iterable[bytes], found: dict[int, dict[str, str]]) -> None:
@@ -292,189 +222,148 @@ def sections_of_references(blocks: Iterable[bytes], found: dict[int, dict[str, s
 
     A line on which files begin as well has an empty section too. Raises ``XmlError`` as ``read`` does.
     """
-    elements, at = Elements(), [""]
+    elements = Elements()
 
-    def enter(name: str) -> Start:
-        def start(_attributes: Attributes, _line: int) -> None:
-            at[0] = name
-
-        return start
-
-    def refer(attributes: Attributes, line: int) -> None:
+    def refer(reference: MetsElement, section: MetsElement) -> None:
         if len(found) < KEPT:
-            href = attributes.get("xlink:href", "").strip()
+            href = reference.get("xlink:href").strip()
             segments = _segments(href)
-            found.setdefault(line, {})[href if segments is None else "/".join(segments)] = at[0]
+            name = section.path.rpartition("/")[2]
+            found.setdefault(reference.line, {})[href if segments is None else "/".join(segments)] = name
 
-    def stop(_attributes: Attributes, line: int) -> None:
-        found.get(line, {})[""] = ""
+    def stop(element: MetsElement, _mets: MetsElement) -> None:
+        found.get(element.line, {})[""] = ""
         raise ReadingDone
 
-    elements.starts |= {name: enter(name) for name in _PLACES}
-    elements.starts |= {"mdRef": refer, "fileSec": stop, "structMap": stop}
+    for path in (*_SECTIONS, "mets/amdSec/techMD", "mets/amdSec/sourceMD"):
+        elements.handle({f"{path}/mdRef": refer})
+    elements.handle({"mets/fileSec": stop, "mets/structMap": stop, MAP: stop})
     elements.read(blocks)
 
 
 _CODED = "IDENTIFICATIONCODE"
 _VERSION = "SOFTWARE VERSION"
+_MARK = "csip:NOTETYPE"
 _BODIES = {"ORGANIZATION", "INDIVIDUAL"}
 _KINDS = ("ROLE", "TYPE", "OTHERTYPE")
 
 
-@dataclass(slots=True)
-class _AgentElement:
-    attributes: Attributes
-    line: int
-    names: list[str] = field(default_factory=list)
-    notes: list[tuple[str, str | None]] = field(default_factory=list)
+def _is_named(agent: MetsElement) -> bool:
+    return any(each.text for each in agent.named("name"))
 
-    def says(self, attribute: str) -> str:
-        return self.attributes.get(attribute, "")
 
-    @property
-    def is_named(self) -> bool:
-        return any(self.names)
+def _software_score(agent: MetsElement) -> int:
+    """Return a score: the highest is that of the agent for the software that made the package."""
+    return (
+        (agent.get("ROLE") == "CREATOR")
+        + (agent.get("TYPE") == "OTHER")
+        + 2 * (agent.get("OTHERTYPE") == "SOFTWARE")
+        + any(each.get(_MARK) == _VERSION for each in agent.named("note")[:1])
+    )
 
-    @property
-    def software(self) -> int:
-        """Return a score: the highest is that of the agent for the software that made the package."""
-        return (
-            (self.says("ROLE") == "CREATOR")
-            + (self.says("TYPE") == "OTHER")
-            + 2 * (self.says("OTHERTYPE") == "SOFTWARE")
-            + (self.notes[:1] != [] and self.notes[0][1] == _VERSION)
-        )
+
+_HEADER = "mets/metsHdr"
 
 
 class Header:
     """Checks the root and the metsHdr of one document."""
 
-    def __init__(self, elements: Elements, outline: Outline, faults: Faults, *, is_package: bool) -> None:
-        self._elements = elements
+    def __init__(self, elements: Elements, outline: Outline, faults: Faults) -> None:
         self._outline = outline
         self._faults = faults
-        self._is_package = is_package
-        self._root = Demands("mets", faults)
-        self._header = Demands("mets/metsHdr", faults)
-        self._agents: list[_AgentElement] = []
-        self._headers = 0
-        self._record: tuple[str, int] | None = None
+        self._agents: list[MetsElement] = []
+        self._has_header = False
         self._records: set[str] = set()
-        elements.starts |= {
-            "mets": self._start_mets,
-            "metsHdr": self._start_header,
-            "agent": self._start_agent,
-            "name": self._start_text,
-            "note": self._start_note,
-            "altRecordID": self._start_record,
-        }
-        elements.ends |= {
-            "name": self._end_name,
-            "note": self._end_note,
-            "altRecordID": self._end_record,
-            "metsHdr": self._end_header,
-        }
+        agent, record = f"{_HEADER}/agent", f"{_HEADER}/altRecordID"
+        elements.texts |= {f"{agent}/name", f"{agent}/note", record}
+        elements.handle(
+            {"mets": self._start_mets, _HEADER: self._start_header, agent: self._start_agent},
+            {
+                f"{agent}/name": self._end_text,
+                f"{agent}/note": self._end_text,
+                record: self._end_record,
+                _HEADER: self._end_header,
+            },
+        )
 
     def finish(self) -> None:
         """Check the requirements that need the whole document."""
-        if not self._headers:
+        if not self._has_header:
             self._faults.add("CSIP117", self._outline.line, "none")
-            self._end_header()
+            self._judge_agents()
 
-    def _start_mets(self, attributes: Attributes, line: int) -> None:
-        if self._outline.line:
-            return  # METS in METS is not the package's
-        self._outline.root, self._outline.line = attributes, line
-        self._root.judge(attributes, line)
-        add, get = self._faults.add, attributes.get
-        kind = get("TYPE")
-        if kind not in CONTENT_CATEGORIES and (kind or "").casefold() != "other":
-            add("CSIP2", line, quoted(kind))
-        other = get("csip:OTHERTYPE", "").strip()
-        if (kind or "").casefold() == "other" and not other:
-            add("CSIP3", line, "none")
+    def _start_mets(self, mets: MetsElement, _document: MetsElement) -> None:
+        outline = self._outline
+        outline.root, outline.line = mets.attributes, mets.line
+        add, get = self._faults.add, mets.get
+        kind, other = get("TYPE").casefold(), get("csip:OTHERTYPE").strip()
+        if get("TYPE") not in CONTENT_CATEGORIES and kind != "other":
+            add("CSIP2", mets.line, quoted(mets.attributes.get("TYPE")))
+        if kind == "other" and not other:
+            add("CSIP3", mets.line, "none")
         elif other in CONTENT_CATEGORIES - {"Other"} and self._faults.version is not Version.V2_0_4:
-            add("CSIP3", line, f"{quoted(other)}, which is a term of the vocabulary of TYPE")
-        if self._is_package and not get("LABEL", "x").strip():
-            add("SIP1", line, quoted(get("LABEL")))
-        if not self._outline.content:
-            add("CSIP4", line, "none")
-        if self._outline.content == "OTHER" and not self._outline.other.strip():
-            add("CSIP5", line, "none")
+            add("CSIP3", mets.line, f"{quoted(other)}, which is a term of the vocabulary of TYPE")
+        if self._outline.is_package and "LABEL" in mets.attributes and not get("LABEL").strip():
+            add("SIP1", mets.line, quoted(get("LABEL")))
+        if not outline.content:
+            add("CSIP4", mets.line, "none")
+        if outline.content == "OTHER" and not outline.other.strip():
+            add("CSIP5", mets.line, "none")
 
-    def _start_header(self, attributes: Attributes, line: int) -> None:
-        self._headers += 1
-        self._outline.header = attributes
-        self._header.judge(attributes, line)
-        kind = attributes.get("csip:OAISPACKAGETYPE")
-        if self._is_package:
-            if not kind:
-                self._faults.add("CSIP9", line, "none")
-            if kind != "SIP":
-                self._faults.add("SIP4", line, quoted(kind))
-            status = attributes.get("RECORDSTATUS", "NEW")
-            if status not in RECORD_STATUS:
-                self._faults.add("SIP3", line, quoted(status))
+    def _start_header(self, header: MetsElement, _mets: MetsElement) -> None:
+        self._has_header = True
+        if not self._outline.is_package:
+            return
+        kind, status = (
+            header.attributes.get("csip:OAISPACKAGETYPE"),
+            header.attributes.get("RECORDSTATUS", "NEW"),
+        )
+        if not kind:
+            self._faults.add("CSIP9", header.line, "none")
+        if kind != "SIP":
+            self._faults.add("SIP4", header.line, quoted(kind))
+        if status not in RECORD_STATUS:
+            self._faults.add("SIP3", header.line, quoted(status))
 
-    def _start_record(self, attributes: Attributes, line: int) -> None:
-        rule = RECORD_IDS.get(attributes.get("TYPE", "")) if self._is_package else None
+    def _end_record(self, record: MetsElement, _header: MetsElement) -> None:
+        rule = RECORD_IDS.get(record.get("TYPE")) if self._outline.is_package else None
         if rule is not None:
             if rule in self._records and rule in ONCE:
-                self._faults.add(rule, line, "another one")
+                self._faults.add(rule, record.line, "another one")
             self._records.add(rule)
-            self._record = rule, line
-            self._elements.gather()
+            if not record.text:
+                self._faults.add(rule, record.line, "an empty one")
 
-    def _end_record(self) -> None:
-        if self._record is not None:
-            rule, line = self._record
-            self._record = None
-            if not self._elements.end_text():
-                self._faults.add(rule, line, "an empty one")
-
-    def _start_agent(self, attributes: Attributes, line: int) -> None:
+    def _start_agent(self, agent: MetsElement, _header: MetsElement) -> None:
         if len(self._agents) < KEPT:
-            self._agents.append(_AgentElement(attributes, line))
+            self._agents.append(agent)
 
-    def _start_text(self, _attributes: Attributes, _line: int) -> None:
-        self._elements.gather()
+    def _end_text(self, text: MetsElement, agent: MetsElement) -> None:
+        agent.children.append(text)
 
-    def _start_note(self, attributes: Attributes, _line: int) -> None:
-        if self._agents:
-            self._agents[-1].notes.append(("", attributes.get("csip:NOTETYPE")))
-        self._elements.gather()
+    def _end_header(self, _header: MetsElement, _mets: MetsElement) -> None:
+        self._judge_agents()
 
-    def _end_name(self) -> None:
-        text = self._elements.end_text()
-        if self._agents:
-            self._agents[-1].names.append(text)
-
-    def _end_note(self) -> None:
-        text = self._elements.end_text()
-        if self._agents and self._agents[-1].notes:
-            _, kind = self._agents[-1].notes.pop()
-            self._agents[-1].notes.append((text, kind))
-
-    def _end_header(self) -> None:
+    def _judge_agents(self) -> None:
         self._judge_software()
         self._judge_submitter()
         for role, rule in (("ARCHIVIST", "SIP9"), ("PRESERVATION", "SIP26")):
-            further = [each for each in self._agents if each.says("ROLE") == role][1:]
+            further = [each for each in self._agents if each.get("ROLE") == role][1:]
             if further:
                 self._faults.add(rule, further[0].line, f"{len(further) + 1} of them")
         for agent in self._agents:
-            role, kind = agent.says("ROLE"), agent.says("TYPE")
+            role, kind = agent.get("ROLE"), agent.get("TYPE")
             if role == "ARCHIVIST":
                 self._judge_body(agent, kind in _BODIES, "SIP11", "SIP12", "SIP14")
             elif role == "PRESERVATION":
                 self._judge_body(agent, kind == "ORGANIZATION", "SIP28", "SIP29", "SIP31")
-            elif role == "CREATOR" and kind == "INDIVIDUAL" and not agent.is_named:
+            elif role == "CREATOR" and kind == "INDIVIDUAL" and not _is_named(agent):
                 self._faults.add("SIP24", agent.line, "none")
         self._agents.clear()
 
     def _judge_software(self) -> None:
-        best = max(self._agents, key=lambda each: each.software, default=None)
-        if best is None or best.software < 2:  # noqa: PLR2004 -- one thing alone any agent may have
+        best = max(self._agents, key=_software_score, default=None)
+        if best is None or _software_score(best) < 2:  # noqa: PLR2004 -- one thing alone any agent may have
             found = "none"
             if best is not None:
                 said = " ".join(f"{name}={quoted(best.attributes.get(name))}" for name in _KINDS)
@@ -487,21 +376,22 @@ class Header:
             ("CSIP12", "TYPE", "OTHER"),
             ("CSIP13", "OTHERTYPE", "SOFTWARE"),
         ):
-            if best.says(attribute) != value:
+            if best.get(attribute) != value:
                 add(rule, line, quoted(best.attributes.get(attribute)))
-        if len(best.names) > 1:
-            add("CSIP14", line, f"{len(best.names)} names")
-        elif not best.is_named:
+        names, notes = best.named("name"), best.named("note")
+        if len(names) > 1:
+            add("CSIP14", line, f"{len(names)} names")
+        elif not _is_named(best):
             add("CSIP14", line, "none")
-        if len(best.notes) != 1 or not best.notes[0][0]:
-            add("CSIP15", line, f"{len(best.notes)} notes" if len(best.notes) != 1 else "an empty one")
-        elif best.notes[0][1] != _VERSION:
-            add("CSIP16", line, quoted(best.notes[0][1]))
+        if len(notes) != 1 or not notes[0].text:
+            add("CSIP15", line, f"{len(notes)} notes" if len(notes) != 1 else "an empty one")
+        elif notes[0].get(_MARK) != _VERSION:
+            add("CSIP16", line, quoted(notes[0].attributes.get(_MARK)))
 
     def _judge_submitter(self) -> None:
-        named = [each for each in self._agents if each.says("OTHERROLE").casefold() == "submitter"]
+        named = [each for each in self._agents if each.get("OTHERROLE").casefold() == "submitter"]
         creators = [
-            each for each in self._agents if each.says("ROLE") == "CREATOR" and each.says("TYPE") in _BODIES
+            each for each in self._agents if each.get("ROLE") == "CREATOR" and each.get("TYPE") in _BODIES
         ]
         found = named or creators[:1]
         if len(found) != 1:
@@ -509,18 +399,18 @@ class Header:
             self._faults.add("SIP15", line, f"{len(found)} of them" if found else "none")
             return
         agent = found[0]
-        if not agent.says("ROLE"):
+        if not agent.get("ROLE"):
             self._faults.add("SIP16", agent.line, "none")
-        if agent.says("TYPE") == "INDIVIDUAL":
-            agent.notes.clear()  # a person's notes may be contact information
-        self._judge_body(agent, agent.says("TYPE") in _BODIES, "SIP17", "SIP18", "SIP20")
+        if agent.get("TYPE") == "INDIVIDUAL":  # a person's notes may be contact information
+            agent.children = agent.named("name")
+        self._judge_body(agent, agent.get("TYPE") in _BODIES, "SIP17", "SIP18", "SIP20")
 
-    def _judge_body(self, agent: _AgentElement, is_typed: bool, kind: str, name: str, note: str) -> None:
+    def _judge_body(self, agent: MetsElement, is_typed: bool, kind: str, name: str, note: str) -> None:
         """Judge an agent that is an organisation or a person, by the ids of its requirements."""
         if not is_typed:
             self._faults.add(kind, agent.line, quoted(agent.attributes.get("TYPE")))
-        if not agent.is_named:
+        if not _is_named(agent):
             self._faults.add(name, agent.line, "none")
-        for _, marked in agent.notes:
-            if marked != _CODED:
-                self._faults.add(note, agent.line, quoted(marked))
+        for each in agent.named("note"):
+            if each.get(_MARK) != _CODED:
+                self._faults.add(note, agent.line, quoted(each.attributes.get(_MARK)))

@@ -104,8 +104,7 @@ def _many(count: int) -> Outline:
 
 def test_of_more_than_is_kept_nothing_is_concluded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _many(20).is_complete
-    for module in ("sections", "structmap"):
-        monkeypatch.setattr(f"metspack.checking.eark.{module}.KEPT", 5)
+    monkeypatch.setattr("metspack.checking.eark.document.KEPT", 5)
     found = _many(20)
     assert not found.is_complete
     assert (len(found.groups), len(found.descriptive), len(found.divided)) == (5, 5, 5)
@@ -179,7 +178,7 @@ def test_a_run_with_a_blank_location_is_read_file_by_file() -> None:
     for href, is_taken in (("data/3000", True), (" ", False), ("", False)):
         files = "".join(map(_FILE.format, range(1_000, 5_000))).replace("data/3000", href)
         text = f"{_OPEN}><m:fileSec><m:fileGrp>\n{files}</m:fileGrp></m:fileSec></m:mets>".encode()
-        survey = Survey({Standard.CSIP}, is_package=False)
+        survey = Survey(Faults({Standard.CSIP}), is_package=False)
         runs = [each for each in condensed([text], Budgets()) if isinstance(each, Run)]
         assert runs
         assert all(map(survey.takes, runs)) == is_taken
