@@ -13,6 +13,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -23,18 +24,18 @@ from metspack.files.reading import Closable, Status
 from metspack.locations import Convention
 from metspack.locations.candidates import Candidate, Candidates
 from metspack.locations.errors import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
-from metspack.locations.grantedroots import FolderNames, Granted, Mapped, Spot
+from metspack.locations.grantedroots import Granted, Mapped, Spot
 from metspack.locations.mappingtxt import read_mapping
 from metspack.locations.packedsegments import Packed
-from metspack.locations.search import Column, EntrySearch, Hit, Search, Sources
+from metspack.locations.search import Column, Hit, Search, Sources
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.locations.statement import Place
 from metspack.model import SMALL, Budgets, CellRun, Extent, ExtentColumns, LobCell, LobRun, ZipExtent
+from metspack.siard.entries import AnyTree
 from metspack.siard.metadata import Table
 from metspack.uris import PLAIN, Repair, are_plain
 
 __all__ = [
-    "EntrySearch",
     "LobAmbiguous",
     "LobMissing",
     "LobRefused",
@@ -100,7 +101,7 @@ class Resolver(Closable):
 
     def __init__(
         self,
-        tree: EntrySearch | None,
+        tree: AnyTree | None,
         roots: Sequence[Path],
         *,
         siard_name: str,
@@ -115,9 +116,17 @@ class Resolver(Closable):
         granted = Granted(roots, drives, mapping, divided)
         self._packed = Packed(granted.roots, budgets)
         self._sources = Sources(tree=tree, granted=granted, packed=self._packed, siard=siard_name)
-        self._siard = siard_name
-        self._given_roots, self._drives, self._mapping, self._divided = tuple(roots), drives, mapping, divided
-        self._budgets, self._version = budgets, version
+        self._given_roots, self._drives = tuple(roots), drives
+        self._like = partial(
+            Resolver,
+            tree,
+            siard_name=siard_name,
+            lob_folder=lob_folder,
+            mapping=mapping,
+            divided=divided,
+            budgets=budgets,
+            version=version,
+        )
         self._advisor = _Advisor(self, self._sources)
         self._lob_folder = lob_folder
         self._literal = version.startswith("1.")
@@ -271,17 +280,7 @@ class Resolver(Closable):
     ) -> Resolver:
         """Return a resolver of the same archive with more granted folders; the caller closes it."""
         own = {drive.upper(): folder for drive, folder in self._drives.items()}
-        return Resolver(
-            self._tree,
-            (*self._given_roots, *roots),
-            siard_name=self._siard,
-            lob_folder=self._lob_folder,
-            drives={**own, **drives},
-            mapping=self._mapping,
-            divided=self._divided,
-            budgets=self._budgets,
-            version=self._version,
-        )
+        return self._like((*self._given_roots, *roots), drives={**own, **drives})
 
     def _named(self, column: Column, cell: LobCell) -> Resolution | None:
         """Return the entry with the literal name in a SIARD 1.0 cell, or None without one.
@@ -344,7 +343,7 @@ class _Advisor:
     def __init__(self, resolver: Resolver, sources: Sources) -> None:
         self._resolver = resolver
         self._sources = sources
-        self._folders: list[FolderNames] | None = None
+        self._folders: list[Spot] | None = None
         self._found: dict[str, str] = {}
         self._tries: Counter[str] = Counter()
 
@@ -366,9 +365,8 @@ class _Advisor:
         return self._found[key]
 
     def _sentences(self, table: Table, cell: LobCell, column: Column, place: Place) -> Iterator[str]:
-        """Yield sentences on the LOB's possible places, those with proven options first."""
-        places = list(islice(self._places(column, cell, place), _PROVEN))
-        for at, folder in places:
+        """Yield sentences with options that are proven to lead to the LOB."""
+        for at, folder in islice(self._places(column, cell, place), _PROVEN):
             before = place.segments[:at]
             if place.drive is not None and folder.parts[1:][-at or len(folder.parts) :] == before:
                 above = folder.parents[at - 1] if at else folder
@@ -377,33 +375,16 @@ class _Advisor:
                     yield _add(f"--map-drive {shlex.quote(f'{place.drive}={above}')}")
             if self._is_found(table, cell, self._resolver.granting(roots=(folder,))):
                 yield _add(f"--lob-root {shlex.quote(str(folder))}")
-        for at, folder in places:
-            before = place.segments[: at or 1]
-            told = f"{place.drive or ''}/{'/'.join(before)}"
-            if at and place.drive is not None:
-                yield (
-                    f"The LOB lies in {folder}, and no option leads there from {told}: move what is there to "
-                    f"DIR{told[2:]}, DIR being any folder, and add --map-drive {place.drive}=DIR."
-                )
-            elif len(place.segments) > len(before):
-                here = folder if at else folder / before[0]
-                yield (
-                    f"The LOB lies in {here}, and no option leads there from {told}: make {told} a symbolic "
-                    f"link to it and add --lob-root {shlex.quote(told)}."
-                )
 
     def _places(self, column: Column, cell: LobCell, place: Place) -> Iterator[tuple[int, Path]]:
         """Yield the number of missing names of the path, and the folder with the file of the rest."""
         if self._folders is None:
             self._folders = list(self._sources.granted.folders())
         for at in range(len(place.segments)):
-            name, rest = place.segments[at], place.segments[at:]
             for each in self._folders:
-                if each.is_whole and not {name, f"{name}.zip", *_first_parts(rest)} & each.names:
-                    continue
-                spot = Spot(root=each.spot.root, path=(*each.spot.path, *rest))
+                spot = Spot(root=each.root, path=(*each.path, *place.segments[at:]))
                 if self._lies_at(spot, column, cell):
-                    yield at, Path(os.path.realpath(self._sources.granted.shown(each.spot)))
+                    yield at, Path(os.path.realpath(self._sources.granted.shown(each)))
 
     def _lies_at(self, spot: Spot, column: Column, cell: LobCell) -> bool:
         try:
@@ -422,11 +403,6 @@ class _Advisor:
             except SourceError:
                 return False
         return True
-
-
-def _first_parts(names: Sequence[str]) -> Iterator[str]:
-    if len(names) == 1:
-        yield from (names[0] + suffix for suffix in FIRST_SUFFIXES)
 
 
 def _add(option: str) -> str:

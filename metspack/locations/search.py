@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 from urllib.parse import quote
 
 from metspack import digests
@@ -18,7 +17,8 @@ from metspack.locations.errors import LobAmbiguous, Tried
 from metspack.locations.grantedroots import Granted, Obstacle, PlaceRefused, Spot, difference
 from metspack.locations.packedsegments import Packed
 from metspack.locations.splitparts import Names
-from metspack.model import Digest, Extent, ExtentColumns, LobCell, ZipExtent
+from metspack.model import Digest, Extent, LobCell, ZipExtent
+from metspack.siard.entries import AnyTree
 from metspack.siard.metadata import Table
 from metspack.uris import shown
 
@@ -26,24 +26,11 @@ COMPARED = "SHA-256"
 """The algorithm of the digests by which files and entries are compared."""
 
 
-class EntrySearch(Protocol):
-    """The archive's entries, each with its extent and its bytes by name (``trees``)."""
-
-    def extent(self, name: str) -> Extent | None:
-        """Return the extent of the entry with exactly this name, or None without one."""
-
-    def columns(self, names: Sequence[str]) -> ExtentColumns | None:
-        """Return sizes and extents of entries as columns of a ``LobRun``, or None if one is missing."""
-
-    def contents(self, extent: ZipExtent) -> Iterator[bytes]:
-        """Yield an entry's bytes."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
     """The archive's entries, granted roots and packed segments; ``siard`` is its file name."""
 
-    tree: EntrySearch | None
+    tree: AnyTree | None
     granted: Granted
     packed: Packed
     siard: str

@@ -143,7 +143,7 @@ def test_a_mapping_gives_them_another_place(tmp_path: Path) -> None:
 class Together(Entries):
     """Entries that are found together as well."""
 
-    def columns(self, names: Sequence[str]) -> ExtentColumns | None:  # type: ignore[override]
+    def columns(self, names: Sequence[str]) -> ExtentColumns | None:
         if not all(each in self.entries for each in names):
             return None
         return [len(self.entries[each]) for each in names], [list(names)]
