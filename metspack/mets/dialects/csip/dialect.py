@@ -160,10 +160,9 @@ class Csip(CsipPackage, Dialect):
             if any(isinstance(each, PlacedFile) and each.part_of for each in files())
             else (),
         )
-        with closing(Placements()) as schemas:
-            facts = self.write_package(ip, part, self.group(ip, representation, data), schemas)
-            facts |= self.above(ip, parent)
-            ip.render(CSIP_METS, "mets.xml.j2", facts)
+        facts = self.write_package(ip, part, self.group(ip, representation, data))
+        facts |= self.above(ip, parent)
+        ip.render(CSIP_METS, "mets.xml.j2", facts)
         return ip.files
 
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
@@ -175,10 +174,10 @@ class Csip(CsipPackage, Dialect):
             children=content.children,
         )
         group = self.write_archive(ip, content, part.label)
-        with closing(Placements()) as schemas, closing(Placements()) as documentation:
+        with closing(Placements()) as documentation:
             if self.documentation is not None:
                 ip.copy_tree("documentation", self.documentation, documentation)
-            facts = self.write_package(ip, part, group, schemas, documentation.files)
+            facts = self.write_package(ip, part, group, documentation.files)
             facts["history"] = content.notes
             if content.children:
                 self.add_children(facts, content)

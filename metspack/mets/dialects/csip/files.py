@@ -28,19 +28,6 @@ ABOUT = "about-this-package.txt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataReference:
-    """A metadata file as an mdRef names it."""
-
-    id: str
-    href: str
-    mdtype: str
-    othermdtype: str
-    media_type: str
-    size: int
-    checksum: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FileGroup:
     """A fileGrp and its div in the CSIP structMap ("" for none); its paths are below ``folder``.
 
@@ -136,16 +123,13 @@ class IpFolder:
         """Return the xml:id of a file of the IP."""
         return ids.element_id(self.objid, path)
 
-    def render(self, path: str, template: str, facts: Mapping[str, Any]) -> PlacedFile:
-        """Write a document from one of the dialect's templates."""
+    def render(
+        self, path: str, template: str, facts: Mapping[str, Any], folder: Path = TEMPLATES
+    ) -> PlacedFile:
+        """Write a document from one of the templates in a folder, the dialect's if no other."""
         return self.register(
-            path, writer.write_document(self.prepare(path), TEMPLATES, template, facts, self.algorithms)
+            path, writer.write_document(self.prepare(path), folder, template, facts, self.algorithms)
         )
-
-    def write_about(self, facts: Mapping[str, Any]) -> PlacedFile:
-        """Write the text that describes the package for people, in its documentation."""
-        text = writer.plain(TEMPLATES, f"{ABOUT}.j2", facts)
-        return self.write(f"documentation/{ABOUT}", [text.encode()])
 
     def write(self, path: str, blocks: Iterable[bytes]) -> PlacedFile:
         """Write a file of these bytes."""
@@ -175,17 +159,17 @@ class IpFolder:
 
     def reference(
         self, file: PlacedFile, mdtype: str, othermdtype: str = "", *, below: str = ""
-    ) -> MetadataReference:
+    ) -> dict[str, object]:
         """Return a written metadata file as an mdRef names it, in a METS in the folder ``below``."""
-        return MetadataReference(
-            id=file.id,
-            href=terms.href(file.path.removeprefix(below).split("/")),
-            mdtype=mdtype,
-            othermdtype=othermdtype,
-            media_type=file.media_type,
-            size=file.size,
-            checksum=file.checksum,
-        )
+        return {
+            "id": file.id,
+            "href": terms.href(file.path.removeprefix(below).split("/")),
+            "mdtype": mdtype,
+            "othermdtype": othermdtype,
+            "media_type": file.media_type,
+            "size": file.size,
+            "checksum": file.checksum,
+        }
 
 
 def below(root: Path) -> Iterator[tuple[str, ...]]:
