@@ -42,7 +42,7 @@ BUDGETS: Mapping[str, int] = {
     "siard": 1_888,
     "locations": 1_900,
     "sources": 1_775,
-    "mets": 3_166,
+    "mets": 3_112,
     "planning": 1_177,
     "inspecting": 720,
     "packages": 3_270,

@@ -19,7 +19,7 @@ from metspack.mets.dialects.csip import package as csip_package
 from metspack.mets.dialects.csip.documents import SPLITTING, IpRole, described, read_given
 from metspack.mets.dialects.csip.files import IpFolder, check_documentation, schema_files
 from metspack.mets.dialects.csip.package import CsipOptions, CsipPackage
-from metspack.mets.dialects.csip.terms import DATA, Agents, Terms, folder_name
+from metspack.mets.dialects.csip.terms import DATA, Agents, GivenTerms, Terms, folder_name
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
     Adopted,
@@ -65,13 +65,8 @@ class Csip(CsipPackage, Dialect):
         return cls(
             terms=Terms(
                 version=package.version,
-                profile=wanted.profile,
-                package_type=wanted.package_type,
-                content_type=wanted.content_type,
-                link_style=wanted.link_style,
-                child_links=wanted.child_links,
-                representation=wanted.representation,
                 mets_profile=package.mets_profile,
+                **{each.name: getattr(wanted, each.name) for each in fields(GivenTerms)},
             ),
             agents=replace(wanted.agents, packagers=package.agents),
             description=described(package.name, package.metadata),

@@ -32,15 +32,10 @@ from metspack.mets.dialects.csip.documents import (
 from metspack.mets.dialects.csip.files import ABOUT, TEMPLATES, FileGroup, IpFolder, schema_files
 from metspack.mets.dialects.csip.links import Linked
 from metspack.mets.dialects.csip.terms import (
-    CHILD_LINKS,
-    CITS_SIARD,
     DATA,
     DESCRIPTIVE,
-    LINK_STYLES,
-    PACKAGE_TYPES,
-    PROFILES,
-    REPRESENTATION,
     Agents,
+    GivenTerms,
     folder_name,
 )
 from metspack.mets.dialects.interface import (
@@ -65,15 +60,9 @@ Files = Callable[[], Iterable[Placed]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CsipOptions(DialectOptions):
+class CsipOptions(GivenTerms, DialectOptions):
     """Options of the CSIP dialect: see ``terms`` for the terms, and ``CsipPackage`` for the paths."""
 
-    profile: str = PROFILES[0]
-    package_type: str = PACKAGE_TYPES[0]
-    content_type: str = CITS_SIARD
-    link_style: str = LINK_STYLES[0]
-    child_links: str = CHILD_LINKS[0]
-    representation: str = REPRESENTATION
     agents: Agents = field(default_factory=Agents)
     descriptive: StrPath | None = None
     documentation: StrPath | None = None
