@@ -40,7 +40,7 @@ BUDGETS: Mapping[str, int] = {
     "layouts": 570,
     "containers": 2_078,
     "siard": 1_888,
-    "locations": 1_900,
+    "locations": 1_852,
     "sources": 1_775,
     "mets": 3_112,
     "planning": 1_177,

@@ -20,17 +20,6 @@ from metspack.locations.statement import Levels, LocationError, Place, cell_refe
 from metspack.siard.metadata import Field
 from metspack.uris import Kind, ReferenceRefused, Repair
 
-__all__ = [
-    "Candidate",
-    "Candidates",
-    "Convention",
-    "Levels",
-    "candidate",
-    "candidates",
-    "is_lob_folder",
-    "renamed",
-]
-
 # A last name with a dot in it is never a folder that a convention looks for (content, seg_0).
 _PLAIN = re.compile(
     r"((?:[A-Za-z0-9_][A-Za-z0-9_-]*/)*)([A-Za-z0-9_][A-Za-z0-9_-]*\.[A-Za-z0-9_][A-Za-z0-9_.-]*)"

@@ -23,9 +23,7 @@ from metspack.files.byteranges import HeldMedium
 from metspack.files.reading import Closable, Status
 from metspack.locations import Convention
 from metspack.locations.candidates import Candidate, Candidates
-from metspack.locations.errors import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
 from metspack.locations.grantedroots import Granted, Mapped, Spot
-from metspack.locations.mappingtxt import read_mapping
 from metspack.locations.packedsegments import Packed
 from metspack.locations.search import Column, Hit, Search, Sources
 from metspack.locations.splitparts import FIRST_SUFFIXES
@@ -34,18 +32,6 @@ from metspack.model import SMALL, Budgets, CellRun, Extent, ExtentColumns, LobCe
 from metspack.siard.entries import AnyTree
 from metspack.siard.metadata import Table
 from metspack.uris import PLAIN, Repair, are_plain
-
-__all__ = [
-    "LobAmbiguous",
-    "LobMissing",
-    "LobRefused",
-    "LobUnresolved",
-    "Resolution",
-    "Resolver",
-    "Tallied",
-    "names_together",
-    "read_mapping",
-]
 
 _REMEMBERED = 10_000
 _ADVISED = 4  # drives and folders of absolute paths for which another folder is looked for
@@ -65,8 +51,8 @@ class Resolution:
     extents: tuple[Extent, ...]
     size: int
     convention: Convention
-    repairs: tuple[Repair, ...]
-    warnings: tuple[str, ...]
+    repairs: tuple[Repair, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,9 +116,7 @@ class Resolver(Closable):
         self._advisor = _Advisor(self, self._sources)
         self._lob_folder = lob_folder
         self._literal = version.startswith("1.")
-        self._table: Table | None = None
         self._columns: dict[tuple[str, str], Column] = {}
-        self._here: dict[str, Column] = {}
         self._counts: dict[tuple[str, str], Counter[tuple[Convention, bool]]] = {}
 
     @property
@@ -179,7 +163,7 @@ class Resolver(Closable):
         They are columns of a ``LobRun``. None unless each cell names an entry of at most ``SMALL`` bytes,
         whose size is the cell's length where the cells have lengths.
         """
-        column = self._column_of(table, run.cell)
+        column = self._column(table, run.cell)
         candidates = column.candidates
         if not candidates.is_inside or self._tree is None or not are_plain(run.files):
             return None
@@ -192,7 +176,7 @@ class Resolver(Closable):
 
     def conventions(self, table: Table, run: LobRun) -> Mapping[Convention, int]:
         """Return how many LOBs of a run were found by each convention, the first LOB's first."""
-        candidates = self._column_of(table, run.shared.cell).candidates
+        candidates = self._column(table, run.shared.cell).candidates
         if run.entries:
             return candidates.all_named_in_full(run.files)
         return {next(candidates.of(run.files[0], [])).convention: len(run)}
@@ -203,21 +187,16 @@ class Resolver(Closable):
         Raises ``LobMissing``, ``LobRefused`` and ``LobAmbiguous``, and ``SourceError`` for an archive
         that cannot be read.
         """
-        column = self._column_of(table, cell.place.cell)
+        column = self._column(table, cell.place.cell)
         # Almost every archive names the entry in full: most LOBs take only this look-up.
-        candidates = column.candidates
-        if candidates.is_inside and self._tree is not None and PLAIN.fullmatch(cell.file):
-            extent = self._tree.extent(cell.file)
-            if extent is not None and candidates.fits(extent.size, cell.length):
-                convention = candidates.named_in_full(cell.file)
-                column.counts[convention, True] += 1
-                return Resolution(
-                    extents=(extent,), size=extent.size, convention=convention, repairs=(), warnings=()
-                )
-        if self._literal and not PLAIN.fullmatch(cell.file):
-            named = self._named(column, cell)
-            if named is not None:
-                return named
+        candidates, is_plain = column.candidates, PLAIN.fullmatch(cell.file) is not None
+        found = None
+        if candidates.is_inside and is_plain:
+            found = self._entry(column, cell, cell.file, candidates.named_in_full(cell.file))
+        elif self._literal and not is_plain:
+            found = self._named(column, cell)
+        if found is not None:
+            return found
         return _accepted(column, cell, Search(self._sources, table, column, cell).hit())
 
     def stated_files(
@@ -229,7 +208,7 @@ class Resolver(Closable):
         at most ``SMALL`` bytes: ``resolved`` then takes each cell. ``path`` is that of the cells, ``files``
         and ``lengths`` are their attributes.
         """
-        column = self._column_of(table, path)
+        column = self._column(table, path)
         names = names_together(files)
         stated = self._stated(column, files[0]) if names else None
         if stated is None:
@@ -288,42 +267,36 @@ class Resolver(Closable):
         Such names are ``a#b.bin`` and ``record%200.bin``.
         """
         names = cell.file.split("/")
-        if self._tree is None or not {"", ".", ".."}.isdisjoint(names):
+        if not {"", ".", ".."}.isdisjoint(names):
             return None
         levels = column.candidates.levels
         below = ([levels.table, levels.folder] if levels.folder else [levels.table]) if levels.table else []
         for folder in ([], below, below[1:]):
-            extent = self._tree.extent("/".join([*folder, *names]))
-            if extent is not None and column.candidates.fits(extent.size, cell.length):
-                convention = Convention.I if folder else Convention.C
-                column.counts[convention, True] += 1
-                return Resolution(
-                    extents=(extent,), size=extent.size, convention=convention, repairs=(), warnings=()
-                )
+            convention = Convention.I if folder else Convention.C
+            found = self._entry(column, cell, "/".join([*folder, *names]), convention)
+            if found is not None:
+                return found
         return None
 
-    def _column_of(self, table: Table, path: str) -> Column:
-        if table is not self._table:
-            self._table, self._here = table, {}
-        return self._here.get(path) or self._column(table, path)
+    def _entry(self, column: Column, cell: LobCell, name: str, convention: Convention) -> Resolution | None:
+        """Return the entry with a name if it may be the cell's LOB, and count it; else None."""
+        extent = None if self._tree is None else self._tree.extent(name)
+        if extent is None or not column.candidates.fits(extent.size, cell.length):
+            return None
+        column.counts[convention, True] += 1
+        return Resolution(extents=(extent,), size=extent.size, convention=convention)
 
     def _column(self, table: Table, path: str) -> Column:
         column = self._columns.get((table.path, path))
         if column is None:
             if len(self._columns) >= _REMEMBERED:  # each element of an array has another path
                 self._columns.clear()
-                self._here.clear()
-            column = self._columns[table.path, path] = self._new_column(table, path)
-        self._here[path] = column
+            chain = table.chain(path)
+            tags = [re.sub("^a[0-9]+$", "a", tag) for tag in path.split(".")]
+            counts = self._counts.setdefault((table.path, ".".join(tags[: len(chain)])), Counter())
+            candidates = Candidates.of_field(chain, self._lob_folder, table.folder_path)
+            column = self._columns[table.path, path] = Column(candidates=candidates, counts=counts)
         return column
-
-    def _new_column(self, table: Table, path: str) -> Column:
-        chain = table.chain(path)
-        tags = [re.sub("^a[0-9]+$", "a", tag) for tag in path.split(".")]
-        counts = self._counts.setdefault((table.path, ".".join(tags[: len(chain)])), Counter())
-        return Column(
-            candidates=Candidates.of_field(chain, self._lob_folder, table.folder_path), counts=counts
-        )
 
 
 def names_together(files: Sequence[str]) -> list[str]:

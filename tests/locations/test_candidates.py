@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import SourceError
+from metspack.locations import Convention
 from metspack.locations import candidates as locations_candidates
 from metspack.locations.candidates import (
     Candidate,
     Candidates,
-    Convention,
-    Levels,
     candidate,
     candidates,
     is_lob_folder,
@@ -20,7 +19,7 @@ from metspack.locations.candidates import (
     renamed,
 )
 from metspack.locations.conventions import DESPITE_ERRORS, WAYS
-from metspack.locations.statement import LocationError, Place
+from metspack.locations.statement import Levels, LocationError, Place
 from metspack.siard.metadata import Field
 from metspack.uris import Repair
 from tests.laws import law

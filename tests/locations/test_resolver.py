@@ -15,16 +15,10 @@ from hypothesis import strategies as st
 
 from metspack import digests
 from metspack.errors import ConfigError, SourceError
-from metspack.locations.candidates import Convention
-from metspack.locations.resolver import (
-    LobAmbiguous,
-    LobMissing,
-    LobRefused,
-    LobUnresolved,
-    Resolution,
-    Resolver,
-    read_mapping,
-)
+from metspack.locations import Convention
+from metspack.locations.errors import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
+from metspack.locations.mappingtxt import read_mapping
+from metspack.locations.resolver import Resolution, Resolver
 from metspack.model import Digest, ExtentColumns, FileExtent, LobCell, LobPlace, ZipExtent
 from metspack.siard.metadata import Field, Table
 from metspack.sizes import TextLength

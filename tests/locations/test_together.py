@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from metspack.locations.candidates import Convention
+from metspack.locations import Convention
 from metspack.locations.grantedroots import Spot
-from metspack.locations.resolver import Resolver, Tallied, names_together, read_mapping
+from metspack.locations.mappingtxt import read_mapping
+from metspack.locations.resolver import Resolver, Tallied, names_together
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.model import SMALL, CellRun, ExtentColumns
 from metspack.siard.metadata import Field
