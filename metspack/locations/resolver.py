@@ -229,18 +229,15 @@ class Resolver(Closable):
         first = next(column.candidates.of(file, []), None)
         if first is None or not first.stated or first.place.inside or first.repairs:
             return None
-        spot = self._only_spot(first)
-        return None if spot is None or spot.path[-1] != file.rpartition("/")[2] else (first, spot)
-
-    def _only_spot(self, candidate: Candidate) -> Spot | None:
-        """Return the one spot of a candidate, or None when a mapping or packed segment gives more."""
         granted = self._sources.granted
         try:
-            spot = granted.spot(candidate.place)
+            spot = granted.spot(first.place)
         except SourceError:
             return None
-        is_mapped = next(granted.mapped(candidate.place), None) is not None
-        return None if is_mapped or self._packed.is_near(spot.root, spot.path) else spot
+        # A mapping or a packed segment gives other places.
+        if next(granted.mapped(first.place), None) is not None or self._packed.is_near(spot.root, spot.path):
+            return None
+        return (first, spot) if spot.path[-1] == file.rpartition("/")[2] else None
 
     def advice(self, table: Table, cell: LobCell) -> str:
         """Return advice that leads to a LOB on a drive or an absolute path, or "" without any.

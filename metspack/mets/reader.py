@@ -88,11 +88,6 @@ class Agent:
     notes: tuple[str, ...]
     line: int = field(default=0, compare=False)
 
-    @property
-    def note(self) -> str:
-        """All of its notes, one after the other."""
-        return "".join(self.notes)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructMap:

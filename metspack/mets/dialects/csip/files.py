@@ -15,7 +15,7 @@ from markupsafe import Markup
 from metspack import mediatypes, resources, uris
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
-from metspack.files import reading, tempdb, walking, writing
+from metspack.files import reading, walking, writing
 from metspack.mets import filetable, ids, is_mets_name, writer
 from metspack.mets.dialects.csip import terms
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements
@@ -174,14 +174,9 @@ class IpFolder:
 
 def below(root: Path) -> Iterator[tuple[str, ...]]:
     """Yield the names of every file below a folder, by path; raises ``SourceError`` as ``walking``."""
-    what = f"the files of {root}"
-    with tempdb.explained(what), closing(tempdb.create("CREATE TABLE file (path BLOB)", "BEGIN")) as names:
-        for entry in walking.entries(root):
-            if entry.stamp is not None:
-                path = "/".join(entry.path).encode("utf-8", "surrogateescape")
-                names.execute("INSERT INTO file VALUES (?)", (path,))
-        for (path,) in names.execute("SELECT path FROM file ORDER BY path"):
-            yield tuple(path.decode("utf-8", "surrogateescape").split("/"))
+    with closing(walking.entries(root)) as found:
+        files = [each.path for each in found if each.stamp is not None]
+    yield from sorted(files, key=lambda path: "/".join(path).encode("utf-8", "surrogateescape"))
 
 
 def check_documentation(root: Path) -> None:

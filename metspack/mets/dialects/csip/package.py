@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, groupby, islice
 from operator import attrgetter
@@ -12,10 +11,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from metspack import resources
-from metspack.digests import Hashers
-from metspack.files import writing
 from metspack.files.reading import StrPath
-from metspack.mets import CSIP_METS, ids, premis, writer
+from metspack.mets import CSIP_METS, ids, writer
 from metspack.mets.dialects.csip import links
 from metspack.mets.dialects.csip.documents import (
     DIVISION,
@@ -39,18 +36,15 @@ from metspack.mets.dialects.csip.terms import (
     folder_name,
 )
 from metspack.mets.dialects.interface import (
-    Adopted,
     ChildMets,
     DialectOptions,
     MergedContent,
-    Names,
     ParentContent,
     SplitLob,
     SplitPart,
 )
-from metspack.mets.filetable import Placed, PlacedFile, Placements
-from metspack.mets.notes import note
-from metspack.mets.premis import Event, FileObject, PremisWhole, Relationship
+from metspack.mets.filetable import Placed, PlacedFile
+from metspack.mets.premis import FileObject, PremisWhole, Relationship
 from metspack.model import Digest
 
 _DUBLIN_CORE = f"{DESCRIPTIVE}/dublin-core.xml"
@@ -292,66 +286,3 @@ def _listed(
     return PlacedFile(
         id=identifier, path=path, size=size, media_type=media_type, checksum=checksum, md5="", sha256=""
     )
-
-
-def adopted(
-    given: CsipOptions, root: Path, documents: Iterable[Names], representation: str | None
-) -> Adopted:
-    """Return the parent's documents to be kept: those that the options do not replace."""
-    descriptive = given.descriptive
-    described: list[Names] = []
-    documentation: list[Names] = []
-    left: list[Names] = []
-    for names in documents:
-        if names[0] == "documentation":
-            if given.documentation is None:
-                documentation.append(names)
-        elif descriptive is None:
-            described.append(names)
-            descriptive = root.joinpath(*names)
-        elif given.descriptive is None:
-            left.append(names)
-    name = representation or given.representation
-    return Adopted(
-        options=replace(given, descriptive=descriptive, representation=name),
-        documents=frozenset((*described, *documentation)),
-        documentation=tuple(documentation),
-        left=tuple(left),
-    )
-
-
-def write(dialect: CsipPackage, package: Path, content: MergedContent) -> dict[str, Hashers]:
-    """Write all files of a merged package beside its data; return each file's digests by path.
-
-    Raises ``TargetError`` and ``ConfigError``, and ``SourceError`` for documentation that cannot be read.
-    """
-    ip = IpFolder(package, folder_name(content.objid), content.objid, dialect.checksum_type)
-    holds = "the SIARD archive and its LOBs"
-    part = IpRole(role=f"the whole package with {holds}", label=dialect.label(holds), is_whole=True)
-    data = dialect.data_group(ip, tuple, DATA, archive=content.archive)
-    whole = dialect.split_objects(content.split(), content.parts())
-    merging = Event(
-        type="information package merging",
-        detail=f"The data of the representation, which {content.containers:,} information packages held, "
-        "were put together. Every file was compared with the digest in its METS while it was copied.",
-    )
-    with writing.NewFile(content.work / "listed.xml", is_synced=False) as rows:
-        placed = data.passing(content.placing, rows, dialect.said(), data.other_type)
-        mets = dialect.write_representation(
-            ip,
-            replace(data, written=rows),
-            label=part.label,
-            objects=chain(premis.rows(placed, dialect.checksum_type, data.folder), whole),
-            done=(merging, *replaced_digests(words for _, words in map(note, content.history))),
-        )
-    with closing(Placements()) as documentation:
-        if dialect.documentation is not None:
-            ip.copy_tree("documentation", dialect.documentation, documentation)
-        for names in () if dialect.documentation is not None else content.documentation:
-            documentation.add(ip.copy("/".join(names), content.root, names))
-        group = dialect.group(ip, mets, data)
-        facts = dialect.write_package(ip, part, group, documentation.files)
-        facts["history"] = content.history
-        dialect.add_split(facts, content, links.loctype(dialect.terms, content.objid))
-        ip.render(CSIP_METS, "mets.xml.j2", facts)
-    return ip.files
