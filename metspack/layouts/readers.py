@@ -116,10 +116,10 @@ class SiardReader:
                     hint=f"Leave {flag} out, or leave --for {self.key} out.",
                 )
 
-    def misses(self, routes: Iterable[tuple[str, LobRoute, int]]) -> Iterator[str]:
-        """Yield in words how many LOBs it misses for each reason; routes have version and count."""
+    def misses(self, version: str, routes: Iterable[tuple[LobRoute, int]]) -> Iterator[str]:
+        """Yield in words how many LOBs it misses for each reason; routes have their count."""
         counts: Counter[str] = Counter()
-        for version, route, count in routes:
+        for route, count in routes:
             reasons = list(self.stumbles(version, route))
             if not reasons and not self.follows(version, route):
                 reasons = ["located in another way"]
@@ -340,29 +340,25 @@ class Readership:
         ]
 
 
-_Routes = Sequence[tuple[str, LobRoute, int]]
-"""Versions of SIARD, routes in them, and how many LOBs have each."""
+def _verdicts(version: str, routes: Sequence[tuple[LobRoute, int]]) -> list[ReaderVerdict]:
+    """Return for each reader whether it finds LOBs by these routes, each with its count."""
+    found = []
+    for reader in (each for each in READERS if each.is_told):
+        finds = any(reader.follows(version, route) for route, _count in routes)
+        misses = tuple(reader.misses(version, routes)) if finds else ()
+        found.append(ReaderVerdict(reader=reader.name, version=reader.version, finds=finds, misses=misses))
+    return found
 
 
-def _verdict(reader: SiardReader, routes: _Routes, *, finds: bool) -> ReaderVerdict:
-    return ReaderVerdict(
-        reader=reader.name,
-        version=reader.version,
-        finds=finds,
-        misses=tuple(reader.misses(routes)) if finds else (),
+def _written(writing: Writing, traits: LobTraits) -> list[ReaderVerdict]:
+    """Return for each reader whether it finds the LOBs of a package written in that way."""
+    odd = (
+        (writing.route(nested=True), traits.nested),
+        (writing.route(odd=True), traits.odd),
+        (writing.route(split=True), traits.split),
     )
-
-
-def _verdicts(writing: Writing, traits: LobTraits) -> list[ReaderVerdict]:
-    version = writing.version
-    kinds = (
-        (version, writing.route(nested=True), traits.nested),
-        (version, writing.route(odd=True), traits.odd),
-        (version, writing.route(split=True), traits.split),
-    )
-    routes = [each for each in kinds if each[-1]]
-    told = (reader for reader in READERS if reader.is_told)
-    return [_verdict(each, routes, finds=each.follows(version, writing.route())) for each in told]
+    routes = [(writing.route(), traits.lobs), *(each for each in odd if each[1])]
+    return _verdicts(writing.version, routes)
 
 
 def _ways(
@@ -378,7 +374,7 @@ def _ways(
     for key in ("dbptk", "siard-suite"):
         style = style_for(key, None, written)
         own = layout_for(key, written) or layout
-        verdicts = _verdicts(Writing(version=written, layout=own, style=style), traits)
+        verdicts = _written(Writing(version=written, layout=own, style=style), traits)
         ways[f"{prefix}{upgrade}--for {key}"] = {each.reader: each for each in verdicts}
     return dict(sorted(ways.items(), key=lambda way: sum(len(each.misses) for each in way[1].values())))
 
@@ -424,26 +420,19 @@ def _advised(
 def readership(writing: Writing, traits: LobTraits, *, is_merged: bool = False) -> Readership:
     """Return for each reader whether it finds the LOBs of a package written in that way."""
     ways = _ways(writing.version, writing.layout, traits)
-    return _advised(_verdicts(writing, traits), ways, traits.lobs, is_merged=is_merged)
+    return _advised(_written(writing, traits), ways, traits.lobs, is_merged=is_merged)
 
 
 def readership_on_disk(archive: ArchiveRoutes) -> Readership:
     """Return for each reader whether it finds the LOBs that an archive references as it is."""
-    version = archive.version
-    routes = [(version, route, count) for route, count in archive.routes]
-    verdicts = [
-        _verdict(reader, routes, finds=any(reader.follows(version, route) for _, route, _ in routes))
-        for reader in READERS
-        if reader.is_told
-    ]
     traits = LobTraits(
-        lobs=sum(count for _, _, count in routes),
-        nested=sum(count for _, route, count in routes if route.nested),
-        odd=sum(count for _, route, count in routes if route.odd),
-        split=sum(count for _, route, count in routes if route.split),
+        lobs=sum(count for _, count in archive.routes),
+        nested=sum(count for route, count in archive.routes if route.nested),
+        odd=sum(count for route, count in archive.routes if route.odd),
+        split=sum(count for route, count in archive.routes if route.split),
     )
-    ways = _ways(version, "", traits, prefix="metspack convert ")
-    return _advised(verdicts, ways, traits.lobs, is_merged=archive.is_apart)
+    ways = _ways(archive.version, "", traits, prefix="metspack convert ")
+    return _advised(_verdicts(archive.version, archive.routes), ways, traits.lobs, is_merged=archive.is_apart)
 
 
 def missed_words(key: str | None, writing: Writing, traits: LobTraits) -> tuple[str, ...]:

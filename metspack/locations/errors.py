@@ -58,12 +58,11 @@ def unresolved(
 ) -> LobUnresolved:
     """Return the error for a LOB that was not found; ``hint`` replaces the general one."""
     problems = [each.problem for each in tried if each.problem is not None]
-    kind: type[LobUnresolved] = LobMissing
-    decisive: SourceError | None = None
-    for wanted, meaning in ((TooMany, LobAmbiguous), (Obstacle, LobRefused), (PartMissing, LobMissing)):
-        if decisive is None:
-            decisive = next((each for each in problems if isinstance(each, wanted)), None)
-            kind = meaning if decisive is not None else kind
+    kinds = ((TooMany, LobAmbiguous), (Obstacle, LobRefused), (PartMissing, LobMissing))
+    found = ((kind, each) for wanted, kind in kinds for each in problems if isinstance(each, wanted))
+    kind: type[LobUnresolved]
+    decisive: SourceError | None
+    kind, decisive = next(found, (LobMissing, None))
     if decisive is None and _is_refused(tried, refusals):
         kind, decisive = LobRefused, [*refusals, *problems][0]
     if decisive is None and (leaving := _leaving(tried)) is not None:

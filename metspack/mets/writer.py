@@ -83,12 +83,9 @@ def write_document(
     ``ConfigError``.
     """
     pieces = _environment(folder).get_template(template).generate(facts)
-    return _write(target, _blocks(pieces), ThreadedHashers(algorithms))
-
-
-def _write(target: Path, blocks: Iterable[bytes], hashers: Hashers) -> Hashers:
+    hashers = ThreadedHashers(algorithms)
     with writing.NewFile(target) as file:
-        for block in hashers.passing(blocks):
+        for block in hashers.passing(_blocks(pieces)):
             file.write(block)
     return hashers
 
