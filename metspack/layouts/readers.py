@@ -66,6 +66,14 @@ class Writing:
         )
 
 
+def _all(_version: str, _route: LobRoute) -> bool:
+    return True
+
+
+def _none(_version: str, _route: LobRoute) -> Iterator[str]:
+    return iter(())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiardReader:
     """A program that reads archives or packages: its name, version, and rules for LOBs.
@@ -78,11 +86,11 @@ class SiardReader:
     """
 
     name: str
-    version: str
+    version: str = ""
     reads: str
     source: str
-    follows: Callable[[str, LobRoute], bool]
-    stumbles: Callable[[str, LobRoute], Iterator[str]]
+    follows: Callable[[str, LobRoute], bool] = _all
+    stumbles: Callable[[str, LobRoute], Iterator[str]] = _none
     key: str = ""
     style: FolderStyle | None = None
     layouts: Mapping[str, str] = field(default_factory=dict)
@@ -154,14 +162,6 @@ class ReaderVerdict:
         return " and ".join(self.misses)
 
 
-def _all(_version: str, _route: LobRoute) -> bool:
-    return True
-
-
-def _none(_version: str, _route: LobRoute) -> Iterator[str]:
-    return iter(())
-
-
 def _stated(_version: str, route: LobRoute) -> bool:
     return not (route.joined or route.cell or route.innermost)
 
@@ -193,16 +193,12 @@ def _missed_by_suite(_version: str, route: LobRoute) -> Iterator[str]:
 READERS: Sequence[SiardReader] = (
     SiardReader(
         name="metspack",
-        version="",
         reads="LOBs in every style, whole and in parts, also of SIARD 1.0",
         source="statement of the DILCIS Board on the location of LOBs; conventions of docs/locations.md",
-        follows=_all,
-        stumbles=_none,
     ),
     SiardReader(
         key="siard-suite",
         name="SIARD Suite",
-        version="",
         reads="a lobFolder that begins with ../, of the column, or of the field that has the LOB; no parts",
         source="SiardApi, MetaColumnImpl and MetaFieldImpl; SFA, LOB folder handling, 2018",
         style=FolderStyle.SFA,
@@ -225,7 +221,6 @@ READERS: Sequence[SiardReader] = (
     SiardReader(
         key="roda",
         name="RODA",
-        version="",
         reads="E-ARK SIPs, in folders or zip files, each of which leads nowhere outside itself; no LOBs: "
         "these are found by DBPTK once the packages are merged",
         source="validator of commons-ip 2.11 (docs/interop.md)",
@@ -233,19 +228,15 @@ READERS: Sequence[SiardReader] = (
         terms={"dialect": "csip", "package_type": "SIP", "profile": "sip", "roda_ancestors": True},
         packed_terms={"child_links": "objid"},
         forms=("zip",),
-        follows=_all,
-        stumbles=_none,
         is_told=False,
     ),
     SiardReader(
         key="statement",
         name="any that follows the statement",
-        version="",
         reads="lobFolder of the database and of the column, relative to the folder that holds the .siard",
         source="statement of the DILCIS Board on the location of LOBs",
         style=FolderStyle.DILCIS,
         follows=_stated,
-        stumbles=_none,
         is_told=False,
     ),
 )

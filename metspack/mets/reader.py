@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from metspack import safexml
@@ -180,11 +181,7 @@ class NotMets(safexml.XmlError):
         self.found = found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _not_mets, (self.found, self.line)
-
-
-def _not_mets(found: str, line: int) -> NotMets:
-    return NotMets(found, line=line)
+        return partial(NotMets, line=self.line), (self.found,)
 
 
 def read(blocks: Iterable[bytes], budgets: Budgets | None = None) -> Iterator[Fact]:
