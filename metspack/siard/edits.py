@@ -275,7 +275,7 @@ def edited_metadata(
     behind the column's name, where the versions from 2.0 on have it.
     """
     root = offsets.document(document, skipped=metadata.NOT_NEEDED, depth=depth, what=metadata.NAME)
-    source = MetadataDocument(document, detected(document[:1024], metadata.NAME))
+    source = MetadataDocument(document)
     edits = list(_digest_edits(root, seals))
     if folders is not None:
         edits += _database_edits(root, folders.database, source)
@@ -284,12 +284,12 @@ def edited_metadata(
 
 
 class MetadataDocument:
-    """A document's bytes, and edits of it that keep its layout."""
+    """The bytes of a metadata.xml, and edits of it that keep its layout."""
 
-    def __init__(self, data: bytes, encoding: Encoding) -> None:
+    def __init__(self, data: bytes) -> None:
         self.data = data
-        self.encoding = encoding
-        self._blanks = {encoding.encoded(each) for each in " \t\r\n"}
+        self.encoding = detected(data[:_HEAD], metadata.NAME)
+        self._blanks = {self.encoding.encoded(each) for each in " \t\r\n"}
 
     def replacing(self, element: Element, text: str) -> Edit:
         """Return the edit that gives an element another text."""
