@@ -168,9 +168,10 @@ class Granted:
         after many vain look-ups, is never looked into again.
         """
         folder = (spot.root, spot.path[:-1])
-        inside = self._inside.get(folder)
-        if self._is_absent(*folder) or (inside is not None and folded(spot.path[-1]) not in inside):
-            return None
+        if folder in self._vain:
+            inside = self._inside.get(folder)
+            if self._is_absent(*folder) or (inside is not None and folded(spot.path[-1]) not in inside):
+                return None
         try:
             with reading.opening(self.roots[spot.root], spot.path) as descriptor:
                 found = os.fstat(descriptor)
@@ -248,7 +249,7 @@ class Granted:
         if len(self._vain) >= _FOLDERS:
             self._vain.clear()
         self._vain[folder] += 1
-        if self._vain[folder] == _PATIENCE:
+        if not self._is_absent(*folder) and self._vain[folder] == _PATIENCE:
             room = _NAMES - sum(map(len, self._inside.values()))
             listed = self._list(*folder)
             # A part of a folder's names cannot prove that a name is missing.
