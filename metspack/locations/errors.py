@@ -188,4 +188,4 @@ class LobsUnresolved(SourceError):  # noqa: N818 -- the state of the LOBs
             self.details = losses
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(SourceError, hint=self.hint, details=self.details), (self.message,)
+        return partial(SourceError, hint=self.hint, details=tuple(self.details)), (self.message,)
