@@ -40,7 +40,7 @@ BUDGETS: Mapping[str, int] = {
     "layouts": 549,
     "containers": 2_078,
     "siard": 1_870,
-    "locations": 1_841,
+    "locations": 1_835,
     "sources": 1_775,
     "mets": 3_087,
     "planning": 1_177,

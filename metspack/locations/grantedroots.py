@@ -36,7 +36,6 @@ _ABSENT = {errno.ENOENT, errno.ENAMETOOLONG, errno.ENOTDIR}
 _LISTED = 100_000
 _REMEMBERED = 64
 _FEW = 4  # listings kept to look for names that are equal when folded
-_AT_ONCE = 1_000  # names of a folder
 _FOLDERS = 4096
 _PATIENCE = 64  # look-ups for nothing in one folder, before it is listed
 _NAMES = 200_000
@@ -220,11 +219,7 @@ class Granted:
     def _find_suffix(self, root: int, path: tuple[str, ...], suffixes: tuple[str, ...]) -> bool:
         """Return whether a name in a folder has one of these suffixes, or the folder cannot be listed."""
         with suppress(OSError), self._folder(root, path) as folder, os.scandir(folder) as entries:
-            while some := [entry.name for entry in islice(entries, _AT_ONCE)]:
-                text = folded("/".join((*some, "")))
-                if any(f"{suffix}/" in text for suffix in suffixes):
-                    return True
-            return False
+            return any(folded(each.name).endswith(suffixes) for each in entries)
         return True
 
     def beside(self, spot: Spot, names: Sequence[str]) -> list[str]:
