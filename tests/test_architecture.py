@@ -39,7 +39,7 @@ BUDGETS: Mapping[str, int] = {
     "files": 3_194,
     "layouts": 549,
     "containers": 2_078,
-    "siard": 1_870,
+    "siard": 1_873,
     "locations": 1_835,
     "sources": 1_775,
     "mets": 3_087,
