@@ -8,32 +8,24 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from metspack.errors import ConfigError
+from metspack.layouts.names import FolderStyle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from metspack.layouts.interface import (
-        Layout,
-        SegmentName,
-        safe_extension,
-    )
-    from metspack.layouts.names import FolderStyle
+    from metspack.layouts.interface import Layout
 
     LAYOUTS: Mapping[str, Layout]
 
-__all__ = ["LAYOUTS", "FolderStyle", "Layout", "SegmentName", "safe_extension"]
-
-_OF_INTERFACE = ("Layout", "SegmentName", "safe_extension")
+__all__ = ["LAYOUTS", "FolderStyle", "Layout"]
 
 
 # All modules need the names of files and folders; only those that write packages need the layouts.
 def __getattr__(name: str) -> object:
     if name == "LAYOUTS":
         return _layouts()
-    if name == "FolderStyle":
-        return import_module("metspack.layouts.names").FolderStyle
-    if name in _OF_INTERFACE:
-        return getattr(import_module("metspack.layouts.interface"), name)
+    if name == "Layout":
+        return import_module("metspack.layouts.interface").Layout
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

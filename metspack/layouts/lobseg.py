@@ -20,7 +20,7 @@ from metspack.model import LobPlace, Part
 _FOLDER = re.compile(rf"([^/]+)_lobseg_{NUMBER}")
 
 
-def segment_name(name: str, index: int) -> str:
+def segment_folder(name: str, _container: str, index: int) -> str:
     """Return the folder of a segment (recommendation 0.28 §5.1; numbers from 0)."""
     return f"{name}_lobseg_{index}"
 
@@ -52,7 +52,7 @@ def part_suffix(part: Part) -> str:
 
 def cell_files(name: str, index: int, place: LobPlace, rows: Sequence[int], extension: str) -> list[str]:
     """Return the ``file`` of cells whose LOBs begin in a segment (recommendation 0.28 §5.2.4)."""
-    folder = segment_name(name, index)
+    folder = segment_folder(name, "", index)
     return [f"{folder}/{path}" for path in lob_paths(place, rows, extension)]
 
 
@@ -66,10 +66,6 @@ def _container(_place: LobPlace) -> str:
     return ""
 
 
-def _segment_folder(name: str, _container: str, index: int) -> str:
-    return segment_name(name, index)
-
-
 def _column_folders(_name: str, _container: str) -> tuple[str, str]:
     return "", ""
 
@@ -78,8 +74,8 @@ LAYOUT = Layout(
     name="lobseg",
     one_series=True,
     container=_container,
-    segment_folder=_segment_folder,
-    segment_id=_segment_folder,
+    segment_folder=segment_folder,
+    segment_id=segment_folder,
     lob_paths=lob_paths,
     part_suffix=part_suffix,
     cell_files=cell_files,

@@ -66,6 +66,14 @@ class Writing:
         )
 
 
+def _all(_version: str, _route: LobRoute) -> bool:
+    return True
+
+
+def _none(_version: str, _route: LobRoute) -> Iterator[str]:
+    return iter(())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiardReader:
     """A program that reads archives or packages: its name, version, and rules for LOBs.
@@ -78,11 +86,11 @@ class SiardReader:
     """
 
     name: str
-    version: str
+    version: str = ""
     reads: str
     source: str
-    follows: Callable[[str, LobRoute], bool]
-    stumbles: Callable[[str, LobRoute], Iterator[str]]
+    follows: Callable[[str, LobRoute], bool] = _all
+    stumbles: Callable[[str, LobRoute], Iterator[str]] = _none
     key: str = ""
     style: FolderStyle | None = None
     layouts: Mapping[str, str] = field(default_factory=dict)
@@ -116,10 +124,10 @@ class SiardReader:
                     hint=f"Leave {flag} out, or leave --for {self.key} out.",
                 )
 
-    def misses(self, routes: Iterable[tuple[str, LobRoute, int]]) -> Iterator[str]:
-        """Yield in words how many LOBs it misses for each reason; routes have version and count."""
+    def misses(self, version: str, routes: Iterable[tuple[LobRoute, int]]) -> Iterator[str]:
+        """Yield in words how many LOBs it misses for each reason; routes have their count."""
         counts: Counter[str] = Counter()
-        for version, route, count in routes:
+        for route, count in routes:
             reasons = list(self.stumbles(version, route))
             if not reasons and not self.follows(version, route):
                 reasons = ["located in another way"]
@@ -154,14 +162,6 @@ class ReaderVerdict:
         return " and ".join(self.misses)
 
 
-def _all(_version: str, _route: LobRoute) -> bool:
-    return True
-
-
-def _none(_version: str, _route: LobRoute) -> Iterator[str]:
-    return iter(())
-
-
 def _stated(_version: str, route: LobRoute) -> bool:
     return not (route.joined or route.cell or route.innermost)
 
@@ -193,16 +193,12 @@ def _missed_by_suite(_version: str, route: LobRoute) -> Iterator[str]:
 READERS: Sequence[SiardReader] = (
     SiardReader(
         name="metspack",
-        version="",
         reads="LOBs in every style, whole and in parts, also of SIARD 1.0",
         source="statement of the DILCIS Board on the location of LOBs; conventions of docs/locations.md",
-        follows=_all,
-        stumbles=_none,
     ),
     SiardReader(
         key="siard-suite",
         name="SIARD Suite",
-        version="",
         reads="a lobFolder that begins with ../, of the column, or of the field that has the LOB; no parts",
         source="SiardApi, MetaColumnImpl and MetaFieldImpl; SFA, LOB folder handling, 2018",
         style=FolderStyle.SFA,
@@ -225,7 +221,6 @@ READERS: Sequence[SiardReader] = (
     SiardReader(
         key="roda",
         name="RODA",
-        version="",
         reads="E-ARK SIPs, in folders or zip files, each of which leads nowhere outside itself; no LOBs: "
         "these are found by DBPTK once the packages are merged",
         source="validator of commons-ip 2.11 (docs/interop.md)",
@@ -233,19 +228,15 @@ READERS: Sequence[SiardReader] = (
         terms={"dialect": "csip", "package_type": "SIP", "profile": "sip", "roda_ancestors": True},
         packed_terms={"child_links": "objid"},
         forms=("zip",),
-        follows=_all,
-        stumbles=_none,
         is_told=False,
     ),
     SiardReader(
         key="statement",
         name="any that follows the statement",
-        version="",
         reads="lobFolder of the database and of the column, relative to the folder that holds the .siard",
         source="statement of the DILCIS Board on the location of LOBs",
         style=FolderStyle.DILCIS,
         follows=_stated,
-        stumbles=_none,
         is_told=False,
     ),
 )
@@ -340,29 +331,25 @@ class Readership:
         ]
 
 
-_Routes = Sequence[tuple[str, LobRoute, int]]
-"""Versions of SIARD, routes in them, and how many LOBs have each."""
+def _verdicts(version: str, routes: Sequence[tuple[LobRoute, int]]) -> list[ReaderVerdict]:
+    """Return for each reader whether it finds LOBs by these routes, each with its count."""
+    found = []
+    for reader in (each for each in READERS if each.is_told):
+        finds = any(reader.follows(version, route) for route, _count in routes)
+        misses = tuple(reader.misses(version, routes)) if finds else ()
+        found.append(ReaderVerdict(reader=reader.name, version=reader.version, finds=finds, misses=misses))
+    return found
 
 
-def _verdict(reader: SiardReader, routes: _Routes, *, finds: bool) -> ReaderVerdict:
-    return ReaderVerdict(
-        reader=reader.name,
-        version=reader.version,
-        finds=finds,
-        misses=tuple(reader.misses(routes)) if finds else (),
+def _written(writing: Writing, traits: LobTraits) -> list[ReaderVerdict]:
+    """Return for each reader whether it finds the LOBs of a package written in that way."""
+    odd = (
+        (writing.route(nested=True), traits.nested),
+        (writing.route(odd=True), traits.odd),
+        (writing.route(split=True), traits.split),
     )
-
-
-def _verdicts(writing: Writing, traits: LobTraits) -> list[ReaderVerdict]:
-    version = writing.version
-    kinds = (
-        (version, writing.route(nested=True), traits.nested),
-        (version, writing.route(odd=True), traits.odd),
-        (version, writing.route(split=True), traits.split),
-    )
-    routes = [each for each in kinds if each[-1]]
-    told = (reader for reader in READERS if reader.is_told)
-    return [_verdict(each, routes, finds=each.follows(version, writing.route())) for each in told]
+    routes = [(writing.route(), traits.lobs), *(each for each in odd if each[1])]
+    return _verdicts(writing.version, routes)
 
 
 def _ways(
@@ -378,7 +365,7 @@ def _ways(
     for key in ("dbptk", "siard-suite"):
         style = style_for(key, None, written)
         own = layout_for(key, written) or layout
-        verdicts = _verdicts(Writing(version=written, layout=own, style=style), traits)
+        verdicts = _written(Writing(version=written, layout=own, style=style), traits)
         ways[f"{prefix}{upgrade}--for {key}"] = {each.reader: each for each in verdicts}
     return dict(sorted(ways.items(), key=lambda way: sum(len(each.misses) for each in way[1].values())))
 
@@ -424,26 +411,19 @@ def _advised(
 def readership(writing: Writing, traits: LobTraits, *, is_merged: bool = False) -> Readership:
     """Return for each reader whether it finds the LOBs of a package written in that way."""
     ways = _ways(writing.version, writing.layout, traits)
-    return _advised(_verdicts(writing, traits), ways, traits.lobs, is_merged=is_merged)
+    return _advised(_written(writing, traits), ways, traits.lobs, is_merged=is_merged)
 
 
 def readership_on_disk(archive: ArchiveRoutes) -> Readership:
     """Return for each reader whether it finds the LOBs that an archive references as it is."""
-    version = archive.version
-    routes = [(version, route, count) for route, count in archive.routes]
-    verdicts = [
-        _verdict(reader, routes, finds=any(reader.follows(version, route) for _, route, _ in routes))
-        for reader in READERS
-        if reader.is_told
-    ]
     traits = LobTraits(
-        lobs=sum(count for _, _, count in routes),
-        nested=sum(count for _, route, count in routes if route.nested),
-        odd=sum(count for _, route, count in routes if route.odd),
-        split=sum(count for _, route, count in routes if route.split),
+        lobs=sum(count for _, count in archive.routes),
+        nested=sum(count for route, count in archive.routes if route.nested),
+        odd=sum(count for route, count in archive.routes if route.odd),
+        split=sum(count for route, count in archive.routes if route.split),
     )
-    ways = _ways(version, "", traits, prefix="metspack convert ")
-    return _advised(verdicts, ways, traits.lobs, is_merged=archive.is_apart)
+    ways = _ways(archive.version, "", traits, prefix="metspack convert ")
+    return _advised(_verdicts(archive.version, archive.routes), ways, traits.lobs, is_merged=archive.is_apart)
 
 
 def missed_words(key: str | None, writing: Writing, traits: LobTraits) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from metspack import sizes
 from metspack.errors import SourceError
@@ -18,18 +17,8 @@ from metspack.layouts.names import DIGITS, stem_of
 from metspack.locations import Convention
 from metspack.locations.conventions import DESPITE_ERRORS, STATED, WAYS, Made
 from metspack.locations.statement import Levels, LocationError, Place, cell_reference, is_content, local_texts
+from metspack.siard.metadata import Field
 from metspack.uris import Kind, ReferenceRefused, Repair
-
-__all__ = [
-    "Candidate",
-    "Candidates",
-    "Convention",
-    "Levels",
-    "candidate",
-    "candidates",
-    "is_lob_folder",
-    "renamed",
-]
 
 # A last name with a dot in it is never a folder that a convention looks for (content, seg_0).
 _PLAIN = re.compile(
@@ -101,22 +90,6 @@ def candidates(levels: Levels, refusals: list[SourceError] | None = None) -> Ite
             yield again
 
 
-class DescribedField(Protocol):
-    """A column or field as metadata.xml describes it."""
-
-    @property
-    def type(self) -> str:
-        """The SQL type."""
-
-    @property
-    def lob_folder(self) -> str | None:
-        """The lobFolder, or None when it is nil."""
-
-    @property
-    def folder(self) -> str | None:
-        """The folder of SIARD 1.0 and 2.0, or None without one."""
-
-
 class Candidates:
     """The candidate places of one column's or field's LOBs, and the test of a file's size.
 
@@ -136,7 +109,7 @@ class Candidates:
         self._made: dict[str, list[Candidate]] = {}
 
     @classmethod
-    def of_field(cls, chain: Sequence[DescribedField], database: str | None, table: str) -> Candidates:
+    def of_field(cls, chain: Sequence[Field], database: str | None, table: str) -> Candidates:
         """Return the candidates of the last of a column and its fields.
 
         ``chain`` is ``Table.chain`` of a cell's path, empty for a cell without a column in metadata.xml.

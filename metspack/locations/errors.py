@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, overload
+from typing import Any
 
 from metspack.errors import SourceError
-from metspack.files import tempdb
 from metspack.locations import Convention
 from metspack.locations.grantedroots import Obstacle, PlaceRefused
 from metspack.locations.splitparts import PartMissing, TooMany
@@ -24,32 +23,12 @@ _ONE_UP = re.compile(r"\.\./(?!\.\./)")
 
 
 class LobUnresolved(SourceError):  # noqa: N818 -- the state of the LOB
-    """A LOB that was not found.
-
-    ``table`` is the table's label, ``column`` the cell path, ``row`` counts from 1. ``tried`` has one
-    sentence for each place: the file found there, or why the place was not looked at.
-    """
-
-    def __init__(
-        self, message: str, *, table: str, row: int, column: str, tried: tuple[str, ...] = (), hint: str = ""
-    ) -> None:
-        super().__init__(message, hint=hint)
-        self.table = table
-        self.row = row
-        self.column = column
-        self.tried = tried
+    """A LOB that was not found; the message names the places that were looked at."""
 
     @property
     def brief(self) -> str:
         """The message without the places that were looked at."""
         return self.message.partition(_TRIED)[0]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # The message is positional; all other values would be lost on the way to another process.
-        again = partial(
-            type(self), table=self.table, row=self.row, column=self.column, tried=self.tried, hint=self.hint
-        )
-        return again, (self.message,)
 
 
 class LobMissing(LobUnresolved):
@@ -79,12 +58,11 @@ def unresolved(
 ) -> LobUnresolved:
     """Return the error for a LOB that was not found; ``hint`` replaces the general one."""
     problems = [each.problem for each in tried if each.problem is not None]
-    kind: type[LobUnresolved] = LobMissing
-    decisive: SourceError | None = None
-    for wanted, meaning in ((TooMany, LobAmbiguous), (Obstacle, LobRefused), (PartMissing, LobMissing)):
-        if decisive is None:
-            decisive = next((each for each in problems if isinstance(each, wanted)), None)
-            kind = meaning if decisive is not None else kind
+    kinds = ((TooMany, LobAmbiguous), (Obstacle, LobRefused), (PartMissing, LobMissing))
+    found = ((kind, each) for wanted, kind in kinds for each in problems if isinstance(each, wanted))
+    kind: type[LobUnresolved]
+    decisive: SourceError | None
+    kind, decisive = next(found, (LobMissing, None))
     if decisive is None and _is_refused(tried, refusals):
         kind, decisive = LobRefused, [*refusals, *problems][0]
     if decisive is None and (leaving := _leaving(tried)) is not None:
@@ -159,66 +137,23 @@ def error(
     more = len(sentences) - _SHOWN
     listed = "; ".join(sentences[:_SHOWN]) + (f"; and {more:,} more" if more > 0 else "")
     return kind(
-        f"{where}, file {shown(cell.file)}: {what}" + (f"{_TRIED}{listed}" if listed else ""),
-        table=table.label,
-        row=place.row,
-        column=place.cell,
-        tried=sentences,
-        hint=hint,
+        f"{where}, file {shown(cell.file)}: {what}" + (f"{_TRIED}{listed}" if listed else ""), hint=hint
     )
 
 
-_WHAT = "the list of LOBs not found"
-
-
-class Losses(Sequence[str]):
-    """A line for each LOB that was not found, in the order of ``take``; for one thread.
+class Losses(list[str]):
+    """A line for each LOB that was not found, in the order of ``take``.
 
     ``first`` is the error of the first LOB, whose line is its whole message; the others are brief.
     """
 
-    __slots__ = ("_database", "_number", "first")
-
     def __init__(self, first: LobUnresolved) -> None:
+        super().__init__()
         self.first = first
-        self._number = 0
-        self._database = tempdb.create("CREATE TABLE lost (number INTEGER PRIMARY KEY, line TEXT)", "BEGIN")
 
     def take(self, error: LobUnresolved) -> None:
         """Add a LOB's error."""
-        line = error.brief if self._number else error.message
-        with tempdb.explained(_WHAT):
-            # A name that is not UTF-8 comes with lone surrogates, which SQLite does not take.
-            encoded = line.encode("utf-8", "surrogatepass")
-            self._database.execute("INSERT INTO lost VALUES (?, ?)", (self._number, encoded))
-        self._number += 1
-
-    def __len__(self) -> int:
-        return self._number
-
-    def __iter__(self) -> Iterator[str]:
-        for (line,) in self._database.execute("SELECT line FROM lost ORDER BY number"):
-            yield _text(line)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
-        number = range(len(self))[index]
-        row = self._database.execute("SELECT line FROM lost WHERE number = ?", (number,)).fetchone()
-        return _text(row[0])
-
-    def __del__(self) -> None:
-        self._database.close()
-
-
-def _text(line: bytes) -> str:
-    return line.decode("utf-8", "surrogatepass")
+        self.append(error.brief if self else error.message)
 
 
 def too_many(
@@ -253,5 +188,4 @@ class LobsUnresolved(SourceError):  # noqa: N818 -- the state of the LOBs
             self.details = losses
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The temporary database stays in its process.
         return partial(SourceError, hint=self.hint, details=tuple(self.details)), (self.message,)

@@ -10,9 +10,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -33,8 +35,7 @@ Mapped = Mapping[tuple[str, ...], Reference]
 _ABSENT = {errno.ENOENT, errno.ENAMETOOLONG, errno.ENOTDIR}
 _LISTED = 100_000
 _REMEMBERED = 64
-_FEW = 16  # listings kept to look for names that are equal when folded
-_AT_ONCE = 1_000  # names of a folder
+_FEW = 4  # listings kept to look for names that are equal when folded
 _FOLDERS = 4096
 _PATIENCE = 64  # look-ups for nothing in one folder, before it is listed
 _NAMES = 200_000
@@ -58,36 +59,12 @@ class Spot:
     path: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FolderNames:
-    """A folder below a granted root and the names in it, all of them if ``is_whole``."""
-
-    spot: Spot
-    names: frozenset[str]
-    is_whole: bool
-
-
 class Granted:
     """The granted roots: the .siard's folder, further ones, then those that drives stand for.
 
     ``roots`` are all of them, in the order in which ``FileExtent.root`` counts. Raises ValueError
     when there is none. ``divided`` are folders below the .siard's that are elsewhere, in part or as a whole.
     """
-
-    __slots__ = (
-        "_absent",
-        "_divided",
-        "_drives",
-        "_further",
-        "_inside",
-        "_listings",
-        "_mapping",
-        "_real",
-        "_siblings",
-        "_suffixed",
-        "_vain",
-        "roots",
-    )
 
     def __init__(
         self,
@@ -103,14 +80,13 @@ class Granted:
         self._drives = {drive.upper(): len(roots) + n for n, drive in enumerate(drives)}
         self._mapping = mapping
         self._divided = divided
-        self._siblings: dict[tuple[int, tuple[str, ...]], list[str]] = {}
-        # Folders that do not exist, and the names in those that were searched in vain.
-        self._absent: set[tuple[int, tuple[str, ...]]] = set()
-        self._vain: dict[tuple[int, tuple[str, ...]], int] = {}
+        # Look-ups in vain in a folder, and the names in those with many.
+        self._vain: Counter[tuple[int, tuple[str, ...]]] = Counter()
         self._inside: dict[tuple[int, tuple[str, ...]], frozenset[str]] = {}
-        self._listings: dict[tuple[int, tuple[str, ...]], list[str]] = {}
-        # Whether any name in a folder has one of some suffixes.
-        self._suffixed: dict[tuple[int, tuple[str, ...], tuple[str, ...]], bool] = {}
+        self._is_absent = lru_cache(_FOLDERS)(self._find_absent)
+        self._may_hold = lru_cache(_FOLDERS)(self._find_suffix)
+        self._listed = lru_cache(_FEW)(self._list)
+        self.lob_folders = lru_cache(_REMEMBERED)(self._list_lob_folders)
         # A path may be written through a link: both forms name the same root.
         self._real = [
             (tuple(filter(None, form(root).split("/"))), number)
@@ -191,17 +167,17 @@ class Granted:
         after many vain look-ups, is never looked into again.
         """
         folder = (spot.root, spot.path[:-1])
-        if folder in self._absent:
-            return None
-        if (inside := self._inside.get(folder)) is not None and folded(spot.path[-1]) not in inside:
-            return None
+        if folder in self._vain:
+            inside = self._inside.get(folder)
+            if self._is_absent(*folder) or (inside is not None and folded(spot.path[-1]) not in inside):
+                return None
         try:
             with reading.opening(self.roots[spot.root], spot.path) as descriptor:
                 found = os.fstat(descriptor)
         except OSError as error:
             what = self._in_the_way(spot)
             if error.errno in _ABSENT and what is None:
-                self._missed(folder)
+                self._note_vain(folder)
                 return None
             raise self._obstacle(spot, what or f"cannot be opened: {error.strerror}") from None
         except SourceError:
@@ -232,31 +208,18 @@ class Granted:
             return found if is_plain else None
         return None
 
-    def _are_beside(self, spot: Spot, names: Sequence[str], suffixes: Sequence[str]) -> bool:
+    def _are_beside(self, spot: Spot, names: Sequence[str], suffixes: tuple[str, ...]) -> bool:
         """Return whether one of the names with a suffix exists in the folder of a spot."""
-        key = spot.root, spot.path[:-1], tuple(suffixes)
-        if (may_be := self._suffixed.get(key)) is None:  # one look at the folder for all names in it
-            if len(self._suffixed) >= _FOLDERS:
-                self._suffixed.clear()
-            may_be = self._suffixed[key] = self.may_hold(spot, key[2])
-        folder = self.roots[spot.root], spot.path[:-1]
-        wanted = [name + each for name in names for each in suffixes] if may_be else []
-        return bool(wanted) and bool(reading.names_there(*folder, wanted))
-
-    def may_hold(self, spot: Spot, suffixes: tuple[str, ...]) -> bool:
-        """Return whether any name in the folder of a spot has one of these suffixes, in lower case.
-
-        True as well when the folder is divided or cannot be listed.
-        """
-        if len(list(self.places(spot))) > 1:
-            return True
-        folder = self._folder(spot.root, spot.path[:-1])
-        with suppress(OSError), folder as descriptor, os.scandir(descriptor) as entries:
-            while some := [entry.name for entry in islice(entries, _AT_ONCE)]:
-                text = folded("/".join((*some, "")))
-                if any(f"{suffix}/" in text for suffix in suffixes):
-                    return True
+        folder = spot.path[:-1]
+        if not self._may_hold(spot.root, folder, suffixes):  # one look at the folder for all names in it
             return False
+        wanted = [name + each for name in names for each in suffixes]
+        return bool(reading.names_there(self.roots[spot.root], folder, wanted))
+
+    def _find_suffix(self, root: int, path: tuple[str, ...], suffixes: tuple[str, ...]) -> bool:
+        """Return whether a name in a folder has one of these suffixes, or the folder cannot be listed."""
+        with suppress(OSError), self._folder(root, path) as folder, os.scandir(folder) as entries:
+            return any(folded(each.name).endswith(suffixes) for each in entries)
         return True
 
     def beside(self, spot: Spot, names: Sequence[str]) -> list[str]:
@@ -267,24 +230,23 @@ class Granted:
                 found += [name for name in names if mode_of(name, folder) is not None]
         return found
 
-    def _missed(self, folder: tuple[int, tuple[str, ...]]) -> None:
-        """Record a look-up in vain in a folder, or that the folder does not exist."""
-        times = self._vain.get(folder, 0) + 1
-        if times == 1:
-            try:
-                with self._folder(*folder):
-                    pass
-            except OSError:
-                if len(self._absent) >= _FOLDERS:
-                    self._absent.clear()
-                self._absent.add(folder)
-                return
-        if times == 1 and len(self._vain) >= _FOLDERS:
+    def _find_absent(self, root: int, path: tuple[str, ...]) -> bool:
+        """Return whether a folder below a root does not exist, nor anything else in its place."""
+        try:
+            with self._folder(root, path):
+                return False
+        except OSError as error:
+            found = error.errno in _ABSENT and bool(path)
+            return found and self._in_the_way(Spot(root=root, path=path)) is None
+
+    def _note_vain(self, folder: tuple[int, tuple[str, ...]]) -> None:
+        """Record a look-up in vain in a folder; list it after many."""
+        if len(self._vain) >= _FOLDERS:
             self._vain.clear()
-        self._vain[folder] = times
-        if times == _PATIENCE:
+        self._vain[folder] += 1
+        if not self._is_absent(*folder) and self._vain[folder] == _PATIENCE:
             room = _NAMES - sum(map(len, self._inside.values()))
-            listed = self._listed(*folder)
+            listed = self._list(*folder)
             # A part of a folder's names cannot prove that a name is missing.
             if len(listed) < min(room, _LISTED):
                 self._inside[folder] = frozenset(map(folded, listed))
@@ -297,60 +259,37 @@ class Granted:
         finally:
             reading.release(folder)
 
-    def _listed(self, root: int, path: tuple[str, ...]) -> list[str]:
+    def _list(self, root: int, path: tuple[str, ...]) -> list[str]:
         """Return the names in a folder, some of a very large one, or an empty list on error."""
         found: list[str] = []
         with suppress(OSError), self._folder(root, path) as folder, os.scandir(folder) as entries:
             found = sorted(entry.name for entry in islice(entries, _LISTED))
         return found
 
-    def folders(self) -> Iterator[FolderNames]:
+    def folders(self) -> Iterator[Spot]:
         """Yield the folders in and below each root, upper ones first, up to a limit per root.
 
-        No link is followed. A folder is yielded with the names that were read, perhaps not all of them.
+        No link is followed.
         """
         for root in range(len(self.roots)):
             waiting: list[tuple[str, ...]] = [()]
             room = _WALKED_NAMES
             for path in waiting:  # which grows meanwhile
-                names, below = [], []
+                yield Spot(root=root, path=path)
                 with suppress(OSError), self._folder(root, path) as folder, os.scandir(folder) as entries:
-                    for entry in islice(entries, room):
-                        names.append(entry.name)
-                        if entry.is_dir(follow_symlinks=False):
-                            below.append((*path, entry.name))
-                room -= len(names)
-                waiting += sorted(below)[: max(_WALKED - len(waiting), 0)]
-                spot = Spot(root=root, path=path)
-                yield FolderNames(spot=spot, names=frozenset(names), is_whole=room > 0)
-                if not room:
-                    break
+                    some = list(islice(entries, room))
+                    room -= len(some)
+                    below = sorted((*path, each.name) for each in some if each.is_dir(follow_symlinks=False))
+                    waiting += below[: max(_WALKED - len(waiting), 0)]
 
-    def _remembered(self, root: int, path: tuple[str, ...]) -> list[str]:
-        key = (root, path)
-        if key not in self._listings:
-            if len(self._listings) >= _FEW:
-                self._listings.clear()
-            listed = self._listed(root, path)
-            if len(listed) > _LISTED // _FEW:
-                return listed
-            self._listings[key] = listed
-        return self._listings[key]
-
-    def lob_folders(self, root: int, path: tuple[str, ...], siard: str) -> list[str]:
+    def _list_lob_folders(self, root: int, path: tuple[str, ...], siard: str) -> list[str]:
         """Return the LOB folders in a folder, apart from those of other archives in it.
 
-        ``siard`` is this archive's file name. Each folder is listed once.
+        ``siard`` is this archive's file name.
         """
-        key = (root, path)
-        if key not in self._siblings:
-            if len(self._siblings) >= _REMEMBERED:
-                self._siblings.clear()
-            # A folder may be packed as a zip file in its place.
-            listed = dict.fromkeys(name.removesuffix(".zip") for name in self._listed(root, path))
-            archives = [name for name in listed if is_archive(name)]
-            self._siblings[key] = lob_folders(listed, archives, siard)
-        return self._siblings[key]
+        # A folder may be packed as a zip file in its place.
+        listed = dict.fromkeys(name.removesuffix(".zip") for name in self._list(root, path))
+        return lob_folders(listed, filter(is_archive, listed), siard)
 
     def alike(self, spot: Spot) -> str | None:
         """Return an existing path that equals a spot's when folded, or None without one.
@@ -359,7 +298,7 @@ class Granted:
         """
         path: tuple[str, ...] = ()
         for name in spot.path:
-            listed = self._remembered(spot.root, path)
+            listed = self._listed(spot.root, path)
             wanted = folded(name)
             cased = (
                 name if name in listed else next((each for each in listed if folded(each) == wanted), None)

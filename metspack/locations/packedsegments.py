@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from metspack.containers import zipreader
@@ -54,17 +55,15 @@ class Packed:
     entries' extents. Memory grows with packed files and folders, never with LOBs; few are open at a time.
     """
 
-    __slots__ = ("_held", "_last", "_levels", "_numbers", "_packs", "_refused", "_roots")
-
     def __init__(self, roots: Sequence[Path], budgets: Budgets) -> None:
         self._roots = tuple(roots)
         self._packs = OpenPacks(budgets)
         self._held: list[HeldMedium] = []
         self._numbers: dict[tuple[int, Names], int] = {}
         self._refused: dict[tuple[int, Names], tuple[str, str]] = {}
-        self._levels: dict[tuple[int, Names], _Level] = {}
+        self._level = lru_cache(_REMEMBERED)(self._find_level)
         # LOBs come in order: the folder of the last one is almost always that of the next.
-        self._last: tuple[int, Names, tuple[_PackCandidate, ...]] | None = None
+        self._candidates = lru_cache(1)(self._find_candidates)
 
     @property
     def held(self) -> tuple[HeldMedium, ...]:
@@ -128,11 +127,8 @@ class Packed:
 
     # --- Packed files that a path may lead into -------------------------------------------------------
 
-    def _candidates(self, root: int, folder: Names) -> tuple[_PackCandidate, ...]:
+    def _find_candidates(self, root: int, folder: Names) -> tuple[_PackCandidate, ...]:
         """Return the packed files for a folder or for one above it, the deepest first."""
-        last = self._last
-        if last is not None and last[0] == root and last[1] == folder:
-            return last[2]
         found: list[_PackCandidate] = []
         for length in range(1, len(folder) + 1):
             if len(folder[length - 1]) > _LONGEST:
@@ -141,19 +137,9 @@ class Packed:
             found[:0] = candidates
             if not is_folder:
                 break
-        self._last = (root, folder, tuple(found))
-        return self._last[2]
+        return tuple(found)
 
-    def _level(self, root: int, path: Names) -> _Level:
-        key = (root, path)
-        level = self._levels.get(key)
-        if level is None:
-            if len(self._levels) >= _REMEMBERED:
-                self._levels.clear()
-            level = self._levels[key] = self._looked_at(root, path)
-        return level
-
-    def _looked_at(self, root: int, path: Names) -> _Level:
+    def _find_level(self, root: int, path: Names) -> _Level:
         *above, name = path
         stem = unpacked_name(os.fsencode(name)) or b""
         try:

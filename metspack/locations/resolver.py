@@ -13,6 +13,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -22,29 +23,15 @@ from metspack.files.byteranges import HeldMedium
 from metspack.files.reading import Closable, Status
 from metspack.locations import Convention
 from metspack.locations.candidates import Candidate, Candidates
-from metspack.locations.errors import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
-from metspack.locations.grantedroots import FolderNames, Granted, Mapped, Spot
-from metspack.locations.mappingtxt import read_mapping
+from metspack.locations.grantedroots import Granted, Mapped, Spot
 from metspack.locations.packedsegments import Packed
-from metspack.locations.search import Column, EntrySearch, Hit, Search, Sources
+from metspack.locations.search import Column, Hit, Search, Sources
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.locations.statement import Place
 from metspack.model import SMALL, Budgets, CellRun, Extent, ExtentColumns, LobCell, LobRun, ZipExtent
+from metspack.siard.entries import AnyTree
 from metspack.siard.metadata import Table
 from metspack.uris import PLAIN, Repair, are_plain
-
-__all__ = [
-    "EntrySearch",
-    "LobAmbiguous",
-    "LobMissing",
-    "LobRefused",
-    "LobUnresolved",
-    "Resolution",
-    "Resolver",
-    "Tallied",
-    "names_together",
-    "read_mapping",
-]
 
 _REMEMBERED = 10_000
 _ADVISED = 4  # drives and folders of absolute paths for which another folder is looked for
@@ -64,8 +51,8 @@ class Resolution:
     extents: tuple[Extent, ...]
     size: int
     convention: Convention
-    repairs: tuple[Repair, ...]
-    warnings: tuple[str, ...]
+    repairs: tuple[Repair, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +87,7 @@ class Resolver(Closable):
 
     def __init__(
         self,
-        tree: EntrySearch | None,
+        tree: AnyTree | None,
         roots: Sequence[Path],
         *,
         siard_name: str,
@@ -115,15 +102,21 @@ class Resolver(Closable):
         granted = Granted(roots, drives, mapping, divided)
         self._packed = Packed(granted.roots, budgets)
         self._sources = Sources(tree=tree, granted=granted, packed=self._packed, siard=siard_name)
-        self._siard = siard_name
-        self._given_roots, self._drives, self._mapping, self._divided = tuple(roots), drives, mapping, divided
-        self._budgets, self._version = budgets, version
+        self._given_roots, self._drives = tuple(roots), drives
+        self._like = partial(
+            Resolver,
+            tree,
+            siard_name=siard_name,
+            lob_folder=lob_folder,
+            mapping=mapping,
+            divided=divided,
+            budgets=budgets,
+            version=version,
+        )
         self._advisor = _Advisor(self, self._sources)
         self._lob_folder = lob_folder
         self._literal = version.startswith("1.")
-        self._table: Table | None = None
         self._columns: dict[tuple[str, str], Column] = {}
-        self._here: dict[str, Column] = {}
         self._counts: dict[tuple[str, str], Counter[tuple[Convention, bool]]] = {}
 
     @property
@@ -170,7 +163,7 @@ class Resolver(Closable):
         They are columns of a ``LobRun``. None unless each cell names an entry of at most ``SMALL`` bytes,
         whose size is the cell's length where the cells have lengths.
         """
-        column = self._column_of(table, run.cell)
+        column = self._column(table, run.cell)
         candidates = column.candidates
         if not candidates.is_inside or self._tree is None or not are_plain(run.files):
             return None
@@ -183,7 +176,7 @@ class Resolver(Closable):
 
     def conventions(self, table: Table, run: LobRun) -> Mapping[Convention, int]:
         """Return how many LOBs of a run were found by each convention, the first LOB's first."""
-        candidates = self._column_of(table, run.shared.cell).candidates
+        candidates = self._column(table, run.shared.cell).candidates
         if run.entries:
             return candidates.all_named_in_full(run.files)
         return {next(candidates.of(run.files[0], [])).convention: len(run)}
@@ -194,21 +187,16 @@ class Resolver(Closable):
         Raises ``LobMissing``, ``LobRefused`` and ``LobAmbiguous``, and ``SourceError`` for an archive
         that cannot be read.
         """
-        column = self._column_of(table, cell.place.cell)
+        column = self._column(table, cell.place.cell)
         # Almost every archive names the entry in full: most LOBs take only this look-up.
-        candidates = column.candidates
-        if candidates.is_inside and self._tree is not None and PLAIN.fullmatch(cell.file):
-            extent = self._tree.extent(cell.file)
-            if extent is not None and candidates.fits(extent.size, cell.length):
-                convention = candidates.named_in_full(cell.file)
-                column.counts[convention, True] += 1
-                return Resolution(
-                    extents=(extent,), size=extent.size, convention=convention, repairs=(), warnings=()
-                )
-        if self._literal and not PLAIN.fullmatch(cell.file):
-            named = self._named(column, cell)
-            if named is not None:
-                return named
+        candidates, is_plain = column.candidates, PLAIN.fullmatch(cell.file) is not None
+        found = None
+        if candidates.is_inside and is_plain:
+            found = self._entry(column, cell, cell.file, candidates.named_in_full(cell.file))
+        elif self._literal and not is_plain:
+            found = self._named(column, cell)
+        if found is not None:
+            return found
         return _accepted(column, cell, Search(self._sources, table, column, cell).hit())
 
     def stated_files(
@@ -220,7 +208,7 @@ class Resolver(Closable):
         at most ``SMALL`` bytes: ``resolved`` then takes each cell. ``path`` is that of the cells, ``files``
         and ``lengths`` are their attributes.
         """
-        column = self._column_of(table, path)
+        column = self._column(table, path)
         names = names_together(files)
         stated = self._stated(column, files[0]) if names else None
         if stated is None:
@@ -241,18 +229,15 @@ class Resolver(Closable):
         first = next(column.candidates.of(file, []), None)
         if first is None or not first.stated or first.place.inside or first.repairs:
             return None
-        spot = self._only_spot(first)
-        return None if spot is None or spot.path[-1] != file.rpartition("/")[2] else (first, spot)
-
-    def _only_spot(self, candidate: Candidate) -> Spot | None:
-        """Return the one spot of a candidate, or None when a mapping or packed segment gives more."""
         granted = self._sources.granted
         try:
-            spot = granted.spot(candidate.place)
+            spot = granted.spot(first.place)
         except SourceError:
             return None
-        is_mapped = next(granted.mapped(candidate.place), None) is not None
-        return None if is_mapped or self._packed.is_near(spot.root, spot.path) else spot
+        # A mapping or a packed segment gives other places.
+        if next(granted.mapped(first.place), None) is not None or self._packed.is_near(spot.root, spot.path):
+            return None
+        return (first, spot) if spot.path[-1] == file.rpartition("/")[2] else None
 
     def advice(self, table: Table, cell: LobCell) -> str:
         """Return advice that leads to a LOB on a drive or an absolute path, or "" without any.
@@ -271,17 +256,7 @@ class Resolver(Closable):
     ) -> Resolver:
         """Return a resolver of the same archive with more granted folders; the caller closes it."""
         own = {drive.upper(): folder for drive, folder in self._drives.items()}
-        return Resolver(
-            self._tree,
-            (*self._given_roots, *roots),
-            siard_name=self._siard,
-            lob_folder=self._lob_folder,
-            drives={**own, **drives},
-            mapping=self._mapping,
-            divided=self._divided,
-            budgets=self._budgets,
-            version=self._version,
-        )
+        return self._like((*self._given_roots, *roots), drives={**own, **drives})
 
     def _named(self, column: Column, cell: LobCell) -> Resolution | None:
         """Return the entry with the literal name in a SIARD 1.0 cell, or None without one.
@@ -289,42 +264,36 @@ class Resolver(Closable):
         Such names are ``a#b.bin`` and ``record%200.bin``.
         """
         names = cell.file.split("/")
-        if self._tree is None or not {"", ".", ".."}.isdisjoint(names):
+        if not {"", ".", ".."}.isdisjoint(names):
             return None
         levels = column.candidates.levels
         below = ([levels.table, levels.folder] if levels.folder else [levels.table]) if levels.table else []
         for folder in ([], below, below[1:]):
-            extent = self._tree.extent("/".join([*folder, *names]))
-            if extent is not None and column.candidates.fits(extent.size, cell.length):
-                convention = Convention.I if folder else Convention.C
-                column.counts[convention, True] += 1
-                return Resolution(
-                    extents=(extent,), size=extent.size, convention=convention, repairs=(), warnings=()
-                )
+            convention = Convention.I if folder else Convention.C
+            found = self._entry(column, cell, "/".join([*folder, *names]), convention)
+            if found is not None:
+                return found
         return None
 
-    def _column_of(self, table: Table, path: str) -> Column:
-        if table is not self._table:
-            self._table, self._here = table, {}
-        return self._here.get(path) or self._column(table, path)
+    def _entry(self, column: Column, cell: LobCell, name: str, convention: Convention) -> Resolution | None:
+        """Return the entry with a name if it may be the cell's LOB, and count it; else None."""
+        extent = None if self._tree is None else self._tree.extent(name)
+        if extent is None or not column.candidates.fits(extent.size, cell.length):
+            return None
+        column.counts[convention, True] += 1
+        return Resolution(extents=(extent,), size=extent.size, convention=convention)
 
     def _column(self, table: Table, path: str) -> Column:
         column = self._columns.get((table.path, path))
         if column is None:
             if len(self._columns) >= _REMEMBERED:  # each element of an array has another path
                 self._columns.clear()
-                self._here.clear()
-            column = self._columns[table.path, path] = self._new_column(table, path)
-        self._here[path] = column
+            chain = table.chain(path)
+            tags = [re.sub("^a[0-9]+$", "a", tag) for tag in path.split(".")]
+            counts = self._counts.setdefault((table.path, ".".join(tags[: len(chain)])), Counter())
+            candidates = Candidates.of_field(chain, self._lob_folder, table.folder_path)
+            column = self._columns[table.path, path] = Column(candidates=candidates, counts=counts)
         return column
-
-    def _new_column(self, table: Table, path: str) -> Column:
-        chain = table.chain(path)
-        tags = [re.sub("^a[0-9]+$", "a", tag) for tag in path.split(".")]
-        counts = self._counts.setdefault((table.path, ".".join(tags[: len(chain)])), Counter())
-        return Column(
-            candidates=Candidates.of_field(chain, self._lob_folder, table.folder_path), counts=counts
-        )
 
 
 def names_together(files: Sequence[str]) -> list[str]:
@@ -344,7 +313,7 @@ class _Advisor:
     def __init__(self, resolver: Resolver, sources: Sources) -> None:
         self._resolver = resolver
         self._sources = sources
-        self._folders: list[FolderNames] | None = None
+        self._folders: list[Spot] | None = None
         self._found: dict[str, str] = {}
         self._tries: Counter[str] = Counter()
 
@@ -366,9 +335,8 @@ class _Advisor:
         return self._found[key]
 
     def _sentences(self, table: Table, cell: LobCell, column: Column, place: Place) -> Iterator[str]:
-        """Yield sentences on the LOB's possible places, those with proven options first."""
-        places = list(islice(self._places(column, cell, place), _PROVEN))
-        for at, folder in places:
+        """Yield sentences with options that are proven to lead to the LOB."""
+        for at, folder in islice(self._places(column, cell, place), _PROVEN):
             before = place.segments[:at]
             if place.drive is not None and folder.parts[1:][-at or len(folder.parts) :] == before:
                 above = folder.parents[at - 1] if at else folder
@@ -377,33 +345,16 @@ class _Advisor:
                     yield _add(f"--map-drive {shlex.quote(f'{place.drive}={above}')}")
             if self._is_found(table, cell, self._resolver.granting(roots=(folder,))):
                 yield _add(f"--lob-root {shlex.quote(str(folder))}")
-        for at, folder in places:
-            before = place.segments[: at or 1]
-            told = f"{place.drive or ''}/{'/'.join(before)}"
-            if at and place.drive is not None:
-                yield (
-                    f"The LOB lies in {folder}, and no option leads there from {told}: move what is there to "
-                    f"DIR{told[2:]}, DIR being any folder, and add --map-drive {place.drive}=DIR."
-                )
-            elif len(place.segments) > len(before):
-                here = folder if at else folder / before[0]
-                yield (
-                    f"The LOB lies in {here}, and no option leads there from {told}: make {told} a symbolic "
-                    f"link to it and add --lob-root {shlex.quote(told)}."
-                )
 
     def _places(self, column: Column, cell: LobCell, place: Place) -> Iterator[tuple[int, Path]]:
         """Yield the number of missing names of the path, and the folder with the file of the rest."""
         if self._folders is None:
             self._folders = list(self._sources.granted.folders())
         for at in range(len(place.segments)):
-            name, rest = place.segments[at], place.segments[at:]
             for each in self._folders:
-                if each.is_whole and not {name, f"{name}.zip", *_first_parts(rest)} & each.names:
-                    continue
-                spot = Spot(root=each.spot.root, path=(*each.spot.path, *rest))
+                spot = Spot(root=each.root, path=(*each.path, *place.segments[at:]))
                 if self._lies_at(spot, column, cell):
-                    yield at, Path(os.path.realpath(self._sources.granted.shown(each.spot)))
+                    yield at, Path(os.path.realpath(self._sources.granted.shown(each)))
 
     def _lies_at(self, spot: Spot, column: Column, cell: LobCell) -> bool:
         try:
@@ -422,11 +373,6 @@ class _Advisor:
             except SourceError:
                 return False
         return True
-
-
-def _first_parts(names: Sequence[str]) -> Iterator[str]:
-    if len(names) == 1:
-        yield from (names[0] + suffix for suffix in FIRST_SUFFIXES)
 
 
 def _add(option: str) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 from urllib.parse import quote
 
 from metspack import digests
@@ -18,7 +17,8 @@ from metspack.locations.errors import LobAmbiguous, Tried
 from metspack.locations.grantedroots import Granted, Obstacle, PlaceRefused, Spot, difference
 from metspack.locations.packedsegments import Packed
 from metspack.locations.splitparts import Names
-from metspack.model import Digest, Extent, ExtentColumns, LobCell, ZipExtent
+from metspack.model import Digest, Extent, LobCell, ZipExtent
+from metspack.siard.entries import AnyTree
 from metspack.siard.metadata import Table
 from metspack.uris import shown
 
@@ -26,24 +26,11 @@ COMPARED = "SHA-256"
 """The algorithm of the digests by which files and entries are compared."""
 
 
-class EntrySearch(Protocol):
-    """The archive's entries, each with its extent and its bytes by name (``trees``)."""
-
-    def extent(self, name: str) -> Extent | None:
-        """Return the extent of the entry with exactly this name, or None without one."""
-
-    def columns(self, names: Sequence[str]) -> ExtentColumns | None:
-        """Return sizes and extents of entries as columns of a ``LobRun``, or None if one is missing."""
-
-    def contents(self, extent: ZipExtent) -> Iterator[bytes]:
-        """Yield an entry's bytes."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
     """The archive's entries, granted roots and packed segments; ``siard`` is its file name."""
 
-    tree: EntrySearch | None
+    tree: AnyTree | None
     granted: Granted
     packed: Packed
     siard: str
@@ -191,16 +178,18 @@ class Search:
             if not found:
                 self._looked.append((candidate, spot, names))
                 self._note(candidate, self._where(spot, names))
-            fitting = []
-            for extents in found:
-                hit = Hit(candidate=candidate, extents=extents)
-                if self._fits(hit.size):
-                    fitting.append(hit)
-                else:
-                    self._misfits.append(hit)
-                    self._note(candidate, self._sources.where(extents[0]), size=hit.size)
+            fitting = [hit for each in found if (hit := self._fitting(candidate, each)) is not None]
             if fitting:
                 yield fitting
+
+    def _fitting(self, candidate: Candidate, extents: tuple[Extent, ...]) -> Hit | None:
+        """Return a hit whose size may be the LOB's, or None for a misfit, which is noted."""
+        hit = Hit(candidate=candidate, extents=extents)
+        if self._fits(hit.size):
+            return hit
+        self._misfits.append(hit)
+        self._note(candidate, self._sources.where(extents[0]), size=hit.size)
+        return None
 
     def _where(self, spot: Spot | None, names: Names) -> str:
         return "/".join(names) if spot is None else self._sources.granted.shown(spot)
@@ -344,12 +333,8 @@ class Search:
                 continue
             if not pieces:
                 self._looked.append((candidate, spot, names))
-                continue
-            hit = Hit(candidate=candidate, extents=pieces)
-            if self._fits(hit.size):
+            elif (hit := self._fitting(candidate, pieces)) is not None:
                 return hit
-            self._misfits.append(hit)
-            self._note(candidate, self._where(spot, names), size=hit.size)
         return None
 
     def _unresolved(self) -> errors.LobUnresolved:
@@ -396,13 +381,8 @@ def _cased(names: Names) -> Iterator[Names]:
     """Yield the same names in other letter cases: entries are looked up by name, never listed."""
     *folders, last = names
     stem, dot, extension = last.rpartition(".")
-    for form in (
-        names,
-        (*folders, f"{stem}{dot}{extension.lower()}"),
-        (*folders, f"{stem}{dot}{extension.upper()}"),
-        (*folders, last.lower()),
-        (*folders, last.upper()),
-    ):
-        for cased in (form, (*(each.lower() for each in form[:-1]), form[-1])):
-            if cased != names:
+    lower, upper = f"{stem}{dot}{extension.lower()}", f"{stem}{dot}{extension.upper()}"
+    for above in (folders, [each.lower() for each in folders]):
+        for name in (last, lower, upper, last.lower(), last.upper()):
+            if (cased := (*above, name)) != names:
                 yield cased

@@ -46,10 +46,6 @@ class Style:
         """Return the suffix of the part with this number."""
         return self.spelled(number)[0]
 
-    def suffixes(self, *, odd: bool) -> tuple[str, ...]:
-        """Return the usual suffix of the first part, or with ``odd`` its other spellings."""
-        return self.spelled(self.first)[1:] if odd else self.spelled(self.first)[:1]
-
 
 _PACKED = r"(\.[zZ][iI][pP])?"  # packed as one file
 _SOME = lru_cache(maxsize=64)  # every LOB needs the first numbers
@@ -83,7 +79,8 @@ def found(look: Look, path: Names, fits: Callable[[int], bool], *, odd: bool = F
     Raises ``PartMissing`` and ``TooMany`` naming the part.
     """
     for style in STYLES:
-        if any(look(_part(path, suffix)) is not None for suffix in style.suffixes(odd=odd)):
+        spelled = style.spelled(style.first)
+        if any(look(_part(path, each)) is not None for each in (spelled[1:] if odd else spelled[:1])):
             return _collected(look, path, style, fits)
     return ()
 

@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
-from functools import lru_cache, partial
-from typing import Any
+from functools import lru_cache
 
 from metspack.errors import SourceError
 from metspack.uris import WHITE_SPACE, Kind, Reference, ReferenceRefused, collapsed, parsed, shown, walked
@@ -50,40 +49,7 @@ def outcome(database: LevelLocation, column: LevelLocation, cell: LevelLocation)
 
 
 class LocationError(SourceError):
-    """Levels that give no place for a LOB; ``rule`` is the stable name of the rule they break.
-
-    ``cell-absolute`` and ``column-absolute-under-database`` are the statement's 9 and 2 errors;
-    ``cell-names-folder`` is a cell that ends with ``/``, ``.`` or ``..``. ``database``, ``column`` and
-    ``cell`` are the levels found.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        rule: str,
-        database: LevelLocation,
-        column: LevelLocation,
-        cell: LevelLocation,
-        hint: str = "",
-    ) -> None:
-        super().__init__(message, hint=hint)
-        self.rule = rule
-        self.database = database
-        self.column = column
-        self.cell = cell
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # The message is positional; all other values would be lost on the way to another process.
-        again = partial(
-            type(self),
-            rule=self.rule,
-            database=self.database,
-            column=self.column,
-            cell=self.cell,
-            hint=self.hint,
-        )
-        return again, (self.message,)
+    """Levels that give no place for a LOB: the statement's errors, and a cell that names a folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,17 +205,14 @@ def _below(base: Place, reference: Reference) -> Place:
 def _error(text: str, database: LevelLocation, column: LevelLocation, cell: LevelLocation) -> LocationError:
     levels = f"database {database.value}, column {column.value}, cell {cell.value}"
     if cell is LevelLocation.ABSOLUTE:
-        rule = "cell-absolute"
         message = f"the cell's location {shown(text)} is absolute; expected a relative one ({levels})"
         hint = "The statement on the location of LOBs allows no absolute location at cell level."
     elif outcome(database, column, cell) is Outcome.ERROR:
-        rule = "column-absolute-under-database"
         message = (
             f"the column's lobFolder is absolute though the database has one; cell {shown(text)} ({levels})"
         )
         hint = "Make the column's lobFolder relative to the database's, or take the database's away."
     else:
-        rule = "cell-names-folder"
         message = f"the cell's location {shown(text)} names a folder; expected a file ({levels})"
         hint = "The file attribute ends with the name of the LOB's file."
-    return LocationError(message, rule=rule, database=database, column=column, cell=cell, hint=hint)
+    return LocationError(message, hint=hint)

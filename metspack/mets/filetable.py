@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from bisect import bisect_left
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
@@ -108,14 +106,12 @@ class PlacedRun:
 _PLAIN = tuple(PlacedRun.__dataclass_fields__)
 _LONGEST = 1_000  # files in a run
 _HELD = 10_000  # files that are kept in memory
-_STRETCH = 100  # rows that are read together: few, as those of many stretches may be open at a time
 _SCHEMA = """
 CREATE TABLE placed (n INTEGER PRIMARY KEY, columns TEXT);
-CREATE TABLE stretch (first TEXT, line_rows TEXT);
+CREATE TABLE line (path TEXT, md5 TEXT, sha256 TEXT);
 """
 _PLACED = "SELECT columns FROM placed ORDER BY n"
-_ORDER = "CREATE INDEX IF NOT EXISTS stretch_first ON stretch (first)"
-_STRETCHES = "SELECT first, line_rows FROM stretch INDEXED BY stretch_first ORDER BY first"
+_LINES = "SELECT path, md5, sha256 FROM line ORDER BY path"
 
 ManifestRow = tuple[str, str, str]
 """Path, MD5 and SHA-256 of a file."""
@@ -124,30 +120,15 @@ Placed = PlacedFile | PlacedRun
 """One file, or many as columns."""
 
 
-_COLUMN, _VALUE = "\x1e", "\x1f"  # written before a column and between two values: XML has neither
-
-
 def text_of(placed: Placed) -> str:
     """Return a file or files as one line of text."""
-    if isinstance(placed, PlacedFile):
-        return json.dumps(row_of(placed), separators=(",", ":"))
-    columns = [_VALUE.join(map(str, each)) for each in placed.columns()]
-    text = f"{_COLUMN}{_COLUMN.join(columns)}"
-    is_usual = text.count(_COLUMN) == len(columns) and text.count(_VALUE) == len(columns) * (len(placed) - 1)
-    if is_usual and "\n" not in text and text.isascii():
-        return text
-    return json.dumps(placed.columns(), separators=(",", ":"))
+    columns = row_of(placed) if isinstance(placed, PlacedFile) else placed.columns()
+    return json.dumps(columns, separators=(",", ":"))
 
 
 def placed_of(text: str) -> Placed:
     """Return the file or files of a text by ``text_of``, with or without the end of its line."""
-    columns: list[Any]
-    if text.startswith(_COLUMN):
-        columns = [each.split(_VALUE) for each in text[1:].removesuffix("\n").split(_COLUMN)]
-        at = _PLAIN.index("size")
-        columns[at] = list(map(int, columns[at]))
-    else:
-        columns = json.loads(text)
+    columns: list[Any] = json.loads(text)
     if len(columns) == len(_PLAIN):
         return PlacedRun(**dict(zip(_PLAIN, columns, strict=True)))
     return file_of(columns)
@@ -216,29 +197,18 @@ class ManifestLines(reading.Closable):
         return self._database
 
     def _move_to_disk(self, database: sqlite3.Connection) -> None:
-        rows = sorted(self._lines)  # the order of code points is that of the bytes in UTF-8
-        stretches = (rows[start : start + _STRETCH] for start in range(0, len(rows), _STRETCH))
-        texts = ((each[0][0], "\0".join(chain.from_iterable(each))) for each in stretches)
-        database.executemany("INSERT INTO stretch VALUES (?, ?)", texts)
+        database.executemany("INSERT INTO line VALUES (?, ?, ?)", self._lines)
         self._lines.clear()
 
     def manifest_rows(self) -> Generator[ManifestRow, None, None]:
         """Yield path, MD5 and SHA-256 of every file, sorted by the bytes of the path."""
-        rows: list[ManifestRow] = []
-        fresh: list[ManifestRow] = []
-        if self._database is not None:
-            with tempdb.explained("the files of a segment"):
-                self._move_to_disk(self._database)
-                self._database.execute(_ORDER)
-            for first, text in self._database.execute(_STRETCHES):
-                if len(fresh) >= max(_LONGEST, len(rows)):
-                    rows = sorted(rows + fresh)
-                    at = bisect_left(rows, (first,))
-                    yield from rows[:at]  # all further paths come after these
-                    rows, fresh = rows[at:], []
-                values = iter(text.split("\0"))
-                fresh += zip(values, values, values, strict=True)
-        yield from sorted(rows + fresh + self._lines)
+        if self._database is None:
+            yield from sorted(self._lines)  # the order of code points is that of the bytes in UTF-8
+            return
+        with tempdb.explained("the files of a segment"):
+            self._move_to_disk(self._database)
+            rows = self._database.execute(_LINES)
+        yield from rows
 
 
 class Placements(ManifestLines):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from metspack import safexml
@@ -87,11 +88,6 @@ class Agent:
     name: str
     notes: tuple[str, ...]
     line: int = field(default=0, compare=False)
-
-    @property
-    def note(self) -> str:
-        """All of its notes, one after the other."""
-        return "".join(self.notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,11 +181,7 @@ class NotMets(safexml.XmlError):
         self.found = found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _not_mets, (self.found, self.line)
-
-
-def _not_mets(found: str, line: int) -> NotMets:
-    return NotMets(found, line=line)
+        return partial(NotMets, line=self.line), (self.found,)
 
 
 def read(blocks: Iterable[bytes], budgets: Budgets | None = None) -> Iterator[Fact]:
@@ -524,21 +516,21 @@ class Reader:
             self._found.append(Fptr(fileid=fileid, line=self._line, div=div))
 
 
+@dataclass(slots=True)
 class _OpenAgent:
     """An ``agent`` element that has not ended yet."""
 
-    def __init__(self, attributes: dict[str, str], line: int) -> None:
-        self._attributes = attributes
-        self._line = line
-        self.name = ""
-        self.notes: list[str] = []
-        self.size = 0
+    attributes: dict[str, str]
+    line: int
+    name: str = ""
+    notes: list[str] = field(default_factory=list)
+    size: int = 0
 
     def fact(self) -> Agent:
-        value = self._attributes.get
+        value = self.attributes.get
         role = value("OTHERROLE") or value("ROLE", "")
         return Agent(
-            type=value("TYPE", ""), role=role, name=self.name, notes=tuple(self.notes), line=self._line
+            type=value("TYPE", ""), role=role, name=self.name, notes=tuple(self.notes), line=self.line
         )
 
 
@@ -566,52 +558,42 @@ class _OpenObject:
         return StatedObject(ids=ids, digests=tuple(self._digests), size=self._size, line=self._line)
 
 
+@dataclass(slots=True)
 class _OpenFile:
-    """A ``file`` element that has not ended yet."""
+    """A ``file`` element that has not ended yet.
 
-    __slots__ = (
-        "_attributes",
-        "_element",
-        "_groups",
-        "_line",
-        "embedded",
-        "format",
-        "href",
-        "is_last",
-        "loctype",
-        "others",
-    )
+    ``is_last``: whether a location is elsewhere, and whether it is no XLink.
+    """
 
-    def __init__(self, element: str, attributes: dict[str, str], groups: tuple[str, ...], line: int) -> None:
-        self._element = element
-        self._attributes = attributes
-        self._groups = groups
-        self._line = line
-        self.href: str | None = None
-        self.is_last = False, False  # whether a location is elsewhere, and whether it is no XLink
-        self.loctype: str | None = None
-        self.others: tuple[str, ...] = ()
-        self.embedded = False
-        self.format: dict[str, str] = {}
+    element: str
+    attributes: dict[str, str]
+    groups: tuple[str, ...]
+    line: int
+    href: str | None = None
+    loctype: str | None = None
+    is_last: tuple[bool, bool] = (False, False)
+    others: tuple[str, ...] = ()
+    embedded: bool = False
+    format: Mapping[str, str] = field(default_factory=dict)
 
     def fact(self) -> File:
-        value = self._attributes.get
+        value = self.attributes.get
         return File(
-            element=self._element,
+            element=self.element,
             id=value("ID"),
             groupid=value("GROUPID"),
             seq=value("SEQ"),
-            groups=self._groups,
+            groups=self.groups,
             size=value("SIZE"),
             checksum=value("CHECKSUM"),
             checksum_type=value("CHECKSUMTYPE"),
             mimetype=value("MIMETYPE"),
             mdtype=value("MDTYPE"),
-            admid=value("ADMID") if self._element == "file" else None,
+            admid=value("ADMID") if self.element == "file" else None,
             href=self.href,
             loctype=self.loctype,
             embedded=self.embedded,
-            line=self._line,
+            line=self.line,
             others=self.others,
             **self.format,
         )

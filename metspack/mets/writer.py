@@ -83,12 +83,9 @@ def write_document(
     ``ConfigError``.
     """
     pieces = _environment(folder).get_template(template).generate(facts)
-    return _write(target, _blocks(pieces), ThreadedHashers(algorithms))
-
-
-def _write(target: Path, blocks: Iterable[bytes], hashers: Hashers) -> Hashers:
+    hashers = ThreadedHashers(algorithms)
     with writing.NewFile(target) as file:
-        for block in hashers.passing(blocks):
+        for block in hashers.passing(_blocks(pieces)):
             file.write(block)
     return hashers
 
@@ -124,22 +121,18 @@ class RowFormat:
         self._href = href
         self._before = str(finalized(href("a"))).removesuffix("a")
         names = (*PlacedRun.__dataclass_fields__, "href")
-        odd = {"part_of": "", "sequence": None}
-        text = macro({name: f"\ue000{name}\ue001" for name in names} | odd)
+        marks = {name: f"\ue000{name}\ue001" for name in names}
+        text = macro({**marks, "part_of": "", "sequence": None})
         pieces = _MARK.split(text)
         self._names = pieces[1::2]
         pieces[::2] = [piece.replace("%", "%%") for piece in pieces[::2]]
         pieces[1::2] = ["%s"] * len(self._names)
         self._format = "".join(pieces)
-        # A text that has marks itself gives another format.
-        self._is_usual = "\ue000" not in macro(dict.fromkeys(names, "a") | odd)
 
     def text(self, placed: Placed) -> Markup:
         """Return the rows of files; raises ``ConfigError`` for a value that XML cannot hold."""
         if isinstance(placed, PlacedFile):
             return self._one(placed)
-        if not self._is_usual:
-            return Markup().join(map(self._one, placed.files()))
         columns = map(self._column, self._names, repeat(placed))
         rows = zip(*columns, strict=True)
         return Markup("".join(map(self._format.__mod__, rows)))  # noqa: S704 -- each value was made safe

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from markupsafe import escape
@@ -39,8 +40,7 @@ class NewCell:
     length: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class Edit(NamedTuple):
     """A replacement of bytes ``start`` to ``stop`` by ``text``; an insertion has both equal."""
 
     start: int
@@ -87,67 +87,75 @@ def spliced_table(
     version has no place for: an added one in 1.0, and one that is neither MD5, SHA-1 nor SHA-256.
     """
     reader = CellReader(table, budgets, Tally())
-    held = b""  # what was fed but not yet given out; begins at offset ``base``
-    base = 0
-    head = b""
-    encoding: Encoding | None = None
+    splicer = Splicer(table.path)
     for block, final in pieces(blocks):
-        held += block
-        head += block[: _HEAD - len(head)]
+        splicer.take(block)
+        edits = [
+            edit
+            for run in reader.feed(block, final=final)
+            for edit in _run_edits(run, value, splicer, version=version)
+        ]
+        yield splicer.edited(edits, None if final else reader.position)
+
+
+class Splicer:
+    """A document in passage, block by block: ``data`` are its bytes not yet given out.
+
+    They begin at the offset ``base``.
+    """
+
+    def __init__(self, what: str) -> None:
+        self.data = b""
+        self.base = 0
+        self._head = b""
+        self._what = what
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """The document's encoding; a first block may be shorter than the declaration that gives it."""
+        return detected(self._head, self._what)
+
+    def take(self, block: bytes) -> None:
+        """Add the next bytes."""
+        self.data += block
+        self._head += block[: _HEAD - len(self._head)]
+
+    def edited(self, edits: Iterable[Edit], position: int | None) -> bytes:
+        """Give out the bytes before an offset of the document, or all, with edits of ``data`` in order."""
+        given: list[bytes] = []
         at = 0
-        runs = reader.feed(block, final=final)
-        if runs:
-            # Not sooner: a first block may be shorter than the declaration.
-            encoding = encoding or detected(head, table.path)
-            splicing = _Splicing(held, base, encoding, version)
-            for run in runs:
-                splicing.give(run, value)
-            at = splicing.at
-            yield b"".join(splicing.pieces)
-        done = len(held) if final else max(at, reader.position - base)
-        yield held[at:done]
-        held = held[done:]
-        base += done
+        for start, stop, text in edits:
+            given += self.data[at:start], self.encoding.encoded(text)
+            at = stop
+        done = len(self.data) if position is None else max(at, position - self.base)
+        given.append(self.data[at:done])
+        self.data = self.data[done:]
+        self.base += done
+        return b"".join(given)
 
 
-class _Splicing:
-    """Bytes of a table that begin at the offset ``base``, spliced up to ``at`` into ``pieces``."""
-
-    def __init__(self, data: bytes, base: int, encoding: Encoding, version: str) -> None:
-        self._data = data
-        self._base = base
-        self._encoding = encoding
-        self._version = version
-        self.pieces: list[bytes] = []
-        self.at = 0
-
-    def give(self, run: CellRun, value: NewCells) -> None:
-        """Give cells their new values."""
-        files = value.many(run)
-        if files is None:
-            for cell, start in zip(run.cells(), run.starts, strict=True):
-                if (new := value.one(cell)) is not None:
-                    found = (self._data, start - self._base, self._encoding, cell, new)
-                    for edit in _cell_edits(*found, version=self._version):
-                        self._take(edit.start, edit.stop, edit.text)
-        else:
-            # One by one takes twice as long, and no text of XML has a NUL.
-            texts = str(escape("\0".join(files))).split("\0")
-            for old, file, text, start in zip(run.files, files, texts, run.starts, strict=True):
-                if file != old:
-                    first, last = _file_span(self._data, start - self._base, self._encoding)
-                    self._take(first, last, text)
-
-    def _take(self, start: int, stop: int, text: str) -> None:
-        self.pieces += self._data[self.at : start], self._encoding.encoded(text)
-        self.at = stop
+def _run_edits(run: CellRun, value: NewCells, splicer: Splicer, *, version: str) -> Iterator[Edit]:
+    """Yield the edits that give cells their new values."""
+    data, base, encoding = splicer.data, splicer.base, splicer.encoding
+    files = value.many(run)
+    if files is None:
+        for cell, start in zip(run.cells(), run.starts, strict=True):
+            if (new := value.one(cell)) is not None:
+                yield from _cell_edits(data, start - base, encoding, cell, new, version=version)
+    else:
+        # One by one takes twice as long, and no text of XML has a NUL.
+        texts = str(escape("\0".join(files))).split("\0")
+        for old, file, text, start in zip(run.files, files, texts, run.starts, strict=True):
+            if file != old:
+                yield Edit(*_file_span(data, start - base, encoding), text)
 
 
 def _file_span(data: bytes, start: int, encoding: Encoding) -> tuple[int, int]:
     """Return start and stop of the value of ``file`` in the start tag at ``start``, in bytes."""
     if encoding.unit == 1 and (found := _USUAL.match(data, start)) is not None:
         return found.span(1)
-    return _attributes(data, start, encoding, _FILE)["file"][1:3]
+    value = tag_attributes(data, start, encoding, _FILE)["file"]
+    return value.start, value.stop
 
 
 class AttributeValue(NamedTuple):
@@ -171,17 +179,15 @@ def _cell_edits(
 ) -> list[Edit]:
     """Return the edits, in order, that give the start tag at ``start`` the values of ``new``."""
     if new.digest is None and new.length is None:  # a million LOBs that move need nothing more
-        if new.file == cell.file:
-            return []
-        first, last = _file_span(data, start, encoding)
-        return [Edit(start=first, stop=last, text=str(escape(new.file)))]
+        span = _file_span(data, start, encoding)
+        return [] if new.file == cell.file else [Edit(*span, str(escape(new.file)))]
     values: dict[str, str] = {}
     if new.file != cell.file:
         values["file"] = new.file
     if new.length not in {None, cell.length}:
         values["length"] = str(new.length)
     digest = None if new.digest == cell.digest else new.digest
-    present = _attributes(data, start, encoding, _ALL)
+    present = tag_attributes(data, start, encoding, _ALL)
     if digest is not None:
         values |= _digest_values({name: each.text for name, each in present.items()}, digest, version)
     behind = max(present[name].stop for name in ("file", "length") if name in present) + encoding.unit
@@ -219,17 +225,6 @@ def _digest_values(present: Mapping[str, str], digest: Digest, version: str) -> 
     if digests.algorithm_name(declared) == digest.algorithm:
         values.pop("digestType", None)  # in the spelling it has
     return values
-
-
-def _attributes(
-    data: bytes, start: int, encoding: Encoding, wanted: frozenset[str]
-) -> dict[str, AttributeValue]:
-    """Return the wanted attributes of the start tag at ``start``, always with ``file``."""
-    found = tag_attributes(data, start, encoding, wanted)
-    if "file" not in found:  # the parser saw one in this very tag
-        tag = encoding.decoded(data[start : tag_end(data, start, encoding)])
-        raise AssertionError(f"no file attribute in {tag!r}")
-    return found
 
 
 def tag_attributes(
@@ -283,7 +278,7 @@ def edited_metadata(
     behind the column's name, where the versions from 2.0 on have it.
     """
     root = offsets.document(document, skipped=metadata.NOT_NEEDED, depth=depth, what=metadata.NAME)
-    source = MetadataDocument(document, detected(document[:1024], metadata.NAME))
+    source = MetadataDocument(document)
     edits = list(_digest_edits(root, seals))
     if folders is not None:
         edits += _database_edits(root, folders.database, source)
@@ -292,12 +287,12 @@ def edited_metadata(
 
 
 class MetadataDocument:
-    """A document's bytes, and edits of it that keep its layout."""
+    """The bytes of a metadata.xml, and edits of it that keep its layout."""
 
-    def __init__(self, data: bytes, encoding: Encoding) -> None:
+    def __init__(self, data: bytes) -> None:
         self.data = data
-        self.encoding = encoding
-        self._blanks = {encoding.encoded(each) for each in " \t\r\n"}
+        self.encoding = detected(data[:_HEAD], metadata.NAME)
+        self._blanks = {self.encoding.encoded(each) for each in " \t\r\n"}
 
     def replacing(self, element: Element, text: str) -> Edit:
         """Return the edit that gives an element another text."""

@@ -49,56 +49,44 @@ def opened(path: Path, budgets: Budgets, at: Stretch | None = None) -> Opened:
     packed; ``path`` is then its path when unpacked. Raises ``SourceError`` without an archive, and as
     ``ZipContainer`` and ``FolderEntries`` do.
     """
+    tree: ZipContainer | FolderEntries
+    own: tuple[Path, ...] = ()
     if at is None and path.is_dir():
-        return _unpacked(path)
-    whole, parts = _pieces(path) if at is None else (path, (at,))
-    container = ZipContainer.opened(whole if parts else path, budgets, parts)
+        if not is_unpacked(path):
+            raise SourceError(
+                f"{path} is a folder, expected a .siard file or an unpacked archive", hint=_inside(path)
+            )
+        # Root 0 is the folder that holds the archive, so the archive is root 1.
+        tree, whole, own = FolderEntries(path, index=1), path.resolve(), (path,)
+    else:
+        whole, parts = _pieces(path) if at is None else (path, (at,))
+        tree = ZipContainer.opened(whole if parts else path, budgets, parts)
     try:
-        prefix = _root(container, path)
+        prefix = _root(tree, path)
     except BaseException:
-        container.close()
+        tree.close()
         raise
     return Opened(
-        tree=WrappedTree(container, prefix) if prefix else container,
-        container=container,
+        tree=WrappedTree(tree, prefix) if prefix else tree,
+        container=tree if isinstance(tree, ZipContainer) else None,
         prefix=prefix,
         name=whole.name,
         folder=whole.parent,
-        own=(),
-        size=container.size,
+        own=own,
+        size=tree.size,
     )
 
 
-def _root(container: ZipContainer, path: Path) -> str:
+def _root(tree: AnyTree, path: Path) -> str:
     """Return the folder that wraps the archive, or "" without one."""
-    if container.extent(metadata.NAME) is not None:
+    if tree.extent(metadata.NAME) is not None:
         return ""
-    root = entries.wrapping_root(container)
+    root = entries.wrapping_root(tree)
     if root is None:
         raise SourceError(
             f"{path} is a zip archive without {metadata.NAME}, so it is not a SIARD archive", hint=_WRAPPED
         )
     return root
-
-
-def _unpacked(path: Path) -> Opened:
-    if not is_unpacked(path):
-        raise SourceError(
-            f"{path} is a folder, expected a .siard file or an unpacked archive", hint=_inside(path)
-        )
-    # Root 0 is the folder that holds the archive, so the archive is root 1.
-    tree = FolderEntries(path, index=1)
-    prefix = entries.wrapping_root(tree) or ""
-    absolute = path.resolve()
-    return Opened(
-        tree=WrappedTree(tree, prefix) if prefix else tree,
-        container=None,
-        prefix=prefix,
-        name=absolute.name,
-        folder=absolute.parent,
-        own=(path,),
-        size=tree.size,
-    )
 
 
 def _inside(folder: Path) -> str:

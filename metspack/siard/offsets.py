@@ -154,12 +154,8 @@ def document(
         nonlocal passed_over
         prefix, _, name = qualified.rpartition(":")
         if len(stack) + passed_over >= depth:
-            raise safexml.XmlError(
-                f"elements are nested more than {depth} deep",
-                hint="If that is what it should be, raise the budget: --budget depth=N.",
-                line=parser.CurrentLineNumber,
-                column=parser.CurrentColumnNumber + 1,
-            )
+            why = f"elements are nested more than {depth} deep"
+            raise safexml.exceeded(why, "depth", parser)
         if passed_over or (stack and name in skipped):
             passed_over += 1
             return

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Set as AbstractSet
+from itertools import islice
+from typing import Any
+
+from lxml import etree
 
 from metspack import safexml
 
@@ -143,133 +146,7 @@ messageDigest: digestType digest
 _CONTENTS = dict(line.split(":") for line in _ELEMENTS.split("\n") if line)
 # Elsewhere these are texts.
 _ONLY_IN = {"column": "columns", "type": "types"}
-_FOREIGN_ATTRIBUTE = re.compile(r"http://www\.w3\.org/(?:2001/XMLSchema-instance|XML/1998/namespace) .*")
-_TEXT, _TRUTH = "a text", "true or false"
-_VALUES: Mapping[str, tuple[re.Pattern[str], str]] = {
-    **dict.fromkeys(("dbname", "dataOwner", "dataOriginTimespan"), (re.compile(r".+", re.DOTALL), _TEXT)),
-    "archivalDate": (re.compile(r"\s*-?[0-9]{4,}(?:-[0-9]{2}){2}(?:Z|[+-][0-9:]{5})?\s*"), "a date"),
-    "nullable": (re.compile(r"\s*(?:true|false|0|1)\s*"), _TRUTH),
-    "instantiable": (re.compile(r"\s*(?:true|false|0|1)\s*"), _TRUTH),
-    "final": (re.compile(r"\s*(?:true|false|0|1)\s*"), _TRUTH),
-    "cardinality": (re.compile(r"\s*[+-]?[0-9]+\s*"), "a whole number"),
-}
 _TOKEN = re.compile(r"([A-Za-z]+)([?*+]?)|([(|)])")
-_LONGEST = 256  # characters of a text that are kept to be checked
-_SHOWN = 80
-_MOST = 100  # kinds of faults that are reported
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ContentModel:
-    """The content of an element: a pattern over names, all names, and those that are needed."""
-
-    pattern: str
-    names: frozenset[str]
-    needed: tuple[str, ...]
-
-
-@cache
-def _content_model(name: str) -> _ContentModel:
-    pattern, names, needed, depth = "", [], [], 0
-    for inner, number, mark in _TOKEN.findall(_CONTENTS[name]):
-        if mark:
-            pattern += "(?:" if mark == "(" else mark
-            depth += {"(": 1, ")": -1}.get(mark, 0)
-            continue
-        pattern += f"(?:{inner} ){number}"
-        names.append(inner)
-        if not depth and number in {"", "+"}:
-            needed.append(inner)
-    return _ContentModel(pattern=pattern, names=frozenset(names), needed=tuple(needed))
-
-
-@dataclass(slots=True, kw_only=True)
-class _Open:
-    """An open element: name, content model (None for a text), children and text so far."""
-
-    name: str
-    model: _ContentModel | None
-    children: list[str] = field(default_factory=list)
-    text: str = ""
-
-
-class _MetadataReader:
-    """A reader of one metadata.xml, element by element."""
-
-    def __init__(self) -> None:
-        self._open: list[_Open] = []
-        self._parser = safexml.expat_parser(namespaces=True)
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._text
-        self.faults: dict[str, None] = {}
-
-    def read(self, data: bytes) -> None:
-        """Read the document; raises ``XmlError``."""
-        safexml.feed(self._parser, (data,))
-
-    def _tell(self, reason: str) -> None:
-        if len(self.faults) < _MOST:
-            self.faults[reason] = None
-
-    def _start(self, qualified: str, attributes: dict[str, str]) -> None:
-        namespace, _, name = qualified.rpartition(" ")
-        around = self._open[-1].name if self._open else ""
-        if namespace != METADATA_SPACE:
-            name = qualified
-        for attribute in attributes:
-            if not _FOREIGN_ATTRIBUTE.fullmatch(attribute) and (around or attribute != "version"):
-                self._tell(f"<{_cut(name)}> has the attribute {_quoted(attribute)}")
-        if around:
-            self._open[-1].children.append(name)
-        is_text = name not in _CONTENTS or _ONLY_IN.get(name, around) != around
-        self._open.append(_Open(name=name, model=None if is_text else _content_model(name)))
-
-    def _text(self, words: str) -> None:
-        element = self._open[-1]
-        if element.model is None and len(element.text) < _LONGEST:
-            element.text += words[:_LONGEST]
-
-    def _end(self, _qualified: str) -> None:
-        element = self._open.pop()
-        if element.model is not None or element.children:
-            self._judge(element)
-        elif (value := _VALUES.get(element.name)) is not None and not value[0].fullmatch(element.text):
-            said = f"has {_quoted(element.text)}" if element.text.strip() else "is empty"
-            self._tell(f"<{element.name}> {said}, expected {value[1]}")
-
-    def _judge(self, element: _Open) -> None:
-        written = "".join(f"{name} " for name in element.children)
-        model = element.model or _ContentModel(pattern="", names=frozenset(), needed=())
-        # Of hundreds of patterns a document needs a few; each is compiled once.
-        if re.fullmatch(model.pattern, written):
-            return
-        around = f"<{_cut(element.name)}>"
-        strange = sorted({*element.children} - model.names)
-        missing = [name for name in model.needed if name not in element.children]
-        for name in strange:
-            self._tell(f"{around} has <{_cut(name)}>")
-        for name in missing:
-            self._tell(f"{around} lacks <{name}>")
-        if not strange and not missing:
-            self._tell(f"the elements in {around} are others, or in another order")
-
-
-def faults(data: bytes) -> list[str]:
-    """Return the faults of a metadata.xml by the schema of SIARD 2.2; raises ``XmlError``."""
-    document = _MetadataReader()
-    document.read(data)
-    return [*document.faults]
-
-
-def _cut(text: str) -> str:
-    return text[:_SHOWN]
-
-
-def _quoted(text: str) -> str:
-    return repr(text[:_SHOWN])
-
-
 # --- The schema of metadata.xml, written from these facts ------------------------------------------------
 
 ENUMERATIONS: Mapping[str, tuple[str, ...]] = {
@@ -295,7 +172,12 @@ _TEXTS = {
     "base": "sqlType",
     "type": "sqlType",
 }
+_CHECKED = {"dbname", "dataOwner", "dataOriginTimespan", "archivalDate", "cardinality"} | {
+    name for name, kind in _TEXTS.items() if kind == "xs:boolean"
+}
+"""Texts of which a wrong one cannot be used."""
 _OF_ANY_TYPE = {"privilege"}  # their type is not one of SQL
+_MOST = 100  # faults that are reported
 _NUMBERS = {
     "": "",
     "?": ' minOccurs="0"',
@@ -304,8 +186,19 @@ _NUMBERS = {
 }
 
 
-def metadata_schema() -> bytes:
-    """Return a schema of metadata.xml in SIARD 2.2 from the facts above (P_4.2-5, M_5.0-1)."""
+def faults(data: bytes) -> list[str]:
+    """Return the faults of a metadata.xml by the elements of SIARD 2.2; raises ``XmlError``."""
+    schema = etree.XMLSchema(safexml.tree(metadata_schema(_CHECKED)))
+    schema.validate(safexml.tree(data))
+    log: Any = schema.error_log  # the stubs do not know that it is iterable
+    return [each.message.replace(f"{{{METADATA_SPACE}}}", "") for each in islice(log, _MOST)]
+
+
+def metadata_schema(typed: AbstractSet[str] = _TEXTS.keys()) -> bytes:
+    """Return a schema of metadata.xml in SIARD 2.2 from the facts above (P_4.2-5, M_5.0-1).
+
+    Texts other than those of ``typed`` elements may be any.
+    """
     root = (
         f'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns="{METADATA_SPACE}" '
         f'targetNamespace="{METADATA_SPACE}" elementFormDefault="qualified" version="{_WRITTEN}">'
@@ -317,7 +210,11 @@ def metadata_schema() -> bytes:
         '  <xs:element name="siardArchive" type="siardArchiveType"/>',
     ]
     for name, content in _CONTENTS.items():
-        lines += (f'  <xs:complexType name="{name}Type">', "    <xs:sequence>", *_particles(name, content))
+        lines += (
+            f'  <xs:complexType name="{name}Type">',
+            "    <xs:sequence>",
+            *_particles(name, content, typed),
+        )
         lines.append("    </xs:sequence>")
         if name == "siardArchive":
             lines.append(
@@ -336,7 +233,7 @@ def metadata_schema() -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _particles(parent: str, content: str) -> Iterator[str]:
+def _particles(parent: str, content: str, typed: AbstractSet[str]) -> Iterator[str]:
     """Yield the lines of a schema for the content of an element."""
     groups = {
         "(": "<xs:choice><xs:sequence>",
@@ -352,7 +249,7 @@ def _particles(parent: str, content: str) -> Iterator[str]:
         elif name == "type" and parent in _OF_ANY_TYPE:
             kind = "xs:string"
         else:
-            kind = _TEXTS.get(name, "xs:string")
+            kind = _TEXTS[name] if name in typed else "xs:string"
         yield f'      <xs:element name="{name}" type="{kind}"{_NUMBERS[number]}/>'
 
 

@@ -139,17 +139,11 @@ class CellReader:
         safexml.feed_block(self._parser, piece, final=False)
         # -1 while expat has put off parsing what it was given: then a later piece shows it.
         if 0 <= self._parser.CurrentByteIndex < self._fed - self._budgets.attribute - len(piece):
-            raise SourceError(
-                f"{self._table.path} line {self._parser.CurrentLineNumber}: "
-                f"a tag or comment is longer than {self._budgets.attribute:,} bytes",
-                hint="If that is what it should be, raise the budget: --budget attribute=BYTES.",
-            )
-        if len(self._parser.intern) > self._budgets.names:
-            raise SourceError(
-                f"{self._table.path} line {self._parser.CurrentLineNumber}: elements and attributes have "
-                f"more than {self._budgets.names:,} different names",
-                hint="If that is what it should be, raise the budget: --budget names=N.",
-            )
+            why = f"a tag or comment is longer than {self._budgets.attribute:,} bytes"
+            raise safexml.exceeded(why, "attribute", self._parser)
+        if len(self._parser.intern) > (most := self._budgets.names):
+            why = f"elements and attributes have more than {most:,} different names"
+            raise safexml.exceeded(why, "names", self._parser)
 
     def _see(self, block: bytes, *, final: bool) -> None:
         """Refuse an encoding that cannot be spliced, as soon as the declaration is there."""
@@ -175,7 +169,8 @@ class CellReader:
             nonlocal depth, named, tags
             depth += 1
             if depth > deepest:
-                raise self._too_deep()
+                why = f"elements are nested more than {deepest} deep"
+                raise safexml.exceeded(why, "depth", parser)
             path[depth] = name
             if depth == _ROW:
                 tally.rows += 1
@@ -219,12 +214,6 @@ class CellReader:
 
     def _where(self, line: int | None = None) -> str:
         return f"{self._table.path} line {line or self._parser.CurrentLineNumber}"
-
-    def _too_deep(self) -> SourceError:
-        return SourceError(
-            f"{self._where()}: elements are nested more than {self._budgets.depth} deep",
-            hint="If that is what it should be, raise the budget: --budget depth=N.",
-        )
 
     def _looked_at(self, path: list[str], seen: set[str]) -> str:
         """Return the name of the cell at a path of tags; raises ``SourceError``.

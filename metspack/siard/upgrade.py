@@ -16,7 +16,7 @@ from metspack.errors import SourceError
 from metspack.siard import metadata, offsets, schemas
 from metspack.siard.edits import Edit, MetadataDocument, edited, tag_attributes, tagged
 from metspack.siard.metadata import unescaped
-from metspack.siard.offsets import Element, Encoding, detected
+from metspack.siard.offsets import Element, Encoding
 from metspack.sizes import counted
 
 SOURCE, TARGET = "1.0", "2.2"
@@ -55,7 +55,7 @@ def upgraded_metadata(
     that would have other elements than 2.2 has.
     """
     root = offsets.document(document, depth=depth, what=metadata.NAME)
-    work = _MetadataUpgrade(MetadataDocument(document, detected(document[:1024], metadata.NAME)))
+    work = _MetadataUpgrade(MetadataDocument(document))
     work.upgrade(root)
     if work.faults:
         raise refusal(work.faults, what)
@@ -230,28 +230,24 @@ def root_edits(data: bytes, start: int, encoding: Encoding, prefix: str, space: 
     """Return the edits that give the root, at ``start``, the namespace and version of 2.2."""
     present = tag_attributes(data, start, encoding)
     declared = f"xmlns:{prefix}" if prefix else "xmlns"
-    edits: list[Edit] = []
-    missing = []
-    old = None
+    wanted = {declared: space, "version": TARGET}
     if declared in present:
-        value = present[declared]
-        old = value.text
-        edits.append(Edit(start=value.start, stop=value.stop, text=space))
-    else:
-        missing.append(f'{declared}="{space}"')
-    for name, value in present.items():
-        if old and name.endswith(":schemaLocation"):
-            words = [space if word == old else word for word in value.text.split()]
-            edits.append(Edit(start=value.start, stop=value.stop, text=" ".join(words)))
-    if "version" in present:
-        value = present["version"]
-        edits.append(Edit(start=value.start, stop=value.stop, text=TARGET))
-    else:
-        missing.append(f'version="{TARGET}"')
+        old = present[declared].text
+        wanted |= {
+            name: " ".join(space if word == old else word for word in value.text.split())
+            for name, value in present.items()
+            if name.endswith(":schemaLocation")
+        }
+    edits = [
+        Edit(start=value.start, stop=value.stop, text=wanted[name])
+        for name, value in present.items()
+        if name in wanted
+    ]
+    missing = "".join(f' {name}="{text}"' for name, text in wanted.items() if name not in present)
     if missing:
         at = _name_end(data, start, encoding)
-        edits.append(Edit(start=at, stop=at, text="".join(f" {each}" for each in missing)))
-    return sorted(edits, key=lambda each: each.start)
+        edits.insert(0, Edit(start=at, stop=at, text=missing))
+    return edits
 
 
 def _name_end(data: bytes, start: int, encoding: Encoding) -> int:

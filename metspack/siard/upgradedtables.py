@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import accumulate
 from typing import NoReturn
+from xml.parsers import expat
 
 from metspack import safexml
 from metspack.errors import SourceError
 from metspack.siard import schemas
-from metspack.siard.edits import Edit, tag_attributes
+from metspack.siard.edits import Edit, Splicer, tag_attributes
 from metspack.siard.metadata import Column, Table
-from metspack.siard.offsets import Encoding, detected
 from metspack.siard.tables import pieces
 from metspack.siard.upgrade import TARGET, Upgrade, refusal, root_edits, stated_digest
 from metspack.sizes import counted
@@ -24,16 +24,16 @@ TABLE_SPACE = "http://www.bar.admin.ch/xmlns/siard/2/table.xsd"
 """The namespace of all tables in SIARD 2.1 and 2.2."""
 
 _NAME_SHOWN = 80
-_HEAD = 1024  # bytes in which the declaration stands
 _TABLE, _ROW, _COLUMN = 1, 2, 3  # depth of <table>, of <row> and of its cells
 _ATTRIBUTES = frozenset({"file", "length", "messageDigest", "digestType", "digest"})
-_DAY = "(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?"
-_IN_UTC = {
-    "dateType": re.compile(f"{_DAY}Z?"),
-    "timeType": re.compile(f"{_TIME}Z?"),
-    "dateTimeType": re.compile(f"{_DAY}T{_TIME}Z?"),
-}
+_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME_TYPES = (
+    ("dateType", "xs:date", f"{_DAY}Z?"),
+    ("timeType", "xs:time", f"{_TIME}Z?"),
+    ("dateTimeType", "xs:dateTime", f"{_DAY}T{_TIME}Z?"),
+)
+_IN_UTC = {name: re.compile(f"(?!0000){pattern}") for name, _base, pattern in _TIME_TYPES}
 _LONGEST = 100  # characters of a date or time that are looked at
 
 
@@ -51,29 +51,35 @@ def columns_with_files(blocks: Iterable[bytes], table: Table, what: str) -> Abst
 
 
 class _TableSurvey:
-    """One reading of a table's document."""
+    """One reading of a table's document.
+
+    ``_odd`` counts the elements that the table has no place for, ``_first`` is the first of them. ``_absent``
+    has, for each column that needs a cell, the number of rows without one and the first of these rows.
+    """
 
     def __init__(self, table: Table, what: str) -> None:
         self._table = table
         self._what = what
-        self._kinds = {each.number: _cell_type(each, has_files=False) for each in table.columns}
-        self._form = _TableForm(table.columns)
         self._with_files: set[int] = set()
         self._row = 0
-        self._last = 0
+        self._last = 0  # the number of the row's last cell so far
+        self._odd = 0
+        self._first = ""
+        self._absent: dict[int, tuple[int, int]] = {}
+        self._numbers = {f"c{column.number}": column.number for column in table.columns}
+        # How many columns up to each must have a cell.
+        needed = (not column.is_nullable for column in table.columns)
+        self._needed = list(accumulate(needed, initial=0))
         self._parser = safexml.expat_parser()
         self._install()
 
     def feed(self, block: bytes, *, final: bool) -> None:
-        try:
-            safexml.feed_block(self._parser, block, final=final)
-        except safexml.XmlError as error:
-            raise SourceError(f"{self._table.path} line {error.line}: {error.message}") from None
+        _parse(self._parser, block, self._table, final=final)
 
     def end(self) -> AbstractSet[int]:
-        if self._form.odd:
-            self._refuse(f"elements out of place: {self._form.odd:,}, the first {self._form.first}")
-        for number, (count, first) in self._form.absent.items():
+        if self._odd:
+            self._refuse(f"elements out of place: {self._odd:,}, the first {self._first}")
+        for number, (count, first) in self._absent.items():
             column = self._table.columns[number - 1].name
             self._refuse(
                 f"column {column}: no value in {counted(count, 'row')}, the first {first:,}, but not nullable"
@@ -84,13 +90,14 @@ class _TableSurvey:
         raise refusal([f"table {self._table.label}, {why}"], self._what)
 
     def _where(self) -> str:
-        columns = [each.name for each in self._table.columns if each.number == self._last]
-        return ", ".join((*(f"column {each}" for each in columns), f"row {self._row:,}"))
+        column = f"column {self._table.columns[self._last - 1].name}, " if self._last else ""
+        return f"{column}row {self._row:,}"
 
     def _install(self) -> None:  # noqa: C901 -- closures, which call nothing for a usual cell
         """Install the handlers as closures: they run for every element of every row."""
-        form, parser, kinds = self._form, self._parser, self._kinds
-        numbers, timed = form.numbers, {number for number, kind in kinds.items() if kind in _IN_UTC}
+        parser, numbers = self._parser, self._numbers
+        kinds = {each.number: _cell_type(each, has_files=False) for each in self._table.columns}
+        timed = {number for number, kind in kinds.items() if kind in _IN_UTC}
         text = ""
         depth = 0
         prefix: str | None = None
@@ -104,22 +111,23 @@ class _TableSurvey:
                 self._refuse(f"row {self._row:,}: <{name}> has its own namespace")
             if depth == _COLUMN:
                 last = self._last
-                self._last = last + 1 if numbers.get(name) == last + 1 else form.cell(name, last)
+                self._last = last + 1 if numbers.get(name) == last + 1 else self._other_cell(name)
                 if self._last == last:
-                    return  # a cell of no column, or a second one: the form counts it
+                    return  # a cell of no column, or a second one, which is counted
                 if attributes:
                     self._attributes(attributes)
                 if self._last in timed:
                     text = ""
                     parser.CharacterDataHandler = take
             elif depth == _ROW:
-                form.row(name, self._last)
+                self._end_row()
                 self._row += 1
                 self._last = 0
+                self._expect(name, "row")
                 if attributes:
                     self._refuse(f"row {self._row:,}: it has attributes")
             elif depth == _TABLE:
-                form.root(name)
+                self._expect(name, "table")
             else:
                 self._refuse(f"{self._where()}: it holds an element, as no cell of SIARD 1.0 does")
 
@@ -136,7 +144,7 @@ class _TableSurvey:
                     shown = repr(text[:_LONGEST])
                     self._refuse(f"{self._where()}: {shown} is not a time in UTC (T_6.3-1, T_6.3-2)")
             elif depth == _TABLE:
-                form.end_row(self._last)
+                self._end_row()
             depth -= 1
 
         parser.StartElementHandler = start
@@ -153,72 +161,47 @@ class _TableSurvey:
             self._refuse(f"{self._where()}: it has two digests, and SIARD 2.2 has one")
         self._with_files.add(self._last)
 
-
-class _TableForm:
-    """The form of one table so far; its methods are called for elements that begin.
-
-    ``odd`` counts the elements that the table has no place for, ``first`` is the first of them. ``absent``
-    has, for each column that needs a cell, the number of rows without one and the first of these rows.
-    """
-
-    def __init__(self, columns: Sequence[Column]) -> None:
-        self.odd = 0
-        self.first = ""
-        self.absent: dict[int, tuple[int, int]] = {}
-        self.numbers = {f"c{column.number}": column.number for column in columns}
-        """The columns' numbers by the names of their cells."""
-        self._columns = len(columns)
-        # How many columns up to each must have a cell.
-        self._needed = list(accumulate((not column.is_nullable for column in columns), initial=0))
-        self._row = 0
-
-    def root(self, name: str) -> None:
-        """Check the name of the root."""
-        self._expect(name, "table")
-
-    def row(self, name: str, last: int) -> None:
-        """Take a row; ``last`` is the number of the last cell of the one before."""
-        self.end_row(last)
-        self._row += 1
-        self._expect(name, "row")
-
-    def end_row(self, last: int) -> None:
-        """End the row before, if there is one; ``last`` is the number of its last cell."""
-        if self._row and last < self._columns:
-            self._skip(last, self._columns + 1)
-
-    def cell(self, name: str, last: int) -> int:
-        """Take a cell that is not the next after the cell ``last``; return the number reached.
-
-        That is the cell's number, or ``last`` for a cell of no column.
-        """
-        number = self.numbers.get(name) or self.numbers.get(name.rpartition(":")[2], 0)
-        if not number:
-            self._count(name)
-            return last
-        if number <= last:
-            self._count(name)
-        else:
-            self._skip(last, number)
-        return number
-
     def _expect(self, name: str, expected: str) -> None:
         if name.rpartition(":")[2] != expected:
             self._count(name)
 
-    def _count(self, name: str) -> None:
-        self.odd += 1
-        self.first = self.first or f"<{shown(name)[:_NAME_SHOWN]}> in row {self._row:,}"
+    def _end_row(self) -> None:
+        """End the row before, if there is one."""
+        if self._row:
+            self._skip(len(self._table.columns) + 1)
 
-    def _skip(self, last: int, number: int) -> None:
-        """Count the columns between two cells that need a cell and lack it in this row."""
+    def _other_cell(self, name: str) -> int:
+        """Take a cell that is not the next one; return the number reached.
+
+        That is the cell's number, or the last cell's for a cell of no column.
+        """
+        number = self._numbers.get(name) or self._numbers.get(name.rpartition(":")[2], self._last)
+        if number <= self._last:
+            self._count(name)
+        else:
+            self._skip(number)
+        return number
+
+    def _count(self, name: str) -> None:
+        self._odd += 1
+        self._first = self._first or f"<{shown(name)[:_NAME_SHOWN]}> in row {self._row:,}"
+
+    def _skip(self, number: int) -> None:
+        """Count the columns after the last cell that need a cell before ``number`` and lack it here."""
         needed = self._needed
-        if needed[number - 1] == needed[last]:
+        if needed[number - 1] == needed[self._last]:
             return
-        for column in range(last + 1, number):
+        for column in range(self._last + 1, number):
             if needed[column] > needed[column - 1]:
-                count, first = self.absent.get(column, (0, self._row))
-                self.absent[column] = count + 1, first
+                count, first = self._absent.get(column, (0, self._row))
+                self._absent[column] = count + 1, first
+
+
+def _parse(parser: expat.XMLParserType, block: bytes, table: Table, *, final: bool) -> None:
+    try:
+        safexml.feed_block(parser, block, final=final)
+    except safexml.XmlError as error:
+        raise SourceError(f"{table.path} line {error.line}: {error.message}") from None
 
 
 def upgraded_table(blocks: Iterable[bytes], table: Table) -> Iterator[bytes]:
@@ -227,66 +210,38 @@ def upgraded_table(blocks: Iterable[bytes], table: Table) -> Iterator[bytes]:
     All other bytes stay the same; memory is flat. Raises ``SourceError`` for a document that is not
     well-formed.
     """
-    stream = _TableStream(table)
+    splicer = Splicer(table.path)
+    tags: list[tuple[int, str]] = []  # offsets of the root, with its name, and of cells with a digest
+    is_begun = False
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal is_begun
+        if not is_begun or "messageDigest" in attributes:
+            tags.append((parser.CurrentByteIndex, "" if is_begun else name))
+        is_begun = True
+
+    parser = safexml.expat_parser()
+    parser.StartElementHandler = start
     for piece, final in pieces(blocks):
-        yield from stream.feed(piece, final=final)
+        splicer.take(piece)
+        _parse(parser, piece, table, final=final)
+        edits = [edit for at, root in tags for edit in _tag_edits(splicer, at - splicer.base, root)]
+        tags.clear()
+        yield splicer.edited(edits, None if final else parser.CurrentByteIndex)
 
 
-class _TableStream:
-    """A table's document in passage: offsets of tags to edit, and bytes not yet yielded."""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._tags: list[tuple[int, str]] = []
-        self._held = b""
-        self._base = 0
-        self._head = b""
-        self._encoding: Encoding | None = None
-        self._depth = 0
-        self._parser = safexml.expat_parser()
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if not self._depth or "messageDigest" in attributes:
-            self._tags.append((self._parser.CurrentByteIndex, name if not self._depth else ""))
-        self._depth += 1
-
-    def _end(self, _name: str) -> None:
-        self._depth -= 1
-
-    def feed(self, block: bytes, *, final: bool) -> Iterator[bytes]:
-        self._held += block
-        self._head += block[: _HEAD - len(self._head)]
-        try:
-            safexml.feed_block(self._parser, block, final=final)
-        except safexml.XmlError as error:
-            raise SourceError(f"{self._table.path} line {error.line}: {error.message}") from None
-        at = 0
-        for start, root in self._tags:
-            self._encoding = encoding = self._encoding or detected(self._head, self._table.path)
-            for edit in self._edits(start - self._base, root, encoding):
-                yield self._held[at : edit.start]
-                yield encoding.encoded(edit.text)
-                at = edit.stop
-        self._tags.clear()
-        reached = max(self._parser.CurrentByteIndex, 0) - self._base
-        done = len(self._held) if final else max(at, reached)
-        yield self._held[at:done]
-        self._held = self._held[done:]
-        self._base += done
-
-    def _edits(self, start: int, root: str, encoding: Encoding) -> list[Edit]:
-        if root:
-            prefix = root.rpartition(":")[0]
-            return root_edits(self._held, start, encoding, prefix, TABLE_SPACE)
-        value = tag_attributes(self._held, start, encoding)["messageDigest"]
-        found = stated_digest(value.text)
-        if found is not None:
-            text = f'digestType="{found[0]}" digest="{found[1]}"'
-            return [Edit(start=value.named, stop=value.stop + encoding.unit, text=text)]
-        # An empty digest has no value to keep.
-        return [Edit(start=value.named - encoding.unit, stop=value.stop + encoding.unit, text="")]
+def _tag_edits(splicer: Splicer, start: int, root: str) -> list[Edit]:
+    """Return the edits of the root's tag, or of that of a cell with a digest."""
+    data, encoding = splicer.data, splicer.encoding
+    if root:
+        return root_edits(data, start, encoding, root.rpartition(":")[0], TABLE_SPACE)
+    value = tag_attributes(data, start, encoding)["messageDigest"]
+    found = stated_digest(value.text)
+    if found is not None:
+        text = f'digestType="{found[0]}" digest="{found[1]}"'
+        return [Edit(start=value.named, stop=value.stop + encoding.unit, text=text)]
+    # An empty digest has no value to keep.
+    return [Edit(start=value.named - encoding.unit, stop=value.stop + encoding.unit, text="")]
 
 
 def _cell_type(column: Column, *, has_files: bool) -> str | None:
@@ -312,12 +267,6 @@ _TIMES = """\
       <xs:pattern value="{pattern}"/>
     </xs:restriction>
   </xs:simpleType>"""
-_NO_YEAR = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_TIME_TYPES = (
-    ("dateType", "xs:date", f"{_NO_YEAR}Z?"),
-    ("timeType", "xs:time", f"{_TIME}Z?"),
-    ("dateTimeType", "xs:dateTime", f"{_NO_YEAR}T{_TIME}Z?"),
-)
 
 
 def table_schema(table: Table, with_files: AbstractSet[int] = frozenset()) -> bytes:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from metspack import layouts
 from metspack.errors import ConfigError
-from metspack.layouts import LAYOUTS, Layout, SegmentName, safe_extension
+from metspack.layouts import LAYOUTS, Layout
+from metspack.layouts.interface import SegmentName, safe_extension
 from metspack.model import LobPlace, Part
 from tests.laws import of_each
 from tests.layouts.places import NUMBERS, PLACES

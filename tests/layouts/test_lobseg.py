@@ -1,13 +1,13 @@
 import pytest
 
-from metspack.layouts import SegmentName
+from metspack.layouts.interface import SegmentName
 from metspack.layouts.lobseg import (
     LAYOUT,
     lob_folder,
     lob_paths,
     parsed_folder,
     part_suffix,
-    segment_name,
+    segment_folder,
 )
 from metspack.model import Part
 from tests.layouts.places import place
@@ -34,7 +34,7 @@ def test_records_count_from_0_and_rows_from_1() -> None:
 
 def test_a_lob_lies_where_the_recommendation_says() -> None:
     path = LAYOUT.lob_path(place("c4"), "bin")
-    assert f"{segment_name('Northwind', 0)}/{path}" == (
+    assert f"{segment_folder('Northwind', '', 0)}/{path}" == (
         "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin"
     )
     assert LAYOUT.cell_file("Northwind", 0, place("c4"), "bin") == f"Northwind_lobseg_0/{path}"

@@ -1,6 +1,6 @@
 import pytest
 
-from metspack.layouts import SegmentName
+from metspack.layouts.interface import SegmentName
 from metspack.layouts.siard22 import (
     LAYOUT,
     container,

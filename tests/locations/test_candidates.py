@@ -1,18 +1,17 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import SourceError
+from metspack.locations import Convention
 from metspack.locations import candidates as locations_candidates
 from metspack.locations.candidates import (
     Candidate,
     Candidates,
-    Convention,
-    Levels,
     candidate,
     candidates,
     is_lob_folder,
@@ -20,7 +19,8 @@ from metspack.locations.candidates import (
     renamed,
 )
 from metspack.locations.conventions import DESPITE_ERRORS, WAYS
-from metspack.locations.statement import LocationError, Place
+from metspack.locations.statement import Levels, LocationError, Place
+from metspack.siard.metadata import Field
 from metspack.uris import Repair
 from tests.laws import law
 from tests.siard.convention_archives import SAMPLES, TABLE, Sample
@@ -156,7 +156,7 @@ def test_an_absolute_cell_is_an_error_with_b_as_the_only_way_out(database: str |
     found = list(candidates(replace(PLAIN, database=database, file=file), refusals))
     assert [each.convention for each in found] == [Convention.B]
     assert isinstance(refusals[0], LocationError)
-    assert refusals[0].rule == "cell-absolute"
+    assert "is absolute; expected a relative one" in refusals[0].message
 
 
 def test_a_pseudo_absolute_cell_is_an_error_with_b_and_k_as_the_ways_out() -> None:
@@ -178,7 +178,7 @@ def test_an_absolute_column_below_a_database_folder_is_an_error_too() -> None:
     found = [(each.convention.letter, each.place.text) for each in candidates(levels, refusals)]
     assert found == [("B", "/X/r.bin"), ("K", "./X/r.bin")]
     assert isinstance(refusals[0], LocationError)
-    assert refusals[0].rule == "column-absolute-under-database"
+    assert "is absolute though the database has one" in refusals[0].message
 
 
 @pytest.mark.parametrize("file", ["lobs/", ".", "..", "lobs/.."])
@@ -186,7 +186,8 @@ def test_an_absolute_column_below_a_database_folder_is_an_error_too() -> None:
 def test_a_cell_that_names_a_folder_has_no_candidates(file: str, database: str | None) -> None:
     refusals: list[SourceError] = []
     assert not list(candidates(replace(PLAIN, database=database, file=file), refusals))
-    assert [each.rule for each in refusals if isinstance(each, LocationError)] == ["cell-names-folder"]
+    (refused,) = (each for each in refusals if isinstance(each, LocationError))
+    assert "names a folder; expected a file" in refused.message
 
 
 def test_the_way_of_one_cell_makes_the_place_of_the_next() -> None:
@@ -313,17 +314,14 @@ def test_what_is_refused_is_told_of_every_cell(file: str) -> None:
         ]
 
 
-@dataclass(frozen=True)
-class Described:
-    """A column or field as metadata.xml has it."""
-
-    type: str = "BLOB"
-    lob_folder: str | None = None
-    folder: str | None = None
+def described(kind: str, lob_folder: str | None = None, folder: str | None = None) -> Field:
+    return Field(
+        number=1, name="x", type=kind, lob_folder=lob_folder, folder=folder, mime_type=None, fields=()
+    )
 
 
 def test_the_levels_of_a_field_are_those_of_its_column_and_the_fields_around_it() -> None:
-    chain = [Described("x", "a/", "f1"), Described("x", None, "f2"), Described("CLOB", "c/", None)]
+    chain = [described("x", "a/", "f1"), described("x", None, "f2"), described("CLOB", "c/", None)]
     found = Candidates.of_field(chain, "../db/", TABLE)
     assert found.levels == Levels(
         database="../db/", column="a/", fields=(None, "c/"), folder="f2", table=TABLE, file="x"
@@ -359,7 +357,7 @@ def test_a_database_folder_that_is_content_in_any_writing(database: str) -> None
 def test_a_length_counts_characters_unless_the_innermost_type_has_none(
     types: list[str], is_text: bool
 ) -> None:
-    found = Candidates.of_field([Described(each) for each in types], None, TABLE)
+    found = Candidates.of_field([described(each) for each in types], None, TABLE)
     assert found.is_text is is_text
     assert found.fits(3, None)
     assert found.fits(3, 3)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from metspack.containers import ipreader
 from metspack.errors import SourceError
 from metspack.locations import grantedroots
-from metspack.locations.resolver import LobAmbiguous, LobMissing, LobRefused, Resolution, Resolver
+from metspack.locations.errors import LobAmbiguous, LobMissing, LobRefused
+from metspack.locations.resolver import Resolution, Resolver
 from metspack.model import Budgets, FileExtent, ZipExtent
 from metspack.sources.archive import Archive
 from tests import siards
@@ -122,10 +123,8 @@ def test_entries_of_different_zip_files_are_different_things(tmp_path: Path) -> 
     with resolver(tmp_path, lob_folder="../X_lobs/") as opened:
         with pytest.raises(LobAmbiguous) as caught:
             opened.resolved(only, cell("r.bin", length=5))
-        assert [each.partition(" ")[2] for each in caught.value.tried] == [
-            f"'in {tmp_path}/X_lobs/c.zip: r.bin': 5 bytes",
-            f"'in {tmp_path}/c.zip: r.bin': 5 bytes",
-        ]
+        for each in ("X_lobs/c.zip", "c.zip"):
+            assert f" 'in {tmp_path}/{each}: r.bin': 5 bytes" in caught.value.message
         found = opened.resolved(only, cell("r.bin", digest=md5(b"54321")))
         assert data_of(opened, found) == b"54321"
 
@@ -158,7 +157,7 @@ def test_a_lob_that_is_there_twice_is_an_error_when_it_differs(
     root = twice(tmp_path, b"12345", b"54321", where=where)
     with pytest.raises(LobAmbiguous, match="2 files or entries can be its LOB, and they differ") as caught:
         resolve(root, "seg_0/r.bin", column=column, length=5)
-    assert any(".zip: " in each for each in caught.value.tried)
+    assert ".zip: " in caught.value.message
     with pytest.raises(LobAmbiguous, match="none of them has the cell's digest"):
         resolve(root, "seg_0/r.bin", column=column, digest=md5(b""))
     for data in (b"12345", b"54321"):

@@ -55,8 +55,7 @@ def test_a_place_is_that_of_the_table(
         with pytest.raises(LocationError) as caught:
             located(*texts)
         error = caught.value
-        assert error.rule == ("cell-absolute" if cell is ABS else "column-absolute-under-database")
-        assert (error.database, error.column, error.cell) == levels
+        assert ("cell's location" if cell is ABS else "lobFolder is absolute though") in error.message
         assert f"(database {database.value}, column {column.value}, cell {cell.value})" in error.message
         assert error.hint
     else:
@@ -132,17 +131,15 @@ def test_a_fields_folder_is_below_the_enclosing_one(
 def test_an_absolute_folder_anywhere_in_the_chain_is_an_error_under_a_database_level(
     column: str | None, fields: tuple[str, ...]
 ) -> None:
-    with pytest.raises(LocationError) as caught:
+    with pytest.raises(LocationError, match="the column's lobFolder is absolute though the database has one"):
         located("db", column, "r.bin", fields=fields)
-    assert caught.value.rule == "column-absolute-under-database"
 
 
 @pytest.mark.parametrize("cell", ["x/", ".", "./", "..", "x/..", "x/."])
 @pytest.mark.parametrize("column", [None, "c"])
 def test_a_cell_that_names_a_folder_is_an_error(column: str | None, cell: str) -> None:
-    with pytest.raises(LocationError) as caught:
+    with pytest.raises(LocationError, match="names a folder; expected a file") as caught:
         located(None, column, cell)
-    assert caught.value.rule == "cell-names-folder"
     assert caught.value.hint
 
 
@@ -182,8 +179,7 @@ def test_an_error_crosses_process_boundaries() -> None:
         located("db", None, "/x")
     again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 -- our own bytes
     assert type(again) is LocationError
-    for name in ("message", "hint", "rule", "database", "column", "cell"):
-        assert getattr(again, name) == getattr(caught.value, name)
+    assert (again.message, again.hint) == (caught.value.message, caught.value.hint)
 
 
 # Laws

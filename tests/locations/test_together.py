@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from metspack.locations.candidates import Convention
+from metspack.locations import Convention
 from metspack.locations.grantedroots import Spot
-from metspack.locations.resolver import Resolver, Tallied, names_together, read_mapping
+from metspack.locations.mappingtxt import read_mapping
+from metspack.locations.resolver import Resolver, Tallied, names_together
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.model import SMALL, CellRun, ExtentColumns
 from metspack.siard.metadata import Field
@@ -143,7 +144,7 @@ def test_a_mapping_gives_them_another_place(tmp_path: Path) -> None:
 class Together(Entries):
     """Entries that are found together as well."""
 
-    def columns(self, names: Sequence[str]) -> ExtentColumns | None:  # type: ignore[override]
+    def columns(self, names: Sequence[str]) -> ExtentColumns | None:
         if not all(each in self.entries for each in names):
             return None
         return [len(self.entries[each]) for each in names], [list(names)]

@@ -11,7 +11,7 @@ from lxml import etree
 
 from metspack.errors import SourceError
 from metspack.model import Budgets, CellRun, Digest, LobCell
-from metspack.siard.edits import _FILE, Edit, NewCell, NewCells, _attributes, edited, spliced_table
+from metspack.siard.edits import Edit, NewCell, NewCells, edited, spliced_table
 from metspack.siard.metadata import Table
 from metspack.siard.offsets import Encoding
 from tests.laws import law
@@ -91,11 +91,6 @@ def test_the_new_value_is_escaped_and_encoded() -> None:
 def test_a_document_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(SourceError, match="not well-formed"):
         spliced(b"<table><row><c1 file='a'></row></table>")
-
-
-def test_a_tag_without_the_attribute_is_a_fault_of_ours_and_not_passed_over() -> None:
-    with pytest.raises(AssertionError, match=r"no file attribute in .<c1 profile="):
-        _attributes(b"<c1 profile='a'/>", 0, UTF8, _FILE)
 
 
 def test_what_was_read_is_given_out_before_the_end() -> None:

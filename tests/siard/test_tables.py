@@ -225,9 +225,11 @@ def test_an_encoding_that_cannot_be_spliced_is_refused_as_what_it_is(rest: str) 
 def test_markup_longer_than_the_budget_is_refused(long: str) -> None:
     text = row(long.format("x" * 100_000))
     assert read(text, size=64, budgets=Budgets(attribute=200_000)) is not None
-    with pytest.raises(SourceError, match=WHERE + "1: a tag or comment is longer than 1,000 bytes") as caught:
+    with pytest.raises(
+        SourceError, match=WHERE + "1, column 13: a tag or comment is longer than 1,000 bytes"
+    ) as caught:
         read(text, size=64, budgets=Budgets(attribute=1_000))
-    assert "--budget attribute=BYTES" in caught.value.hint
+    assert "--budget attribute=N" in caught.value.hint
 
 
 def test_long_text_is_no_long_tag() -> None:
@@ -241,7 +243,9 @@ def test_what_expat_puts_off_is_no_long_tag(size: int) -> None:
 
 
 def test_nesting_deeper_than_the_budget_is_refused() -> None:
-    with pytest.raises(SourceError, match=WHERE + "1: elements are nested more than 10 deep") as caught:
+    with pytest.raises(
+        SourceError, match=WHERE + "1, column 45: elements are nested more than 10 deep"
+    ) as caught:
         read(row("<c2>" + "<u1>" * 8 + "</u1>" * 8 + "</c2>"), budgets=Budgets(depth=10))
     assert "--budget depth=N" in caught.value.hint
 

@@ -174,11 +174,19 @@ def test_what_is_as_in_2_2_already_stays() -> None:
             "table S x.T has the folder 'table-0', a name that SIARD 2.2 lacks (P_4.2-6)",
         ),
         (">schema0<", ">schema 0<", "schema S x has the folder 'schema 0', a name that"),
-        ("<rows>2</rows>", "", "metadata.xml: <table> lacks <rows>"),
-        ("<type>BLOB</type>", "", "the elements in <column> are others"),
+        (
+            "<rows>2</rows>",
+            "",
+            "metadata.xml: Element 'table': Missing child element(s). Expected is ( rows )",
+        ),
+        ("<type>BLOB</type>", "", "Expected is one of ( lobFolder, type, typeSchema, typeName )"),
         ("<name>V</name>", "<name xmlns='urn:x'>V</name>", "<name> has its own namespace"),
-        ("<primaryKey>\n            <column>id</column>", "<primaryKey>", "<primaryKey> lacks"),
-        ("<name>R_2</name>", "", "<routine> lacks"),
+        (
+            "<primaryKey>\n            <column>id</column>",
+            "<primaryKey>",
+            "Element 'primaryKey': Missing child element(s)",
+        ),
+        ("<name>R_2</name>", "", "Expected is ( specificName )"),
     ]
 )
 def test_what_2_2_lacks_is_refused_by_table_and_column(old: str, new: str, reason: str) -> None:

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
+from metspack.files import writing
 from metspack.files.reading import as_path
 from metspack.layouts import Layout, lobseg, siard22
 from metspack.layouts.names import SIARD
 from metspack.mets import CSIP_METS, premis, writer
 from metspack.mets.dialects.csip import links
-from metspack.mets.dialects.csip import package as csip_package
-from metspack.mets.dialects.csip.documents import SPLITTING, IpRole, described, read_given
+from metspack.mets.dialects.csip.documents import SPLITTING, IpRole, described, read_given, replaced_digests
 from metspack.mets.dialects.csip.files import IpFolder, check_documentation, schema_files
 from metspack.mets.dialects.csip.package import CsipOptions, CsipPackage
-from metspack.mets.dialects.csip.terms import DATA, Agents, Terms, folder_name
+from metspack.mets.dialects.csip.terms import DATA, Agents, GivenTerms, Terms, folder_name
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
     Adopted,
@@ -34,6 +35,8 @@ from metspack.mets.dialects.interface import (
     SegmentWords,
 )
 from metspack.mets.filetable import Placed, PlacedFile, Placements
+from metspack.mets.notes import note
+from metspack.mets.premis import Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +68,8 @@ class Csip(CsipPackage, Dialect):
         return cls(
             terms=Terms(
                 version=package.version,
-                profile=wanted.profile,
-                package_type=wanted.package_type,
-                content_type=wanted.content_type,
-                link_style=wanted.link_style,
-                child_links=wanted.child_links,
-                representation=wanted.representation,
                 mets_profile=package.mets_profile,
+                **{each.name: getattr(wanted, each.name) for each in fields(GivenTerms)},
             ),
             agents=replace(wanted.agents, packagers=package.agents),
             description=described(package.name, package.metadata),
@@ -160,10 +158,9 @@ class Csip(CsipPackage, Dialect):
             if any(isinstance(each, PlacedFile) and each.part_of for each in files())
             else (),
         )
-        with closing(Placements()) as schemas:
-            facts = self.write_package(ip, part, self.group(ip, representation, data), schemas)
-            facts |= self.above(ip, parent)
-            ip.render(CSIP_METS, "mets.xml.j2", facts)
+        facts = self.write_package(ip, part, self.group(ip, representation, data))
+        facts |= self.above(ip, parent)
+        ip.render(CSIP_METS, "mets.xml.j2", facts)
         return ip.files
 
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
@@ -175,10 +172,10 @@ class Csip(CsipPackage, Dialect):
             children=content.children,
         )
         group = self.write_archive(ip, content, part.label)
-        with closing(Placements()) as schemas, closing(Placements()) as documentation:
+        with closing(Placements()) as documentation:
             if self.documentation is not None:
                 ip.copy_tree("documentation", self.documentation, documentation)
-            facts = self.write_package(ip, part, group, schemas, documentation.files)
+            facts = self.write_package(ip, part, group, documentation.files)
             facts["history"] = content.notes
             if content.children:
                 self.add_children(facts, content)
@@ -194,7 +191,27 @@ class Csip(CsipPackage, Dialect):
         representation: str | None,
     ) -> Adopted:
         """Return the parent's documents to be kept: those that no option replaces."""
-        return csip_package.adopted(CsipOptions.of(options), root, documents, representation)
+        given = CsipOptions.of(options)
+        descriptive = given.descriptive
+        described: list[Names] = []
+        documentation: list[Names] = []
+        left: list[Names] = []
+        for names in documents:
+            if names[0] == "documentation":
+                if given.documentation is None:
+                    documentation.append(names)
+            elif descriptive is None:
+                described.append(names)
+                descriptive = root.joinpath(*names)
+            elif given.descriptive is None:
+                left.append(names)
+        name = representation or given.representation
+        return Adopted(
+            options=replace(given, descriptive=descriptive, representation=name),
+            documents=frozenset((*described, *documentation)),
+            documentation=tuple(documentation),
+            left=tuple(left),
+        )
 
     def data_folder(self, objid: str) -> str:
         """Return the folder of the representation's data."""
@@ -202,7 +219,36 @@ class Csip(CsipPackage, Dialect):
 
     def write_merged(self, package: Path, content: MergedContent) -> dict[str, Hashers]:
         """Write all files of a merged package beside its data."""
-        return csip_package.write(self, package, content)
+        ip = IpFolder(package, folder_name(content.objid), content.objid, self.checksum_type)
+        holds = "the SIARD archive and its LOBs"
+        part = IpRole(role=f"the whole package with {holds}", label=self.label(holds), is_whole=True)
+        data = self.data_group(ip, tuple, DATA, archive=content.archive)
+        whole = self.split_objects(content.split(), content.parts())
+        merging = Event(
+            type="information package merging",
+            detail=f"The data of the representation, which {content.containers:,} information packages held, "
+            "were put together. Every file was compared with the digest in its METS while it was copied.",
+        )
+        with writing.NewFile(content.work / "listed.xml", is_synced=False) as rows:
+            placed = data.passing(content.placing, rows, self.said(), data.other_type)
+            mets = self.write_representation(
+                ip,
+                replace(data, written=rows),
+                label=part.label,
+                objects=chain(premis.rows(placed, self.checksum_type, data.folder), whole),
+                done=(merging, *replaced_digests(words for _, words in map(note, content.history))),
+            )
+        with closing(Placements()) as documentation:
+            if self.documentation is not None:
+                ip.copy_tree("documentation", self.documentation, documentation)
+            for names in () if self.documentation is not None else content.documentation:
+                documentation.add(ip.copy("/".join(names), content.root, names))
+            group = self.group(ip, mets, data)
+            facts = self.write_package(ip, part, group, documentation.files)
+            facts["history"] = content.history
+            self.add_split(facts, content, links.loctype(self.terms, content.objid))
+            ip.render(CSIP_METS, "mets.xml.j2", facts)
+        return ip.files
 
 
 DIALECT = Csip

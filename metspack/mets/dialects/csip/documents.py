@@ -10,19 +10,12 @@ from metspack import safexml
 from metspack.digests import ReplacedDigest
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading
-from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, premis
+from metspack.mets import CSIP_METS, MDTYPES, MDTYPES_BY_ROOT, REPRESENTATIONS_FOLDER, premis
 from metspack.mets.dialects.csip.files import FileGroup, IpFolder
 from metspack.mets.dialects.csip.terms import Agents, Terms
 from metspack.mets.dialects.interface import ChildMets, Software
 from metspack.mets.filetable import PlacedFile
-from metspack.mets.premis import (
-    SUCCESS,
-    Event,
-    FileObject,
-    Identifier,
-    PremisWhole,
-    Relationship,
-)
+from metspack.mets.premis import Event, FileObject, PremisWhole, Relationship
 from metspack.siard.metadata import Metadata
 
 PREMIS = "metadata/preservation/premis.xml"
@@ -30,20 +23,6 @@ PREMIS = "metadata/preservation/premis.xml"
 
 WITHOUT_LINKS = {"parent": None, "children": None, "split": None, "ancestors": None, "history": ()}
 """The links of a METS that names no other IP, and no notes on the source of an archive."""
-
-_BY_NAMESPACE = {
-    "urn:isbn:1-931666-22-9": "EAD",
-    "http://ead3.archivists.org/schema/": "EAD",
-    "http://www.loc.gov/mods/v3": "MODS",
-    "http://www.loc.gov/MARC21/slim": "MARC",
-    "http://www.openarchives.org/OAI/2.0/oai_dc/": "DC",
-    "http://purl.org/dc/elements/1.1/": "DC",
-    "http://purl.org/dc/terms/": "DC",
-    "urn:isbn:1-931666-33-4": "EAC-CPF",
-    "http://www.lido-schema.org": "LIDO",
-    "http://www.loc.gov/premis/v3": "PREMIS",
-}
-_BY_NAME = {"ead": "EAD", "mods": "MODS", "simpledc": "DC", "dc": "DC", "eac-cpf": "EAC-CPF", "lido": "LIDO"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,19 +46,6 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
-    """An action on a package or a representation: the type of the event, and its detail.
-
-    ``key`` distinguishes events of one type.
-    """
-
-    type: str
-    detail: str
-    outcome: str = SUCCESS
-    key: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IpRole:
     """The role of an IP among those of a package; ``title`` and ``parent`` are "" for the parent.
 
@@ -94,20 +60,20 @@ class IpRole:
     is_whole: bool = False
 
 
-DIGESTS = Action(
+DIGESTS = Event(
     type="message digest calculation",
     detail="The digests of all files of the representation were calculated while they were written.",
 )
-DIVISION = Action(
+DIVISION = Event(
     type="information package splitting",
     detail="Segmentation: the large objects (LOBs) of the database were divided over child packages, in the "
     "order of the archive.",
 )
-SPLITTING = Action(
+SPLITTING = Event(
     type="splitting",
     detail="LOBs that were too large for one package were split into parts, whose bytes in order they are.",
 )
-RELOCATION = Action(
+RELOCATION = Event(
     type="metadata modification",
     detail="Normalisation of locations: the cells of LOBs that were moved out of the archive, and its "
     "lobFolder elements, name the places of the LOBs in the representation. Nothing else in the tables was "
@@ -152,30 +118,17 @@ class CsipDocuments:
         path: str,
         top: PremisWhole,
         objects: Iterator[FileObject | str],
-        done: Sequence[Action],
+        done: Iterable[Event],
     ) -> PlacedFile:
         """Write a PREMIS document about an IP or representation, and the actions on it."""
-        about = Identifier(type=top.type, value=top.value)
-        hashers = premis.write(
-            ip.prepare(path),
-            top=top,
-            files=objects,
-            events=[
-                Event(
-                    id=ip.id(f"{path} {each.type}{each.key}"),
-                    type=each.type,
-                    detail=each.detail,
-                    outcome=each.outcome,
-                    object=about,
-                    agent=self.software.name,
-                )
-                for each in done
-            ],
-            created=self.created,
-            agent=self.software,
-            algorithms=ip.algorithms,
-        )
-        return ip.register(path, hashers)
+        facts = {
+            "top": top,
+            "files": (each if isinstance(each, str) else premis.text_of(each) for each in objects),
+            "events": ((ip.id(f"{path} {each.type}{each.key}"), each) for each in done),
+            "created": self.created,
+            "agent": self.software,
+        }
+        return ip.render(path, "premis.xml.j2", facts, premis.TEMPLATES)
 
     def write_representation(
         self,
@@ -184,13 +137,12 @@ class CsipDocuments:
         *,
         label: str,
         objects: Iterator[FileObject | str],
-        done: Iterable[Action],
+        done: Iterable[Event],
     ) -> PlacedFile:
         """Write PREMIS and METS of an IP's representation; return the METS as the IP's METS lists it."""
         folder = self.representation
         top = PremisWhole(
             category="representation",
-            type=premis.LOCAL,
             value=self.terms.representation,
             relationships=(included(ip.objid),),
         )
@@ -211,19 +163,19 @@ class CsipDocuments:
         return ip.render(f"{folder}/{CSIP_METS}", "mets.xml.j2", facts)
 
 
-def replaced_digests(history: Iterable[str]) -> Iterator[Action]:
+def replaced_digests(history: Iterable[str]) -> Iterator[Event]:
     """Yield the actions on messageDigests that are in the notes on the source of an archive."""
     for words in history:
         replaced = ReplacedDigest.parsed(words)
         if replaced is not None and replaced.found is not None:
-            yield Action(type="fixity check", detail=words, outcome="fail", key=f" {words}")
+            yield Event(type="fixity check", detail=words, outcome="fail", key=f" {words}")
         elif replaced is not None:
-            yield Action(type=RELOCATION.type, detail=words, key=f" {words}")
+            yield Event(type=RELOCATION.type, detail=words, key=f" {words}")
 
 
 def included(objid: str) -> Relationship:
     """Return the relationship of an object to the IP that contains it (AIP13)."""
-    return Relationship(kind="is included in", objects=(Identifier(value=objid),))
+    return Relationship(kind="is included in", objects=(objid,))
 
 
 # --- Descriptive metadata (dmdSec): a given file, or Dublin Core from the archive's metadata.xml ------------
@@ -254,7 +206,7 @@ def read_given(path: Path) -> Given:
         raise ConfigError(
             f"the descriptive metadata {path} cannot be read: {why}", hint="Check the path of --descriptive."
         ) from None
-    mdtype = _BY_NAMESPACE.get(namespace) or _BY_NAME.get(name.casefold(), "OTHER")
+    mdtype = MDTYPES.get(namespace) or MDTYPES_BY_ROOT.get(name.casefold(), "OTHER")
     return Given(path=path, mdtype=mdtype, othermdtype=name if mdtype == "OTHER" else "")
 
 

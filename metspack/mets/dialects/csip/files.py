@@ -15,7 +15,7 @@ from markupsafe import Markup
 from metspack import mediatypes, resources, uris
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
-from metspack.files import reading, tempdb, walking, writing
+from metspack.files import reading, walking, writing
 from metspack.mets import filetable, ids, is_mets_name, writer
 from metspack.mets.dialects.csip import terms
 from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements
@@ -25,19 +25,6 @@ TEMPLATES = resources.template_folder() / "csip"
 
 ABOUT = "about-this-package.txt"
 """The file in every package's documentation that describes the package for people."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataReference:
-    """A metadata file as an mdRef names it."""
-
-    id: str
-    href: str
-    mdtype: str
-    othermdtype: str
-    media_type: str
-    size: int
-    checksum: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,16 +123,13 @@ class IpFolder:
         """Return the xml:id of a file of the IP."""
         return ids.element_id(self.objid, path)
 
-    def render(self, path: str, template: str, facts: Mapping[str, Any]) -> PlacedFile:
-        """Write a document from one of the dialect's templates."""
+    def render(
+        self, path: str, template: str, facts: Mapping[str, Any], folder: Path = TEMPLATES
+    ) -> PlacedFile:
+        """Write a document from one of the templates in a folder, the dialect's if no other."""
         return self.register(
-            path, writer.write_document(self.prepare(path), TEMPLATES, template, facts, self.algorithms)
+            path, writer.write_document(self.prepare(path), folder, template, facts, self.algorithms)
         )
-
-    def write_about(self, facts: Mapping[str, Any]) -> PlacedFile:
-        """Write the text that describes the package for people, in its documentation."""
-        text = writer.plain(TEMPLATES, f"{ABOUT}.j2", facts)
-        return self.write(f"documentation/{ABOUT}", [text.encode()])
 
     def write(self, path: str, blocks: Iterable[bytes]) -> PlacedFile:
         """Write a file of these bytes."""
@@ -175,29 +159,24 @@ class IpFolder:
 
     def reference(
         self, file: PlacedFile, mdtype: str, othermdtype: str = "", *, below: str = ""
-    ) -> MetadataReference:
+    ) -> dict[str, object]:
         """Return a written metadata file as an mdRef names it, in a METS in the folder ``below``."""
-        return MetadataReference(
-            id=file.id,
-            href=terms.href(file.path.removeprefix(below).split("/")),
-            mdtype=mdtype,
-            othermdtype=othermdtype,
-            media_type=file.media_type,
-            size=file.size,
-            checksum=file.checksum,
-        )
+        return {
+            "id": file.id,
+            "href": terms.href(file.path.removeprefix(below).split("/")),
+            "mdtype": mdtype,
+            "othermdtype": othermdtype,
+            "media_type": file.media_type,
+            "size": file.size,
+            "checksum": file.checksum,
+        }
 
 
 def below(root: Path) -> Iterator[tuple[str, ...]]:
     """Yield the names of every file below a folder, by path; raises ``SourceError`` as ``walking``."""
-    what = f"the files of {root}"
-    with tempdb.explained(what), closing(tempdb.create("CREATE TABLE file (path BLOB)", "BEGIN")) as names:
-        for entry in walking.entries(root):
-            if entry.stamp is not None:
-                path = "/".join(entry.path).encode("utf-8", "surrogateescape")
-                names.execute("INSERT INTO file VALUES (?)", (path,))
-        for (path,) in names.execute("SELECT path FROM file ORDER BY path"):
-            yield tuple(path.decode("utf-8", "surrogateescape").split("/"))
+    with closing(walking.entries(root)) as found:
+        files = [each.path for each in found if each.stamp is not None]
+    yield from sorted(files, key=lambda path: "/".join(path).encode("utf-8", "surrogateescape"))
 
 
 def check_documentation(root: Path) -> None:

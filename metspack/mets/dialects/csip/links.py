@@ -8,9 +8,7 @@ its children only by OBJID refers to no file outside its own folder, and gives n
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from metspack.errors import ConfigError
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, ids
@@ -18,15 +16,6 @@ from metspack.mets.dialects.csip.terms import Terms, folder_name, href
 from metspack.uris import is_urn
 
 _URN_UUID = "urn:uuid:"
-
-LINK_LABELS: Mapping[str, Callable[[str], str]] = MappingProxyType(
-    {
-        "aip": lambda package_type: f"child {package_type}s",
-        "csip-large": lambda _: "child IPs",
-        "recommendation": lambda _: "SIARD structmap",
-    }
-)
-"""The LABEL of the structMap by which a parent names its children, by link style and type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,24 +146,16 @@ def parent_map(terms: Terms, own: str) -> LinkMap:
 
 def children_map(terms: Terms, own: str) -> LinkMap:
     """Return the structMap in which the parent ``own`` names its children."""
-    one, many = f"child {terms.package_type}", LINK_LABELS[terms.link_style](terms.package_type)
-    return LinkMap(
-        id=ids.element_id(own, "children"),
-        **{
-            "aip": {"type": "PHYSICAL", "label": many, "div": many, "child": one},
-            "csip-large": {
-                "type": "PHYSICAL",
-                "label": many,
-                "div": REPRESENTATIONS_FOLDER,
-                "within": f"{REPRESENTATIONS_FOLDER}/{terms.representation}",
-                "child": "child IP",
-                "kind": "representation child",
-            },
-            "recommendation": {
-                "type": "PHYSICAL",
-                "label": many,
-                "div": "child IPs",
-                "child": "child IP",
-            },
-        }[terms.link_style],
-    )
+    one = f"child {terms.package_type}"
+    words = {
+        "aip": {"label": f"{one}s", "div": f"{one}s", "child": one},
+        "csip-large": {
+            "label": "child IPs",
+            "div": REPRESENTATIONS_FOLDER,
+            "within": f"{REPRESENTATIONS_FOLDER}/{terms.representation}",
+            "child": "child IP",
+            "kind": "representation child",
+        },
+        "recommendation": {"label": "SIARD structmap", "div": "child IPs", "child": "child IP"},
+    }[terms.link_style]
+    return LinkMap(id=ids.element_id(own, "children"), type="PHYSICAL", **words)

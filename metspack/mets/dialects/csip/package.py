@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, groupby, islice
 from operator import attrgetter
@@ -12,17 +11,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from metspack import resources
-from metspack.digests import Hashers
-from metspack.files import writing
 from metspack.files.reading import StrPath
-from metspack.mets import CSIP_METS, ids, premis
+from metspack.mets import CSIP_METS, ids, writer
 from metspack.mets.dialects.csip import links
 from metspack.mets.dialects.csip.documents import (
     DIVISION,
     PREMIS,
     RELOCATION,
     WITHOUT_LINKS,
-    Action,
     CsipDocuments,
     Given,
     IpRole,
@@ -30,33 +26,25 @@ from metspack.mets.dialects.csip.documents import (
     included,
     replaced_digests,
 )
-from metspack.mets.dialects.csip.files import FileGroup, IpFolder, MetadataReference, schema_files
+from metspack.mets.dialects.csip.files import ABOUT, TEMPLATES, FileGroup, IpFolder, schema_files
 from metspack.mets.dialects.csip.links import Linked
 from metspack.mets.dialects.csip.terms import (
-    CHILD_LINKS,
-    CITS_SIARD,
     DATA,
     DESCRIPTIVE,
-    LINK_STYLES,
-    PACKAGE_TYPES,
-    PROFILES,
-    REPRESENTATION,
     Agents,
+    GivenTerms,
     folder_name,
 )
 from metspack.mets.dialects.interface import (
-    Adopted,
     ChildMets,
     DialectOptions,
     MergedContent,
-    Names,
     ParentContent,
     SplitLob,
     SplitPart,
 )
-from metspack.mets.filetable import Placed, PlacedFile, Placements
-from metspack.mets.notes import note
-from metspack.mets.premis import FileObject, Identifier, PremisWhole, Relationship
+from metspack.mets.filetable import Placed, PlacedFile
+from metspack.mets.premis import FileObject, PremisWhole, Relationship
 from metspack.model import Digest
 
 _DUBLIN_CORE = f"{DESCRIPTIVE}/dublin-core.xml"
@@ -66,15 +54,9 @@ Files = Callable[[], Iterable[Placed]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CsipOptions(DialectOptions):
+class CsipOptions(GivenTerms, DialectOptions):
     """Options of the CSIP dialect: see ``terms`` for the terms, and ``CsipPackage`` for the paths."""
 
-    profile: str = PROFILES[0]
-    package_type: str = PACKAGE_TYPES[0]
-    content_type: str = CITS_SIARD
-    link_style: str = LINK_STYLES[0]
-    child_links: str = CHILD_LINKS[0]
-    representation: str = REPRESENTATION
     agents: Agents = field(default_factory=Agents)
     descriptive: StrPath | None = None
     documentation: StrPath | None = None
@@ -127,11 +109,18 @@ class CsipPackage(CsipDocuments):
             identifier, siard.path.rpartition("/")[2], siard.size, siard.checksum, "application/zip"
         )
         data = self.data_group(ip, lambda: (file,), DATA, archive=identifier)
+        archive = FileObject(
+            id=identifier,
+            path=f"{DATA}/{file.path}",
+            size=file.size,
+            media_type=file.media_type,
+            digests=(Digest(algorithm=self.checksum_type, value=file.checksum),),
+        )
         mets = self.write_representation(
             ip,
             data,
             label=label,
-            objects=self._archive_objects(file, content),
+            objects=chain((archive,), self.split_objects(content.split(), content.parts())),
             done=(
                 *((RELOCATION,) if content.children else ()),
                 *replaced_digests(content.history),
@@ -139,31 +128,18 @@ class CsipPackage(CsipDocuments):
         )
         return self.group(ip, mets, data)
 
-    def _archive_objects(self, file: PlacedFile, content: ParentContent) -> Iterator[FileObject]:
-        yield FileObject(
-            id=file.id,
-            path=f"{DATA}/{file.path}",
-            size=file.size,
-            media_type=file.media_type,
-            digests=(Digest(algorithm=self.checksum_type, value=file.checksum),),
-        )
-        yield from self.split_objects(content.split(), content.parts())
-
     def split_objects(self, lobs: Iterable[SplitLob], parts: Iterable[SplitPart]) -> Iterator[FileObject]:
         """Yield the objects of split LOBs, whose parts come in the same order."""
         for lob, (_, named) in zip(lobs, groupby(parts, attrgetter("lob")), strict=True):
-            yield self._split_object(lob, named)
-
-    def _split_object(self, lob: SplitLob, parts: Iterator[SplitPart]) -> FileObject:
-        has = Relationship(kind="has part", objects=tuple(Identifier(value=each.id) for each in parts))
-        return FileObject(
-            id=lob.id,
-            path="",
-            size=lob.size,
-            media_type=lob.media_type,
-            digests=(Digest(algorithm=self.checksum_type, value=lob.checksum),),
-            relationships=(has,),
-        )
+            has = Relationship(kind="has part", objects=tuple(each.id for each in named))
+            yield FileObject(
+                id=lob.id,
+                path="",
+                size=lob.size,
+                media_type=lob.media_type,
+                digests=(Digest(algorithm=self.checksum_type, value=lob.checksum),),
+                relationships=(has,),
+            )
 
     def group(self, ip: IpFolder, mets: PlacedFile, data: FileGroup) -> FileGroup:
         """Return the group of the package's METS that contains a representation's METS."""
@@ -184,18 +160,16 @@ class CsipPackage(CsipDocuments):
         ip: IpFolder,
         part: IpRole,
         representation: FileGroup,
-        schemas: Placements,
-        documentation: Files | None = None,
+        documentation: Files = tuple,
     ) -> dict[str, Any]:
         """Write a package's files beside representation and METS; return METS's facts, without links."""
-        for name in schema_files(self._schemas):
-            schemas.add(ip.copy(f"schemas/{name}", self._schemas, (name,)))
+        names = schema_files(self._schemas)
+        schemas = [ip.copy(f"schemas/{name}", self._schemas, (name,)) for name in names]
         described = self._write_descriptive(ip, part)
-        about = ip.write_about(self.about(part, ip.objid))
-        has = Relationship(kind="has part", objects=(Identifier(value=each.objid) for each in part.children))
+        about = self._write_about(ip, part)
+        has = Relationship(kind="has part", objects=(each.objid for each in part.children))
         top = PremisWhole(
             category="intellectualEntity",
-            type=premis.LOCAL,
             value=ip.objid,
             relationships=(
                 *((included(part.parent),) if part.parent else ()),
@@ -208,9 +182,9 @@ class CsipPackage(CsipDocuments):
                 id=ip.id("documentation group"),
                 use="Documentation",
                 div="Documentation",
-                files=lambda: _followed(about, documentation),
+                files=lambda: chain((about,), documentation()),
             ),
-            FileGroup(id=ip.id("schema group"), use="Schemas", div="Schemas", files=schemas.files),
+            FileGroup(id=ip.id("schema group"), use="Schemas", div="Schemas", files=lambda: schemas),
             representation,
         ]
         return {
@@ -227,7 +201,7 @@ class CsipPackage(CsipDocuments):
             "said": self.said(),
         }
 
-    def _write_descriptive(self, ip: IpFolder, part: IpRole) -> MetadataReference:
+    def _write_descriptive(self, ip: IpFolder, part: IpRole) -> dict[str, object]:
         given = self.descriptive
         if given is not None and not part.parent:
             file = ip.copy(f"{DESCRIPTIVE}/{given.path.name}", given.path)
@@ -235,17 +209,19 @@ class CsipPackage(CsipDocuments):
         terms = dublin_core(self.description, ip.objid, part=part.title, parent=part.parent)
         return ip.reference(ip.render(_DUBLIN_CORE, "dublin-core.xml.j2", {"terms": terms}), "DC")
 
-    def about(self, part: IpRole, objid: str) -> dict[str, object]:
-        """Return the facts of the text that describes an IP for people."""
-        return {
+    def _write_about(self, ip: IpFolder, part: IpRole) -> PlacedFile:
+        """Write the text that describes an IP for people, in its documentation."""
+        facts = {
             "title": part.label,
-            "objid": objid,
+            "objid": ip.objid,
             "role": part.role,
             "parent": part.parent,
             "data": f"{self.representation}/{DATA}/",
             "is_whole": part.is_whole,
             "is_by_objid": self.terms.is_by_objid,
         }
+        text = writer.plain(TEMPLATES, f"{ABOUT}.j2", facts)
+        return ip.write(f"documentation/{ABOUT}", [text.encode()])
 
     def above(self, ip: IpFolder, parent: str) -> dict[str, Any]:
         """Return the facts on its parent in an IP's METS."""
@@ -259,10 +235,24 @@ class CsipPackage(CsipDocuments):
         """Add the links to the children, and any file entries with the fixity of their METS."""
         words = links.children_map(self.terms, content.objid)
         facts["children"] = {"words": words, "ips": self.linked_children(content)}
-        facts["groups"] += self.child_groups(content)
-        if next(content.parts(), None) is not None:
+        if not self.terms.is_by_objid:
+            facts["groups"].append(
+                FileGroup(
+                    id=ids.element_id(content.objid, "child IPs"),
+                    use=words.label,
+                    div="",
+                    files=partial(self._child_files, content),
+                )
+            )
+        loctype = links.child_loctype(self.terms, content.children[0].objid)
+        self.add_split(facts, content, loctype)
+
+    def add_split(self, facts: dict[str, Any], content: ParentContent | MergedContent, loctype: str) -> None:
+        """Add the structMap of split LOBs, if any; ``loctype`` is that of the IPs with their parts."""
+        if next(iter(content.parts()), None) is not None:
             facts["split"] = {
-                **self.split_words(content),
+                "id": ids.element_id(content.objid, "split LOBs"),
+                "loctype": loctype,
                 "lobs": groupby(content.parts(), attrgetter("lob")),
             }
 
@@ -279,27 +269,10 @@ class CsipPackage(CsipDocuments):
         label = child.content.rpartition(f"/{DATA}/")[2]
         return links.child(self.terms, parent, child.objid, label=label, file=file)
 
-    def child_groups(self, content: ParentContent) -> Iterator[FileGroup]:
-        """Yield the group with METS of the children, unless the parent names these only by OBJID."""
-        if not self.terms.is_by_objid:
-            yield FileGroup(
-                id=ids.element_id(content.objid, "child IPs"),
-                use=links.children_map(self.terms, content.objid).label,
-                div="",
-                files=partial(self._child_files, content),
-            )
-
     def _child_files(self, content: ParentContent) -> Iterator[PlacedFile]:
         for each in content.children:
             file = links.file_id(self.terms, content.objid, each.objid)
             yield _listed(file, f"../{each.folder}/{CSIP_METS}", each.size, each.checksum)
-
-    def split_words(self, content: ParentContent) -> dict[str, str]:
-        """Return the ID of the structMap of split LOBs, and the LOCTYPE by which it names children."""
-        return {
-            "id": ids.element_id(content.objid, "split LOBs"),
-            "loctype": links.child_loctype(self.terms, content.children[0].objid),
-        }
 
     @property
     def _schemas(self) -> Path:
@@ -313,77 +286,3 @@ def _listed(
     return PlacedFile(
         id=identifier, path=path, size=size, media_type=media_type, checksum=checksum, md5="", sha256=""
     )
-
-
-def _followed(first: PlacedFile, others: Files | None) -> Iterator[Placed]:
-    yield first
-    if others is not None:
-        yield from others()
-
-
-def adopted(
-    given: CsipOptions, root: Path, documents: Iterable[Names], representation: str | None
-) -> Adopted:
-    """Return the parent's documents to be kept: those that the options do not replace."""
-    descriptive = given.descriptive
-    described: list[Names] = []
-    documentation: list[Names] = []
-    left: list[Names] = []
-    for names in documents:
-        if names[0] == "documentation":
-            if given.documentation is None:
-                documentation.append(names)
-        elif descriptive is None:
-            described.append(names)
-            descriptive = root.joinpath(*names)
-        elif given.descriptive is None:
-            left.append(names)
-    name = representation or given.representation
-    return Adopted(
-        options=replace(given, descriptive=descriptive, representation=name),
-        documents=frozenset((*described, *documentation)),
-        documentation=tuple(documentation),
-        left=tuple(left),
-    )
-
-
-def write(dialect: CsipPackage, package: Path, content: MergedContent) -> dict[str, Hashers]:
-    """Write all files of a merged package beside its data; return each file's digests by path.
-
-    Raises ``TargetError`` and ``ConfigError``, and ``SourceError`` for documentation that cannot be read.
-    """
-    ip = IpFolder(package, folder_name(content.objid), content.objid, dialect.checksum_type)
-    holds = "the SIARD archive and its LOBs"
-    part = IpRole(role=f"the whole package with {holds}", label=dialect.label(holds), is_whole=True)
-    data = dialect.data_group(ip, tuple, DATA, archive=content.archive)
-    whole = dialect.split_objects(content.split(), content.parts())
-    merging = Action(
-        type="information package merging",
-        detail=f"The data of the representation, which {content.containers:,} information packages held, "
-        "were put together. Every file was compared with the digest in its METS while it was copied.",
-    )
-    with writing.NewFile(content.work / "listed.xml", is_synced=False) as rows:
-        placed = data.passing(content.placing, rows, dialect.said(), data.other_type)
-        mets = dialect.write_representation(
-            ip,
-            replace(data, written=rows),
-            label=part.label,
-            objects=chain(premis.rows(placed, dialect.checksum_type, data.folder), whole),
-            done=(merging, *replaced_digests(words for _, words in map(note, content.history))),
-        )
-    with closing(Placements()) as schemas, closing(Placements()) as documentation:
-        if dialect.documentation is not None:
-            ip.copy_tree("documentation", dialect.documentation, documentation)
-        for names in () if dialect.documentation is not None else content.documentation:
-            documentation.add(ip.copy("/".join(names), content.root, names))
-        group = dialect.group(ip, mets, data)
-        facts = dialect.write_package(ip, part, group, schemas, documentation.files)
-        facts["history"] = content.history
-        if next(iter(content.parts()), None) is not None:
-            facts["split"] = {
-                "id": ids.element_id(content.objid, "split LOBs"),
-                "loctype": links.loctype(dialect.terms, content.objid),
-                "lobs": groupby(content.parts(), attrgetter("lob")),
-            }
-        ip.render(CSIP_METS, "mets.xml.j2", facts)
-    return ip.files

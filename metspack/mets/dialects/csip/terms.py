@@ -88,7 +88,19 @@ class Agents:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class GivenTerms:
+    """Terms that can be chosen."""
+
+    profile: str = PROFILES[0]
+    package_type: str = PACKAGE_TYPES[0]
+    content_type: str = CITS_SIARD
+    link_style: str = LINK_STYLES[0]
+    child_links: str = CHILD_LINKS[0]
+    representation: str = REPRESENTATION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms(GivenTerms):
     """Terms that all METS of a package share.
 
     ``version`` is that of SIARD, None for LOBs that belong to no archive. ``mets_profile`` is a PROFILE that
@@ -96,12 +108,6 @@ class Terms:
     """
 
     version: str | None
-    profile: str = PROFILES[0]
-    package_type: str = PACKAGE_TYPES[0]
-    content_type: str = CITS_SIARD
-    link_style: str = LINK_STYLES[0]
-    child_links: str = CHILD_LINKS[0]
-    representation: str = REPRESENTATION
     mets_profile: str | None = None
 
     def check(self, agents: Agents) -> None:

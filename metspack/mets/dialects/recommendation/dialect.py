@@ -8,7 +8,7 @@ from functools import partial
 from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from metspack import uris
 from metspack.digests import Hashers
@@ -119,21 +119,6 @@ class Recommendation(Dialect):
 
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write the parent's METS."""
-        facts = {
-            **self._parent_facts(content),
-            "pieces": content.pieces(),
-            "is_in_pieces": next(content.pieces(), None) is not None,
-            "others": content.others(),
-            "has_others": next(content.others(), None) is not None,
-            "href": lambda path: self._href("", path),
-        }
-        return self._write(package, PLAIN_METS, "parent.xml.j2", facts)
-
-    def _parent_facts(self, content: ParentContent) -> dict[str, Any]:
-        """Return the facts of the parent's METS: on itself, an archive in one file, and the children.
-
-        ``children`` yields the children anew at every call, many at a time.
-        """
         objid, siard = content.objid, content.siard
 
         def children() -> Iterator[list[dict[str, object]]]:
@@ -141,7 +126,7 @@ class Recommendation(Dialect):
             while some := list(islice(found, _CHILDREN_AT_ONCE)):
                 yield some
 
-        return {
+        facts = {
             "parent": {
                 "objid": objid,
                 "element_id": f"{ids.ncname(objid)}.mets.element",
@@ -158,7 +143,13 @@ class Recommendation(Dialect):
             "split_parts": groupby(content.parts(), attrgetter("lob")),
             "pointer_id": lambda part: ids.element_id(objid, f"{part.id} {part.child}"),
             "history": content.notes,
+            "pieces": content.pieces(),
+            "is_in_pieces": next(content.pieces(), None) is not None,
+            "others": content.others(),
+            "has_others": next(content.others(), None) is not None,
+            "href": lambda path: self._href("", path),
         }
+        return self._write(package, PLAIN_METS, "parent.xml.j2", facts)
 
     def _write(
         self, package: Path, path: str, template: str, facts: Mapping[str, object]
