@@ -51,7 +51,7 @@ BUDGETS: Mapping[str, int] = {
     "reporting": 2_520,
     "restoring": 1_818,
     "merging": 857,
-    "cli": 3_768,
+    "cli": 3_353,
     "templates": 1_465,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from metspack.cli import console
 from metspack.cli.options import common
@@ -26,64 +26,49 @@ if TYPE_CHECKING:
 
 _DIVIDED = RareHeading("Folder of existing segments")
 
-SealFile = Annotated[
-    Path | None,
-    option(
-        "--seal FILE",
-        "Also write the seal of the package to a new file outside it: the value that is printed, and the "
-        "lines of sha256sum that it is computed from (for metspack check --seal).",
-        to="seal_file",
-    ),
-]
+SEAL_FILE = option(
+    "--seal FILE",
+    "Also write the seal of the package to a new file outside it: the value that is printed, and the "
+    "lines of sha256sum that it is computed from (for metspack check --seal).",
+    to="seal_file",
+)
 
 
 def build(
-    source: common.Source,
+    source: Path = common.SOURCE,
     *,
-    output: Annotated[
-        Path | None,
-        option(
-            "-o --output OUT",
-            "Folder for the package; must not exist yet. Required unless --in-place is given.",
-        ),
-    ] = None,
+    output: Path | None = option(
+        "-o --output OUT",
+        "Folder for the package; must not exist yet. Required unless --in-place is given.",
+    ),
     division: DivisionGroup,
-    plan: Annotated[
-        Path | None,
-        option(
-            "--plan FILE",
-            "Build exactly this plan (from metspack plan -o); refused if the source has changed since.",
-            LIMITS,
-        ),
-    ] = None,
+    plan: Path | None = option(
+        "--plan FILE",
+        "Build exactly this plan (from metspack plan -o); refused if the source has changed since.",
+        LIMITS,
+    ),
     locations: LocationGroup,
     building: options.BuildGroup,
-    jobs: options.Jobs = None,
-    cluster: common.Cluster = None,
-    if_exists: common.IfExists = "fail",
+    jobs: int | None = options.JOBS,
+    cluster: str | None = common.CLUSTER,
+    if_exists: str = common.IF_EXISTS,
     stopped: common.StagingGroup,
-    seal_file: SealFile = None,
+    seal_file: Path | None = SEAL_FILE,
     description: options.DescriptionGroup,
     dialect: DialectGroup,
-    keep_segments: Annotated[
-        bool,
-        option(
-            "--keep-segments",
-            "SOURCE is a folder with a .siard whose LOBs are already in segment folders, made by "
-            "DBPTK or metspack: leave them as they are. Requires --in-place.",
-            _DIVIDED,
-        ),
-    ] = False,
-    in_place: Annotated[
-        bool,
-        option(
-            "--in-place",
-            "Write METS files and manifests into SOURCE itself, and nothing else. Requires --keep-segments.",
-            _DIVIDED,
-        ),
-    ] = False,
-    json_output: common.Json = False,
-    quiet: common.Quiet = False,
+    keep_segments: bool = option(
+        "--keep-segments",
+        "SOURCE is a folder with a .siard whose LOBs are already in segment folders, made by "
+        "DBPTK or metspack: leave them as they are. Requires --in-place.",
+        _DIVIDED,
+    ),
+    in_place: bool = option(
+        "--in-place",
+        "Write METS files and manifests into SOURCE itself, and nothing else. Requires --keep-segments.",
+        _DIVIDED,
+    ),
+    json_output: bool = common.JSON,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Make a parent package and numbered child packages from an archive.
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -38,85 +38,59 @@ _LIMIT = 10
 class LookGroup(Group):
     """The extent of a check, and the schemas for METS documents."""
 
-    level: Annotated[
-        str,
-        option(
-            "--level LEVEL",
-            "Extent of the check: links (METS files only), structure (everything except the bytes of "
-            "LOBs), fixity (size and digests of every file, without opening the archive), full "
-            "(every byte).",
-            choice=choices.levels,
-        ),
-    ] = "full"
-    sample: Annotated[
-        str | None,
-        option(
-            "--sample SHARE",
-            "Hash only a percentage (1%) or a number (250) of each package's files, always the same "
-            "ones for a seed; the others are checked without reading them. Requires level fixity or "
-            "full.",
-        ),
-    ] = None
-    seed: Annotated[
-        int | None,
-        option(
-            "--seed N",
-            "Seed for the sample; another seed selects other files.",
-            show_default="0",
-            min=0,
-            rare=True,
-        ),
-    ] = None
-    schema_dir: Annotated[
-        Path | None,
-        option(
-            "--schema-dir DIR",
-            "Validate METS files against the schemas in this folder instead of metspack's own. They "
-            "are found by namespace: METS and XLink, and the CSIP and SIP attributes if present.",
-            rare=True,
-        ),
-    ] = None
-    expect: Annotated[
-        Path | None,
-        option(
-            "--expect FILE",
-            "List of the packages expected: OBJIDs or folder names, one per line or as CSV with a "
-            "header, or the METS of a parent. Missing packages are errors (M014), packages not on the list "
-            "warnings (M015).",
-            rare=True,
-        ),
-    ] = None
-    seal: Annotated[
-        str | None,
-        option(
-            "--seal VALUE|FILE",
-            "Seal that the package must have: sha256:..., as build printed it, or the file that its --seal "
-            "wrote, which tells which file differs (F046).",
-        ),
-    ] = None
-    ledger: Annotated[
-        Path | None,
-        option(
-            "--ledger FILE",
-            "Remember in FILE when each file was verified; by it, a check that was stopped goes on.",
-        ),
-    ] = None
-    older_than: Annotated[
-        str | None,
-        option(
-            "--older-than PERIOD",
-            "With --ledger, read only what was verified longer ago (90d, 36h), is new or changed.",
-        ),
-    ] = None
-    strict_schema: Annotated[
-        bool,
-        option(
-            "--strict-schema",
-            "Also validate METS with the xmlschema library (slow; holds each file in memory). What it finds "
-            "is an error (M027).",
-            rare=True,
-        ),
-    ] = False
+    level: str = option(
+        "--level LEVEL",
+        "Extent of the check: links (METS files only), structure (everything except the bytes of "
+        "LOBs), fixity (size and digests of every file, without opening the archive), full "
+        "(every byte).",
+        choice=choices.levels,
+        default="full",
+    )
+    sample: str | None = option(
+        "--sample SHARE",
+        "Hash only a percentage (1%) or a number (250) of each package's files, always the same "
+        "ones for a seed; the others are checked without reading them. Requires level fixity or "
+        "full.",
+    )
+    seed: int | None = option(
+        "--seed N",
+        "Seed for the sample; another seed selects other files.",
+        show_default="0",
+        min=0,
+        rare=True,
+    )
+    schema_dir: Path | None = option(
+        "--schema-dir DIR",
+        "Validate METS files against the schemas in this folder instead of metspack's own. They "
+        "are found by namespace: METS and XLink, and the CSIP and SIP attributes if present.",
+        rare=True,
+    )
+    expect: Path | None = option(
+        "--expect FILE",
+        "List of the packages expected: OBJIDs or folder names, one per line or as CSV with a "
+        "header, or the METS of a parent. Missing packages are errors (M014), packages not on the list "
+        "warnings (M015).",
+        rare=True,
+    )
+    seal: str | None = option(
+        "--seal VALUE|FILE",
+        "Seal that the package must have: sha256:..., as build printed it, or the file that its --seal "
+        "wrote, which tells which file differs (F046).",
+    )
+    ledger: Path | None = option(
+        "--ledger FILE",
+        "Remember in FILE when each file was verified; by it, a check that was stopped goes on.",
+    )
+    older_than: str | None = option(
+        "--older-than PERIOD",
+        "With --ledger, read only what was verified longer ago (90d, 36h), is new or changed.",
+    )
+    strict_schema: bool = option(
+        "--strict-schema",
+        "Also validate METS with the xmlschema library (slow; holds each file in memory). What it finds "
+        "is an error (M027).",
+        rare=True,
+    )
 
     def values(self) -> dict[str, Any]:
         """Return the extent of the check; raises ``ConfigError`` for a seed without a sample."""
@@ -126,58 +100,38 @@ class LookGroup(Group):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProvenanceGroup(Group):
+class ProvenanceGroup(Group, panel=_REPORTS):
     """Facts for reports: when, where and by whom a check was made."""
 
-    created: Annotated[
-        str | None,
-        option(
-            "--created TIME",
-            "Time of the check, such as 2026-05-01T12:00:00Z, or now; default: SOURCE_DATE_EPOCH, else now "
-            "in .html and .txt reports and none in the others, so that these are identical.",
-            _REPORTS,
-            rare=True,
-        ),
-    ] = None
-    operator: Annotated[
-        str | None,
-        option(
-            "--operator NAME",
-            "Who makes the check, in .html and .txt reports; default: the login name.",
-            _REPORTS,
-            rare=True,
-        ),
-    ] = None
-    host: Annotated[
-        str | None,
-        option(
-            "--host NAME",
-            "Where it is made, in the same; default: the name of this machine.",
-            _REPORTS,
-            rare=True,
-        ),
-    ] = None
-    withhold: Annotated[
-        list[str] | None,
-        option(
-            "--withhold WHAT",
-            "Leave this out of .html and .txt reports: time, host, operator or path (the absolute one). "
-            "Repeatable.",
-            _REPORTS,
-            choice=_PROVENANCE,
-            rare=True,
-        ),
-    ] = None
-    no_provenance: Annotated[
-        bool,
-        option(
-            "--no-provenance --reproducible",
-            "Leave out all four, except those given: .html and .txt reports of the same check are then "
-            "identical too.",
-            _REPORTS,
-            rare=True,
-        ),
-    ] = False
+    created: str | None = option(
+        "--created TIME",
+        "Time of the check, such as 2026-05-01T12:00:00Z, or now; default: SOURCE_DATE_EPOCH, else now "
+        "in .html and .txt reports and none in the others, so that these are identical.",
+        rare=True,
+    )
+    operator: str | None = option(
+        "--operator NAME",
+        "Who makes the check, in .html and .txt reports; default: the login name.",
+        rare=True,
+    )
+    host: str | None = option(
+        "--host NAME",
+        "Where it is made, in the same; default: the name of this machine.",
+        rare=True,
+    )
+    withhold: list[str] | None = option(
+        "--withhold WHAT",
+        "Leave this out of .html and .txt reports: time, host, operator or path (the absolute one). "
+        "Repeatable.",
+        choice=_PROVENANCE,
+        rare=True,
+    )
+    no_provenance: bool = option(
+        "--no-provenance --reproducible",
+        "Leave out all four, except those given: .html and .txt reports of the same check are then "
+        "identical too.",
+        rare=True,
+    )
 
     def made_by(self, packages: Sequence[Path]) -> tuple[str, Provenance]:
         """Return the given time, "" without one, and the provenance for reports that are filed."""
@@ -200,76 +154,57 @@ class ProvenanceGroup(Group):
 
 
 def check(
-    packages: common.Packages,
+    packages: list[Path] = common.PACKAGES,
     *,
-    root: common.Root = None,
+    root: list[Path] | None = common.ROOT,
     look: LookGroup,
-    jobs: common.CheckJobs = None,
-    cluster: common.Cluster = None,
-    fail_on: common.FailOn = "error",
-    limit: Annotated[
-        int,
-        option(
-            "--max-per-code --limit N",
-            "Show at most N findings per code; 0 shows all. Report files hold all (.html: 500).",
-            min=0,
-        ),
-    ] = _LIMIT,
-    summary: Annotated[
-        bool,
-        option(
-            "--summary",
-            "Print only the number of findings of each code.",
-        ),
-    ] = False,
-    report: Annotated[
-        list[Path] | None,
-        option(
-            "--report -o --output FILE",
-            "Also write a report; its suffix chooses the format: .html, .json, .jsonl, .txt, .csv (a line "
-            "for each package), .xml (JUnit). An earlier report is replaced. Repeatable.",
-            _REPORTS,
-        ),
-    ] = None,
-    json_output: common.Json = False,
-    jsonl_output: Annotated[
-        bool,
-        option(
-            "--jsonl",
-            "Print the result as JSON lines: a head, each finding, the result.",
-            rare=True,
-        ),
-    ] = False,
+    jobs: int | None = common.CHECK_JOBS,
+    cluster: str | None = common.CLUSTER,
+    fail_on: str = common.FAIL_ON,
+    limit: int = option(
+        "--max-per-code --limit N",
+        "Show at most N findings per code; 0 shows all. Report files hold all (.html: 500).",
+        min=0,
+        default=_LIMIT,
+    ),
+    summary: bool = option(
+        "--summary",
+        "Print only the number of findings of each code.",
+    ),
+    report: list[Path] | None = option(
+        "--report -o --output FILE",
+        "Also write a report; its suffix chooses the format: .html, .json, .jsonl, .txt, .csv (a line "
+        "for each package), .xml (JUnit). An earlier report is replaced. Repeatable.",
+        _REPORTS,
+    ),
+    json_output: bool = common.JSON,
+    jsonl_output: bool = option(
+        "--jsonl",
+        "Print the result as JSON lines: a head, each finding, the result.",
+        rare=True,
+    ),
     provenance: ProvenanceGroup,
-    max_files: Annotated[
-        str | None,
-        option(
-            "--max-files N",
-            "Limit on files, shown against the segments in .html reports.",
-            _REPORTS,
-            rare=True,
-        ),
-    ] = None,
-    max_bytes: Annotated[
-        str | None,
-        option(
-            "--max-bytes SIZE",
-            "Limit on bytes, shown against the segments in .html reports: 45000, 4GB, 4GiB.",
-            _REPORTS,
-            rare=True,
-        ),
-    ] = None,
-    profile: Annotated[
-        str,
-        option(
-            "--profile PROFILE",
-            "Standards to validate each METS against: those that it declares (auto), none (recommendation), "
-            "CSIP (csip), E-ARK SIP (sip), CITS SIARD (cits-siard).",
-            choice=choices.checked_profiles,
-        ),
-    ] = "auto",
-    budget: common.Budget = None,
-    quiet: common.Quiet = False,
+    max_files: str | None = option(
+        "--max-files N",
+        "Limit on files, shown against the segments in .html reports.",
+        _REPORTS,
+        rare=True,
+    ),
+    max_bytes: str | None = option(
+        "--max-bytes SIZE",
+        "Limit on bytes, shown against the segments in .html reports: 45000, 4GB, 4GiB.",
+        _REPORTS,
+        rare=True,
+    ),
+    profile: str = option(
+        "--profile PROFILE",
+        "Standards to validate each METS against: those that it declares (auto), none (recommendation), "
+        "CSIP (csip), E-ARK SIP (sip), CITS SIARD (cits-siard).",
+        choice=choices.checked_profiles,
+        default="auto",
+    ),
+    budget: list[str] | None = common.BUDGET,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Check that parent and children name each other, and that every file is as METS and manifests say.
 

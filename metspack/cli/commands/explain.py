@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import argument
@@ -13,16 +11,13 @@ _HANGING = " " * len("Rule:  ")
 
 
 def explain(
-    code: Annotated[
-        str,
-        argument(
-            "CODE",
-            "Code of a finding, such as L001, of an E-ARK requirement, such as CSIP66, or readers.",
-            choice=choices.codes,
-        ),
-    ],
+    code: str = argument(
+        "CODE",
+        "Code of a finding, such as L001, of an E-ARK requirement, such as CSIP66, or readers.",
+        choice=choices.codes,
+    ),
     *,
-    json_output: common.Json = False,
+    json_output: bool = common.JSON,
 ) -> None:
     """Explain the code of a finding: its meaning, its rule, the remedy, and what to write.
 

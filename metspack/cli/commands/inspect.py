@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -21,42 +22,29 @@ _FINDINGS = 1
 
 
 def inspect(
-    source: common.Source,
+    source: Path = common.SOURCE,
     *,
-    lobs: Annotated[
-        bool,
-        option("--lobs", "Print one JSON line per LOB instead of the summary."),
-    ] = False,
-    verify: Annotated[
-        bool,
-        option(
-            "--verify",
-            "Read every LOB and compare it with the digest and length in its cell, and with its CRC; "
-            "read the archive and compare its messageDigest.",
-        ),
-    ] = False,
-    accept: Annotated[
-        list[str] | None,
-        option(
-            "--accept WHAT",
-            "With --verify, accept what would be an error: dbptk-part-digest (a split LOB whose "
-            "digest covers only its last part). A missing table is always shown as a warning. Repeatable.",
-            choice=choices.accepted,
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        option(
-            "-j --jobs N",
-            "With --verify, number of worker processes (default: automatic). The result does not depend on "
-            "it.",
-            min=1,
-        ),
-    ] = None,
+    lobs: bool = option("--lobs", "Print one JSON line per LOB instead of the summary."),
+    verify: bool = option(
+        "--verify",
+        "Read every LOB and compare it with the digest and length in its cell, and with its CRC; "
+        "read the archive and compare its messageDigest.",
+    ),
+    accept: list[str] | None = option(
+        "--accept WHAT",
+        "With --verify, accept what would be an error: dbptk-part-digest (a split LOB whose "
+        "digest covers only its last part). A missing table is always shown as a warning. Repeatable.",
+        choice=choices.accepted,
+    ),
+    jobs: int | None = option(
+        "-j --jobs N",
+        "With --verify, number of worker processes (default: automatic). The result does not depend on it.",
+        min=1,
+    ),
     locations: LocationGroup,
-    budget: common.Budget = None,
-    json_output: common.Json = False,
-    quiet: common.Quiet = False,
+    budget: list[str] | None = common.BUDGET,
+    json_output: bool = common.JSON,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Show the contents of a source: its tables, and the LOBs of each column with their locations and sizes.
 

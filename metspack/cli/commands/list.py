@@ -6,7 +6,8 @@ import csv
 import io
 import json
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -33,26 +34,21 @@ _AT_ONCE = 1_000  # lines that are written together
 
 
 def list(  # noqa: A001, PLR0917 -- a command's name, and its options
-    package: common.Package,
-    table: Annotated[
-        str,
-        option("--table NAME", "Only LOBs of this table: dbo.Categories, Categories, or s0.t2 as in IDs."),
-    ] = "",
-    column: Annotated[
-        str,
-        option("--column NAME", "Only LOBs of columns of this name: Picture, or c4 as in IDs."),
-    ] = "",
-    form: Annotated[
-        str | None,
-        option(
-            "--format FORM",
-            "Format of the list: csv (for spreadsheets), or jsonl (one JSON object per line).",
-            choice=_FORMS,
-        ),
-    ] = None,
-    json_output: Annotated[bool, option("--json", "The same as --format jsonl.")] = False,
-    root: common.Root = None,
-    budget: common.Budget = None,
+    package: Path = common.OUT,
+    table: str = option(
+        "--table NAME", "Only LOBs of this table: dbo.Categories, Categories, or s0.t2 as in IDs.", default=""
+    ),
+    column: str = option(
+        "--column NAME", "Only LOBs of columns of this name: Picture, or c4 as in IDs.", default=""
+    ),
+    form: str | None = option(
+        "--format FORM",
+        "Format of the list: csv (for spreadsheets), or jsonl (one JSON object per line).",
+        choice=_FORMS,
+    ),
+    json_output: bool = option("--json", "The same as --format jsonl."),
+    root: common.Paths = common.ROOT,
+    budget: common.Texts = common.BUDGET,
 ) -> None:
     """List the LOBs of a package: table, column, row and key of each, and its files, size and digests.
 

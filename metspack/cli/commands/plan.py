@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from metspack.cli import console
 from metspack.cli.options import choices, common
@@ -20,57 +20,42 @@ if TYPE_CHECKING:
 
 
 def plan(
-    source: common.Source,
+    source: Path = common.SOURCE,
     *,
-    output: Annotated[
-        Path | None,
-        option("-o --output FILE", "Write the plan to this file, for build --plan."),
-    ] = None,
+    output: Path | None = option("-o --output FILE", "Write the plan to this file, for build --plan."),
     division: DivisionGroup,
-    dialect: Annotated[
-        str | None,
-        option(
-            "--dialect NAME",
-            "Dialect of the planned build; without --layout, csip uses siard22 for SIARD 2.2 archives.",
-            PACKAGE,
-            choice=choices.dialects,
-        ),
-    ] = None,
-    link_style: Annotated[
-        str | None,
-        option(
-            "--link-style STYLE",
-            "Link style of the planned build in the dialect csip; the OBJIDs of the children depend on it.",
-            PACKAGE,
-            choice=choices.of_dialects("link_style"),
-            rare=True,
-        ),
-    ] = None,
-    objid: Annotated[
-        str | None,
-        option(
-            "--id OBJID",
-            "OBJID of the parent IP; in the dialect csip those of the children are made from it.",
-            rare=True,
-        ),
-    ] = None,
-    pack: Annotated[
-        str | None,
-        option(
-            "--pack FORM",
-            "Form of the planned build's IPs: zip or tar; csip's default OBJID depends on it.",
-            choice=choices.forms,
-            rare=True,
-        ),
-    ] = None,
-    reader: common.For = None,
-    lob_folder_style: common.FolderStyleOption = None,
-    siard_version: common.SiardVersion = None,
+    dialect: str | None = option(
+        "--dialect NAME",
+        "Dialect of the planned build; without --layout, csip uses siard22 for SIARD 2.2 archives.",
+        PACKAGE,
+        choice=choices.dialects,
+    ),
+    link_style: str | None = option(
+        "--link-style STYLE",
+        "Link style of the planned build in the dialect csip; the OBJIDs of the children depend on it.",
+        PACKAGE,
+        choice=choices.of_dialects("link_style"),
+        rare=True,
+    ),
+    objid: str | None = option(
+        "--id OBJID",
+        "OBJID of the parent IP; in the dialect csip those of the children are made from it.",
+        rare=True,
+    ),
+    pack: str | None = option(
+        "--pack FORM",
+        "Form of the planned build's IPs: zip or tar; csip's default OBJID depends on it.",
+        choice=choices.forms,
+        rare=True,
+    ),
+    reader: str | None = common.FOR_READER,
+    lob_folder_style: str | None = common.FOLDER_STYLE,
+    siard_version: str | None = common.SIARD_VERSION,
     locations: LocationGroup,
-    name: common.Name = None,
-    budget: common.Budget = None,
-    json_output: common.Json = False,
-    quiet: common.Quiet = False,
+    name: str | None = common.NAME,
+    budget: list[str] | None = common.BUDGET,
+    json_output: bool = common.JSON,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Show the segments into which an archive's LOBs would be divided, without making a package.
 

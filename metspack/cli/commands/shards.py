@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -26,30 +27,22 @@ _ROW = "{:<20}  {:>15}  {:>15}  {:<24}  {}"
 
 
 def shards(  # noqa: PLR0917 -- a command's options
-    package: common.Package,
-    lob: Annotated[
-        str | None,
-        argument("LOB", "Only the LOB with this ID."),
-    ] = None,
-    form: Annotated[
-        str | None,
-        option(
-            "--format FORM",
-            "Format of the result: json (one line per LOB) or doms (XML with shard_metadata of the DOMS).",
-            choice=_FORMS,
-        ),
-    ] = None,
-    base: Annotated[
-        str,
-        option(
-            "--base URL",
-            "Prefix for the URLs of the files; without it they are relative to OUT.",
-        ),
-    ] = "",
-    json_output: common.JsonForm = False,
-    root: common.Root = None,
-    budget: common.Budget = None,
-    quiet: common.Quiet = False,
+    package: Path = common.OUT,
+    lob: str | None = argument("LOB", "Only the LOB with this ID.", default=None),
+    form: str | None = option(
+        "--format FORM",
+        "Format of the result: json (one line per LOB) or doms (XML with shard_metadata of the DOMS).",
+        choice=_FORMS,
+    ),
+    base: str = option(
+        "--base URL",
+        "Prefix for the URLs of the files; without it they are relative to OUT.",
+        default="",
+    ),
+    json_output: bool = common.JSON_FORM,
+    root: list[Path] | None = common.ROOT,
+    budget: list[str] | None = common.BUDGET,
+    quiet: bool = common.QUIET,
 ) -> None:
     """List the files that each LOB consists of, in order, with offset and length in bytes.
 
