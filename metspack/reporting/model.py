@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metspack.checking import CheckSummary, PackageResult, explained, told_as
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.checking.options import FileSample
+from metspack.layouts import readers
 from metspack.layouts.names import ArchiveRoutes
 from metspack.model import Finding, Limits, Severity
 from metspack.resources import SCHEMA_VERSION, __version__
 from metspack.sizes import counted
-
-if TYPE_CHECKING:
-    from metspack.layouts.readers import Readership
 
 _CODES = 3  # beside a state: the findings have all
 _WORDS = {
@@ -493,17 +491,15 @@ def sampled(frame: Frame) -> str:
     return f"{hashed:,} of {counted(files, 'file')} hashed ({asked})"
 
 
-def readers_of(summary: CheckSummary) -> Iterator[tuple[ArchiveRoutes, Readership]]:
+def readers_of(summary: CheckSummary) -> Iterator[tuple[ArchiveRoutes, readers.Readership]]:
     """Yield the archives with LOBs outside, and the programs that find these LOBs."""
-    from metspack.layouts import readers  # noqa: PLC0415 -- where a report is written
-
     for each in summary.routes:
         yield each, readers.readership_on_disk(each)
 
 
 def readers_lines(summary: CheckSummary) -> list[str]:
     """Return the programs that find the archives' LOBs, in a line for each set of programs."""
-    alike: dict[Readership, list[tuple[str, int]]] = {}
+    alike: dict[readers.Readership, list[tuple[str, int]]] = {}
     for each, said in readers_of(summary):
         alike.setdefault(replace(said, lobs=0), []).append((each.path, said.lobs))
     lines = (
@@ -561,9 +557,3 @@ def result(frame: Frame) -> dict[str, Any]:
             },
         }
     )
-
-
-def document(summary: CheckSummary, findings: Iterable[Finding], *, path: str, level: str) -> dict[str, Any]:
-    """Return a finished check's report as one object in memory; findings in the order given."""
-    frame = Frame(path=path, level=level, summary=summary)
-    return head(frame) | result(frame) | {"findings": [record(each) for each in findings]}
