@@ -269,10 +269,7 @@ def check_existing(target: Path, objid: str, budgets: Budgets, *, json_output: b
         is_same = links.bare(objid) in map(links.bare, found) if objid and found else None
         if json_output:
             head = {"target": str(target), "existed": True, "objid": objid or None, "is_same": is_same}
-            console.pour(f'{console.json_opening(head)},\n  "check": '.encode())
-            for block in json.document(frame, run.kept):
-                console.pour(block.encode())
-            console.pour(b"}\n")
+            console.document(head | {"check": json.members(frame, run.kept)})
         else:
             _print(frame, run.kept, _LIMIT, form="", quiet=quiet)
     if interrupted is not None:
@@ -329,4 +326,4 @@ def _print(frame: Frame, kept: FindingStore, limit: int | None, *, form: str, qu
         grouped = text.totals(kept, least) if limit is None else text.grouped(kept, limit or None, least)
         for line in grouped if quiet else chain(text.unopened(frame), grouped, text.verdict(frame)):
             for row in (line,) if width is None else text.wrapped(line, width):
-                console.styled((piece.text, piece.tone.value) for piece in row)
+                console.styled(row)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
-import json
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +12,10 @@ import typer
 from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import option
-from metspack.resources import json_head
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from metspack.packages.listing import LobEntry
 
@@ -30,7 +27,6 @@ _COLUMNS = (
     *("md5", "sha1", "sha256", "sha512", "other_digests", "fault"),
 )
 _OF_THEIR_OWN = ("MD5", "SHA-1", "SHA-256", "SHA-512")
-_AT_ONCE = 1_000  # lines that are written together
 
 
 def list(  # noqa: A001, PLR0917 -- a command's name, and its options
@@ -74,9 +70,12 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
         # The first LOB is awaited: an error before it leaves no head of a table.
         rows = chain([*islice(found, 1)], found)
         if form == "jsonl":
-            console.outs(json.dumps(_object(each)) for each in rows)
+            for each in rows:
+                console.record(_object(each))
         else:
-            _write_csv(rows)
+            writer = csv.writer(_Result(), lineterminator="\n")
+            writer.writerow(_COLUMNS)
+            writer.writerows(map(_csv_row, rows))
         _warn_of_others(found.files)
         is_bad = bool(found.faulty or opened.faults)
     if is_bad:
@@ -95,23 +94,11 @@ def _joined(texts: Iterable[str]) -> str:
     return "|".join(each.replace("|", "%7C") for each in several) if len(several) > 1 else "".join(several)
 
 
-def _write_csv(rows: Iterator[LobEntry]) -> None:
-    held = io.StringIO()
-    writer = csv.writer(held, lineterminator="\n")
-    lines = chain((_COLUMNS,), map(_csv_row, rows))
-    try:
-        for number, line in enumerate(lines, 1):
-            writer.writerow(line)
-            if not number % _AT_ONCE:
-                _pour(held)
-    finally:  # rows before an error are written before it
-        _pour(held)
+class _Result:
+    """The result as a file for ``csv``."""
 
-
-def _pour(held: io.StringIO) -> None:
-    console.pour(held.getvalue().encode(errors="backslashreplace"))
-    held.seek(0)
-    held.truncate()
+    def write(self, text: str) -> None:
+        console.pour(text.encode(errors="backslashreplace"))
 
 
 def _csv_row(each: LobEntry) -> tuple[Any, ...]:
@@ -140,7 +127,7 @@ def _object(each: LobEntry) -> dict[str, object]:
         }
         for file in each.files
     ]
-    return json_head() | {
+    return {
         "id": each.id,
         "archive": each.archive or None,
         "database": each.database or None,

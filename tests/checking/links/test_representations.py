@@ -95,7 +95,7 @@ def test_the_graph_has_representations_apart_from_children(tmp_path: Path) -> No
         "ip  METS.xml",
         "└── representation, ok: rep1  representations/rep1/METS.xml",
     ]
-    (link,) = linkgraph.document([graph])["packages"][0]["links"]
+    (link,) = linkgraph.LinkReport(graphs=(graph,), errors=0).to_json()["packages"][0]["links"]
     assert (link["kind"], link["state"]) == ("representation", "ok")
     assert graph.top is not None
     picture = link_map((graph.top,), children(graph), parents(graph), representations(graph))
