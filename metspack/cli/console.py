@@ -294,7 +294,7 @@ def _delivered() -> Iterator[None]:
 
 def table(header: tuple[str, ...], rows: Iterable[tuple[object, ...]], right: frozenset[int]) -> None:
     """Print rows under a header; the numbers in the columns ``right`` are right-aligned."""
-    cells = [header, *(tuple(_cell(value) for value in row) for row in rows)]
+    cells = [header, *(tuple(map(cell, row)) for row in rows)]
     widths = [max(len(row[n]) for row in cells) for n in range(len(header))]
     for row in cells:
         padded = (
@@ -304,7 +304,8 @@ def table(header: tuple[str, ...], rows: Iterable[tuple[object, ...]], right: fr
         out("  ".join(padded).rstrip())
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """Return a value as ``table`` prints it."""
     return f"{value:,}" if isinstance(value, int) else escaped(str(value))
 
 
