@@ -207,21 +207,11 @@ def _archives(checked: Checked) -> Iterator[ArchiveContent]:
     for path, version, *said, schemas, tables, rows, lobs, lost, inline, size in checked.catalogue.rows(
         _HOLDINGS
     ):
+        name = checked.as_given(shown(path))
         database, owner, timespan, archived = (" ".join(each[:_LONGEST].split()) for each in said)
         yield ArchiveContent(
-            path=checked.as_given(shown(path)),
-            version=version,
-            database=database,
-            owner=owner,
-            timespan=timespan,
-            archived=archived,
-            schemas=schemas,
-            tables=tables,
-            rows=rows,
-            lobs=lobs,
-            lost=lost,
-            inline=inline,
-            bytes=size,
+            *(name, version, database, owner, timespan, archived),
+            *(schemas, tables, rows, lobs, lost, inline, size),
         )
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from itertools import islice
 from json import loads
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from metspack import clock
 from metspack.checking import Checked, Checking, weight
@@ -29,41 +29,31 @@ from metspack.stores.urls import shown
 if TYPE_CHECKING:
     from metspack.files.writing import NewFile
 
-Blocks = Callable[..., Iterator[str]]
-
 _LOOKED_AT = 2_048
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ReportForm:
-    """A form of report: the function that writes it, and a mark near the start of all its reports."""
+class _ReportForm(NamedTuple):
+    """A form of report: module and function that write it, and a mark near the start of its reports."""
 
-    blocks: Blocks
+    home: str
+    function: str
     mark: bytes
 
-
-def _late(home: str, function: str = "document", takes: int = 2) -> Blocks:
-    """Return a function of this package's module ``home``, imported when a report is written."""
-    return lambda *given: getattr(import_module(f"metspack.reporting.{home}"), function)(*given[:takes])
+    def blocks(self, frame: Frame, kept: FindingStore) -> Iterator[str]:
+        """Return the text of a report; what writes it is imported when it is wanted."""
+        module = import_module(f"metspack.reporting.{self.home}")
+        found: Iterator[str] = getattr(module, self.function)(frame, kept)
+        return found
 
 
 # Marks are compared without white space.
 _REPORTS = {
-    ".json": _ReportForm(
-        blocks=_late("json"),
-        mark=b'{"schema_version":1,"tool":{"name":"metspack"',
-    ),
-    ".jsonl": _ReportForm(
-        blocks=_late("json", "lines"),
-        mark=b'{"type":"check","schema_version":1,"tool":{"name":"metspack"',
-    ),
-    ".xml": _ReportForm(
-        blocks=_late("junit"),
-        mark=b'<testsuitesname="metspackcheck',
-    ),
-    ".html": _ReportForm(blocks=_late("html", takes=3), mark=b'<metaname="generator"content="metspack'),
-    ".txt": _ReportForm(blocks=_late("text"), mark=b"metspackcheckof"),
-    ".csv": _ReportForm(blocks=_late("csv"), mark=b"path,OBJID,verdict,errors,warnings,firstcause"),
+    ".json": _ReportForm("json", "document", b'{"schema_version":1,"tool":{"name":"metspack"'),
+    ".jsonl": _ReportForm("json", "lines", b'{"type":"check","schema_version":1,"tool":{"name":"metspack"'),
+    ".xml": _ReportForm("junit", "document", b'<testsuitesname="metspackcheck'),
+    ".html": _ReportForm("html", "document", b'<metaname="generator"content="metspack'),
+    ".txt": _ReportForm("text", "document", b"metspackcheckof"),
+    ".csv": _ReportForm("csv", "document", b"path,OBJID,verdict,errors,warnings,firstcause"),
 }
 _FIGURED = {".html", ".txt", ".xml"}
 SUFFIXES = tuple(_REPORTS)
@@ -91,10 +81,10 @@ class ReportFiles:
         self._stack = ExitStack()
         self._files: list[NewFile] = []
 
-    def write(self, frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> None:
-        """Write every report; ``roots`` are the packages' folders, for quotations of lines with findings."""
+    def write(self, frame: Frame, kept: FindingStore) -> None:
+        """Write every report."""
         for form, file in zip(self._forms, self._files, strict=True):
-            for block in form.blocks(frame, kept, roots):
+            for block in form.blocks(frame, kept):
                 file.write(block.encode())
 
     def __enter__(self) -> Self:
@@ -176,7 +166,6 @@ class KeptCheck(Checking):
     ) -> None:
         self.paths = tuple(paths)
         self.folders: dict[str, Path] = {}
-        """The folders of the packages, by the prefixes of the paths of their findings."""
         self._created = created
         self._options = options
         self._shown = progress
@@ -243,6 +232,7 @@ class KeptCheck(Checking):
             sample=self._looked.sample,
             is_complete=self._is_complete,
             created=self._created,
+            folders=self.folders,
             facts=facts.together([self._figures[prefix] for prefix in sorted(self._figures)]),
         )
 
@@ -279,7 +269,7 @@ class CheckReport(KeptCheck):
     def to_json(self) -> dict[str, Any]:
         """Return the report as data for JSON, as ``metspack check --json`` prints it."""
         self._end()
-        parsed: dict[str, Any] = loads("".join(_late("json")(self.frame(), self.kept)))
+        parsed: dict[str, Any] = loads("".join(_REPORTS[".json"].blocks(self.frame(), self.kept)))
         return parsed
 
     def write(self, targets: Sequence[Path], checked: str = "") -> None:
@@ -295,7 +285,7 @@ class CheckReport(KeptCheck):
         with ReportFiles(targets, self.paths) as files:
             report._end()
             made = provenance(self.paths, checked) if checked else Provenance()
-            files.write(replace(report.frame(), provenance=made), report.kept, report.folders)
+            files.write(replace(report.frame(), provenance=made), report.kept)
 
     def _end(self) -> None:
         if self._rest is None:

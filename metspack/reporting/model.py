@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from metspack.checking import CheckSummary, PackageResult, explained, told_as
@@ -189,7 +190,7 @@ class FixityFigures:
         return None if self.read is None or self.failed is None else self.read - self.failed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ArchiveContent:
     """The content of an archive: facts of the database by its metadata, and the LOBs in its cells.
 
@@ -266,8 +267,8 @@ class Frame:
     ``path`` is the package as the user named it; ``sample`` chose the files that were hashed
     (``summary.sampled`` counts them), None for all; ``is_complete`` is False when the check was interrupted;
     ``created`` is an xs:dateTime, empty to leave it out; findings of ``fail_on`` or worse fail, None is
-    never; ``limits`` are those against which the segments are drawn. ``provenance`` is for reports that are
-    filed: HTML and text.
+    never; ``limits`` are those against which the segments are drawn. ``folders`` are those of the packages
+    by the prefixes of the paths of their findings. ``provenance`` is for reports that are filed: HTML, text.
     """
 
     path: str
@@ -278,6 +279,7 @@ class Frame:
     created: str = ""
     fail_on: Severity | None = Severity.ERROR
     limits: Limits = field(default_factory=Limits)
+    folders: Mapping[str, Path] = field(default_factory=dict)
     facts: ReportFacts = field(default_factory=ReportFacts)
     provenance: Provenance = field(default_factory=Provenance)
 

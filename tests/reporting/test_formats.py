@@ -14,7 +14,7 @@ from tests.reporting.reports import holding
 
 def write(*paths: Path, roots: tuple[Path, ...] = ()) -> None:
     with holding() as (frame, kept), ReportFiles(paths, roots) as files:
-        files.write(frame, kept, {})
+        files.write(frame, kept)
 
 
 @pytest.mark.parametrize("suffix", [*SUFFIXES, ".HTML"])

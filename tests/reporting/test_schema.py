@@ -111,7 +111,7 @@ def test_several_packages_have_a_result_each(tmp_path: Path) -> None:
         made = report(frame, kept)
         said = "".join(text.document(frame, kept))
         suites = list(junit.document(frame, kept))
-        page = "".join(html.document(frame, kept, {str(two): two}))
+        page = "".join(html.document(replace(frame, folders={str(two): two}), kept))
     found = [(each["path"], each["verdict"], each["objid"], each["kind"]) for each in made["packages"]]
     kind = "package of the recommendation on external LOBs"
     assert found == [

@@ -244,7 +244,7 @@ def check(
         frame = replace(run.frame(), created=created, fail_on=failing, limits=limits, provenance=found_by)
         form = "json" if json_output else "jsonl" if jsonl_output else ""
         _print(frame, run.kept, None if summary else limit, form=form, quiet=quiet)
-        files.write(frame, run.kept, run.folders)
+        files.write(frame, run.kept)
     if interrupted is not None:
         raise interrupted
     if frame.is_failed:
