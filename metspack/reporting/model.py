@@ -530,6 +530,9 @@ def package(result: PackageResult) -> dict[str, Any]:
     }
 
 
+_COUNTS = ("packages", "files", "links", "bytes", "errors", "warnings", "infos")
+
+
 def result(frame: Frame) -> dict[str, Any]:
     """Return the JSON members about a check's result, without its findings."""
     summary = frame.summary
@@ -548,14 +551,6 @@ def result(frame: Frame) -> dict[str, Any]:
             "is_complete": frame.is_complete,
             "delivery": tally(summary) | {"outcome": outcome(summary)},
             "packages": [package(each) for each in summary.results],
-            "counts": {
-                "packages": summary.packages,
-                "files": summary.files,
-                "links": summary.links,
-                "bytes": summary.bytes,
-                "errors": summary.errors,
-                "warnings": summary.warnings,
-                "infos": summary.infos,
-            },
+            "counts": {name: getattr(summary, name) for name in _COUNTS},
         }
     )

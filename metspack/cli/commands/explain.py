@@ -7,6 +7,7 @@ from metspack.cli.options import choices, common
 from metspack.cli.options.groups import argument
 
 _READERS = "readers"
+_FACTS = ("name", "version", "reads", "source", "key")
 _HANGING = " " * len("Rule:  ")
 
 
@@ -54,16 +55,7 @@ def _tell_readers(*, json_output: bool) -> None:
     from metspack.layouts.readers import READERS  # noqa: PLC0415 -- commands load what they need
 
     if json_output:
-        readers = (
-            {
-                "name": each.name,
-                "version": each.version or None,
-                "reads": each.reads,
-                "source": each.source,
-                "key": each.key or None,
-            }
-            for each in READERS
-        )
+        readers = ({name: getattr(each, name) or None for name in _FACTS} for each in READERS)
         console.document({"readers": readers})
         return
     for number, each in enumerate(READERS):

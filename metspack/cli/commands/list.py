@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 _FINDINGS = 1
 _FORMS = choices.of("csv", "jsonl")
+_PLACE = ("id", "archive", "database", "schema", "table", "column", "row")
 _COLUMNS = (
-    *("id", "archive", "database", "schema", "table", "column", "row", "key_columns", "primary_key"),
+    *(*_PLACE, "key_columns", "primary_key"),
     *("file_name", "path", "segment", "parts", "size", "media_type"),
     *("md5", "sha1", "sha256", "sha512", "other_digests", "fault"),
 )
@@ -105,7 +106,7 @@ def _csv_row(each: LobEntry) -> tuple[Any, ...]:
     digests = each.digests
     others = (f"{name}:{value}" for name, value in digests.items() if name not in _OF_THEIR_OWN)
     return (
-        *(each.id, each.archive, each.database, each.schema, each.table, each.column, each.row),
+        *(getattr(each, name) for name in _PLACE),
         *(_joined(each.primary_key), _joined(value or "" for value in each.primary_key.values())),
         each.file_name,
         _joined("/".join(filter(None, (file.path, file.entry))) for file in each.files),
@@ -127,14 +128,7 @@ def _object(each: LobEntry) -> dict[str, object]:
         }
         for file in each.files
     ]
-    return {
-        "id": each.id,
-        "archive": each.archive or None,
-        "database": each.database or None,
-        "schema": each.schema or None,
-        "table": each.table or None,
-        "column": each.column or None,
-        "row": each.row,
+    return {name: getattr(each, name) or None for name in _PLACE} | {
         "primary_key": dict(each.primary_key),
         "file_name": each.file_name or None,
         "files": files,
