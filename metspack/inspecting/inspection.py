@@ -185,7 +185,7 @@ def inspected(source: Source, progress: Progress | None = None) -> Inspection:
     with Names(source) as names:
         if archive is not None:
             progress.stage("Reading tables", archive.weight())
-        for batch in survey.run_batches(source, progress.advance):
+        for batch in survey.batches(source, progress.advance, in_runs=True):
             for each in batch.lobs:
                 column = columns.get(each.column.id)
                 if column is None:

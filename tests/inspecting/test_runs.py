@@ -75,7 +75,7 @@ def one_after_the_other(patch: pytest.MonkeyPatch) -> None:
 
 
 def found_lobs(source: Source) -> list[LobRun | LobRef]:
-    batches = survey.run_batches(source)
+    batches = survey.batches(source, in_runs=True)
     return [each.lob for batch in batches for each in batch.lobs if each.lob is not None]
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from metspack.inspecting.verification import Verdict
     from metspack.sources.opening import Source
 
-_FINDINGS = 1
-
 
 def inspect(
     source: Path = common.SOURCE,
@@ -82,7 +80,7 @@ def inspect(
         else:
             is_bad = _print_inspection(opened, accepted, jobs, json_output=json_output, quiet=quiet)
     if is_bad:
-        raise typer.Exit(_FINDINGS)
+        raise typer.Exit(1)
 
 
 def _print_inspection(
@@ -132,8 +130,10 @@ def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) 
         # A verification counts the bytes of the LOBs, whose sum is not determined yet.
         weight = source.weight() if isinstance(source, Archive) and accepted is None else None
         progress.stage("Listing LOBs", weight)
-        for batch in survey.batches(source, None if weight is None else progress.advance):
+        advance = None if weight is None else progress.advance
+        for batch in survey.batches(source, advance, in_runs=False):
             for each in batch.lobs:
+                assert isinstance(each, survey.Surveyed)  # noqa: S101 -- one by one
                 verdict, paths = None, tuple[str, ...]()
                 if each.lob is not None:
                     if (known := survey.holdings(source, each.lob, held)) is not held:
