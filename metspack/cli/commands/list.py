@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from metspack.packages.listing import LobEntry
 
-_FINDINGS = 1
 _FORMS = choices.of("csv", "jsonl")
 _PLACE = ("id", "archive", "database", "schema", "table", "column", "row")
 _COLUMNS = (
@@ -80,7 +79,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
         _warn_of_others(found.files)
         is_bad = bool(found.faulty or opened.faults)
     if is_bad:
-        raise typer.Exit(_FINDINGS)
+        raise typer.Exit(1)
 
 
 def _warn_of_others(files: int) -> None:

@@ -112,37 +112,32 @@ class DivisionGroup(Group, panel=LIMITS):
 
         A single limit given without a preset leaves the other at its default. Raises ``ConfigError``.
         """
-        files, size = self._max_files(), self._max_bytes()
         found = PRESETS[choices.presets.read("--preset", self.preset or DEFAULT_PRESET)]
+        megabytes = None if self.dbptk_bytes is None else _megabytes(self.dbptk_bytes)
+        files = _once("--max-files", self.max_files, "--external-lobs-per-folder", self.dbptk_files)
+        size = _once("--max-bytes", self.max_bytes, "--external-lobs-folder-size", megabytes)
         if files is not None:
             found = replace(found, files=sizes.count(files, "--max-files"))
         if size is not None:
             found = replace(found, bytes=sizes.size(size, "--max-bytes"))
         return found
 
-    def _max_files(self) -> str | None:
-        """Return the value of ``--max-files`` under its own or DBPTK's name."""
-        if self.max_files is not None and self.dbptk_files is not None:
-            raise _twice("--max-files", "--external-lobs-per-folder")
-        return self.max_files if self.dbptk_files is None else self.dbptk_files
 
-    def _max_bytes(self) -> str | None:
-        """Return the value of ``--max-bytes`` under its own or DBPTK's name."""
-        dbptk = self.dbptk_bytes
-        if dbptk is None:
-            return self.max_bytes
-        if self.max_bytes is not None:
-            raise _twice("--max-bytes", "--external-lobs-folder-size")
-        if not dbptk.isascii() or not dbptk.isdigit():
-            raise ConfigError(
-                f"--external-lobs-folder-size {dbptk!r} is not a whole number of megabytes",
-                hint="Write a number, 0 for no limit; --max-bytes takes sizes with a unit, such as 4GB.",
-            )
-        return str(int(dbptk) * _MIB) if int(dbptk) else "none"
+def _once(name: str, value: str | None, other: str, same: str | None) -> str | None:
+    """Return the value of an option that has two names; raises ``ConfigError`` if both are given."""
+    if value is not None and same is not None:
+        raise ConfigError(f"{other} is another name for {name}, and both are given", hint="Give one of them.")
+    return value if same is None else same
 
 
-def _twice(own: str, dbptk: str) -> ConfigError:
-    return ConfigError(f"{dbptk} is another name for {own}, and both are given", hint="Give one of them.")
+def _megabytes(text: str) -> str:
+    """Return DBPTK's number of megabytes as a size; raises ``ConfigError``."""
+    if not text.isascii() or not text.isdigit():
+        raise ConfigError(
+            f"--external-lobs-folder-size {text!r} is not a whole number of megabytes",
+            hint="Write a number, 0 for no limit; --max-bytes takes sizes with a unit, such as 4GB.",
+        )
+    return str(int(text) * _MIB) if int(text) else "none"
 
 
 if TYPE_CHECKING:
