@@ -52,7 +52,7 @@ BUDGETS: Mapping[str, int] = {
     "restoring": 1_818,
     "merging": 857,
     "cli": 3_233,
-    "templates": 1_465,
+    "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""
 
