@@ -136,7 +136,12 @@ def metspack(
     143 interrupted.
     """
     if version:
-        _print_version(json_output=json_output)
+        from metspack.cli import console  # noqa: PLC0415 -- the help needs none of it
+
+        if json_output:
+            console.document({})
+        else:
+            console.out(f"metspack {__version__}")
         raise typer.Exit
     if json_output:
         raise ConfigError(
@@ -146,15 +151,6 @@ def metspack(
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
         raise typer.Exit(2)
-
-
-def _print_version(*, json_output: bool) -> None:
-    from metspack.cli import console  # noqa: PLC0415 -- the help needs none of it
-
-    if json_output:
-        console.document({})
-    else:
-        console.out(f"metspack {__version__}")
 
 
 command = typer.main.get_command(app)

@@ -220,13 +220,8 @@ class Names(tempdb.Scratch):
         return {name for (name,) in found}
 
     def _is_named(self, path: bytes) -> bool:
-        return (
-            self._database.execute(
-                "SELECT 1 FROM file WHERE name = ?1 OR (name > ?2 AND name < ?3) LIMIT 1",
-                (path, path + b"\0", path + b"\1"),
-            ).fetchone()
-            is not None
-        )
+        sql = "SELECT 1 FROM file WHERE name = ?1 OR (name > ?2 AND name < ?3) LIMIT 1"
+        return self.row(sql, path, path + b"\0", path + b"\1") is not None
 
     def _twice(self) -> tuple[int, str]:
         count, example = 0, b""

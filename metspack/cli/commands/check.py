@@ -14,7 +14,7 @@ import typer
 from metspack import clock
 from metspack.cli import console
 from metspack.cli.options import choices, common
-from metspack.cli.options.groups import Group, option, values
+from metspack.cli.options.groups import Group, RareHeading, option, values
 from metspack.errors import ConfigError, Interrupted
 from metspack.mets import links
 from metspack.model import Budgets, Limits, Severity
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from metspack.reporting.store import FindingStore
 
 _REPORTS = "Reports"
+_RARE_REPORTS = RareHeading(_REPORTS)
 _PROVENANCE_PARTS = ("time", "host", "operator", "path")
 _PROVENANCE = choices.of(*_PROVENANCE_PARTS)
 _LIMIT = 10
@@ -100,37 +101,32 @@ class LookGroup(Group):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProvenanceGroup(Group, panel=_REPORTS):
+class ProvenanceGroup(Group, panel=_RARE_REPORTS):
     """Facts for reports: when, where and by whom a check was made."""
 
     created: str | None = option(
         "--created TIME",
         "Time of the check, such as 2026-05-01T12:00:00Z, or now; default: SOURCE_DATE_EPOCH, else now "
         "in .html and .txt reports and none in the others, so that these are identical.",
-        rare=True,
     )
     operator: str | None = option(
         "--operator NAME",
         "Who makes the check, in .html and .txt reports; default: the login name.",
-        rare=True,
     )
     host: str | None = option(
         "--host NAME",
         "Where it is made, in the same; default: the name of this machine.",
-        rare=True,
     )
     withhold: list[str] | None = option(
         "--withhold WHAT",
         "Leave this out of .html and .txt reports: time, host, operator or path (the absolute one). "
         "Repeatable.",
         choice=_PROVENANCE,
-        rare=True,
     )
     no_provenance: bool = option(
         "--no-provenance --reproducible",
         "Leave out all four, except those given: .html and .txt reports of the same check are then "
         "identical too.",
-        rare=True,
     )
 
     def made_by(self, packages: Sequence[Path]) -> tuple[str, Provenance]:
@@ -187,14 +183,12 @@ def check(
     max_files: str | None = option(
         "--max-files N",
         "Limit on files, shown against the segments in .html reports.",
-        _REPORTS,
-        rare=True,
+        _RARE_REPORTS,
     ),
     max_bytes: str | None = option(
         "--max-bytes SIZE",
         "Limit on bytes, shown against the segments in .html reports: 45000, 4GB, 4GiB.",
-        _REPORTS,
-        rare=True,
+        _RARE_REPORTS,
     ),
     profile: str = option(
         "--profile PROFILE",

@@ -76,16 +76,12 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
             writer = csv.writer(_Result(), lineterminator="\n")
             writer.writerow(_COLUMNS)
             writer.writerows(map(_csv_row, rows))
-        _warn_of_others(found.files)
+        if found.files:
+            said = "listed in METS, named by no cell and without a LOB's ID: not listed here"
+            console.warning(f"{counted(found.files, 'file')} {said}")
         is_bad = bool(found.faulty or opened.faults)
     if is_bad:
         raise typer.Exit(1)
-
-
-def _warn_of_others(files: int) -> None:
-    if files:
-        said = "listed in METS, named by no cell and without a LOB's ID: not listed here"
-        console.warning(f"{counted(files, 'file')} {said}")
 
 
 def _joined(texts: Iterable[str]) -> str:
