@@ -32,6 +32,8 @@ _REPORTS = "Reports"
 _RARE_REPORTS = RareHeading(_REPORTS)
 _PROVENANCE_PARTS = ("time", "host", "operator", "path")
 _PROVENANCE = choices.of(*_PROVENANCE_PARTS)
+_NEVER = "never"
+_SEVERITIES = choices.of(*(each.value for each in Severity), _NEVER)
 _LIMIT = 10
 
 
@@ -154,9 +156,19 @@ def check(
     *,
     root: list[Path] | None = common.ROOT,
     look: LookGroup,
-    jobs: int | None = common.CHECK_JOBS,
+    jobs: int | None = option(
+        "-j --jobs N",
+        "Number of worker processes (default: automatic). The result does not depend on it.",
+        min=1,
+        rare=True,
+    ),
     cluster: str | None = common.CLUSTER,
-    fail_on: str = common.FAIL_ON,
+    fail_on: str = option(
+        "--fail-on SEVERITY",
+        "Lowest severity for exit code 1: error, warning, info, or never.",
+        choice=_SEVERITIES,
+        default="error",
+    ),
     limit: int = option(
         "--max-per-code --limit N",
         "Show at most N findings per code; 0 shows all. Report files hold all (.html: 500).",
@@ -212,7 +224,8 @@ def check(
     from metspack.checking.options import CheckOptions  # noqa: PLC0415 -- commands load what they need
     from metspack.reporting.formats import ReportFiles  # noqa: PLC0415
 
-    failing = common.failing(fail_on)
+    named = _SEVERITIES.read("--fail-on", fail_on)
+    failing = None if named == _NEVER else Severity(named)
     options = CheckOptions(
         **values(look),
         roots=tuple(root or ()),

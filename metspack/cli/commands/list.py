@@ -59,9 +59,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
     from metspack.packages.listing import LobListing  # noqa: PLC0415 -- commands load what they need
     from metspack.packages.package import Package  # noqa: PLC0415
 
-    if form is not None:
-        _FORMS.read("--format", form)
-    form = common.json_form(form, json_output=json_output, name="jsonl")
+    form = common.json_form(_FORMS, form, json_output=json_output, name="jsonl")
     budgets = common.budgets(budget)
     with Package(package, budgets, root or ()) as opened:
         for fault in opened.faults:

@@ -38,7 +38,7 @@ def shards(  # noqa: PLR0917 -- a command's options
         "Prefix for the URLs of the files; without it they are relative to OUT.",
         default="",
     ),
-    json_output: bool = common.JSON_FORM,
+    json_output: bool = option("--json", "The same as --format json."),
     root: list[Path] | None = common.ROOT,
     budget: list[str] | None = common.BUDGET,
     quiet: bool = common.QUIET,
@@ -56,9 +56,7 @@ def shards(  # noqa: PLR0917 -- a command's options
     """
     from metspack.packages.package import Package  # noqa: PLC0415 -- commands load what they need
 
-    if form is not None:
-        _FORMS.read("--format", form)
-    form = common.json_form(form, json_output=json_output)
+    form = common.json_form(_FORMS, form, json_output=json_output)
     budgets = common.budgets(budget)
     with Package(package, budgets, root or ()) as opened:
         listing = _ShardListing(opened, lob, base, budgets)

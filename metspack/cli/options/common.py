@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from metspack.cli import console
 from metspack.cli.options import choices
+from metspack.cli.options.choices import Choice
 from metspack.cli.options.groups import Group, RareHeading, argument, option
 from metspack.errors import ConfigError
 from metspack.mets import is_mets_name
-from metspack.model import Budgets, Limits, Severity
+from metspack.model import Budgets, Limits
 
 if TYPE_CHECKING:
     from metspack.files.journal import StagingTerms
@@ -65,24 +66,9 @@ ROOT = option(
     "Folder, disk, zip or tar file in which children or parents that are not in their places are "
     "found by OBJID. Repeatable.",
 )
-_NEVER = "never"
-_SEVERITIES = choices.of(*(each.value for each in Severity), _NEVER)
-FAIL_ON = option(
-    "--fail-on SEVERITY",
-    "Lowest severity for exit code 1: error, warning, info, or never.",
-    choice=_SEVERITIES,
-    default="error",
-)
 
-CHECK_JOBS = option(
-    "-j --jobs N",
-    "Number of worker processes (default: automatic). The result does not depend on it.",
-    min=1,
-    rare=True,
-)
 
 JSON = option("--json", "Print the result as JSON.")
-JSON_FORM = option("--json", "The same as --format json.")
 QUIET = option("-q --quiet", "Print only errors and warnings.")
 CLUSTER = option(
     "--cluster ADDRESS",
@@ -134,21 +120,7 @@ FOR_READER = option(
     to="reader",
 )
 
-LINK_MODE = option(
-    "--link-mode MODE",
-    "How LOBs that are whole files come into the package: copy (the default) or hardlink (the same file "
-    "under another name, which is still read and verified; editing it later edits the package). Hard "
-    "links need the same file system; parts of LOBs and LOBs inside zip files are always copied.",
-    SAFETY,
-    choice=choices.link_modes,
-    default="copy",
-)
 
-REQUIRE_DIGEST = option(
-    "--require-message-digest",
-    "Refuse an archive whose messageDigest is not that of its content, or cannot be compared.",
-    SAFETY,
-)
 ACCEPT = option(
     "--accept WHAT",
     "Accept what would be refused: dbptk-part-digest (a split LOB whose digest covers only its "
@@ -320,11 +292,13 @@ def is_to_be_checked(target: Path, if_exists: str) -> bool:
     return if_exists == "check" and os.path.lexists(target)
 
 
-def json_form(form: str | None, *, json_output: bool, name: str = "json") -> str | None:
+def json_form(forms: Choice, form: str | None, *, json_output: bool, name: str = "json") -> str | None:
     """Return the form that ``--format`` and ``--json`` give together; raises ``ConfigError``.
 
     ``name`` is the value of ``--format`` with the same meaning as ``--json``.
     """
+    if form is not None:
+        forms.read("--format", form)
     if json_output and form not in {None, name}:
         raise ConfigError(f"--json and --format {form} cannot be combined", hint="Leave one out.")
     return name if json_output else form
@@ -343,9 +317,3 @@ def proof(*, verify: bool) -> str:
     if verify:
         return "every byte was read back. To check it at any time"
     return "structure check passed. For a full check"
-
-
-def failing(fail_on: str) -> Severity | None:
-    """Return the lowest severity that ``--fail-on`` names, None for never. Raises ``ConfigError``."""
-    named = _SEVERITIES.read("--fail-on", fail_on)
-    return None if named == _NEVER else Severity(named)

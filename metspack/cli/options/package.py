@@ -199,7 +199,11 @@ class DescriptionGroup(Group):
         to="check_message_digest",
         read=not_,
     )
-    require_message_digest: bool = common.REQUIRE_DIGEST
+    require_message_digest: bool = option(
+        "--require-message-digest",
+        "Refuse an archive whose messageDigest is not that of its content, or cannot be compared.",
+        SAFETY,
+    )
     budget: list[str] | None = common.BUDGET
 
 
@@ -215,7 +219,15 @@ class BuildGroup(Group, panel=PACKAGE):
         "SHA-256 where a cell cannot hold that one.",
         SAFETY,
     )
-    link_mode: str = common.LINK_MODE
+    link_mode: str = option(
+        "--link-mode MODE",
+        "How LOBs that are whole files come into the package: copy (the default) or hardlink (the same file "
+        "under another name, which is still read and verified; editing it later edits the package). Hard "
+        "links need the same file system; parts of LOBs and LOBs inside zip files are always copied.",
+        SAFETY,
+        choice=choices.link_modes,
+        default="copy",
+    )
     reader: str | None = common.FOR_READER
     write_mapping: str | None = option(
         "--write-mapping URI",
