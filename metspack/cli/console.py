@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from metspack import clock
 from metspack.errors import ConfigError, TargetError
-from metspack.progress import Pace, Silent, StageNumbers
+from metspack.progress import Pace, StageNumbers
 from metspack.progress import Progress as Shown
 from metspack.reporting import jsontext
 from metspack.resources import __version__, json_head
@@ -475,8 +475,5 @@ def progress(command: str = "", *, quiet: bool) -> Iterator[Shown]:
 
     ``command`` is the one whose stages are numbered. The log, if there is one, gets events in any case.
     """
-    if quiet and not _open:
-        yield Silent()
-        return
     with _StageDisplay(command, is_quiet=quiet) as shown:
         yield shown

@@ -78,11 +78,6 @@ class SurveyedRun:
     run: LobRun
     conventions: Mapping[Convention, int]
 
-    @property
-    def lob(self) -> LobRun:
-        """The run, whose LOBs were all found."""
-        return self.run
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobBatch:

@@ -466,21 +466,6 @@ def head(frame: Frame) -> dict[str, Any]:
     return said | ({"created": frame.created} if frame.created else {})
 
 
-def sample(frame: Frame) -> dict[str, Any]:
-    """Return the JSON members about a sample, empty if there was no sample."""
-    if frame.sample is None or frame.summary.sampled is None:
-        return {}
-    counts = {"files": frame.summary.sampled.files, "hashed": frame.summary.sampled.hashed}
-    return {"sample": {"asked": frame.sample.text, "seed": frame.sample.seed, **counts}}
-
-
-def ledger(frame: Frame) -> dict[str, Any]:
-    """Return the JSON members about a ledger, empty if none was kept."""
-    if (told := frame.summary.ledger) is None:
-        return {}
-    return {"ledger": {"read": told.read, "taken": told.taken, "oldest": told.oldest or None}}
-
-
 def sampled(frame: Frame) -> str:
     """Return in words the share of files that were hashed; empty without sample and ledger."""
     if (told := frame.summary.ledger) is not None:
@@ -536,21 +521,27 @@ _COUNTS = ("packages", "files", "links", "bytes", "errors", "warnings", "infos")
 def result(frame: Frame) -> dict[str, Any]:
     """Return the JSON members about a check's result, without its findings."""
     summary = frame.summary
-    found_by = [
-        {"archive": each.path, "is_merged": each.is_apart, "readers": said.document()}
-        for each, said in readers_of(summary)
-    ]
-    unopened = {"unopened_archives": list(summary.unopened)} if summary.unopened else {}
-    return (
-        sample(frame)
-        | ledger(frame)
-        | unopened
-        | ({"readers": found_by} if found_by else {})
-        | {
-            "verdict": verdict(summary),
-            "is_complete": frame.is_complete,
-            "delivery": tally(summary) | {"outcome": outcome(summary)},
-            "packages": [package(each) for each in summary.results],
-            "counts": {name: getattr(summary, name) for name in _COUNTS},
+    said: dict[str, Any] = {}
+    if frame.sample is not None and (counts := summary.sampled) is not None:
+        said["sample"] = {
+            "asked": frame.sample.text,
+            "seed": frame.sample.seed,
+            "files": counts.files,
+            "hashed": counts.hashed,
         }
-    )
+    if (ledger := summary.ledger) is not None:
+        said["ledger"] = {"read": ledger.read, "taken": ledger.taken, "oldest": ledger.oldest or None}
+    if summary.unopened:
+        said["unopened_archives"] = list(summary.unopened)
+    if summary.routes:
+        said["readers"] = [
+            {"archive": each.path, "is_merged": each.is_apart, "readers": found.document()}
+            for each, found in readers_of(summary)
+        ]
+    return said | {
+        "verdict": verdict(summary),
+        "is_complete": frame.is_complete,
+        "delivery": tally(summary) | {"outcome": outcome(summary)},
+        "packages": [package(each) for each in summary.results],
+        "counts": {name: getattr(summary, name) for name in _COUNTS},
+    }

@@ -250,7 +250,7 @@ class Excerpts(tempdb.Scratch):
     def of(self, finding: Finding) -> str | None:
         """Return the line of a finding, shortened; None without a line or if it was not read."""
         sql = "SELECT text FROM line WHERE path = ? AND number = ?"
-        row = self._database.execute(sql, (finding.path, finding.line)).fetchone()
+        row = self.row(sql, finding.path, finding.line)
         return row[0] if row else None
 
     def _lines(self, path: str, numbers: Iterator[int]) -> Iterator[tuple[int, str]]:

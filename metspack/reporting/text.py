@@ -125,19 +125,15 @@ def counts(summary: CheckSummary | PackageResult) -> str:
 
 def unopened(frame: Frame) -> Iterator[Line]:
     """Yield the line on archives that readers of their version refuse, if there are any."""
-    if said := _unopened(frame):
+    if said := printable(readers.unopened(frame.summary.unopened)):
         yield ((f"{said[0].upper()}{said[1:]}.", "warning"),)
-
-
-def _unopened(frame: Frame) -> str:
-    return printable(readers.unopened(frame.summary.unopened))
 
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the whole report as lines of plain text; the first names tool and package."""
     told = frame.provenance
     created = f", {frame.created}" if frame.created and not told.checked else ""
-    said = _unopened(frame)
+    said = printable(readers.unopened(frame.summary.unopened))
     first = f"metspack check of {printable(frame.path)}, level {frame.level}{created}"
     yield f"{'; '.join(filter(None, (first, said)))}\n"
     for line in verdict(frame):
