@@ -48,7 +48,7 @@ BUDGETS: Mapping[str, int] = {
     "packages": 3_270,
     "checking": 15_506,
     "building": 3_475,
-    "reporting": 2_420,
+    "reporting": 2_415,
     "restoring": 1_818,
     "merging": 857,
     "cli": 3_212,

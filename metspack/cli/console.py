@@ -223,7 +223,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 def document(value: Mapping[str, object]) -> None:
-    """Print a result as JSON, of which a member that is an iterator is never held as a whole.
+    """Print a result as JSON; a member that is an iterator is streamed.
 
     The first element is computed before anything is printed: an error there leaves no half document.
     """

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
 from itertools import islice
 from json import loads
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metspack import clock
 from metspack.checking import Checked, Checking, weight
@@ -40,7 +40,7 @@ class _ReportForm(NamedTuple):
     mark: bytes
 
     def blocks(self, frame: Frame, kept: FindingStore) -> Iterator[str]:
-        """Return the text of a report; what writes it is imported when it is wanted."""
+        """Return the text of a report, importing the module that writes it."""
         module = import_module(f"metspack.reporting.{self.home}")
         found: Iterator[str] = getattr(module, self.function)(frame, kept)
         return found
@@ -60,47 +60,40 @@ SUFFIXES = tuple(_REPORTS)
 """The names' endings that choose a form, in any letter case."""
 
 
-class ReportFiles:
-    """The reports of a check, opened before it so that it does not run in vain.
+@contextmanager
+def report_files(
+    paths: Sequence[Path], packages: Sequence[Path] = ()
+) -> Iterator[Callable[[Frame, FindingStore], None]]:
+    """Open the reports of a check, before it runs; yield the function that writes them.
 
-    A context manager: each file appears, whole, when the block ends normally; an earlier one of the same form
-    is replaced, any other file is not. Raises ``ConfigError`` for a suffix without a form, for a file named
-    twice and for one inside one of the ``packages`` that are checked: it would be a file that no METS lists.
-    Raises ``TargetError`` where it cannot be written.
+    Each file appears, whole, when the block ends normally; an earlier one of the same form is replaced, any
+    other file is not. Raises ``ConfigError`` for a suffix without a form, for a file named twice and for one
+    inside one of the ``packages`` that are checked: it would be a file that no METS lists. Raises
+    ``TargetError`` where it cannot be written.
     """
+    forms = [_form(path) for path in paths]
+    roots = [folder.resolve() for each in packages if (folder := _folder(each)) is not None]
+    targets = [_target(path, roots) for path in paths]
+    for number, target in enumerate(targets):
+        if target in targets[:number]:
+            raise ConfigError(f"{paths[number]} is named twice", hint="Give each report its own name.")
+    for form, target in zip(forms, targets, strict=True):
+        _check_replaceable(form, target)
+    with ExitStack() as stack:
+        files = [stack.enter_context(_new_file(target)) for target in targets]
 
-    def __init__(self, paths: Sequence[Path], packages: Sequence[Path] = ()) -> None:
-        self._forms = [_form(path) for path in paths]
-        roots = [folder.resolve() for each in packages if (folder := _folder(each)) is not None]
-        self._targets = [_target(path, roots) for path in paths]
-        for number, target in enumerate(self._targets):
-            if target in self._targets[:number]:
-                raise ConfigError(f"{paths[number]} is named twice", hint="Give each report its own name.")
-        for form, target in zip(self._forms, self._targets, strict=True):
-            _check_replaceable(form, target)
-        self._stack = ExitStack()
-        self._files: list[NewFile] = []
+        def write(frame: Frame, kept: FindingStore) -> None:
+            for form, file in zip(forms, files, strict=True):
+                for block in form.blocks(frame, kept):
+                    file.write(block.encode())
 
-    def write(self, frame: Frame, kept: FindingStore) -> None:
-        """Write every report."""
-        for form, file in zip(self._forms, self._files, strict=True):
-            for block in form.blocks(frame, kept):
-                file.write(block.encode())
+        yield write
 
-    def __enter__(self) -> Self:
-        if not self._targets:
-            return self
-        from metspack.files import writing  # noqa: PLC0415 -- as below
 
-        with ExitStack() as stack:
-            self._files = [
-                stack.enter_context(writing.open_whole(target, replaces=True)) for target in self._targets
-            ]
-            self._stack = stack.pop_all()
-        return self
+def _new_file(target: Path) -> AbstractContextManager[NewFile]:
+    from metspack.files import writing  # noqa: PLC0415 -- few checks have reports
 
-    def __exit__(self, *raised: object) -> None:
-        self._stack.__exit__(*raised)  # type: ignore[arg-type]
+    return writing.open_whole(target, replaces=True)
 
 
 def _form(path: Path) -> _ReportForm:
@@ -134,7 +127,7 @@ def _target(path: Path, roots: Sequence[Path]) -> Path:
 def _check_replaceable(form: _ReportForm, target: Path) -> None:
     if not os.path.lexists(target):
         return
-    from metspack.files import writing  # noqa: PLC0415 -- few checks have reports
+    from metspack.files import writing  # noqa: PLC0415 -- as above
 
     try:
         with writing.explained(target), reading.opening(target) as descriptor:
@@ -282,10 +275,10 @@ class CheckReport(KeptCheck):
             if self._is_begun:  # packages that were read without gathering the figures are read again
                 report = CheckReport(self.paths, self._options, created=self._created, progress=self._shown)
             report._observer = report._gather
-        with ReportFiles(targets, self.paths) as files:
+        with report_files(targets, self.paths) as write:
             report._end()
             made = provenance(self.paths, checked) if checked else Provenance()
-            files.write(replace(report.frame(), provenance=made), report.kept)
+            write(replace(report.frame(), provenance=made), report.kept)
 
     def _end(self) -> None:
         if self._rest is None:

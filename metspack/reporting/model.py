@@ -111,17 +111,8 @@ class Relation:
         return self.child.folder or self.child.path or self.child.objid
 
 
-def children(graph: Graph) -> Iterator[Relation]:
-    """Yield the children of a package, at last those to which no METS of it links."""
-    return (each for each in _below(graph) if not each.child.is_part)
-
-
-def representations(graph: Graph) -> Iterator[Relation]:
-    """Yield the representations of a package and its children, each with the METS that names it."""
-    return (each for each in _below(graph) if each.child.is_part)
-
-
-def _below(graph: Graph) -> Iterator[Relation]:
+def below(graph: Graph) -> Iterator[Relation]:
+    """Yield the children and representations of a package, at last those to which no METS of it links."""
     if (top := graph.top) is None:
         return
     nodes, named = {node.id: node for node in graph.nodes}, {top.id}

@@ -222,7 +222,7 @@ def check(
     `metspack check out --report report.html`
     """
     from metspack.checking.options import CheckOptions  # noqa: PLC0415 -- commands load what they need
-    from metspack.reporting.formats import ReportFiles  # noqa: PLC0415
+    from metspack.reporting.formats import report_files  # noqa: PLC0415
 
     named = _SEVERITIES.read("--fail-on", fail_on)
     failing = None if named == _NEVER else Severity(named)
@@ -244,14 +244,14 @@ def check(
     )
     created, found_by = provenance.made_by(packages)
     with (
-        ReportFiles(report or (), packages) as files,
+        report_files(report or (), packages) as write,
         # Printed results need no figures.
         _checked(packages, options, gathers=bool(report), quiet=quiet) as (run, interrupted),
     ):
         frame = replace(run.frame(), created=created, fail_on=failing, limits=limits, provenance=found_by)
         form = "json" if json_output else "jsonl" if jsonl_output else ""
         _print(frame, run.kept, None if summary else limit, form=form, quiet=quiet)
-        files.write(frame, run.kept)
+        write(frame, run.kept)
     if interrupted is not None:
         raise interrupted
     if frame.is_failed:
