@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperGroup, TyperOption
@@ -73,10 +73,9 @@ def _around(name: str) -> tuple[type[Group], ...]:
 
 def show_help(
     ctx: typer.Context,
-    command: Annotated[
-        str | None,
-        argument("[COMMAND]", "The command; default: metspack itself.", choices.of(*_COMMANDS)),
-    ] = None,
+    command: str | None = argument(
+        "[COMMAND]", "The command; default: metspack itself.", choices.of(*_COMMANDS), default=None
+    ),
 ) -> None:
     """Show the help of a command.
 
@@ -121,14 +120,10 @@ app = typer.Typer(
 @app.callback()
 def metspack(
     ctx: typer.Context,
-    version: Annotated[
-        bool,
-        option("-V --version", "Print the version."),
-    ] = False,
-    json_output: Annotated[
-        bool,
-        option("--json", "With --version, print it as JSON; of a command's result, write --json after it."),
-    ] = False,
+    version: bool = option("-V --version", "Print the version."),
+    json_output: bool = option(
+        "--json", "With --version, print it as JSON; of a command's result, write --json after it."
+    ),
 ) -> None:
     """Package a SIARD archive whose large objects (LOBs) no longer fit in one folder.
 
@@ -141,7 +136,12 @@ def metspack(
     143 interrupted.
     """
     if version:
-        _print_version(json_output=json_output)
+        from metspack.cli import console  # noqa: PLC0415 -- the help needs none of it
+
+        if json_output:
+            console.document({})
+        else:
+            console.out(f"metspack {__version__}")
         raise typer.Exit
     if json_output:
         raise ConfigError(
@@ -151,15 +151,6 @@ def metspack(
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
         raise typer.Exit(2)
-
-
-def _print_version(*, json_output: bool) -> None:
-    from metspack.cli import console  # noqa: PLC0415 -- the help needs none of it
-
-    if json_output:
-        console.document({})
-    else:
-        console.out(f"metspack {__version__}")
 
 
 command = typer.main.get_command(app)

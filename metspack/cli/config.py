@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -43,20 +43,16 @@ def _read(ctx: typer.Context, config: Path | None) -> Path | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConfigGroup(Group):
+class ConfigGroup(Group, panel=RareHeading("Configuration")):
     """The file that sets options."""
 
-    config: Annotated[
-        Path | None,
-        option(
-            "--config FILE",
-            "Take options from this file instead of the metspack.toml in the current folder.",
-            RareHeading("Configuration"),
-            envvar="METSPACK_CONFIG",
-            is_eager=True,
-            callback=_read,
-        ),
-    ] = None
+    config: Path | None = option(
+        "--config FILE",
+        "Take options from this file instead of the metspack.toml in the current folder.",
+        envvar="METSPACK_CONFIG",
+        is_eager=True,
+        callback=_read,
+    )
 
 
 def _own_file() -> Path | None:

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from metspack import clock
 from metspack.errors import ConfigError, TargetError
-from metspack.progress import Pace, Silent, StageNumbers
+from metspack.progress import Pace, StageNumbers
 from metspack.progress import Progress as Shown
+from metspack.reporting import jsontext
 from metspack.resources import __version__, json_head
 from metspack.stores.urls import shown
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from metspack.files.writing import Log
 
 _open: list[Log] = []
-_AT_ONCE = 200  # lines of a long table
 
 
 def open_log(path: Path) -> None:
@@ -175,24 +175,6 @@ def out(line: str = "") -> None:
     _print(escaped(line))
 
 
-def outs(lines: Iterable[str]) -> None:
-    """Print lines of the result as ``out`` does, many at a time: for what may have millions."""
-    held: list[str] = []
-    try:
-        for line in lines:
-            held.append(line)
-            if len(held) == _AT_ONCE:
-                full, held = held, []
-                _print(_escaped_lines(full))
-    finally:  # lines before an error are printed before it
-        if held:
-            _print(_escaped_lines(held))
-
-
-def _escaped_lines(lines: list[str]) -> str:
-    return "\n".join(lines if "".join(lines).isprintable() else map(escaped, lines))
-
-
 def prose(text: str, hanging: str = "") -> None:
     """Print a line of the result, at a terminal broken between words, which are kept whole."""
     broken = partial(wrap, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
@@ -241,38 +223,17 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 def document(value: Mapping[str, object]) -> None:
-    """Print a result as JSON: plain ASCII, so that nothing in it can steer a terminal either.
+    """Print a result as JSON; a member that is an iterator is streamed.
 
-    A member that is an iterator becomes an array, an element a line, and is never held as a whole. The first
-    element is computed before anything is printed: an error there leaves no half document.
+    The first element is computed before anything is printed: an error there leaves no half document.
     """
     members = {
         name: chain([*islice(each, 1)], each) if isinstance(each, Iterator) else each
         for name, each in (json_head() | dict(value)).items()
     }
-    _print("{")
-    for number, (name, each) in enumerate(members.items(), 1):
-        end = "," if number < len(members) else ""
-        if isinstance(each, Iterator):
-            _print_array(name, each, end)
-        else:
-            text = json.dumps(each() if callable(each) else each, indent=2).replace("\n", "\n  ")
-            _print(f"  {json.dumps(name)}: {text}{end}")
-    _print("}")
-
-
-def json_opening(value: Mapping[str, object]) -> str:
-    """Return the text of such an object up to its last member: further ones may follow."""
-    return json.dumps(json_head() | dict(value), indent=2).removesuffix("\n}")
-
-
-def _print_array(name: str, elements: Iterator[object], end: str) -> None:
-    before = f"  {json.dumps(name)}: ["
-    is_empty = True
-    for each in elements:
-        _print(before if is_empty else f"{before},")
-        before, is_empty = f"    {json.dumps(each)}", False
-    _print(f"{before}]{end}" if is_empty else f"{before}\n  ]{end}")
+    for piece in jsontext.pieces(members):
+        _write(piece)
+    _write("\n")
 
 
 def record(value: Mapping[str, object]) -> None:
@@ -301,10 +262,14 @@ def _is_plain(block: bytes) -> bool:
     return is_whole and all(c.isprintable() or c in "\t\n\r" for c in text)
 
 
-def _print(text: str) -> None:
+def _print(line: str) -> None:
+    _write(f"{line}\n")
+
+
+def _write(text: str) -> None:
     _check_stdout()
     with _delivered():
-        sys.stdout.write(f"{text}\n")
+        sys.stdout.write(text)
 
 
 def _check_stdout() -> None:
@@ -329,7 +294,7 @@ def _delivered() -> Iterator[None]:
 
 def table(header: tuple[str, ...], rows: Iterable[tuple[object, ...]], right: frozenset[int]) -> None:
     """Print rows under a header; the numbers in the columns ``right`` are right-aligned."""
-    cells = [header, *(tuple(_cell(value) for value in row) for row in rows)]
+    cells = [header, *(tuple(map(cell, row)) for row in rows)]
     widths = [max(len(row[n]) for row in cells) for n in range(len(header))]
     for row in cells:
         padded = (
@@ -339,7 +304,8 @@ def table(header: tuple[str, ...], rows: Iterable[tuple[object, ...]], right: fr
         out("  ".join(padded).rstrip())
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """Return a value as ``table`` prints it."""
     return f"{value:,}" if isinstance(value, int) else escaped(str(value))
 
 
@@ -509,8 +475,5 @@ def progress(command: str = "", *, quiet: bool) -> Iterator[Shown]:
 
     ``command`` is the one whose stages are numbered. The log, if there is one, gets events in any case.
     """
-    if quiet and not _open:
-        yield Silent()
-        return
     with _StageDisplay(command, is_quiet=quiet) as shown:
         yield shown

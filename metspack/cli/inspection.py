@@ -17,12 +17,6 @@ from metspack.sizes import counted, shown
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source, SourceFacts
 
-_SHORT = {
-    LevelKind.NIL: "none",
-    LevelKind.RELATIVE: "relative",
-    LevelKind.ABSOLUTE: "absolute",
-    LevelKind.UNREADABLE: "unreadable",
-}
 _BAR = 30
 _HEADER = (
     *("column", "name", "type", "lobFolder", "cells", "inside", "outside", "errors"),
@@ -158,7 +152,7 @@ def _row(column: LobColumn) -> tuple[object, ...]:
         column.label,
         " ".join(column.found.type.split()) or "-",
         levels or "-",
-        _several([(_SHORT[said], number) for said, number in sorted_by_value(column.cells)]) or "-",
+        _several([(_kind(said), number) for said, number in sorted_by_value(column.cells)]) or "-",
         column.inside,
         column.outside,
         column.lost,
@@ -170,7 +164,11 @@ def _row(column: LobColumn) -> tuple[object, ...]:
 
 
 def _level(level: LevelFound) -> str:
-    return f"{_SHORT[level.said]} {level.text}".rstrip()
+    return f"{_kind(level.said)} {level.text}".rstrip()
+
+
+def _kind(said: LevelKind) -> str:
+    return "none" if said is LevelKind.NIL else said.value
 
 
 def _several(counts: Sequence[tuple[str, int]]) -> str:
@@ -180,12 +178,8 @@ def _several(counts: Sequence[tuple[str, int]]) -> str:
 
 
 def _wide(rows: list[tuple[object, ...]]) -> int:
-    texts = [_HEADER, *(tuple(map(_text, row)) for row in rows)]
+    texts = [_HEADER, *(tuple(map(console.cell, row)) for row in rows)]
     return sum(max(len(row[n]) for row in texts) for n in range(len(_HEADER))) + 2 * (len(_HEADER) - 1)
-
-
-def _text(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else console.escaped(str(value))
 
 
 def _lines(rows: list[tuple[object, ...]]) -> None:
@@ -193,7 +187,7 @@ def _lines(rows: list[tuple[object, ...]]) -> None:
         if number:
             console.out()
         where, label, type_, folder, cells, inside, outside, lost, by, digests, size, largest = map(
-            _text, row
+            console.cell, row
         )
         console.out(f"{where}  {label}  {type_}".removesuffix("  -"))
         console.out(f"  lobFolder: {folder}; paths in cells: {cells}")

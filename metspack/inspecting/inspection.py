@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from metspack import processes
@@ -20,7 +20,7 @@ from metspack.siard.tables import Tally
 from metspack.sizes import Histogram, counted
 from metspack.sources.archive import Archive, LostLob
 from metspack.sources.opening import Source
-from metspack.uris import are_plain, shown
+from metspack.uris import shown
 
 LISTED = 20
 """Number of unresolved LOBs of a column whose errors are kept; all are counted."""
@@ -74,39 +74,33 @@ class LobColumn:
 
     def take(self, each: Surveyed) -> None:
         """Count a cell of the column."""
-        if self.found.levels:  # without an archive there are no cells
-            self.cells[survey.cell_level(each.cell.file)] += 1
-        if each.cell.digest is None:
-            self.undigested += 1
-        else:
-            self.algorithms[each.cell.digest.algorithm] += 1
+        digest = each.cell.digest
+        self._take_cells((each.cell.file,), None if digest is None else digest.algorithm)
         if each.error is not None:
             self._lose(each.cell.place.id, each.error)
         elif each.lob is not None:
-            self._have(each, each.lob.size)
+            size = each.lob.size
+            self._have(1, size, size, each.cell.place.id, is_inside=each.is_inside)
+            if each.convention is not None:
+                self.conventions[each.convention] += 1
 
     def take_run(self, each: SurveyedRun) -> None:
         """Count the cells of a run as ``take`` does one cell."""
-        run, number = each.run, len(each.run)
-        if self.found.levels:
-            if are_plain(run.files):
-                self.cells[LevelKind.RELATIVE] += number
-            else:
-                self.cells.update(map(survey.cell_level, run.files))
-        if run.shared.digest is None:
-            self.undigested += number
-        else:
-            self.algorithms[run.shared.digest] += number
-        if run.entries:
-            self.inside += number
-            self.bytes_inside += run.bytes
-        else:
-            self.outside += number
-        self.bytes += run.bytes
-        self.conventions.update(each.conventions)
+        run = each.run
+        self._take_cells(run.files, run.shared.digest)
         largest = max(run.sizes)
-        if largest > self.largest or not self.largest_lob:
-            self.largest, self.largest_lob = largest, run.id(run.sizes.index(largest))
+        lob = run.id(run.sizes.index(largest))
+        self._have(len(run), run.bytes, largest, lob, is_inside=bool(run.entries))
+        self.conventions.update(each.conventions)
+
+    def _take_cells(self, files: Sequence[str], digest: str | None) -> None:
+        """Count cells by the paths in them, and by the algorithm of their digests."""
+        if self.found.levels:  # without an archive there are no cells
+            self.cells.update(map(survey.cell_level, files))
+        if digest is None:
+            self.undigested += len(files)
+        else:
+            self.algorithms[digest] += len(files)
 
     def _lose(self, lob: str, error: LobUnresolved) -> None:
         if isinstance(error, LobRefused):
@@ -118,17 +112,16 @@ class LobColumn:
         if len(self.errors) < LISTED:
             self.errors.append((lob, error))
 
-    def _have(self, each: Surveyed, size: int) -> None:
-        if each.is_inside:
-            self.inside += 1
+    def _have(self, number: int, size: int, largest: int, lob: str, *, is_inside: bool) -> None:
+        """Count LOBs that were found, with their bytes together and the largest of them."""
+        if is_inside:
+            self.inside += number
             self.bytes_inside += size
         else:
-            self.outside += 1
+            self.outside += number
         self.bytes += size
-        if each.convention is not None:
-            self.conventions[each.convention] += 1
-        if size > self.largest or not self.largest_lob:
-            self.largest, self.largest_lob = size, each.cell.place.id
+        if largest > self.largest or not self.largest_lob:
+            self.largest, self.largest_lob = largest, lob
 
 
 @dataclass(slots=True, kw_only=True)
@@ -192,7 +185,7 @@ def inspected(source: Source, progress: Progress | None = None) -> Inspection:
     with Names(source) as names:
         if archive is not None:
             progress.stage("Reading tables", archive.weight())
-        for batch in survey.run_batches(source, progress.advance):
+        for batch in survey.batches(source, progress.advance, in_runs=True):
             for each in batch.lobs:
                 column = columns.get(each.column.id)
                 if column is None:

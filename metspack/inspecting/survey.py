@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import lru_cache
-from typing import Generic, TypeVar
 
 from metspack.locations import Convention
 from metspack.locations.statement import folder_reference
@@ -79,54 +78,36 @@ class SurveyedRun:
     run: LobRun
     conventions: Mapping[Convention, int]
 
-    @property
-    def lob(self) -> LobRun:
-        """The run, whose LOBs were all found."""
-        return self.run
-
-
-Found = TypeVar("Found", Surveyed, Surveyed | SurveyedRun)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LobBatch(Generic[Found]):
+class LobBatch:
     """The LOBs of one table, or of a whole source without tables, as an iterator.
 
     ``tally`` is filled in while ``lobs`` is read.
     """
 
     tally: Tally = field(default_factory=Tally)
-    lobs: Iterator[Found]
+    lobs: Iterator[Surveyed | SurveyedRun]
 
 
-def batches(source: Source, read: Callable[[int], None] | None = None) -> Iterator[LobBatch[Surveyed]]:
+def batches(
+    source: Source, read: Callable[[int], None] | None = None, *, in_runs: bool
+) -> Iterator[LobBatch]:
     """Yield a source's LOBs table by table, each in order; exhaust each batch before the next.
 
-    ``read`` is called with each number of bytes read of tables, an archive's ``weight`` in all. Raises
-    ``SourceError`` where a table cannot be read, or a folder of LOBs has faults.
+    With ``in_runs`` they come in runs where possible, else one by one. ``read`` is called with each number of
+    bytes read of tables, an archive's ``weight`` in all. Raises ``SourceError`` where a table cannot be read,
+    or a folder of LOBs has faults.
     """
     if isinstance(source, LooseLobs):
-        yield LobBatch(lobs=map(_loose, source.lobs()))
+        yield LobBatch(lobs=map(_loose, source.lob_runs() if in_runs else source.lobs()))
         return
     searched = Searched(archive=source)
     for table in source.tables:
         tally, columns = Tally(), _Columns(source, table)
-        found = searched.within(source.located(table, tally, read))
+        located = source.located_runs if in_runs else source.located
+        found = searched.within(located(table, tally, read))
         yield LobBatch(tally=tally, lobs=map(columns.surveyed, found))
-
-
-def run_batches(
-    source: Source, read: Callable[[int], None] | None = None
-) -> Iterator[LobBatch[Surveyed | SurveyedRun]]:
-    """Yield the LOBs of a source as ``batches`` does, but in runs where possible."""
-    if isinstance(source, LooseLobs):
-        yield LobBatch(lobs=map(_loose_run, source.lob_runs()))
-        return
-    searched = Searched(archive=source)
-    for table in source.tables:
-        tally, columns = Tally(), _Columns(source, table)
-        found = searched.within(source.located_runs(table, tally, read))
-        yield LobBatch(tally=tally, lobs=map(columns.surveyed_run, found))
 
 
 def level(text: str | None) -> LevelFound:
@@ -178,22 +159,18 @@ class _Columns:
         self._columns: dict[str, ColumnFound] = {}
         self._here: dict[str, ColumnFound] = {}
 
-    def surveyed(self, located: Located) -> Surveyed:
-        """Return a cell with its column."""
-        return Surveyed(
-            column=self._of(located.cell.place.cell),
-            cell=located.cell,
-            lob=located.lob,
-            convention=located.convention,
-            error=located.error,
-        )
-
-    def surveyed_run(self, found: LobRun | Located) -> Surveyed | SurveyedRun:
+    def surveyed(self, found: LobRun | Located) -> Surveyed | SurveyedRun:
         """Return a cell, or a run of LOBs, with its column."""
-        if isinstance(found, Located):
-            return self.surveyed(found)
-        conventions = self._archive.resolver.conventions(self._table, found)
-        return SurveyedRun(column=self._of(found.shared.cell), run=found, conventions=conventions)
+        if isinstance(found, LobRun):
+            conventions = self._archive.resolver.conventions(self._table, found)
+            return SurveyedRun(column=self._of(found.shared.cell), run=found, conventions=conventions)
+        return Surveyed(
+            column=self._of(found.cell.place.cell),
+            cell=found.cell,
+            lob=found.lob,
+            convention=found.convention,
+            error=found.error,
+        )
 
     def _of(self, path: str) -> ColumnFound:
         if path not in self._here:
@@ -229,17 +206,12 @@ def _column(table: Table, path: str, called: str) -> ColumnFound:
     )
 
 
-def _loose(lob: LobRef) -> Surveyed:
-    place = lob.place
-    return Surveyed(column=_loose_column(place.schema, place.table, place.cell), cell=lob.cell, lob=lob)
-
-
-def _loose_run(found: LobRun | LobRef) -> Surveyed | SurveyedRun:
-    if isinstance(found, LobRef):
-        return _loose(found)
-    shared = found.shared
-    column = _loose_column(shared.schema, shared.table, shared.cell)
-    return SurveyedRun(column=column, run=found, conventions={})
+def _loose(found: LobRun | LobRef) -> Surveyed | SurveyedRun:
+    where = found.shared if isinstance(found, LobRun) else found.place
+    column = _loose_column(where.schema, where.table, where.cell)
+    if isinstance(found, LobRun):
+        return SurveyedRun(column=column, run=found, conventions={})
+    return Surveyed(column=column, cell=found.cell, lob=found)
 
 
 @lru_cache(maxsize=256)

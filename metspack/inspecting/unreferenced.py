@@ -10,7 +10,7 @@ import re
 from bisect import insort
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -33,13 +33,21 @@ _NAMED_AMONG = "SELECT DISTINCT name FROM entry WHERE name BETWEEN ? AND ?"
 _NO_LOB = re.compile(rb"mets\.xml|manifest(-[^/]*)?\.txt", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Unnamed:
     """Files that no cell names: how many, their bytes, and the names of the first."""
 
-    files: int
-    bytes: int
-    names: tuple[str, ...]
+    files: int = 0
+    bytes: int = 0
+    names: list[str] = field(default_factory=list)
+
+    def add(self, name: str, size: int) -> None:
+        """Count a file; it is among the first by name, in whatever order they come."""
+        self.files += 1
+        self.bytes += size
+        if len(self.names) < NAMED or name < self.names[-1]:
+            insort(self.names, name)
+            del self.names[NAMED:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,10 +155,10 @@ class Names(tempdb.Scratch):
         with tempdb.explained(_WHAT):
             self._database.execute("CREATE INDEX entry_name ON entry (name)")
             self._database.execute("CREATE INDEX file_name ON file (name)")
-            inside = _Counting()
+            inside = Unnamed()
             if isinstance(self._source, Archive):
                 self._look_inside(self._source, inside)
-            outside, unseen = _Counting(), []
+            outside, unseen = Unnamed(), []
             for top, written in self._tops():
                 try:
                     self._look_through(top, written, outside)
@@ -158,14 +166,14 @@ class Names(tempdb.Scratch):
                     unseen.append(error.message)
             twice, example = self._twice()
         return Unreferenced(
-            inside=inside.unnamed(),
-            outside=outside.unnamed(),
+            inside=inside,
+            outside=outside,
             unseen=tuple(unseen),
             twice=twice,
             example=example,
         )
 
-    def _look_inside(self, archive: Archive, counting: _Counting) -> None:
+    def _look_inside(self, archive: Archive, unnamed: Unnamed) -> None:
         structure = {
             f"{table.folder_path}/{table.folder}.{kind}"
             for table in archive.metadata.tables
@@ -178,7 +186,7 @@ class Names(tempdb.Scratch):
             named = {name for (name,) in found}
             for (name, size), key in zip(some, keys, strict=True) if not named.issuperset(keys) else ():
                 if key not in named and name not in structure and not name.endswith("/"):
-                    counting.add(name, size)
+                    unnamed.add(name, size)
 
     def _tops(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield the real and the given paths of the folders to search, none below another."""
@@ -188,7 +196,7 @@ class Names(tempdb.Scratch):
                 last = top
                 yield top, written
 
-    def _look_through(self, top: bytes, written: bytes, counting: _Counting) -> None:
+    def _look_through(self, top: bytes, written: bytes, unnamed: Unnamed) -> None:
         own = _own(self._source)
         with closing(walking.listings(Path(os.fsdecode(written)))) as listings:
             for listing in listings:
@@ -203,7 +211,7 @@ class Names(tempdb.Scratch):
                             continue
                         is_own = any(path == each or path.startswith(each + b"/") for each in own)
                         if not (is_own or self._is_named(path)):
-                            counting.add(_shown(written + folder + name), size)
+                            unnamed.add(_shown(written + folder + name), size)
 
     def _named(self, paths: list[bytes]) -> set[bytes]:
         """Return the files among ``paths`` that cells name, apart from packed segments."""
@@ -212,13 +220,8 @@ class Names(tempdb.Scratch):
         return {name for (name,) in found}
 
     def _is_named(self, path: bytes) -> bool:
-        return (
-            self._database.execute(
-                "SELECT 1 FROM file WHERE name = ?1 OR (name > ?2 AND name < ?3) LIMIT 1",
-                (path, path + b"\0", path + b"\1"),
-            ).fetchone()
-            is not None
-        )
+        sql = "SELECT 1 FROM file WHERE name = ?1 OR (name > ?2 AND name < ?3) LIMIT 1"
+        return self.row(sql, path, path + b"\0", path + b"\1") is not None
 
     def _twice(self) -> tuple[int, str]:
         count, example = 0, b""
@@ -227,24 +230,6 @@ class Names(tempdb.Scratch):
             repeated, first = self._database.execute(f"SELECT count(*), min(name) FROM ({names})").fetchone()  # noqa: S608
             count, example = count + repeated, example or first or b""
         return count, _shown(example).replace("\0", "/")
-
-
-class _Counting:
-    def __init__(self) -> None:
-        self._files = 0
-        self._bytes = 0
-        self._names: list[str] = []
-
-    def add(self, name: str, size: int) -> None:
-        self._files += 1
-        self._bytes += size
-        # The first by name, in whatever order they come.
-        if len(self._names) < NAMED or name < self._names[-1]:
-            insort(self._names, name)
-            del self._names[NAMED:]
-
-    def unnamed(self) -> Unnamed:
-        return Unnamed(files=self._files, bytes=self._bytes, names=tuple(self._names))
 
 
 def _own(source: Source) -> tuple[bytes, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum, unique
 from itertools import repeat
 
@@ -85,14 +85,8 @@ class Verification:
 
     def add(self, other: Verification) -> None:
         """Add the totals of another verification."""
-        self.lobs += other.lobs
-        self.bytes += other.bytes
-        self.algorithms += other.algorithms
-        self.units += other.units
-        self.undigested += other.undigested
-        self.part_digests += other.part_digests
-        self.unmeasured += other.unmeasured
-        self.faults += other.faults
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
     def take(self, verdict: Verdict, number: int = 1) -> None:
         """Count LOBs with the same verdict."""

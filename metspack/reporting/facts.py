@@ -21,9 +21,8 @@ from metspack.reporting.model import (
     ListedSplitLob,
     Relation,
     ReportFacts,
-    children,
+    below,
     parents,
-    representations,
 )
 
 _DIGITS = re.compile("([0-9]{1,18})")
@@ -97,14 +96,15 @@ def facts_of(checked: Checked, level: Level) -> ReportFacts:
     prefix, catalogue, is_complete = checked.prefix, checked.catalogue, checked.is_complete
     catalogue.index()
     links = checked.links_as_given
+    relations = sorted(_figured(catalogue, below(links)), key=_by_name)
     # The check looks for files on the disk from the second level on, for all of them by its end.
     splits = _splits(catalogue, is_looked=is_complete and level > Level.LINKS)
     shown_splits = tuple(islice(splits, _SPLITS))
     return ReportFacts(
         tops=() if links.top is None else (links.top,),
         parents=tuple(parents(links)),
-        children=tuple(sorted(_figured(catalogue, children(links)), key=_by_name)),
-        representations=tuple(sorted(_figured(catalogue, representations(links)), key=_by_name)),
+        children=tuple(each for each in relations if not each.child.is_part),
+        representations=tuple(each for each in relations if each.child.is_part),
         splits=shown_splits,
         splits_left_out=sum(1 for _ in splits),
         fixity=tuple(_fixity(catalogue, level, f"{prefix}/" if prefix else "", is_complete=is_complete)),
@@ -149,17 +149,20 @@ def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
                 found = counts.setdefault(folder, Counter())
                 found[kind] += number
                 found["others"] += kind != "errors" and _LOB.fullmatch(at.place) is None
-    damage = {folder: _damage(found) for folder, found in counts.items()}
+    damage = {
+        folder: Damage(
+            damaged=found["damaged"],
+            missing=found["missing"],
+            errors=found["errors"],
+            what="file" if found["others"] else "LOB",
+        )
+        for folder, found in counts.items()
+    }
     told = [
         replace(each, damage=damage[each.child.folder]) if each.child.folder in damage else each
         for each in facts.children
     ]
     return replace(facts, children=tuple(sorted(told, key=lambda each: not each.is_fault)))
-
-
-def _damage(found: Counter[str]) -> Damage:
-    what = "file" if found["others"] else "LOB"
-    return Damage(damaged=found["damaged"], missing=found["missing"], errors=found["errors"], what=what)
 
 
 def _figured(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterator[Relation]:
@@ -207,21 +210,11 @@ def _archives(checked: Checked) -> Iterator[ArchiveContent]:
     for path, version, *said, schemas, tables, rows, lobs, lost, inline, size in checked.catalogue.rows(
         _HOLDINGS
     ):
+        name = checked.as_given(shown(path))
         database, owner, timespan, archived = (" ".join(each[:_LONGEST].split()) for each in said)
         yield ArchiveContent(
-            path=checked.as_given(shown(path)),
-            version=version,
-            database=database,
-            owner=owner,
-            timespan=timespan,
-            archived=archived,
-            schemas=schemas,
-            tables=tables,
-            rows=rows,
-            lobs=lobs,
-            lost=lost,
-            inline=inline,
-            bytes=size,
+            *(name, version, database, owner, timespan, archived),
+            *(schemas, tables, rows, lobs, lost, inline, size),
         )
 
 

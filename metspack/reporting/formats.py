@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
 from importlib import import_module
 from itertools import islice
 from json import loads
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metspack import clock
 from metspack.checking import Checked, Checking, weight
@@ -29,88 +29,71 @@ from metspack.stores.urls import shown
 if TYPE_CHECKING:
     from metspack.files.writing import NewFile
 
-Blocks = Callable[..., Iterator[str]]
-
 _LOOKED_AT = 2_048
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ReportForm:
-    """A form of report: the function that writes it, and a mark near the start of all its reports."""
+class _ReportForm(NamedTuple):
+    """A form of report: module and function that write it, and a mark near the start of its reports."""
 
-    blocks: Blocks
+    home: str
+    function: str
     mark: bytes
 
-
-def _late(home: str, function: str = "document", takes: int = 2) -> Blocks:
-    """Return a function of this package's module ``home``, imported when a report is written."""
-    return lambda *given: getattr(import_module(f"metspack.reporting.{home}"), function)(*given[:takes])
+    def blocks(self, frame: Frame, kept: FindingStore) -> Iterator[str]:
+        """Return the text of a report, importing the module that writes it."""
+        module = import_module(f"metspack.reporting.{self.home}")
+        found: Iterator[str] = getattr(module, self.function)(frame, kept)
+        return found
 
 
 # Marks are compared without white space.
 _REPORTS = {
-    ".json": _ReportForm(
-        blocks=_late("json"),
-        mark=b'{"schema_version":1,"tool":{"name":"metspack"',
-    ),
-    ".jsonl": _ReportForm(
-        blocks=_late("json", "lines"),
-        mark=b'{"type":"check","schema_version":1,"tool":{"name":"metspack"',
-    ),
-    ".xml": _ReportForm(
-        blocks=_late("junit"),
-        mark=b'<testsuitesname="metspackcheck',
-    ),
-    ".html": _ReportForm(blocks=_late("html", takes=3), mark=b'<metaname="generator"content="metspack'),
-    ".txt": _ReportForm(blocks=_late("text"), mark=b"metspackcheckof"),
-    ".csv": _ReportForm(blocks=_late("csv"), mark=b"path,OBJID,verdict,errors,warnings,firstcause"),
+    ".json": _ReportForm("json", "document", b'{"schema_version":1,"tool":{"name":"metspack"'),
+    ".jsonl": _ReportForm("json", "lines", b'{"type":"check","schema_version":1,"tool":{"name":"metspack"'),
+    ".xml": _ReportForm("junit", "document", b'<testsuitesname="metspackcheck'),
+    ".html": _ReportForm("html", "document", b'<metaname="generator"content="metspack'),
+    ".txt": _ReportForm("text", "document", b"metspackcheckof"),
+    ".csv": _ReportForm("csv", "document", b"path,OBJID,verdict,errors,warnings,firstcause"),
 }
 _FIGURED = {".html", ".txt", ".xml"}
 SUFFIXES = tuple(_REPORTS)
 """The names' endings that choose a form, in any letter case."""
 
 
-class ReportFiles:
-    """The reports of a check, opened before it so that it does not run in vain.
+@contextmanager
+def report_files(
+    paths: Sequence[Path], packages: Sequence[Path] = ()
+) -> Iterator[Callable[[Frame, FindingStore], None]]:
+    """Open the reports of a check, before it runs; yield the function that writes them.
 
-    A context manager: each file appears, whole, when the block ends normally; an earlier one of the same form
-    is replaced, any other file is not. Raises ``ConfigError`` for a suffix without a form, for a file named
-    twice and for one inside one of the ``packages`` that are checked: it would be a file that no METS lists.
-    Raises ``TargetError`` where it cannot be written.
+    Each file appears, whole, when the block ends normally; an earlier one of the same form is replaced, any
+    other file is not. Raises ``ConfigError`` for a suffix without a form, for a file named twice and for one
+    inside one of the ``packages`` that are checked: it would be a file that no METS lists. Raises
+    ``TargetError`` where it cannot be written.
     """
+    forms = [_form(path) for path in paths]
+    roots = [folder.resolve() for each in packages if (folder := _folder(each)) is not None]
+    targets = [_target(path, roots) for path in paths]
+    for number, target in enumerate(targets):
+        if target in targets[:number]:
+            raise ConfigError(f"{paths[number]} is named twice", hint="Give each report its own name.")
+    for form, target in zip(forms, targets, strict=True):
+        _check_replaceable(form, target)
+    with ExitStack() as stack:
+        files = [stack.enter_context(_new_file(target)) for target in targets]
 
-    def __init__(self, paths: Sequence[Path], packages: Sequence[Path] = ()) -> None:
-        self._forms = [_form(path) for path in paths]
-        roots = [folder.resolve() for each in packages if (folder := _folder(each)) is not None]
-        self._targets = [_target(path, roots) for path in paths]
-        for number, target in enumerate(self._targets):
-            if target in self._targets[:number]:
-                raise ConfigError(f"{paths[number]} is named twice", hint="Give each report its own name.")
-        for form, target in zip(self._forms, self._targets, strict=True):
-            _check_replaceable(form, target)
-        self._stack = ExitStack()
-        self._files: list[NewFile] = []
+        def write(frame: Frame, kept: FindingStore) -> None:
+            for form, file in zip(forms, files, strict=True):
+                for block in form.blocks(frame, kept):
+                    file.write(block.encode())
 
-    def write(self, frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> None:
-        """Write every report; ``roots`` are the packages' folders, for quotations of lines with findings."""
-        for form, file in zip(self._forms, self._files, strict=True):
-            for block in form.blocks(frame, kept, roots):
-                file.write(block.encode())
+        yield write
 
-    def __enter__(self) -> Self:
-        if not self._targets:
-            return self
-        from metspack.files import writing  # noqa: PLC0415 -- as below
 
-        with ExitStack() as stack:
-            self._files = [
-                stack.enter_context(writing.open_whole(target, replaces=True)) for target in self._targets
-            ]
-            self._stack = stack.pop_all()
-        return self
+def _new_file(target: Path) -> AbstractContextManager[NewFile]:
+    from metspack.files import writing  # noqa: PLC0415 -- few checks have reports
 
-    def __exit__(self, *raised: object) -> None:
-        self._stack.__exit__(*raised)  # type: ignore[arg-type]
+    return writing.open_whole(target, replaces=True)
 
 
 def _form(path: Path) -> _ReportForm:
@@ -144,7 +127,7 @@ def _target(path: Path, roots: Sequence[Path]) -> Path:
 def _check_replaceable(form: _ReportForm, target: Path) -> None:
     if not os.path.lexists(target):
         return
-    from metspack.files import writing  # noqa: PLC0415 -- few checks have reports
+    from metspack.files import writing  # noqa: PLC0415 -- as above
 
     try:
         with writing.explained(target), reading.opening(target) as descriptor:
@@ -176,7 +159,6 @@ class KeptCheck(Checking):
     ) -> None:
         self.paths = tuple(paths)
         self.folders: dict[str, Path] = {}
-        """The folders of the packages, by the prefixes of the paths of their findings."""
         self._created = created
         self._options = options
         self._shown = progress
@@ -243,6 +225,7 @@ class KeptCheck(Checking):
             sample=self._looked.sample,
             is_complete=self._is_complete,
             created=self._created,
+            folders=self.folders,
             facts=facts.together([self._figures[prefix] for prefix in sorted(self._figures)]),
         )
 
@@ -279,7 +262,7 @@ class CheckReport(KeptCheck):
     def to_json(self) -> dict[str, Any]:
         """Return the report as data for JSON, as ``metspack check --json`` prints it."""
         self._end()
-        parsed: dict[str, Any] = loads("".join(_late("json")(self.frame(), self.kept)))
+        parsed: dict[str, Any] = loads("".join(_REPORTS[".json"].blocks(self.frame(), self.kept)))
         return parsed
 
     def write(self, targets: Sequence[Path], checked: str = "") -> None:
@@ -292,10 +275,10 @@ class CheckReport(KeptCheck):
             if self._is_begun:  # packages that were read without gathering the figures are read again
                 report = CheckReport(self.paths, self._options, created=self._created, progress=self._shown)
             report._observer = report._gather
-        with ReportFiles(targets, self.paths) as files:
+        with report_files(targets, self.paths) as write:
             report._end()
             made = provenance(self.paths, checked) if checked else Provenance()
-            files.write(replace(report.frame(), provenance=made), report.kept, report.folders)
+            write(replace(report.frame(), provenance=made), report.kept)
 
     def _end(self) -> None:
         if self._rest is None:

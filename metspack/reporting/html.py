@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import groupby, islice
-from pathlib import Path
 from typing import Any, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -104,9 +103,9 @@ MEANINGS = {
 """The meanings of the states of children; a legend has those that occur."""
 
 
-def document(frame: Frame, kept: FindingStore, roots: Mapping[str, Path]) -> Iterator[str]:
-    """Yield the report as HTML; ``roots`` are those of ``Excerpts``, for quotations of lines."""
-    with Excerpts(roots) as excerpts:
+def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
+    """Yield the report as HTML, with quotations of the lines at which findings point."""
+    with Excerpts(frame.folders) as excerpts:
         for _, _, found in _found(frame, kept):
             excerpts.want(found)
         excerpts.read()
@@ -125,7 +124,8 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
     drawn = _drawn(facts)
     groups = kept.groups()
     filled, folded_fills = _folded(
-        list(fills(_shown(frame, segments), frame.limits)), lambda each: each.child.is_fault or each.is_over
+        list(fills(_shown(frame, segments), frame.limits)),
+        lambda each: each["child"].is_fault or each["is_over"],
     )
     digests, folded_digests = _folded(list(facts.fixity), lambda each: bool(each.failed))
     anchors = _anchors(frame)
@@ -329,77 +329,31 @@ _STRIP = 1_000
 _NARROWEST = 3.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShareBar:
-    """A number as a percentage of a limit or of the largest, and whether it exceeds the limit."""
-
-    value: int
-    share: float
-    is_over: bool
-    percent: str
-    said: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fill:
-    """A child as a segment, with its files and bytes as shares."""
-
-    child: Relation
-    files: ShareBar
-    bytes: ShareBar
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it exceeds a limit."""
-        return self.files.is_over or self.bytes.is_over
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StripPiece:
-    """A part of a split LOB on its strip: its start and its width, of 1,000."""
-
-    x: float
-    width: float
-    title: str
-    is_missing: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strip:
-    """A split LOB over the children that hold its parts."""
-
-    id: str
-    said: str
-    is_whole: bool
-    pieces: tuple[StripPiece, ...]
-
-
-def fills(segments: Sequence[Relation], limits: Limits) -> Iterator[Fill]:
+def fills(segments: Sequence[Relation], limits: Limits) -> Iterator[dict[str, Any]]:
     """Yield each segment's files and bytes as shares of the limits, or of the fullest segment."""
     most_files = max((each.files for each in segments), default=0)
     most_bytes = max((each.bytes for each in segments), default=0)
     for each in segments:
-        yield Fill(
-            child=each,
-            files=_bar(each.files, limits.files, most_files, "file"),
-            bytes=_bar(each.bytes, limits.bytes, most_bytes, "byte"),
-        )
+        files = _bar(each.files, limits.files, most_files, "file")
+        size = _bar(each.bytes, limits.bytes, most_bytes, "byte")
+        yield {"child": each, "files": files, "bytes": size, "is_over": files["is_over"] or size["is_over"]}
 
 
-def _bar(value: int, limit: int | None, most: int, what: str) -> ShareBar:
+def _bar(value: int, limit: int | None, most: int, what: str) -> dict[str, Any]:
+    """Return a number as a percentage of a limit or of the largest, and whether it exceeds the limit."""
     whole = limit or most
     share = round(100 * value / whole, 1) if whole else 0.0
     of = "the limit" if limit else "the fullest"
-    return ShareBar(
-        value=value,
-        share=min(share, 100.0),
-        is_over=limit is not None and value > limit,
-        percent=f"{share:,} %",
-        said=f"{counted(value, what)}, {share:,} % of {of} ({whole:,})",
-    )
+    return {
+        "value": value,
+        "share": min(share, 100.0),
+        "is_over": limit is not None and value > limit,
+        "percent": f"{share:,} %",
+        "said": f"{counted(value, what)}, {share:,} % of {of} ({whole:,})",
+    }
 
 
-def strips(lobs: Iterable[ListedSplitLob]) -> Iterator[Strip]:
+def strips(lobs: Iterable[ListedSplitLob]) -> Iterator[dict[str, Any]]:
     """Yield each split LOB as a strip; parts of unknown size share the missing rest of the whole."""
     for lob in lobs:
         held = sum(part.size or 0 for part in lob.parts)
@@ -407,14 +361,13 @@ def strips(lobs: Iterable[ListedSplitLob]) -> Iterator[Strip]:
         missing = max((lob.size or 0) - held, 0)
         # Without the whole's size a lost part is drawn as wide as the others are on average.
         guess = (missing or held // max(len(lob.parts) - lost, 1) or 1) // max(lost, 1) if lost else 0
-        yield Strip(
-            id=lob.id,
-            said=_said(lob, held, lost),
-            is_whole=not lost
-            and not any(part.is_lost for part in lob.parts)
-            and (lob.size is None or lob.size == held),
-            pieces=tuple(_pieces(lob, max(guess, 1), held + max(guess, 1) * lost)),
-        )
+        is_listed = not lost and not any(part.is_lost for part in lob.parts)
+        yield {
+            "id": lob.id,
+            "said": _said(lob, held, lost),
+            "is_whole": is_listed and (lob.size is None or lob.size == held),
+            "pieces": list(_pieces(lob, max(guess, 1), held + max(guess, 1) * lost)),
+        }
 
 
 def _said(lob: ListedSplitLob, held: int, lost: int) -> str:
@@ -425,15 +378,16 @@ def _said(lob: ListedSplitLob, held: int, lost: int) -> str:
     return f"{counted(len(lob.parts), 'part')}, {held:,}{of} bytes{' listed' if missing else ''}{gone}"
 
 
-def _pieces(lob: ListedSplitLob, guess: int, total: int) -> Iterator[StripPiece]:
+def _pieces(lob: ListedSplitLob, guess: int, total: int) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a split LOB with their starts and widths, of 1,000."""
     x = 0.0
     for part in lob.parts:
         width = round(_STRIP * (guess if part.size is None else part.size) / max(total, 1), 1)
         size = "size unknown" if part.size is None else counted(part.size, "byte")
-        yield StripPiece(
-            x=round(x, 1),
-            width=max(width, _NARROWEST),
-            title=f"{part.id}: {size} in {part.child}{', file missing' if part.is_lost else ''}",
-            is_missing=part.size is None or part.is_lost,
-        )
+        yield {
+            "x": round(x, 1),
+            "width": max(width, _NARROWEST),
+            "title": f"{part.id}: {size} in {part.child}{', file missing' if part.is_lost else ''}",
+            "is_missing": part.size is None or part.is_lost,
+        }
         x += width

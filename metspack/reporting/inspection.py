@@ -23,6 +23,9 @@ from metspack.sources.opening import Source, SourceFacts
 KEPT = 10_000
 """The number of faults that a report keeps; ``metspack inspect --lobs`` lists all."""
 
+_NUMBERS = ("lobs", "inside", "outside", "missing", "refused", "ambiguous", "bytes", "digests")
+"""The numbers of a column, by their names here and there."""
+
 
 def name(source: Source) -> str:
     """Return the name of a source: the .siard file's, or the folder's."""
@@ -132,14 +135,7 @@ def column(each: LobColumn) -> dict[str, Any]:
             }
             for convention, number in each.conventions.most_common()
         ],
-        "lobs": each.lobs,
-        "inside": each.inside,
-        "outside": each.outside,
-        "missing": each.missing,
-        "refused": each.refused,
-        "ambiguous": each.ambiguous,
-        "bytes": each.bytes,
-        "digests": each.digests,
+        **{name: getattr(each, name) for name in _NUMBERS},
         "digests_by_algorithm": dict(sorted(each.algorithms.items())),
         "without_digest": each.undigested,
         "largest": each.largest,

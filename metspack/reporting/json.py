@@ -6,20 +6,20 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from metspack.reporting import jsontext
 from metspack.reporting.model import Frame, head, record, result
 from metspack.reporting.store import FindingStore
 
 
+def members(frame: Frame, kept: FindingStore) -> dict[str, Any]:
+    """Return the report as an object whose findings are an iterator."""
+    return head(frame) | result(frame) | {"findings": map(record, kept.by_place())}
+
+
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the report as one JSON object, plain ASCII, the findings streamed one by one."""
-    facts = head(frame) | result(frame)
-    yield json.dumps(facts, indent=2).removesuffix("\n}")
-    yield ',\n  "findings": ['
-    separator = "\n"
-    for each in kept.by_place():
-        yield f"{separator}    {json.dumps(record(each))}"
-        separator = ",\n"
-    yield "\n  ]\n}\n" if separator != "\n" else "]\n}\n"
+    yield from jsontext.pieces(members(frame, kept))
+    yield "\n"
 
 
 def lines(frame: Frame, kept: FindingStore) -> Iterator[str]:

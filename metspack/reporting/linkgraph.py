@@ -9,18 +9,17 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
 from metspack.checking import Level, check
 from metspack.checking.links.graph import Edge, Graph, Node
 from metspack.model import Budgets
+from metspack.reporting import jsontext
 from metspack.reporting.model import printable
 from metspack.resources import json_head
 from metspack.sizes import counted
 
-_AT_ONCE = 500  # nodes or links that are held as text
 _REPRESENTATION = "representation"
 
 
@@ -95,35 +94,10 @@ def _words(edge: Edge, child: Node) -> str:
     return f"{_REPRESENTATION}, {edge.state.value}" if child.is_part else edge.state.value
 
 
-def document(graphs: Iterable[Graph]) -> dict[str, Any]:
-    """Return the graphs as the object for JSON."""
-    return {"packages": [{name: _held(each) for name, each in _package(graph).items()} for graph in graphs]}
-
-
-def _held(value: object) -> object:
-    return [*value] if isinstance(value, Iterator) else value
-
-
 def lines(graphs: Iterable[Graph]) -> Iterator[str]:
-    """Yield the same object as text, a few hundred links at a time, so that memory stays flat."""
-    head = json.dumps(json_head(), indent=2).removesuffix("\n}")
-    before = f'{head},\n  "packages": ['
-    for package in map(_package, graphs):
-        yield f"{before}\n    {{"
-        for number, (name, each) in enumerate(package.items()):
-            yield f"{',' if number else ''}\n      {json.dumps(name)}: "
-            yield from _array(each, "\n      ") if isinstance(each, Iterator) else (json.dumps(each),)
-        yield "\n    }"
-        before = ","
-    yield "\n  ]\n}\n" if before == "," else f"{before}]\n}}\n"
-
-
-def _array(elements: Iterator[object], before: str) -> Iterator[str]:
-    opening = "["
-    while some := [*islice(elements, _AT_ONCE)]:
-        yield opening + json.dumps(some, indent=2)[1:-2].replace("\n", before)
-        opening = ","
-    yield "[]" if opening == "[" else f"{before}]"
+    """Yield the graphs as one JSON object, link by link, so that memory stays flat."""
+    yield from jsontext.pieces(json_head() | {"packages": map(_package, graphs)})
+    yield "\n"
 
 
 def _package(graph: Graph) -> dict[str, object]:
@@ -179,4 +153,5 @@ class LinkReport:
 
     def to_json(self) -> dict[str, Any]:
         """Return the links as data for JSON, as ``metspack links --json`` prints them."""
-        return json_head() | document(self.graphs)
+        parsed: dict[str, Any] = json.loads("".join(lines(self.graphs)))
+        return parsed

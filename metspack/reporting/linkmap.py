@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from rich.cells import cell_len
 
@@ -36,14 +35,14 @@ _Corner = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """A METS in the map: its upper left corner, two lines of text, its state (empty for the package's)."""
+    """A METS in the map: two lines of text, its state (empty for the package's), its upper left corner."""
 
-    x: int
-    y: int
     label: str
     note: str
     title: str
-    state: str
+    state: str = ""
+    x: int = 0
+    y: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,24 +78,15 @@ class Map:
         return self.width <= _PAPER[0] and self.height <= _PAPER[1]
 
 
-class _Words(NamedTuple):
-    """Texts of a METS in the map, and its state (empty for the package's)."""
-
-    label: str
-    note: str
-    title: str
-    state: str = ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MapEntry:
     """A METS of the map without its place yet: its key, and the link from above.
 
-    ``of`` are its texts, or the relation to make them from: only the few METS that are drawn need texts.
+    ``of`` is its box, or the relation to make one from: only the few METS that are drawn need texts.
     """
 
     key: _Key
-    of: Relation | _Words
+    of: Relation | Box
     link: LinkState = LinkState.UNKNOWN
     names_child: bool = True
     names_parent: bool = True
@@ -106,10 +96,11 @@ class _MapEntry:
         """Whether the link from above, or any of its files, is at fault."""
         return isinstance(self.of, Relation) and self.of.is_fault
 
-    @property
-    def words(self) -> _Words:
-        """The texts of the METS."""
-        return _said(self.of) if isinstance(self.of, Relation) else self.of
+    def box(self, corner: _Corner, wide: int) -> Box:
+        """Return the box with its place, and with texts that fit into it."""
+        box = _box(self.of) if isinstance(self.of, Relation) else self.of
+        label, note = shortened(box.label, _LABEL * wide // _BOX), shortened(box.note, _NOTE * wide // _BOX)
+        return replace(box, label=label, note=note, x=corner[0], y=corner[1])
 
 
 @dataclass(slots=True, kw_only=True)
@@ -240,7 +231,7 @@ def _together(branches: Sequence[_Branch], shown: int = 0) -> _Branch:
     return _Branch(
         entry=_MapEntry(
             key=("", label),
-            of=_Words(
+            of=Box(
                 label=label,
                 note=f"{below}{', ' if below else ''}not drawn one by one",
                 title=f"{label}, {below}" if below else label,
@@ -266,7 +257,7 @@ def _drawn(tops: Sequence[_Branch], levels: int) -> Map:
         branch, parent = ahead.pop()
         left = _MARGIN if parent is None else parent[0] + wide + _GAP
         here = (left, _MARGIN + row * _ROW)
-        boxes.append(_box(here, branch.entry, wide))
+        boxes.append(branch.entry.box(here, wide))
         if parent is not None:
             branches.setdefault(parent, []).append((here, branch.entry))
         ahead += [(each, here) for each in reversed(branch.inner)]
@@ -284,30 +275,18 @@ def _drawn(tops: Sequence[_Branch], levels: int) -> Map:
     )
 
 
-def _box(corner: _Corner, place: _MapEntry, wide: int) -> Box:
-    words = place.words
-    return Box(
-        x=corner[0],
-        y=corner[1],
-        label=shortened(words.label, _LABEL * wide // _BOX),
-        note=shortened(words.note, _NOTE * wide // _BOX),
-        title=words.title,
-        state=words.state,
-    )
-
-
 def _top(top: Node, representations: int = 0) -> _MapEntry:
     label = top.path or "no METS"
     held = f", {counted(representations, 'representation')}" if representations else ""
     note = f"{shortened(top.objid or 'no OBJID', _NOTE - len(held))}{held}"
-    return _MapEntry(key=(top.path, ""), of=_Words(label=label, note=note, title=f"{label}{held}"))
+    return _MapEntry(key=(top.path, ""), of=Box(label=label, note=note, title=f"{label}{held}"))
 
 
 def _outside(relation: Relation) -> _MapEntry:
     said = {LinkState.UNKNOWN: "not looked at", LinkState.ELSEWHERE: "under another root"}
     objid, note = relation.parent.objid, f"parent, {said.get(relation.state, 'outside of this package')}"
-    words = _Words(label=objid, note=note, title=f"{objid}: {note}", state=word(LinkState.UNKNOWN))
-    return _MapEntry(key=("", objid), of=words)
+    box = Box(label=objid, note=note, title=f"{objid}: {note}", state=word(LinkState.UNKNOWN))
+    return _MapEntry(key=("", objid), of=box)
 
 
 def _child(relation: Relation) -> _MapEntry:
@@ -326,9 +305,9 @@ def _key(relation: Relation) -> _Key:
     return (child.path, "") if child.path else (child.objid, relation.parent.path)
 
 
-def _said(relation: Relation) -> _Words:
-    """Return the texts of a child."""
-    return _Words(
+def _box(relation: Relation) -> Box:
+    """Return the box of a child."""
+    return Box(
         label=relation.name,
         note=_note(relation),
         title=_title(relation),

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from metspack.checking import CheckSummary, PackageResult, explained, told_as
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.checking.options import FileSample
+from metspack.layouts import readers
 from metspack.layouts.names import ArchiveRoutes
 from metspack.model import Finding, Limits, Severity
 from metspack.resources import SCHEMA_VERSION, __version__
 from metspack.sizes import counted
-
-if TYPE_CHECKING:
-    from metspack.layouts.readers import Readership
 
 _CODES = 3  # beside a state: the findings have all
 _WORDS = {
@@ -112,17 +111,8 @@ class Relation:
         return self.child.folder or self.child.path or self.child.objid
 
 
-def children(graph: Graph) -> Iterator[Relation]:
-    """Yield the children of a package, at last those to which no METS of it links."""
-    return (each for each in _below(graph) if not each.child.is_part)
-
-
-def representations(graph: Graph) -> Iterator[Relation]:
-    """Yield the representations of a package and its children, each with the METS that names it."""
-    return (each for each in _below(graph) if each.child.is_part)
-
-
-def _below(graph: Graph) -> Iterator[Relation]:
+def below(graph: Graph) -> Iterator[Relation]:
+    """Yield the children and representations of a package, at last those to which no METS of it links."""
     if (top := graph.top) is None:
         return
     nodes, named = {node.id: node for node in graph.nodes}, {top.id}
@@ -191,7 +181,7 @@ class FixityFigures:
         return None if self.read is None or self.failed is None else self.read - self.failed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ArchiveContent:
     """The content of an archive: facts of the database by its metadata, and the LOBs in its cells.
 
@@ -268,8 +258,8 @@ class Frame:
     ``path`` is the package as the user named it; ``sample`` chose the files that were hashed
     (``summary.sampled`` counts them), None for all; ``is_complete`` is False when the check was interrupted;
     ``created`` is an xs:dateTime, empty to leave it out; findings of ``fail_on`` or worse fail, None is
-    never; ``limits`` are those against which the segments are drawn. ``provenance`` is for reports that are
-    filed: HTML and text.
+    never; ``limits`` are those against which the segments are drawn. ``folders`` are those of the packages
+    by the prefixes of the paths of their findings. ``provenance`` is for reports that are filed: HTML, text.
     """
 
     path: str
@@ -280,6 +270,7 @@ class Frame:
     created: str = ""
     fail_on: Severity | None = Severity.ERROR
     limits: Limits = field(default_factory=Limits)
+    folders: Mapping[str, Path] = field(default_factory=dict)
     facts: ReportFacts = field(default_factory=ReportFacts)
     provenance: Provenance = field(default_factory=Provenance)
 
@@ -466,21 +457,6 @@ def head(frame: Frame) -> dict[str, Any]:
     return said | ({"created": frame.created} if frame.created else {})
 
 
-def sample(frame: Frame) -> dict[str, Any]:
-    """Return the JSON members about a sample, empty if there was no sample."""
-    if frame.sample is None or frame.summary.sampled is None:
-        return {}
-    counts = {"files": frame.summary.sampled.files, "hashed": frame.summary.sampled.hashed}
-    return {"sample": {"asked": frame.sample.text, "seed": frame.sample.seed, **counts}}
-
-
-def ledger(frame: Frame) -> dict[str, Any]:
-    """Return the JSON members about a ledger, empty if none was kept."""
-    if (told := frame.summary.ledger) is None:
-        return {}
-    return {"ledger": {"read": told.read, "taken": told.taken, "oldest": told.oldest or None}}
-
-
 def sampled(frame: Frame) -> str:
     """Return in words the share of files that were hashed; empty without sample and ledger."""
     if (told := frame.summary.ledger) is not None:
@@ -493,17 +469,15 @@ def sampled(frame: Frame) -> str:
     return f"{hashed:,} of {counted(files, 'file')} hashed ({asked})"
 
 
-def readers_of(summary: CheckSummary) -> Iterator[tuple[ArchiveRoutes, Readership]]:
+def readers_of(summary: CheckSummary) -> Iterator[tuple[ArchiveRoutes, readers.Readership]]:
     """Yield the archives with LOBs outside, and the programs that find these LOBs."""
-    from metspack.layouts import readers  # noqa: PLC0415 -- where a report is written
-
     for each in summary.routes:
         yield each, readers.readership_on_disk(each)
 
 
 def readers_lines(summary: CheckSummary) -> list[str]:
     """Return the programs that find the archives' LOBs, in a line for each set of programs."""
-    alike: dict[Readership, list[tuple[str, int]]] = {}
+    alike: dict[readers.Readership, list[tuple[str, int]]] = {}
     for each, said in readers_of(summary):
         alike.setdefault(replace(said, lobs=0), []).append((each.path, said.lobs))
     lines = (
@@ -532,38 +506,33 @@ def package(result: PackageResult) -> dict[str, Any]:
     }
 
 
+_COUNTS = ("packages", "files", "links", "bytes", "errors", "warnings", "infos")
+
+
 def result(frame: Frame) -> dict[str, Any]:
     """Return the JSON members about a check's result, without its findings."""
     summary = frame.summary
-    found_by = [
-        {"archive": each.path, "is_merged": each.is_apart, "readers": said.document()}
-        for each, said in readers_of(summary)
-    ]
-    unopened = {"unopened_archives": list(summary.unopened)} if summary.unopened else {}
-    return (
-        sample(frame)
-        | ledger(frame)
-        | unopened
-        | ({"readers": found_by} if found_by else {})
-        | {
-            "verdict": verdict(summary),
-            "is_complete": frame.is_complete,
-            "delivery": tally(summary) | {"outcome": outcome(summary)},
-            "packages": [package(each) for each in summary.results],
-            "counts": {
-                "packages": summary.packages,
-                "files": summary.files,
-                "links": summary.links,
-                "bytes": summary.bytes,
-                "errors": summary.errors,
-                "warnings": summary.warnings,
-                "infos": summary.infos,
-            },
+    said: dict[str, Any] = {}
+    if frame.sample is not None and (counts := summary.sampled) is not None:
+        said["sample"] = {
+            "asked": frame.sample.text,
+            "seed": frame.sample.seed,
+            "files": counts.files,
+            "hashed": counts.hashed,
         }
-    )
-
-
-def document(summary: CheckSummary, findings: Iterable[Finding], *, path: str, level: str) -> dict[str, Any]:
-    """Return a finished check's report as one object in memory; findings in the order given."""
-    frame = Frame(path=path, level=level, summary=summary)
-    return head(frame) | result(frame) | {"findings": [record(each) for each in findings]}
+    if (ledger := summary.ledger) is not None:
+        said["ledger"] = {"read": ledger.read, "taken": ledger.taken, "oldest": ledger.oldest or None}
+    if summary.unopened:
+        said["unopened_archives"] = list(summary.unopened)
+    if summary.routes:
+        said["readers"] = [
+            {"archive": each.path, "is_merged": each.is_apart, "readers": found.document()}
+            for each, found in readers_of(summary)
+        ]
+    return said | {
+        "verdict": verdict(summary),
+        "is_complete": frame.is_complete,
+        "delivery": tally(summary) | {"outcome": outcome(summary)},
+        "packages": [package(each) for each in summary.results],
+        "counts": {name: getattr(summary, name) for name in _COUNTS},
+    }

@@ -118,23 +118,21 @@ class FindingStore(tempdb.Scratch):
 
     def as_found(self) -> Iterator[Finding]:
         """Yield all findings in the order in which they came."""
-        yield from self._found("ORDER BY id")
+        return self._found("ORDER BY id")
 
     def by_place(self) -> Iterator[Finding]:
         """Yield all findings by path, line, code and place, in the order found among equals."""
-        yield from self._found("ORDER BY path, line, code, place, id")
+        return self._found("ORDER BY path, line, code, place, id")
 
     def groups(self) -> list[CodeGroup]:
         """Return the codes and requirements that were found, the worst first, then by code."""
-        self._flush()
         sql = f"""SELECT {_GROUPED}, count(*), min(id) AS first FROM finding
             GROUP BY {_GROUPED} ORDER BY severity, code, first"""  # noqa: S608 -- a constant
-        with tempdb.explained(_WHAT):
-            return [_group(*row) for *row, _ in self._database.execute(sql)]
+        return [_group(*row) for *row, _ in self._select(sql)]
 
     def of_group(self, group: CodeGroup, limit: int | None = None) -> Iterator[Finding]:
         """Yield a group's findings by path, line and place, at most ``limit`` of them."""
-        yield from self._found(
+        return self._found(
             "WHERE code = ? AND told_as = ? AND severity = ? ORDER BY path, line, place, id LIMIT ?",
             group.code,
             group.told_as,
@@ -147,34 +145,34 @@ class FindingStore(tempdb.Scratch):
 
         A finding with places of several owners is reported for each.
         """
-        self._flush()
-        with tempdb.explained(_WHAT):
-            self._register_owner(owner)
-            sql = f"""SELECT o, {_GROUPED}, count(*) FROM ({_OWNED}) s JOIN finding f ON f.id = s.id
-                GROUP BY o, {_GROUPED} ORDER BY o, severity, code, told_as"""  # noqa: S608 -- constants
-            for path, *row in self._database.execute(sql):
-                yield path, _group(*row)
+        self._register(owner)
+        sql = f"""SELECT o, {_GROUPED}, count(*) FROM ({_OWNED}) s JOIN finding f ON f.id = s.id
+            GROUP BY o, {_GROUPED} ORDER BY o, severity, code, told_as"""  # noqa: S608 -- constants
+        for path, *row in self._select(sql):
+            yield path, _group(*row)
 
     def of_owner(self, owner: Callable[[str], str]) -> Iterator[tuple[str, Finding]]:
         """Yield all findings with owners, by owner, severity, group, path, line and place."""
-        self._flush()
-        with tempdb.explained(_WHAT):
-            self._register_owner(owner)
-            sql = f"""SELECT o, f.id, s.path, s.line, code, s.place, severity, rest FROM ({_OWNED}) s
-                JOIN finding f ON f.id = s.id
-                ORDER BY o, severity, code, told_as, s.path, s.line, s.place, f.id"""  # noqa: S608 -- constants
-            for found, *row in self._database.execute(sql):
-                yield found, self._finding(*row)
+        self._register(owner)
+        sql = f"""SELECT o, f.id, s.path, s.line, code, s.place, severity, rest FROM ({_OWNED}) s
+            JOIN finding f ON f.id = s.id
+            ORDER BY o, severity, code, told_as, s.path, s.line, s.place, f.id"""  # noqa: S608 -- constants
+        for found, *row in self._select(sql):
+            yield found, self._finding(*row)
 
-    def _register_owner(self, owner: Callable[[str], str]) -> None:
+    def _register(self, owner: Callable[[str], str]) -> None:
         self._database.create_function("owner", 1, lambda path: _stored(owner(path)))
 
     def _found(self, rest: str, *values: object) -> Iterator[Finding]:
+        sql = f"SELECT {_FIELDS} FROM finding {rest}"  # noqa: S608 -- constants of this module
+        for row in self._select(sql, *values):
+            yield self._finding(*row)
+
+    def _select(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query after all findings were kept."""
         self._flush()
         with tempdb.explained(_WHAT):
-            sql = f"SELECT {_FIELDS} FROM finding {rest}"  # noqa: S608 -- constants of this module
-            for row in self._database.execute(sql, values):
-                yield self._finding(*row)
+            yield from self.rows(sql, *values)
 
     def _finding(  # noqa: PLR0917 -- a row
         self, number: int, path: str, line: int, code: str, place: str, severity: int, rest: str
@@ -252,7 +250,7 @@ class Excerpts(tempdb.Scratch):
     def of(self, finding: Finding) -> str | None:
         """Return the line of a finding, shortened; None without a line or if it was not read."""
         sql = "SELECT text FROM line WHERE path = ? AND number = ?"
-        row = self._database.execute(sql, (finding.path, finding.line)).fetchone()
+        row = self.row(sql, finding.path, finding.line)
         return row[0] if row else None
 
     def _lines(self, path: str, numbers: Iterator[int]) -> Iterator[tuple[int, str]]:

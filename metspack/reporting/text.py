@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import Enum, unique
 
 from metspack.checking import CheckSummary, PackageResult
+from metspack.layouts import readers
 from metspack.model import Severity
 from metspack.reporting.model import (
     NOT_A_PACKAGE,
@@ -33,30 +32,8 @@ _WORDS = re.compile(" +|[^ ]+")
 _HANGING = "    "
 
 
-@unique
-class Tone(Enum):
-    """The kind of a part of a line, by which the terminal chooses its colour."""
-
-    PLAIN = "plain"
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
-    GOOD = "good"
-    FAINT = "faint"
-
-
-_TONES = {Severity.ERROR: Tone.ERROR, Severity.WARNING: Tone.WARNING, Severity.INFO: Tone.INFO}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StyledText:
-    """A part of a line: printable text and its kind."""
-
-    text: str
-    tone: Tone = Tone.PLAIN
-
-
-Line = tuple[StyledText, ...]
+Line = tuple[tuple[str, str], ...]
+"""Printable texts, each with its style, as ``metspack check`` prints them; a plain one has none ("")."""
 
 
 def grouped(kept: FindingStore, limit: int | None = None, least: Severity = Severity.INFO) -> Iterator[Line]:
@@ -81,8 +58,8 @@ def _groups(kept: FindingStore, least: Severity) -> Iterator[CodeGroup]:
 def _head(group: CodeGroup) -> Line:
     count = f" ({counted(group.count, 'finding')})" if group.count > 1 else ""
     return (
-        StyledText(text=f"{group.severity.value} {group.name}", tone=_TONES[group.severity]),
-        StyledText(text=f" {group.title}{count}"),
+        (f"{group.severity.value} {group.name}", group.severity.value),
+        (f" {group.title}{count}", ""),
     )
 
 
@@ -90,16 +67,12 @@ def _group(kept: FindingStore, group: CodeGroup, limit: int | None) -> Iterator[
     yield _head(group)
     for each in kept.of_group(group, limit):
         where, said = parts(each)
-        yield StyledText(text=f"  {where}: ", tone=Tone.FAINT), StyledText(text=said)
+        yield (f"  {where}: ", "faint"), (said, "")
         for place in places(each, limit and limit - 1):
-            yield (StyledText(text=f"    {place}", tone=Tone.FAINT),)
+            yield ((f"    {place}", "faint"),)
     if limit is not None and group.count > limit:
         more = counted(group.count - limit, "more finding")
-        yield (
-            StyledText(
-                text=f"  ... and {more} {group.told_as} (--max-per-code 0 shows all)", tone=Tone.FAINT
-            ),
-        )
+        yield ((f"  ... and {more} {group.told_as} (--max-per-code 0 shows all)", "faint"),)
 
 
 def verdict(frame: Frame) -> Iterator[Line]:
@@ -109,7 +82,7 @@ def verdict(frame: Frame) -> Iterator[Line]:
     """
     summary = frame.summary
     if not frame.is_complete:
-        yield (StyledText(text=INTERRUPTED, tone=Tone.WARNING),)
+        yield ((INTERRUPTED, "warning"),)
     if frame.are_several:
         yield from map(_package, summary.results)
     none = f"{NOT_A_PACKAGE}, " if frame.are_none else ""
@@ -121,24 +94,24 @@ def verdict(frame: Frame) -> Iterator[Line]:
         looked += f", {counted(summary.bytes, 'byte')} read"
     if said := sampled(frame):
         looked += f"; {said}"
-    tone = Tone.ERROR if summary.errors else Tone.WARNING if summary.warnings else Tone.GOOD
-    yield StyledText(text=f"{looked}; level {frame.level}: "), StyledText(text=counts(summary), tone=tone)
+    style = "error" if summary.errors else "warning" if summary.warnings else "good"
+    yield (f"{looked}; level {frame.level}: ", ""), (counts(summary), style)
     if frame.are_several:
-        yield (StyledText(text=outcome(summary), tone=tone),)
+        yield ((outcome(summary), style),)
 
 
 def _package(result: PackageResult) -> Line:
     """Return the line of one package of several."""
     said = ", ".join(filter(None, (result.objid, result.kind if result.is_package else "")))
     ends = standing(result)
-    tone = Tone.ERROR if result.errors else Tone.GOOD if ends == "ok" else Tone.WARNING
+    style = "error" if result.errors else "good" if ends == "ok" else "warning"
     found = counts(result)
     if not (result.is_complete and result.is_package):
         found = f"{ends}; {found}" if result.is_complete else ends
     return (
-        StyledText(text=f"{printable(result.path)}: "),
-        StyledText(text=found, tone=tone),
-        StyledText(text=printable(f"  ({said})") if said else "", tone=Tone.FAINT),
+        (f"{printable(result.path)}: ", ""),
+        (found, style),
+        (printable(f"  ({said})") if said else "", "faint"),
     )
 
 
@@ -152,23 +125,15 @@ def counts(summary: CheckSummary | PackageResult) -> str:
 
 def unopened(frame: Frame) -> Iterator[Line]:
     """Yield the line on archives that readers of their version refuse, if there are any."""
-    if said := _unopened(frame):
-        yield (StyledText(text=f"{said[0].upper()}{said[1:]}.", tone=Tone.WARNING),)
-
-
-def _unopened(frame: Frame) -> str:
-    if not frame.summary.unopened:
-        return ""
-    from metspack.layouts import readers  # noqa: PLC0415 -- of few archives there is something to say
-
-    return printable(readers.unopened(frame.summary.unopened))
+    if said := printable(readers.unopened(frame.summary.unopened)):
+        yield ((f"{said[0].upper()}{said[1:]}.", "warning"),)
 
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the whole report as lines of plain text; the first names tool and package."""
     told = frame.provenance
     created = f", {frame.created}" if frame.created and not told.checked else ""
-    said = _unopened(frame)
+    said = printable(readers.unopened(frame.summary.unopened))
     first = f"metspack check of {printable(frame.path)}, level {frame.level}{created}"
     yield f"{'; '.join(filter(None, (first, said)))}\n"
     for line in verdict(frame):
@@ -189,18 +154,18 @@ def wrapped(line: Line, width: int) -> Iterator[Line]:
     """
     from rich.cells import cell_len  # noqa: PLC0415 -- heavy: only where a person looks at it
 
-    row: list[StyledText] = []
+    row: list[tuple[str, str]] = []
     used = 0
-    for piece in line:
-        for word in _WORDS.findall(piece.text):
+    for text, style in line:
+        for word in _WORDS.findall(text):
             used += cell_len(word)
-            if used > width and not word.isspace() and not all(each.text.isspace() for each in row):
-                yield tuple(row[:-1] if row[-1].text.isspace() else row)
-                row, used = [StyledText(text=_HANGING)], len(_HANGING) + cell_len(word)
-            row.append(StyledText(text=word, tone=piece.tone))
+            if used > width and not word.isspace() and not all(each.isspace() for each, _ in row):
+                yield tuple(row[:-1] if row[-1][0].isspace() else row)
+                row, used = [(_HANGING, "")], len(_HANGING) + cell_len(word)
+            row.append((word, style))
     yield tuple(row)
 
 
 def plain(line: Line) -> str:
-    """Return a line without its tones, with its end."""
-    return "".join(piece.text for piece in line) + "\n"
+    """Return a line without its styles, with its end."""
+    return "".join(text for text, _ in line) + "\n"

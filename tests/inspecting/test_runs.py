@@ -75,8 +75,13 @@ def one_after_the_other(patch: pytest.MonkeyPatch) -> None:
 
 
 def found_lobs(source: Source) -> list[LobRun | LobRef]:
-    batches = survey.run_batches(source)
-    return [each.lob for batch in batches for each in batch.lobs if each.lob is not None]
+    batches = survey.batches(source, in_runs=True)
+    lobs = (
+        each.run if isinstance(each, survey.SurveyedRun) else each.lob
+        for batch in batches
+        for each in batch.lobs
+    )
+    return [each for each in lobs if each is not None]
 
 
 def verified(source: Source, lobs: list[LobRun | LobRef], jobs: int = 1) -> Known:

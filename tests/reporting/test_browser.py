@@ -80,7 +80,7 @@ def test_a_browser_repairs_nothing(browser: str, tmp_path: Path) -> None:
     package = broken(tmp_path / "package")
     limits = Limits(files=4, bytes=640)
     with checked(package, roots=[tmp_path / "disk"]) as (frame, kept):
-        written = "".join(html.document(replace(frame, limits=limits), kept, {"": package}))
+        written = "".join(html.document(replace(frame, limits=limits, folders={"": package}), kept))
     path = tmp_path / "report.html"
     path.write_text(written, encoding="utf-8", newline="")
     dom, expected = pages.read(opened(browser, path)), pages.read(written)
@@ -114,7 +114,8 @@ def test_a_report_can_be_filed(browser: str, northwind: Path, tmp_path: Path) ->
     path = tmp_path / "report.html"
     with checked(package) as (frame, kept):
         told = Provenance(checked="2026-05-01T12:00:00Z", host="a", operator="b", paths=(str(package),))
-        path.write_text("".join(html.document(replace(frame, provenance=told), kept, {"": package})), "utf-8")
+        full = replace(frame, provenance=told, folders={"": package})
+        path.write_text("".join(html.document(full, kept)), "utf-8")
     assert pages_printed(browser, path) == 2
     if not shutil.which("pdftotext"):
         return
@@ -145,7 +146,7 @@ def test_pages_on_paper_when_nothing_is_right(browser: str, tmp_path: Path) -> N
     )
     path = tmp_path / "report.html"
     with holding(*found) as (frame, kept):
-        path.write_text("".join(html.document(replace(frame, facts=facts), kept, {})), encoding="utf-8")
+        path.write_text("".join(html.document(replace(frame, facts=facts), kept)), encoding="utf-8")
     assert pages_printed(browser, path) <= 30
 
 

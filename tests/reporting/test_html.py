@@ -36,7 +36,7 @@ TOP = node("mets.xml", "urn:x")
 
 def page(frame: Frame, kept: FindingStore, root: Path | None = None) -> pages.Node:
     """Return a report as a page that every rule for pages holds for."""
-    text = "".join(html.document(frame, kept, {} if root is None else {"": root}))
+    text = "".join(html.document(replace(frame, folders={} if root is None else {"": root}), kept))
     found = pages.read(text)
     _check_self_contained(text, found)
     _check_accessible(found)

@@ -26,17 +26,20 @@ def test_bars_are_shares_of_the_limit_or_of_the_fullest(
     segments = [replace(child, files=files, bytes=size) for files, size in held]
     for limits in (Limits(), Limits(files=most, bytes=largest)):
         for fill, (files, size) in zip(html.fills(segments, limits), held, strict=True):
-            for bar, value, limit in ((fill.files, files, limits.files), (fill.bytes, size, limits.bytes)):
-                assert 0 <= bar.share <= 100
-                assert bar.value == value
-                assert bar.is_over == (limit is not None and value > limit)
+            for bar, value, limit in (
+                (fill["files"], files, limits.files),
+                (fill["bytes"], size, limits.bytes),
+            ):
+                assert 0 <= bar["share"] <= 100
+                assert bar["value"] == value
+                assert bar["is_over"] == (limit is not None and value > limit)
 
 
 def test_a_bar_says_what_it_is_against() -> None:
     (fill,) = html.fills([replace(related(node("s/mets.xml"), files=3), bytes=50_000)], Limits(bytes=40_000))
-    assert fill.files.said == "3 files, 100.0 % of the fullest (3)"
-    assert fill.bytes.said == "50,000 bytes, 125.0 % of the limit (40,000)"
-    assert (fill.bytes.share, fill.bytes.is_over) == (100.0, True)
+    assert fill["files"]["said"] == "3 files, 100.0 % of the fullest (3)"
+    assert fill["bytes"]["said"] == "50,000 bytes, 125.0 % of the limit (40,000)"
+    assert (fill["bytes"]["share"], fill["bytes"]["is_over"]) == (100.0, True)
 
 
 PARTS = st.lists(st.one_of(st.none(), st.integers(0, 10**12)), min_size=1, max_size=20)
@@ -46,14 +49,16 @@ PARTS = st.lists(st.one_of(st.none(), st.integers(0, 10**12)), min_size=1, max_s
 def test_strips_fill_their_width(sizes: list[int | None], whole: int | None) -> None:
     parts = tuple(ListedPart(id=f"r1.p{number}", child="x", size=size) for number, size in enumerate(sizes))
     (strip,) = html.strips([ListedSplitLob(id="r1", size=whole, parts=parts)])
-    assert len(strip.pieces) == len(sizes)
-    assert [piece.is_missing for piece in strip.pieces] == [size is None for size in sizes]
-    assert all(before.x <= after.x for before, after in zip(strip.pieces, strip.pieces[1:], strict=False))
-    last = strip.pieces[-1]
-    assert last.x + last.width <= 1_000 + 2 * len(sizes) + 3
+    assert len(strip["pieces"]) == len(sizes)
+    assert [piece["is_missing"] for piece in strip["pieces"]] == [size is None for size in sizes]
+    assert all(
+        before["x"] <= after["x"] for before, after in zip(strip["pieces"], strip["pieces"][1:], strict=False)
+    )
+    last = strip["pieces"][-1]
+    assert last["x"] + last["width"] <= 1_000 + 2 * len(sizes) + 3
     if any(sizes):
-        assert last.x + last.width >= 1_000 - len(sizes)
-    assert strip.is_whole == (None not in sizes and whole in {None, sum(size or 0 for size in sizes)})
+        assert last["x"] + last["width"] >= 1_000 - len(sizes)
+    assert strip["is_whole"] == (None not in sizes and whole in {None, sum(size or 0 for size in sizes)})
 
 
 @pytest.mark.parametrize(
@@ -67,8 +72,8 @@ def test_strips_fill_their_width(sizes: list[int | None], whole: int | None) -> 
 def test_a_strip_says_its_figures(sizes: list[int | None], whole: int | None, said: str) -> None:
     parts = tuple(ListedPart(id="r1.p0", child="x", size=size) for size in sizes)
     (strip,) = html.strips([ListedSplitLob(id="r1", size=whole, parts=parts)])
-    assert strip.said == said
-    assert strip.pieces[0].title == "r1.p0: 5 bytes in x"
+    assert strip["said"] == said
+    assert strip["pieces"][0]["title"] == "r1.p0: 5 bytes in x"
 
 
 def test_a_part_whose_file_is_gone_makes_a_strip_incomplete() -> None:
@@ -77,7 +82,10 @@ def test_a_part_whose_file_is_gone_makes_a_strip_incomplete() -> None:
         ListedPart(id="r1.p1", child="y", size=6, is_lost=True),
     )
     (strip,) = html.strips([ListedSplitLob(id="r1", size=10, parts=parts)])
-    assert not strip.is_whole
-    assert strip.said == "2 parts, 10 of 10 bytes listed, the file of 1 part missing"
-    assert [(each.width, each.is_missing) for each in strip.pieces] == [(400.0, False), (600.0, True)]
-    assert strip.pieces[1].title == "r1.p1: 6 bytes in y, file missing"
+    assert not strip["is_whole"]
+    assert strip["said"] == "2 parts, 10 of 10 bytes listed, the file of 1 part missing"
+    assert [(each["width"], each["is_missing"]) for each in strip["pieces"]] == [
+        (400.0, False),
+        (600.0, True),
+    ]
+    assert strip["pieces"][1]["title"] == "r1.p1: 6 bytes in y, file missing"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def test_json_has_all_places(seen: tuple[Frame, FindingStore, Path]) -> None:
 
 def test_the_page_folds_the_places_away(seen: tuple[Frame, FindingStore, Path]) -> None:
     frame, kept, root = seen
-    page = pages.read("".join(html.document(frame, kept, {"": root})))
+    page = pages.read("".join(html.document(replace(frame, folders={"": root}), kept)))
     (section,) = page.all("section", "code")
     assert section.one("summary").text == f"{COUNT - 1} more places"
     assert len(list(section.one("ul", "places").all("li"))) == COUNT - 1

@@ -56,7 +56,7 @@ def test_a_limit_is_of_each_so_that_none_is_behind_another() -> None:
 
 def test_the_page_has_a_section_for_each() -> None:
     with found() as (frame, kept):
-        page = "".join(html.document(frame, kept, {}))
+        page = "".join(html.document(frame, kept))
     at = [page.index(f'<h3 id="{name}">') for name in ("F010", "CSIP60-M030", "SIARD_3-M030", "CSIP62-M031")]
     assert all(one < two for one, two in pairwise(at))
     assert '<a href="#CSIP60-M030">CSIP60 (M030)</a>' in page

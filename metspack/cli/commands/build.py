@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from metspack.cli import console
 from metspack.cli.options import common
@@ -22,68 +22,52 @@ if TYPE_CHECKING:
     from metspack.building.build import Built
     from metspack.building.inplace import Described
     from metspack.digests import Sealed
-    from metspack.layouts.readers import Readership
 
 _DIVIDED = RareHeading("Folder of existing segments")
 
-SealFile = Annotated[
-    Path | None,
-    option(
-        "--seal FILE",
-        "Also write the seal of the package to a new file outside it: the value that is printed, and the "
-        "lines of sha256sum that it is computed from (for metspack check --seal).",
-        to="seal_file",
-    ),
-]
+SEAL_FILE = option(
+    "--seal FILE",
+    "Also write the seal of the package to a new file outside it: the value that is printed, and the "
+    "lines of sha256sum that it is computed from (for metspack check --seal).",
+    to="seal_file",
+)
 
 
 def build(
-    source: common.Source,
+    source: Path = common.SOURCE,
     *,
-    output: Annotated[
-        Path | None,
-        option(
-            "-o --output OUT",
-            "Folder for the package; must not exist yet. Required unless --in-place is given.",
-        ),
-    ] = None,
+    output: Path | None = option(
+        "-o --output OUT",
+        "Folder for the package; must not exist yet. Required unless --in-place is given.",
+    ),
     division: DivisionGroup,
-    plan: Annotated[
-        Path | None,
-        option(
-            "--plan FILE",
-            "Build exactly this plan (from metspack plan -o); refused if the source has changed since.",
-            LIMITS,
-        ),
-    ] = None,
+    plan: Path | None = option(
+        "--plan FILE",
+        "Build exactly this plan (from metspack plan -o); refused if the source has changed since.",
+        LIMITS,
+    ),
     locations: LocationGroup,
     building: options.BuildGroup,
-    jobs: options.Jobs = None,
-    cluster: common.Cluster = None,
-    if_exists: common.IfExists = "fail",
+    jobs: int | None = options.JOBS,
+    cluster: str | None = common.CLUSTER,
+    if_exists: str = common.IF_EXISTS,
     stopped: common.StagingGroup,
-    seal_file: SealFile = None,
+    seal_file: Path | None = SEAL_FILE,
     description: options.DescriptionGroup,
     dialect: DialectGroup,
-    keep_segments: Annotated[
-        bool,
-        option(
-            "--keep-segments",
-            "SOURCE is a folder with a .siard whose LOBs are already in segment folders, made by "
-            "DBPTK or metspack: leave them as they are. Requires --in-place.",
-            _DIVIDED,
-        ),
-    ] = False,
-    in_place: Annotated[
-        bool,
-        option(
-            "--in-place",
-            "Write METS files and manifests into SOURCE itself, and nothing else. Requires --keep-segments.",
-            _DIVIDED,
-        ),
-    ] = False,
-    json_output: common.Json = False,
-    quiet: common.Quiet = False,
+    keep_segments: bool = option(
+        "--keep-segments",
+        "SOURCE is a folder with a .siard whose LOBs are already in segment folders, made by "
+        "DBPTK or metspack: leave them as they are. Requires --in-place.",
+        _DIVIDED,
+    ),
+    in_place: bool = option(
+        "--in-place",
+        "Write METS files and manifests into SOURCE itself, and nothing else. Requires --keep-segments.",
+        _DIVIDED,
+    ),
+    json_output: bool = common.JSON,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Make a parent package and numbered child packages from an archive.
 
@@ -100,14 +84,8 @@ def build(
 
     if _is_in_place(keep_segments=keep_segments, in_place=in_place):
         given = [each for group in (division, building, dialect, stopped) for each in group.given()]
-        given += [
-            name
-            for name, value in (
-                *(("-o", output), ("--plan", plan)),
-                ("--cluster", cluster),
-            )
-            if value
-        ]
+        others = {"-o": output, "--plan": plan, "--cluster": cluster}
+        given += [name for name, value in others.items() if value]
         given += ["--if-exists"] if if_exists != "fail" else []
         _refuse("--in-place", given, "It leaves segments and archive as they are")
         settings = options.package_options(description, locations)
@@ -115,7 +93,7 @@ def build(
         with console.progress("in place", quiet=quiet) as progress:
             described = inplace.describe_in_place(source, settings, progress)
         write_seal(seal_file, described)
-        _tell_in_place(described, source, verify=settings.verify, json_output=json_output, quiet=quiet)
+        tell(described, source, verify=settings.verify, json_output=json_output, quiet=quiet)
         return
     if output is None:
         raise ConfigError("build: missing option -o/--output", hint="Name a folder that does not exist yet.")
@@ -185,60 +163,29 @@ def _refuse(option: str, given: Sequence[str], why: str) -> None:
         )
 
 
-def tell(made: Built, output: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
+def tell(made: Built | Described, target: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
     """Print the result of a build: warnings, then lines or JSON."""
-    _tell(
-        made,
-        output,
-        facts={
-            "layout": made.layout,
-            "split_lobs": made.split,
-            "kept_inside": made.kept,
-            "readers": made.readers.document() if made.readers else [],
-            **({} if made.linked is None else {"hard_linked": made.linked}),
-        },
-        readers=made.readers,
-        split=made.split,
-        inside=f"{counted(made.kept, 'LOB')} kept inside" if made.kept else "",
-        done=f"Package written to {output}",
-        verify=verify,
-        json_output=json_output,
-        quiet=quiet,
-    )
-
-
-def _tell_in_place(made: Described, folder: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
-    """Print the result of a build in place, as ``tell`` does for other builds."""
-    _tell(
-        made,
-        folder,
-        facts={"kept_inside": made.inside, "unreferenced_files": made.unreferenced},
-        split=0,
-        inside=f"{counted(made.inside, 'LOB')} inside the archive" if made.inside else "",
-        done="METS files and manifests added, nothing else changed",
-        verify=verify,
-        json_output=json_output,
-        quiet=quiet,
-    )
-
-
-def _tell(
-    made: Built | Described,
-    target: Path,
-    *,
-    facts: dict[str, object],
-    split: int,
-    inside: str,
-    done: str,
-    verify: bool,
-    json_output: bool,
-    quiet: bool,
-    readers: Readership | None = None,
-) -> None:
-    from metspack.layouts import readers as siard_readers  # noqa: PLC0415 -- commands load what they need
+    from metspack.building.inplace import Described  # noqa: PLC0415 -- commands load what they need
+    from metspack.layouts.readers import unopened  # noqa: PLC0415
 
     for each in made.warnings:
         console.warning(each)
+    if isinstance(made, Described):
+        facts: dict[str, object] = {"kept_inside": made.inside, "unreferenced_files": made.unreferenced}
+        split, readers = 0, None
+        inside = f"{counted(made.inside, 'LOB')} inside the archive" if made.inside else ""
+        done = "METS files and manifests added, nothing else changed"
+    else:
+        split, readers = made.split, made.readers
+        facts = {
+            "layout": made.layout,
+            "split_lobs": split,
+            "kept_inside": made.kept,
+            "readers": readers.document() if readers else [],
+            **({} if made.linked is None else {"hard_linked": made.linked}),
+        }
+        inside = f"{counted(made.kept, 'LOB')} kept inside" if made.kept else ""
+        done = f"Package written to {target}"
     document = {
         "target": str(target),
         "existed": False,
@@ -265,8 +212,7 @@ def _tell(
             counted(made.bytes, "byte"),
             inside,
         )
-        foremost = ", ".join(filter(None, words))
-        console.out("; ".join(filter(None, (foremost, siard_readers.unopened(made.unopened)))))
+        console.out("; ".join(filter(None, (", ".join(filter(None, words)), unopened(made.unopened)))))
         if readers is not None:
             console.out(readers.sentence())
         if made.handed_over is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from metspack.cli import console
 from metspack.cli.options import choices, common
@@ -21,64 +21,40 @@ _USE = "Write metspack cat OUT LOB, or metspack cat --shard FILE --root DIR."
 
 
 def cat(  # noqa: PLR0917 -- a command's options
-    package: Annotated[
-        Path | None,
-        argument("OUT", "Folder or METS file of a package."),
-    ] = None,
-    lob: Annotated[
-        str | None,
-        argument("LOB", "ID of a LOB, as in METS: s0.t2.c4.r14."),
-    ] = None,
-    ranges: Annotated[
-        list[str] | None,
-        option(
-            "--range RANGE",
-            "Only these bytes: 2100-3599 (first and last, counted from 0), 2100- (to the end), -500 "
-            "(the last 500). Repeatable; ranges are written one after the other.",
-        ),
-    ] = None,
-    no_verify: Annotated[
-        bool,
-        option(
-            "--no-verify",
-            "Do not compare digests; of a range, read only the range.",
-        ),
-    ] = False,
-    shard: Annotated[
-        Path | None,
-        option(
-            "--shard FILE",
-            "Write the bytes of the shard that this file describes: from metspack shards, or "
-            "shard_metadata of the DOMS.",
-            "Shard files",
-        ),
-    ] = None,
-    root: Annotated[
-        list[Path] | None,
-        option(
-            "--root DIR",
-            "Folder, disk, zip or tar file in which to look for children that are not in their places "
-            "(repeatable); of a shard, the folder that holds its files: nothing outside it is opened.",
-        ),
-    ] = None,
-    unit: Annotated[
-        str | None,
-        option(
-            "--unit UNIT",
-            "Unit of offsets and lengths in a shard file that does not give one: bytes.",
-            "Shard files",
-            choice=choices.of("bytes"),
-        ),
-    ] = None,
-    shard_lob: Annotated[
-        str | None,
-        option(
-            "--lob ID",
-            "LOB (or pid) to write, of a shard file with several.",
-            "Shard files",
-        ),
-    ] = None,
-    budget: common.Budget = None,
+    package: Path | None = argument("OUT", "Folder or METS file of a package.", default=None),
+    lob: str | None = argument("LOB", "ID of a LOB, as in METS: s0.t2.c4.r14.", default=None),
+    ranges: list[str] | None = option(
+        "--range RANGE",
+        "Only these bytes: 2100-3599 (first and last, counted from 0), 2100- (to the end), -500 "
+        "(the last 500). Repeatable; ranges are written one after the other.",
+    ),
+    no_verify: bool = option(
+        "--no-verify",
+        "Do not compare digests; of a range, read only the range.",
+    ),
+    shard: Path | None = option(
+        "--shard FILE",
+        "Write the bytes of the shard that this file describes: from metspack shards, or "
+        "shard_metadata of the DOMS.",
+        "Shard files",
+    ),
+    root: list[Path] | None = option(
+        "--root DIR",
+        "Folder, disk, zip or tar file in which to look for children that are not in their places "
+        "(repeatable); of a shard, the folder that holds its files: nothing outside it is opened.",
+    ),
+    unit: str | None = option(
+        "--unit UNIT",
+        "Unit of offsets and lengths in a shard file that does not give one: bytes.",
+        "Shard files",
+        choice=choices.of("bytes"),
+    ),
+    shard_lob: str | None = option(
+        "--lob ID",
+        "LOB (or pid) to write, of a shard file with several.",
+        "Shard files",
+    ),
+    budget: list[str] | None = common.BUDGET,
 ) -> None:
     """Write the bytes of a LOB to stdout, joined from its parts, and nothing else.
 

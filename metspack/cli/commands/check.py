@@ -7,14 +7,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from metspack import clock
 from metspack.cli import console
 from metspack.cli.options import choices, common
-from metspack.cli.options.groups import Group, option, values
+from metspack.cli.options.groups import Group, RareHeading, option, values
 from metspack.errors import ConfigError, Interrupted
 from metspack.mets import links
 from metspack.model import Budgets, Limits, Severity
@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from metspack.reporting.store import FindingStore
 
 _REPORTS = "Reports"
+_RARE_REPORTS = RareHeading(_REPORTS)
 _PROVENANCE_PARTS = ("time", "host", "operator", "path")
 _PROVENANCE = choices.of(*_PROVENANCE_PARTS)
+_NEVER = "never"
+_SEVERITIES = choices.of(*(each.value for each in Severity), _NEVER)
 _LIMIT = 10
 
 
@@ -38,85 +41,59 @@ _LIMIT = 10
 class LookGroup(Group):
     """The extent of a check, and the schemas for METS documents."""
 
-    level: Annotated[
-        str,
-        option(
-            "--level LEVEL",
-            "Extent of the check: links (METS files only), structure (everything except the bytes of "
-            "LOBs), fixity (size and digests of every file, without opening the archive), full "
-            "(every byte).",
-            choice=choices.levels,
-        ),
-    ] = "full"
-    sample: Annotated[
-        str | None,
-        option(
-            "--sample SHARE",
-            "Hash only a percentage (1%) or a number (250) of each package's files, always the same "
-            "ones for a seed; the others are checked without reading them. Requires level fixity or "
-            "full.",
-        ),
-    ] = None
-    seed: Annotated[
-        int | None,
-        option(
-            "--seed N",
-            "Seed for the sample; another seed selects other files.",
-            show_default="0",
-            min=0,
-            rare=True,
-        ),
-    ] = None
-    schema_dir: Annotated[
-        Path | None,
-        option(
-            "--schema-dir DIR",
-            "Validate METS files against the schemas in this folder instead of metspack's own. They "
-            "are found by namespace: METS and XLink, and the CSIP and SIP attributes if present.",
-            rare=True,
-        ),
-    ] = None
-    expect: Annotated[
-        Path | None,
-        option(
-            "--expect FILE",
-            "List of the packages expected: OBJIDs or folder names, one per line or as CSV with a "
-            "header, or the METS of a parent. Missing packages are errors (M014), packages not on the list "
-            "warnings (M015).",
-            rare=True,
-        ),
-    ] = None
-    seal: Annotated[
-        str | None,
-        option(
-            "--seal VALUE|FILE",
-            "Seal that the package must have: sha256:..., as build printed it, or the file that its --seal "
-            "wrote, which tells which file differs (F046).",
-        ),
-    ] = None
-    ledger: Annotated[
-        Path | None,
-        option(
-            "--ledger FILE",
-            "Remember in FILE when each file was verified; by it, a check that was stopped goes on.",
-        ),
-    ] = None
-    older_than: Annotated[
-        str | None,
-        option(
-            "--older-than PERIOD",
-            "With --ledger, read only what was verified longer ago (90d, 36h), is new or changed.",
-        ),
-    ] = None
-    strict_schema: Annotated[
-        bool,
-        option(
-            "--strict-schema",
-            "Also validate METS with the xmlschema library (slow; holds each file in memory). What it finds "
-            "is an error (M027).",
-            rare=True,
-        ),
-    ] = False
+    level: str = option(
+        "--level LEVEL",
+        "Extent of the check: links (METS files only), structure (everything except the bytes of "
+        "LOBs), fixity (size and digests of every file, without opening the archive), full "
+        "(every byte).",
+        choice=choices.levels,
+        default="full",
+    )
+    sample: str | None = option(
+        "--sample SHARE",
+        "Hash only a percentage (1%) or a number (250) of each package's files, always the same "
+        "ones for a seed; the others are checked without reading them. Requires level fixity or "
+        "full.",
+    )
+    seed: int | None = option(
+        "--seed N",
+        "Seed for the sample; another seed selects other files.",
+        show_default="0",
+        min=0,
+        rare=True,
+    )
+    schema_dir: Path | None = option(
+        "--schema-dir DIR",
+        "Validate METS files against the schemas in this folder instead of metspack's own. They "
+        "are found by namespace: METS and XLink, and the CSIP and SIP attributes if present.",
+        rare=True,
+    )
+    expect: Path | None = option(
+        "--expect FILE",
+        "List of the packages expected: OBJIDs or folder names, one per line or as CSV with a "
+        "header, or the METS of a parent. Missing packages are errors (M014), packages not on the list "
+        "warnings (M015).",
+        rare=True,
+    )
+    seal: str | None = option(
+        "--seal VALUE|FILE",
+        "Seal that the package must have: sha256:..., as build printed it, or the file that its --seal "
+        "wrote, which tells which file differs (F046).",
+    )
+    ledger: Path | None = option(
+        "--ledger FILE",
+        "Remember in FILE when each file was verified; by it, a check that was stopped goes on.",
+    )
+    older_than: str | None = option(
+        "--older-than PERIOD",
+        "With --ledger, read only what was verified longer ago (90d, 36h), is new or changed.",
+    )
+    strict_schema: bool = option(
+        "--strict-schema",
+        "Also validate METS with the xmlschema library (slow; holds each file in memory). What it finds "
+        "is an error (M027).",
+        rare=True,
+    )
 
     def values(self) -> dict[str, Any]:
         """Return the extent of the check; raises ``ConfigError`` for a seed without a sample."""
@@ -126,58 +103,33 @@ class LookGroup(Group):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProvenanceGroup(Group):
+class ProvenanceGroup(Group, panel=_RARE_REPORTS):
     """Facts for reports: when, where and by whom a check was made."""
 
-    created: Annotated[
-        str | None,
-        option(
-            "--created TIME",
-            "Time of the check, such as 2026-05-01T12:00:00Z, or now; default: SOURCE_DATE_EPOCH, else now "
-            "in .html and .txt reports and none in the others, so that these are identical.",
-            _REPORTS,
-            rare=True,
-        ),
-    ] = None
-    operator: Annotated[
-        str | None,
-        option(
-            "--operator NAME",
-            "Who makes the check, in .html and .txt reports; default: the login name.",
-            _REPORTS,
-            rare=True,
-        ),
-    ] = None
-    host: Annotated[
-        str | None,
-        option(
-            "--host NAME",
-            "Where it is made, in the same; default: the name of this machine.",
-            _REPORTS,
-            rare=True,
-        ),
-    ] = None
-    withhold: Annotated[
-        list[str] | None,
-        option(
-            "--withhold WHAT",
-            "Leave this out of .html and .txt reports: time, host, operator or path (the absolute one). "
-            "Repeatable.",
-            _REPORTS,
-            choice=_PROVENANCE,
-            rare=True,
-        ),
-    ] = None
-    no_provenance: Annotated[
-        bool,
-        option(
-            "--no-provenance --reproducible",
-            "Leave out all four, except those given: .html and .txt reports of the same check are then "
-            "identical too.",
-            _REPORTS,
-            rare=True,
-        ),
-    ] = False
+    created: str | None = option(
+        "--created TIME",
+        "Time of the check, such as 2026-05-01T12:00:00Z, or now; default: SOURCE_DATE_EPOCH, else now "
+        "in .html and .txt reports and none in the others, so that these are identical.",
+    )
+    operator: str | None = option(
+        "--operator NAME",
+        "Who makes the check, in .html and .txt reports; default: the login name.",
+    )
+    host: str | None = option(
+        "--host NAME",
+        "Where it is made, in the same; default: the name of this machine.",
+    )
+    withhold: list[str] | None = option(
+        "--withhold WHAT",
+        "Leave this out of .html and .txt reports: time, host, operator or path (the absolute one). "
+        "Repeatable.",
+        choice=_PROVENANCE,
+    )
+    no_provenance: bool = option(
+        "--no-provenance --reproducible",
+        "Leave out all four, except those given: .html and .txt reports of the same check are then "
+        "identical too.",
+    )
 
     def made_by(self, packages: Sequence[Path]) -> tuple[str, Provenance]:
         """Return the given time, "" without one, and the provenance for reports that are filed."""
@@ -200,76 +152,65 @@ class ProvenanceGroup(Group):
 
 
 def check(
-    packages: common.Packages,
+    packages: list[Path] = common.PACKAGES,
     *,
-    root: common.Root = None,
+    root: list[Path] | None = common.ROOT,
     look: LookGroup,
-    jobs: common.CheckJobs = None,
-    cluster: common.Cluster = None,
-    fail_on: common.FailOn = "error",
-    limit: Annotated[
-        int,
-        option(
-            "--max-per-code --limit N",
-            "Show at most N findings per code; 0 shows all. Report files hold all (.html: 500).",
-            min=0,
-        ),
-    ] = _LIMIT,
-    summary: Annotated[
-        bool,
-        option(
-            "--summary",
-            "Print only the number of findings of each code.",
-        ),
-    ] = False,
-    report: Annotated[
-        list[Path] | None,
-        option(
-            "--report -o --output FILE",
-            "Also write a report; its suffix chooses the format: .html, .json, .jsonl, .txt, .csv (a line "
-            "for each package), .xml (JUnit). An earlier report is replaced. Repeatable.",
-            _REPORTS,
-        ),
-    ] = None,
-    json_output: common.Json = False,
-    jsonl_output: Annotated[
-        bool,
-        option(
-            "--jsonl",
-            "Print the result as JSON lines: a head, each finding, the result.",
-            rare=True,
-        ),
-    ] = False,
+    jobs: int | None = option(
+        "-j --jobs N",
+        "Number of worker processes (default: automatic). The result does not depend on it.",
+        min=1,
+        rare=True,
+    ),
+    cluster: str | None = common.CLUSTER,
+    fail_on: str = option(
+        "--fail-on SEVERITY",
+        "Lowest severity for exit code 1: error, warning, info, or never.",
+        choice=_SEVERITIES,
+        default="error",
+    ),
+    limit: int = option(
+        "--max-per-code --limit N",
+        "Show at most N findings per code; 0 shows all. Report files hold all (.html: 500).",
+        min=0,
+        default=_LIMIT,
+    ),
+    summary: bool = option(
+        "--summary",
+        "Print only the number of findings of each code.",
+    ),
+    report: list[Path] | None = option(
+        "--report -o --output FILE",
+        "Also write a report; its suffix chooses the format: .html, .json, .jsonl, .txt, .csv (a line "
+        "for each package), .xml (JUnit). An earlier report is replaced. Repeatable.",
+        _REPORTS,
+    ),
+    json_output: bool = common.JSON,
+    jsonl_output: bool = option(
+        "--jsonl",
+        "Print the result as JSON lines: a head, each finding, the result.",
+        rare=True,
+    ),
     provenance: ProvenanceGroup,
-    max_files: Annotated[
-        str | None,
-        option(
-            "--max-files N",
-            "Limit on files, shown against the segments in .html reports.",
-            _REPORTS,
-            rare=True,
-        ),
-    ] = None,
-    max_bytes: Annotated[
-        str | None,
-        option(
-            "--max-bytes SIZE",
-            "Limit on bytes, shown against the segments in .html reports: 45000, 4GB, 4GiB.",
-            _REPORTS,
-            rare=True,
-        ),
-    ] = None,
-    profile: Annotated[
-        str,
-        option(
-            "--profile PROFILE",
-            "Standards to validate each METS against: those that it declares (auto), none (recommendation), "
-            "CSIP (csip), E-ARK SIP (sip), CITS SIARD (cits-siard).",
-            choice=choices.checked_profiles,
-        ),
-    ] = "auto",
-    budget: common.Budget = None,
-    quiet: common.Quiet = False,
+    max_files: str | None = option(
+        "--max-files N",
+        "Limit on files, shown against the segments in .html reports.",
+        _RARE_REPORTS,
+    ),
+    max_bytes: str | None = option(
+        "--max-bytes SIZE",
+        "Limit on bytes, shown against the segments in .html reports: 45000, 4GB, 4GiB.",
+        _RARE_REPORTS,
+    ),
+    profile: str = option(
+        "--profile PROFILE",
+        "Standards to validate each METS against: those that it declares (auto), none (recommendation), "
+        "CSIP (csip), E-ARK SIP (sip), CITS SIARD (cits-siard).",
+        choice=choices.checked_profiles,
+        default="auto",
+    ),
+    budget: list[str] | None = common.BUDGET,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Check that parent and children name each other, and that every file is as METS and manifests say.
 
@@ -281,9 +222,10 @@ def check(
     `metspack check out --report report.html`
     """
     from metspack.checking.options import CheckOptions  # noqa: PLC0415 -- commands load what they need
-    from metspack.reporting.formats import ReportFiles  # noqa: PLC0415
+    from metspack.reporting.formats import report_files  # noqa: PLC0415
 
-    failing = common.failing(fail_on)
+    named = _SEVERITIES.read("--fail-on", fail_on)
+    failing = None if named == _NEVER else Severity(named)
     options = CheckOptions(
         **values(look),
         roots=tuple(root or ()),
@@ -302,14 +244,14 @@ def check(
     )
     created, found_by = provenance.made_by(packages)
     with (
-        ReportFiles(report or (), packages) as files,
+        report_files(report or (), packages) as write,
         # Printed results need no figures.
         _checked(packages, options, gathers=bool(report), quiet=quiet) as (run, interrupted),
     ):
         frame = replace(run.frame(), created=created, fail_on=failing, limits=limits, provenance=found_by)
         form = "json" if json_output else "jsonl" if jsonl_output else ""
         _print(frame, run.kept, None if summary else limit, form=form, quiet=quiet)
-        files.write(frame, run.kept, run.folders)
+        write(frame, run.kept)
     if interrupted is not None:
         raise interrupted
     if frame.is_failed:
@@ -334,10 +276,7 @@ def check_existing(target: Path, objid: str, budgets: Budgets, *, json_output: b
         is_same = links.bare(objid) in map(links.bare, found) if objid and found else None
         if json_output:
             head = {"target": str(target), "existed": True, "objid": objid or None, "is_same": is_same}
-            console.pour(f'{console.json_opening(head)},\n  "check": '.encode())
-            for block in json.document(frame, run.kept):
-                console.pour(block.encode())
-            console.pour(b"}\n")
+            console.document(head | {"check": json.members(frame, run.kept)})
         else:
             _print(frame, run.kept, _LIMIT, form="", quiet=quiet)
     if interrupted is not None:
@@ -394,4 +333,4 @@ def _print(frame: Frame, kept: FindingStore, limit: int | None, *, form: str, qu
         grouped = text.totals(kept, least) if limit is None else text.grouped(kept, limit or None, least)
         for line in grouped if quiet else chain(text.unopened(frame), grouped, text.verdict(frame)):
             for row in (line,) if width is None else text.wrapped(line, width):
-                console.styled((piece.text, piece.tone.value) for piece in row)
+                console.styled(row)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
 from metspack.cli import console
-from metspack.cli.commands.build import SealFile, check_seal_file, tell, write_seal
+from metspack.cli.commands.build import SEAL_FILE, check_seal_file, tell, write_seal
 from metspack.cli.options import common
 from metspack.cli.options import package as options
 from metspack.cli.options.common import LocationGroup
@@ -18,29 +17,23 @@ from metspack.cli.options.package import DivisionGroup
 
 def convert(
     *,
-    package: Annotated[
-        Path,
-        argument(
-            "OUT",
-            "A package; or a folder with a .siard and its LOB folders, without METS.",
-        ),
-    ],
-    output: Annotated[
-        Path,
-        option("-o --output NEW", "Folder of the new package; must not exist yet."),
-    ],
+    package: Path = argument(
+        "OUT",
+        "A package; or a folder with a .siard and its LOB folders, without METS.",
+    ),
+    output: Path = option("-o --output NEW", "Folder of the new package; must not exist yet.", default=...),
     division: DivisionGroup,
     building: options.BuildGroup,
-    root: common.Root = None,
-    jobs: options.Jobs = None,
-    if_exists: common.IfExists = "fail",
+    root: list[Path] | None = common.ROOT,
+    jobs: int | None = options.JOBS,
+    if_exists: str = common.IF_EXISTS,
     stopped: common.StagingGroup,
-    seal_file: SealFile = None,
+    seal_file: Path | None = SEAL_FILE,
     locations: LocationGroup,
     description: options.DescriptionGroup,
     dialect: DialectGroup,
-    json_output: common.Json = False,
-    quiet: common.Quiet = False,
+    json_output: bool = common.JSON,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Re-segment a package with other limits or another layout, without restoring its LOBs first.
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import argument
 
 _READERS = "readers"
+_FACTS = ("name", "version", "reads", "source", "key")
 _HANGING = " " * len("Rule:  ")
 
 
 def explain(
-    code: Annotated[
-        str,
-        argument(
-            "CODE",
-            "Code of a finding, such as L001, of an E-ARK requirement, such as CSIP66, or readers.",
-            choice=choices.codes,
-        ),
-    ],
+    code: str = argument(
+        "CODE",
+        "Code of a finding, such as L001, of an E-ARK requirement, such as CSIP66, or readers.",
+        choice=choices.codes,
+    ),
     *,
-    json_output: common.Json = False,
+    json_output: bool = common.JSON,
 ) -> None:
     """Explain the code of a finding: its meaning, its rule, the remedy, and what to write.
 
@@ -59,16 +55,7 @@ def _tell_readers(*, json_output: bool) -> None:
     from metspack.layouts.readers import READERS  # noqa: PLC0415 -- commands load what they need
 
     if json_output:
-        readers = (
-            {
-                "name": each.name,
-                "version": each.version or None,
-                "reads": each.reads,
-                "source": each.source,
-                "key": each.key or None,
-            }
-            for each in READERS
-        )
+        readers = ({name: getattr(each, name) or None for name in _FACTS} for each in READERS)
         console.document({"readers": readers})
         return
     for number, each in enumerate(READERS):

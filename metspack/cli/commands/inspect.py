@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -17,46 +18,31 @@ if TYPE_CHECKING:
     from metspack.inspecting.verification import Verdict
     from metspack.sources.opening import Source
 
-_FINDINGS = 1
-
 
 def inspect(
-    source: common.Source,
+    source: Path = common.SOURCE,
     *,
-    lobs: Annotated[
-        bool,
-        option("--lobs", "Print one JSON line per LOB instead of the summary."),
-    ] = False,
-    verify: Annotated[
-        bool,
-        option(
-            "--verify",
-            "Read every LOB and compare it with the digest and length in its cell, and with its CRC; "
-            "read the archive and compare its messageDigest.",
-        ),
-    ] = False,
-    accept: Annotated[
-        list[str] | None,
-        option(
-            "--accept WHAT",
-            "With --verify, accept what would be an error: dbptk-part-digest (a split LOB whose "
-            "digest covers only its last part). A missing table is always shown as a warning. Repeatable.",
-            choice=choices.accepted,
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        option(
-            "-j --jobs N",
-            "With --verify, number of worker processes (default: automatic). The result does not depend on "
-            "it.",
-            min=1,
-        ),
-    ] = None,
+    lobs: bool = option("--lobs", "Print one JSON line per LOB instead of the summary."),
+    verify: bool = option(
+        "--verify",
+        "Read every LOB and compare it with the digest and length in its cell, and with its CRC; "
+        "read the archive and compare its messageDigest.",
+    ),
+    accept: list[str] | None = option(
+        "--accept WHAT",
+        "With --verify, accept what would be an error: dbptk-part-digest (a split LOB whose "
+        "digest covers only its last part). A missing table is always shown as a warning. Repeatable.",
+        choice=choices.accepted,
+    ),
+    jobs: int | None = option(
+        "-j --jobs N",
+        "With --verify, number of worker processes (default: automatic). The result does not depend on it.",
+        min=1,
+    ),
     locations: LocationGroup,
-    budget: common.Budget = None,
-    json_output: common.Json = False,
-    quiet: common.Quiet = False,
+    budget: list[str] | None = common.BUDGET,
+    json_output: bool = common.JSON,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Show the contents of a source: its tables, and the LOBs of each column with their locations and sizes.
 
@@ -94,7 +80,7 @@ def inspect(
         else:
             is_bad = _print_inspection(opened, accepted, jobs, json_output=json_output, quiet=quiet)
     if is_bad:
-        raise typer.Exit(_FINDINGS)
+        raise typer.Exit(1)
 
 
 def _print_inspection(
@@ -144,8 +130,10 @@ def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) 
         # A verification counts the bytes of the LOBs, whose sum is not determined yet.
         weight = source.weight() if isinstance(source, Archive) and accepted is None else None
         progress.stage("Listing LOBs", weight)
-        for batch in survey.batches(source, None if weight is None else progress.advance):
+        advance = None if weight is None else progress.advance
+        for batch in survey.batches(source, advance, in_runs=False):
             for each in batch.lobs:
+                assert isinstance(each, survey.Surveyed)  # noqa: S101 -- one by one
                 verdict, paths = None, tuple[str, ...]()
                 if each.lob is not None:
                     if (known := survey.holdings(source, each.lob, held)) is not held:

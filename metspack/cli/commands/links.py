@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Annotated
+from pathlib import Path
 
 import typer
 
@@ -15,16 +15,15 @@ from metspack.sizes import counted
 
 
 def links(
-    packages: common.Packages,
+    packages: list[Path] = common.PACKAGES,
     *,
-    root: common.Root = None,
-    json_output: common.Json = False,
-    summary: Annotated[
-        bool,
-        option("--summary", "Print the number of links in each state, and only the faulty links."),
-    ] = False,
-    budget: common.Budget = None,
-    quiet: common.Quiet = False,
+    root: list[Path] | None = common.ROOT,
+    json_output: bool = common.JSON,
+    summary: bool = option(
+        "--summary", "Print the number of links in each state, and only the faulty links."
+    ),
+    budget: list[str] | None = common.BUDGET,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Show the links between parents and children in both directions, and where each package is.
 

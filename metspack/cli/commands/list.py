@@ -3,56 +3,48 @@
 from __future__ import annotations
 
 import csv
-import io
-import json
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import option
-from metspack.resources import json_head
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from metspack.packages.listing import LobEntry
 
-_FINDINGS = 1
 _FORMS = choices.of("csv", "jsonl")
+_PLACE = ("id", "archive", "database", "schema", "table", "column", "row")
 _COLUMNS = (
-    *("id", "archive", "database", "schema", "table", "column", "row", "key_columns", "primary_key"),
+    *(*_PLACE, "key_columns", "primary_key"),
     *("file_name", "path", "segment", "parts", "size", "media_type"),
     *("md5", "sha1", "sha256", "sha512", "other_digests", "fault"),
 )
 _OF_THEIR_OWN = ("MD5", "SHA-1", "SHA-256", "SHA-512")
-_AT_ONCE = 1_000  # lines that are written together
 
 
 def list(  # noqa: A001, PLR0917 -- a command's name, and its options
-    package: common.Package,
-    table: Annotated[
-        str,
-        option("--table NAME", "Only LOBs of this table: dbo.Categories, Categories, or s0.t2 as in IDs."),
-    ] = "",
-    column: Annotated[
-        str,
-        option("--column NAME", "Only LOBs of columns of this name: Picture, or c4 as in IDs."),
-    ] = "",
-    form: Annotated[
-        str | None,
-        option(
-            "--format FORM",
-            "Format of the list: csv (for spreadsheets), or jsonl (one JSON object per line).",
-            choice=_FORMS,
-        ),
-    ] = None,
-    json_output: Annotated[bool, option("--json", "The same as --format jsonl.")] = False,
-    root: common.Root = None,
-    budget: common.Budget = None,
+    package: Path = common.OUT,
+    table: str = option(
+        "--table NAME", "Only LOBs of this table: dbo.Categories, Categories, or s0.t2 as in IDs.", default=""
+    ),
+    column: str = option(
+        "--column NAME", "Only LOBs of columns of this name: Picture, or c4 as in IDs.", default=""
+    ),
+    form: str | None = option(
+        "--format FORM",
+        "Format of the list: csv (for spreadsheets), or jsonl (one JSON object per line).",
+        choice=_FORMS,
+    ),
+    json_output: bool = option("--json", "The same as --format jsonl."),
+    root: common.Paths = common.ROOT,
+    budget: common.Texts = common.BUDGET,
 ) -> None:
     """List the LOBs of a package: table, column, row and key of each, and its files, size and digests.
 
@@ -67,9 +59,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
     from metspack.packages.listing import LobListing  # noqa: PLC0415 -- commands load what they need
     from metspack.packages.package import Package  # noqa: PLC0415
 
-    if form is not None:
-        _FORMS.read("--format", form)
-    form = common.json_form(form, json_output=json_output, name="jsonl")
+    form = common.json_form(_FORMS, form, json_output=json_output, name="jsonl")
     budgets = common.budgets(budget)
     with Package(package, budgets, root or ()) as opened:
         for fault in opened.faults:
@@ -78,19 +68,18 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
         # The first LOB is awaited: an error before it leaves no head of a table.
         rows = chain([*islice(found, 1)], found)
         if form == "jsonl":
-            console.outs(json.dumps(_object(each)) for each in rows)
+            for each in rows:
+                console.record(_object(each))
         else:
-            _write_csv(rows)
-        _warn_of_others(found.files)
+            writer = csv.writer(_Result(), lineterminator="\n")
+            writer.writerow(_COLUMNS)
+            writer.writerows(map(_csv_row, rows))
+        if found.files:
+            said = "listed in METS, named by no cell and without a LOB's ID: not listed here"
+            console.warning(f"{counted(found.files, 'file')} {said}")
         is_bad = bool(found.faulty or opened.faults)
     if is_bad:
-        raise typer.Exit(_FINDINGS)
-
-
-def _warn_of_others(files: int) -> None:
-    if files:
-        said = "listed in METS, named by no cell and without a LOB's ID: not listed here"
-        console.warning(f"{counted(files, 'file')} {said}")
+        raise typer.Exit(1)
 
 
 def _joined(texts: Iterable[str]) -> str:
@@ -99,30 +88,18 @@ def _joined(texts: Iterable[str]) -> str:
     return "|".join(each.replace("|", "%7C") for each in several) if len(several) > 1 else "".join(several)
 
 
-def _write_csv(rows: Iterator[LobEntry]) -> None:
-    held = io.StringIO()
-    writer = csv.writer(held, lineterminator="\n")
-    lines = chain((_COLUMNS,), map(_csv_row, rows))
-    try:
-        for number, line in enumerate(lines, 1):
-            writer.writerow(line)
-            if not number % _AT_ONCE:
-                _pour(held)
-    finally:  # rows before an error are written before it
-        _pour(held)
+class _Result:
+    """The result as a file for ``csv``."""
 
-
-def _pour(held: io.StringIO) -> None:
-    console.pour(held.getvalue().encode(errors="backslashreplace"))
-    held.seek(0)
-    held.truncate()
+    def write(self, text: str) -> None:
+        console.pour(text.encode(errors="backslashreplace"))
 
 
 def _csv_row(each: LobEntry) -> tuple[Any, ...]:
     digests = each.digests
     others = (f"{name}:{value}" for name, value in digests.items() if name not in _OF_THEIR_OWN)
     return (
-        *(each.id, each.archive, each.database, each.schema, each.table, each.column, each.row),
+        *(getattr(each, name) for name in _PLACE),
         *(_joined(each.primary_key), _joined(value or "" for value in each.primary_key.values())),
         each.file_name,
         _joined("/".join(filter(None, (file.path, file.entry))) for file in each.files),
@@ -144,14 +121,7 @@ def _object(each: LobEntry) -> dict[str, object]:
         }
         for file in each.files
     ]
-    return json_head() | {
-        "id": each.id,
-        "archive": each.archive or None,
-        "database": each.database or None,
-        "schema": each.schema or None,
-        "table": each.table or None,
-        "column": each.column or None,
-        "row": each.row,
+    return {name: getattr(each, name) or None for name in _PLACE} | {
         "primary_key": dict(each.primary_key),
         "file_name": each.file_name or None,
         "files": files,

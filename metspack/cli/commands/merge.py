@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from metspack.cli import console
-from metspack.cli.commands.build import SealFile, check_seal_file, write_seal
+from metspack.cli.commands.build import SEAL_FILE, check_seal_file, write_seal
 from metspack.cli.options import choices, common
 from metspack.cli.options import package as options
 from metspack.cli.options.csip import TermGroup
@@ -22,41 +22,32 @@ if TYPE_CHECKING:
 
 def merge(
     *,
-    containers: Annotated[
-        list[Path],
-        argument(
-            "OUT...",
-            "Packages of the dialect csip, the parent and all children: their folders, zip or tar "
-            "files, or the folder that holds them.",
-        ),
-    ],
-    output: Annotated[
-        Path,
-        option("-o --output DIR", "Folder of the merged package; must not exist yet."),
-    ],
-    root: common.Root = None,
+    containers: list[Path] = argument(
+        "OUT...",
+        "Packages of the dialect csip, the parent and all children: their folders, zip or tar "
+        "files, or the folder that holds them.",
+    ),
+    output: Path = option(
+        "-o --output DIR", "Folder of the merged package; must not exist yet.", default=...
+    ),
+    root: list[Path] | None = common.ROOT,
     terms: TermGroup,
-    objid: Annotated[
-        str | None,
-        option("--id OBJID", "OBJID of the merged package; default: that of the parent."),
-    ] = None,
-    checksum: Annotated[
-        str,
-        option(
-            "--checksum TYPE",
-            f"Algorithm of the checksums in METS: {choices.checksums}.",
-            choice=choices.checksums,
-        ),
-    ] = dialects.facts(dialects.for_merging()).checksum,
-    agent: options.Agent = None,
-    verify: common.Verify = False,
-    jobs: options.Jobs = None,
-    if_exists: common.IfExists = "fail",
+    objid: str | None = option("--id OBJID", "OBJID of the merged package; default: that of the parent."),
+    checksum: str = option(
+        "--checksum TYPE",
+        f"Algorithm of the checksums in METS: {choices.checksums}.",
+        choice=choices.checksums,
+        default=dialects.facts(dialects.for_merging()).checksum,
+    ),
+    agent: list[str] | None = options.AGENT,
+    verify: bool = common.VERIFY,
+    jobs: int | None = options.JOBS,
+    if_exists: str = common.IF_EXISTS,
     stopped: common.StagingGroup,
-    seal_file: SealFile = None,
-    budget: common.Budget = None,
-    json_output: common.Json = False,
-    quiet: common.Quiet = False,
+    seal_file: Path | None = SEAL_FILE,
+    budget: list[str] | None = common.BUDGET,
+    json_output: bool = common.JSON,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Merge a parent and its children into one package; METS, PREMIS and schemas are regenerated.
 

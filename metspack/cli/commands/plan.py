@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.common import PACKAGE, LocationGroup
 from metspack.cli.options.csip import DialectGroup
-from metspack.cli.options.groups import option, values
+from metspack.cli.options.groups import Group, option, values
 from metspack.cli.options.package import DivisionGroup
-from metspack.errors import ConfigError
 from metspack.mets import dialects
 from metspack.sizes import counted
 
@@ -19,58 +19,50 @@ if TYPE_CHECKING:
     from metspack.building.draft import Draft
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlannedGroup(Group):
+    """Options of the planned build on which its OBJIDs and its readers depend."""
+
+    objid: str | None = option(
+        "--id OBJID",
+        "OBJID of the parent IP; in the dialect csip those of the children are made from it.",
+        rare=True,
+    )
+    pack: str | None = option(
+        "--pack FORM",
+        "Form of the planned build's IPs: zip or tar; csip's default OBJID depends on it.",
+        choice=choices.forms,
+        rare=True,
+    )
+    reader: str | None = common.FOR_READER
+    lob_folder_style: str | None = common.FOLDER_STYLE
+    siard_version: str | None = common.SIARD_VERSION
+
+
 def plan(
-    source: common.Source,
+    source: Path = common.SOURCE,
     *,
-    output: Annotated[
-        Path | None,
-        option("-o --output FILE", "Write the plan to this file, for build --plan."),
-    ] = None,
+    output: Path | None = option("-o --output FILE", "Write the plan to this file, for build --plan."),
     division: DivisionGroup,
-    dialect: Annotated[
-        str | None,
-        option(
-            "--dialect NAME",
-            "Dialect of the planned build; without --layout, csip uses siard22 for SIARD 2.2 archives.",
-            PACKAGE,
-            choice=choices.dialects,
-        ),
-    ] = None,
-    link_style: Annotated[
-        str | None,
-        option(
-            "--link-style STYLE",
-            "Link style of the planned build in the dialect csip; the OBJIDs of the children depend on it.",
-            PACKAGE,
-            choice=choices.of_dialects("link_style"),
-            rare=True,
-        ),
-    ] = None,
-    objid: Annotated[
-        str | None,
-        option(
-            "--id OBJID",
-            "OBJID of the parent IP; in the dialect csip those of the children are made from it.",
-            rare=True,
-        ),
-    ] = None,
-    pack: Annotated[
-        str | None,
-        option(
-            "--pack FORM",
-            "Form of the planned build's IPs: zip or tar; csip's default OBJID depends on it.",
-            choice=choices.forms,
-            rare=True,
-        ),
-    ] = None,
-    reader: common.For = None,
-    lob_folder_style: common.FolderStyleOption = None,
-    siard_version: common.SiardVersion = None,
+    dialect: str | None = option(
+        "--dialect NAME",
+        "Dialect of the planned build; without --layout, csip uses siard22 for SIARD 2.2 archives.",
+        PACKAGE,
+        choice=choices.dialects,
+    ),
+    link_style: str | None = option(
+        "--link-style STYLE",
+        "Link style of the planned build in the dialect csip; the OBJIDs of the children depend on it.",
+        PACKAGE,
+        choice=choices.of_dialects("link_style"),
+        rare=True,
+    ),
+    planned: PlannedGroup,
     locations: LocationGroup,
-    name: common.Name = None,
-    budget: common.Budget = None,
-    json_output: common.Json = False,
-    quiet: common.Quiet = False,
+    name: str | None = common.NAME,
+    budget: list[str] | None = common.BUDGET,
+    json_output: bool = common.JSON,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Show the segments into which an archive's LOBs would be divided, without making a package.
 
@@ -84,26 +76,13 @@ def plan(
     from metspack.files import writing  # noqa: PLC0415
     from metspack.planning import planfile  # noqa: PLC0415
 
-    group = DialectGroup(dialect=dialect).read_by(reader, pack)
-    chosen = choices.dialects.read("--dialect", group.dialect or dialects.DEFAULT)
-    given: dict[str, object] = {}
-    if link_style is not None:
-        if "link_style" not in dialects.facts(chosen).options:
-            others = " or ".join(dialects.that_take("link_style"))
-            raise ConfigError(f"only the dialect {others} has --link-style", hint=f"Add --dialect {others}.")
-        given["link_style"] = choices.of_dialects("link_style").read("--link-style", link_style)
+    described = DialectGroup(dialect=dialect).read_by(planned.reader, planned.pack)
+    chosen = choices.dialects.read("--dialect", described.dialect or dialects.DEFAULT)
     settings = BuildOptions(
-        **values(division, locations),
+        **values(division, planned, locations),
         dialect=chosen,
-        dialect_options=dialects.named(chosen).options(given),
+        dialect_options=DialectGroup(link_style=link_style).of(chosen),
         name=name,
-        objid=objid,
-        pack=pack,
-        reader=reader,
-        lob_folder_style=None
-        if lob_folder_style is None
-        else choices.folder_styles.read("--lob-folder-style", lob_folder_style),
-        siard_version=siard_version and choices.siard_versions.read("--siard-version", siard_version),
         budgets=common.budgets(budget),
     )
     common.warn_of_limits(settings.limits)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import option
-from metspack.cli.options.package import Jobs
+from metspack.cli.options.package import JOBS
 from metspack.digests import MANIFESTS
 from metspack.errors import ConfigError, SourceError
 from metspack.layouts.names import SIARD
@@ -25,76 +25,55 @@ _ARCHIVE = "An archive"
 
 
 def restore(
-    package: common.Package,
+    package: Path = common.OUT,
     *,
-    output: Annotated[
-        Path | None,
-        option(
-            "-o --output TARGET",
-            "Folder to create, or with --siard the .siard file or a folder for it; must not exist yet.",
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        option(
-            "--dry-run",
-            "Read, join and verify every LOB as if it were restored, and write nothing. All faults are "
-            "reported, not only the first.",
-        ),
-    ] = False,
-    only: Annotated[
-        list[str] | None,
-        option(
-            "--only ID",
-            "Restore only this LOB (s0.t2.c4.r14), or those of this column (s0.t2.c4) or table "
-            "(s0.t2). Repeatable.",
-        ),
-    ] = None,
-    siard: Annotated[
-        bool,
-        option(
-            "--siard",
-            "Restore one archive with all its LOBs, as it was before packaging, instead of files.",
-            _ARCHIVE,
-        ),
-    ] = False,
-    into: Annotated[
-        str | None,
-        option(
-            "--into WHERE",
-            "With --siard, the place for the LOBs: inside (in the archive; the default), or folder "
-            "(TARGET is a folder with the archive and, beside it, one folder of LOBs as in SIARD "
-            "2.2; LOBs that stayed inside stay there).",
-            _ARCHIVE,
-            choice=choices.places,
-        ),
-    ] = None,
-    lob_folder_style: Annotated[
-        str | None,
-        option(
-            "--lob-folder-style STYLE",
-            "With --into folder, the form of LOB locations in the archive: dilcis (the default), sfa or "
-            "dbptk, as metspack build has them.",
-            _ARCHIVE,
-            choice=choices.folder_styles,
-        ),
-    ] = None,
-    archive: Annotated[
-        str | None,
-        option(
-            "--archive NAME",
-            "Which archive to restore, if the package holds several: the name of its .siard.",
-            _ARCHIVE,
-        ),
-    ] = None,
-    accept: common.Accept = None,
+    output: Path | None = option(
+        "-o --output TARGET",
+        "Folder to create, or with --siard the .siard file or a folder for it; must not exist yet.",
+    ),
+    dry_run: bool = option(
+        "--dry-run",
+        "Read, join and verify every LOB as if it were restored, and write nothing. All faults are "
+        "reported, not only the first.",
+    ),
+    only: list[str] | None = option(
+        "--only ID",
+        "Restore only this LOB (s0.t2.c4.r14), or those of this column (s0.t2.c4) or table "
+        "(s0.t2). Repeatable.",
+    ),
+    siard: bool = option(
+        "--siard",
+        "Restore one archive with all its LOBs, as it was before packaging, instead of files.",
+        _ARCHIVE,
+    ),
+    into: str | None = option(
+        "--into WHERE",
+        "With --siard, the place for the LOBs: inside (in the archive; the default), or folder "
+        "(TARGET is a folder with the archive and, beside it, one folder of LOBs as in SIARD "
+        "2.2; LOBs that stayed inside stay there).",
+        _ARCHIVE,
+        choice=choices.places,
+    ),
+    lob_folder_style: str | None = option(
+        "--lob-folder-style STYLE",
+        "With --into folder, the form of LOB locations in the archive: dilcis (the default), sfa or "
+        "dbptk, as metspack build has them.",
+        _ARCHIVE,
+        choice=choices.folder_styles,
+    ),
+    archive: str | None = option(
+        "--archive NAME",
+        "Which archive to restore, if the package holds several: the name of its .siard.",
+        _ARCHIVE,
+    ),
+    accept: list[str] | None = common.ACCEPT,
     stopped: common.StagingGroup,
-    jobs: Jobs = None,
-    cluster: common.Cluster = None,
-    root: common.Root = None,
-    budget: common.Budget = None,
-    json_output: common.Json = False,
-    quiet: common.Quiet = False,
+    jobs: int | None = JOBS,
+    cluster: str | None = common.CLUSTER,
+    root: list[Path] | None = common.ROOT,
+    budget: list[str] | None = common.BUDGET,
+    json_output: bool = common.JSON,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Restore the LOBs of a package, as files or into one SIARD archive.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
 
 from metspack import resources
 from metspack.cli import console
@@ -17,18 +16,15 @@ _FILES = {"northwind": ("Northwind.siard", "Northwind-full.siard")}
 
 
 def sample(
-    name: Annotated[
-        str,
-        argument(
-            "NAME",
-            "Name of the sample: northwind.",
-            choice=choices.of(*_FILES),
-        ),
-    ],
-    folder: Annotated[Path, argument("DIR", "Folder to write it to.")],
+    name: str = argument(
+        "NAME",
+        "Name of the sample: northwind.",
+        choice=choices.of(*_FILES),
+    ),
+    folder: Path = argument("DIR", "Folder to write it to."),
     *,
-    json_output: common.Json = False,
-    quiet: common.Quiet = False,
+    json_output: bool = common.JSON,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Write sample archives to try metspack on.
 

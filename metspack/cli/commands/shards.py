@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -20,36 +21,27 @@ if TYPE_CHECKING:
     from metspack.packages.package import Package
     from metspack.restoring.shards.writing import Shard
 
-_FINDINGS = 1
 _FORMS = choices.of("json", "doms")
 _ROW = "{:<20}  {:>15}  {:>15}  {:<24}  {}"
 
 
 def shards(  # noqa: PLR0917 -- a command's options
-    package: common.Package,
-    lob: Annotated[
-        str | None,
-        argument("LOB", "Only the LOB with this ID."),
-    ] = None,
-    form: Annotated[
-        str | None,
-        option(
-            "--format FORM",
-            "Format of the result: json (one line per LOB) or doms (XML with shard_metadata of the DOMS).",
-            choice=_FORMS,
-        ),
-    ] = None,
-    base: Annotated[
-        str,
-        option(
-            "--base URL",
-            "Prefix for the URLs of the files; without it they are relative to OUT.",
-        ),
-    ] = "",
-    json_output: common.JsonForm = False,
-    root: common.Root = None,
-    budget: common.Budget = None,
-    quiet: common.Quiet = False,
+    package: Path = common.OUT,
+    lob: str | None = argument("LOB", "Only the LOB with this ID.", default=None),
+    form: str | None = option(
+        "--format FORM",
+        "Format of the result: json (one line per LOB) or doms (XML with shard_metadata of the DOMS).",
+        choice=_FORMS,
+    ),
+    base: str = option(
+        "--base URL",
+        "Prefix for the URLs of the files; without it they are relative to OUT.",
+        default="",
+    ),
+    json_output: bool = option("--json", "The same as --format json."),
+    root: list[Path] | None = common.ROOT,
+    budget: list[str] | None = common.BUDGET,
+    quiet: bool = common.QUIET,
 ) -> None:
     """List the files that each LOB consists of, in order, with offset and length in bytes.
 
@@ -64,9 +56,7 @@ def shards(  # noqa: PLR0917 -- a command's options
     """
     from metspack.packages.package import Package  # noqa: PLC0415 -- commands load what they need
 
-    if form is not None:
-        _FORMS.read("--format", form)
-    form = common.json_form(form, json_output=json_output)
+    form = common.json_form(_FORMS, form, json_output=json_output)
     budgets = common.budgets(budget)
     with Package(package, budgets, root or ()) as opened:
         listing = _ShardListing(opened, lob, base, budgets)
@@ -75,7 +65,7 @@ def shards(  # noqa: PLR0917 -- a command's options
         else:
             _print_table(listing.shards(), quiet=quiet)
     if listing.is_bad:
-        raise typer.Exit(_FINDINGS)
+        raise typer.Exit(1)
 
 
 class _ShardListing:
@@ -90,10 +80,11 @@ class _ShardListing:
         self.is_bad = False
 
     def shards(self) -> Iterator[Shard]:
-        from metspack.restoring.shards.writing import shard  # noqa: PLC0415
+        """Yield the shards of the LOBs that are as METS says."""
+        from metspack.restoring.shards import writing  # noqa: PLC0415 -- commands load what they need
 
         for each in self._check_lobs():
-            yield shard(self._package, each, base=self._base)
+            yield writing.shard(self._package, each, base=self._base)
         if (more := self._told - self._budgets.findings) > 0:
             console.error(
                 f"and {counted(more, 'more error')}, counted and not told one by one",
@@ -101,18 +92,13 @@ class _ShardListing:
             )
 
     def _check_lobs(self) -> Iterator[HeldLob]:
-        from metspack.restoring.shards.writing import (  # noqa: PLC0415
-            held,
-            misplaced,
-            unlisted,
-            unrelated,
-        )
+        from metspack.restoring.shards import writing  # noqa: PLC0415 -- as above
 
-        lob = None if self._lob is None else held(self._package, self._lob)
-        for fault in self._package.faults if lob is None else ():
-            self._tell(fault)
-        told = self._tell_all(unrelated(self._package, lob))
         package = self._package
+        lob = None if self._lob is None else writing.held(package, self._lob)
+        for fault in package.faults if lob is None else ():
+            self._tell(fault.message, fault.hint)
+        told = self._tell_all(writing.unrelated(package, lob))
         for each in package.ids() if lob is None else (lob,):
             try:
                 held_lob = package.lob(each)
@@ -120,31 +106,27 @@ class _ShardListing:
                 if self._lob is not None and not told:
                     raise
                 if each not in told:
-                    self._tell(error)
+                    self._tell(error.message, error.hint)
                 continue
-            if not self._tell_all(misplaced(package.index.files, held_lob)):
+            if not self._tell_all(writing.misplaced(package.index.files, held_lob)):
                 yield held_lob
-        if lob is None and not self._package.faults:  # cells of unreadable children would all be reported
-            self._tell_all(unlisted(self._package, self._budgets))
+        if lob is None and not package.faults:  # cells of unreadable children would all be reported
+            self._tell_all(writing.unlisted(package, self._budgets))
 
     def _tell_all(self, disagreements: Iterable[Disagreement]) -> set[str]:
-        """Print disagreements; return the LOBs that they concern."""
+        """Report disagreements; return the LOBs that they concern."""
         told = set()
         for each in disagreements:
             told.add(each.lob)
-            if self._is_told():
-                console.error(each.message)
+            self._tell(each.message)
         return told
 
-    def _tell(self, error: SourceError) -> None:
-        if self._is_told():
-            console.error(error.message, error.hint)
-
-    def _is_told(self) -> bool:
-        """Count an error; return whether it is to be printed too."""
+    def _tell(self, message: str, hint: str = "") -> None:
+        """Count an error, and print it unless there are too many."""
         self.is_bad = True
         self._told += 1
-        return self._told <= self._budgets.findings
+        if self._told <= self._budgets.findings:
+            console.error(message, hint)
 
 
 def _write(found: Iterable[Shard], form: str) -> None:

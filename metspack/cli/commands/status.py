@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -16,11 +15,9 @@ _UNFINISHED = 6
 
 
 def status(
-    target: Annotated[
-        Path, argument("OUT", "Target of a build, convert, merge, restore or add, or its OUT.partial.")
-    ],
-    json_output: common.Json = False,
-    quiet: common.Quiet = False,
+    target: Path = argument("OUT", "Target of a build, convert, merge, restore or add, or its OUT.partial."),
+    json_output: bool = common.JSON,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Show how far the run is that makes OUT, and how to go on with one that was stopped.
 

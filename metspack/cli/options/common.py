@@ -9,14 +9,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from metspack.cli import console
 from metspack.cli.options import choices
+from metspack.cli.options.choices import Choice
 from metspack.cli.options.groups import Group, RareHeading, argument, option
 from metspack.errors import ConfigError
 from metspack.mets import is_mets_name
-from metspack.model import Budgets, Limits, Severity
+from metspack.model import Budgets, Limits
 
 if TYPE_CHECKING:
     from metspack.files.journal import StagingTerms
@@ -49,206 +50,125 @@ def budgets(given: Sequence[str] | None) -> Budgets:
     return found
 
 
-Source = Annotated[
-    Path,
-    argument(
-        "SOURCE",
-        "A SIARD archive (.siard file, its parts, or unpacked), or a folder of LOBs (content/schema0/...).",
-    ),
-]
-Packages = Annotated[
-    list[Path], argument("PATH", "Packages: their folders, METS files, or zip or tar files of them.")
-]
-Package = Annotated[Path, argument("OUT", "Folder or METS file of a package.")]
-Name = Annotated[
-    str | None,
-    option("--name NAME", "Name for the .siard, the folders and the IDs (default: the file name)."),
-]
-Root = Annotated[
-    list[Path] | None,
-    option(
-        "--root DIR",
-        "Folder, disk, zip or tar file in which children or parents that are not in their places are "
-        "found by OBJID. Repeatable.",
-    ),
-]
-_NEVER = "never"
-_SEVERITIES = choices.of(*(each.value for each in Severity), _NEVER)
-FailOn = Annotated[
-    str,
-    option(
-        "--fail-on SEVERITY",
-        "Lowest severity for exit code 1: error, warning, info, or never.",
-        choice=_SEVERITIES,
-    ),
-]
+SOURCE = argument(
+    "SOURCE",
+    "A SIARD archive (.siard file, its parts, or unpacked), or a folder of LOBs (content/schema0/...).",
+)
+PACKAGES = argument("PATH", "Packages: their folders, METS files, or zip or tar files of them.")
+OUT = argument("OUT", "Folder or METS file of a package.")
+NAME = option("--name NAME", "Name for the .siard, the folders and the IDs (default: the file name).")
+Paths = list[Path] | None
+Texts = list[str] | None
+"""The types of options that can be repeated, for a module in which ``list`` is the command."""
 
-CheckJobs = Annotated[
-    int | None,
-    option(
-        "-j --jobs N",
-        "Number of worker processes (default: automatic). The result does not depend on it.",
-        min=1,
-        rare=True,
-    ),
-]
+ROOT = option(
+    "--root DIR",
+    "Folder, disk, zip or tar file in which children or parents that are not in their places are "
+    "found by OBJID. Repeatable.",
+)
 
-Json = Annotated[bool, option("--json", "Print the result as JSON.")]
-JsonForm = Annotated[bool, option("--json", "The same as --format json.")]
-Quiet = Annotated[bool, option("-q --quiet", "Print only errors and warnings.")]
-Cluster = Annotated[
-    str | None,
-    option(
-        "--cluster ADDRESS",
-        "Let the workers of a Dask cluster do it, that see the same files: tcp://HOST:PORT of its scheduler, "
-        "or local:N for N workers on this machine. The output does not depend on it.",
-        rare=True,
-    ),
-]
-IfExists = Annotated[
-    str,
-    option(
-        "--if-exists WHAT",
-        "What to do when the target is there already: fail (exit code 5; the default), or check (check it in "
-        "full, and end with the verdict; a package of another source is an error).",
-        choice=choices.of("fail", "check"),
-        show_default=False,
-        rare=True,
-    ),
-]
-Budget = Annotated[
-    list[str] | None,
-    option(
-        "--budget WHAT=N",
-        "Raise or lower a safety limit for untrusted input, such as --budget depth=200. Limits: entries, "
-        "ratio, depth, links (mptr of a METS), others (its agents, fileGrp and elements unknown to METS), "
-        "attribute, metadata and elements (of metadata.xml), "
-        "inflated (bytes of a compressed archive that check inflates into a temporary file), names "
-        "(different ones in an XML document), holes (bytes of a sparse file that check reads as zeros), "
-        "findings (of one code, each shown by itself), and missing (LOBs of an archive that are looked for "
-        "and not found). Repeatable.",
-        SAFETY,
-        to="budgets",
-        read=budgets,
-    ),
-]
 
-FolderStyleOption = Annotated[
-    str | None,
-    option(
-        "--lob-folder-style STYLE",
-        "Form of LOB locations in the archive: dilcis (lobFolder of the database and of the "
-        "column, relative to the folder that holds the .siard, as the DILCIS Board states; the "
-        "default), sfa (lobFolder of the column, or of the field that has the LOB, alone, relative "
-        "to the .siard as if it were a folder, for the SIARD Suite), or dbptk (what DBPTK finds: "
-        "lobFolder of the column alone in SIARD 2.2, none in 2.0 and 2.1).",
-        PACKAGE,
-        rare=True,
-        choice=choices.folder_styles,
-    ),
-]
-For = Annotated[
-    str | None,
-    option(
-        "--for READER",
-        "Program that must find the LOBs: dbptk, siard-suite, roda, or statement (any that follows the "
-        "DILCIS Board's statement). Sets --layout, --lob-folder-style and, for roda, --dialect csip, unless "
-        "these are given (metspack explain readers).",
-        PACKAGE,
-        choice=choices.siard_readers,
-        to="reader",
-    ),
-]
+JSON = option("--json", "Print the result as JSON.")
+QUIET = option("-q --quiet", "Print only errors and warnings.")
+CLUSTER = option(
+    "--cluster ADDRESS",
+    "Let the workers of a Dask cluster do it, that see the same files: tcp://HOST:PORT of its scheduler, "
+    "or local:N for N workers on this machine. The output does not depend on it.",
+    rare=True,
+)
+IF_EXISTS = option(
+    "--if-exists WHAT",
+    "What to do when the target is there already: fail (exit code 5; the default), or check (check it in "
+    "full, and end with the verdict; a package of another source is an error).",
+    choice=choices.of("fail", "check"),
+    show_default=False,
+    rare=True,
+    default="fail",
+)
+BUDGET = option(
+    "--budget WHAT=N",
+    "Raise or lower a safety limit for untrusted input, such as --budget depth=200. Limits: entries, "
+    "ratio, depth, links (mptr of a METS), others (its agents, fileGrp and elements unknown to METS), "
+    "attribute, metadata and elements (of metadata.xml), "
+    "inflated (bytes of a compressed archive that check inflates into a temporary file), names "
+    "(different ones in an XML document), holes (bytes of a sparse file that check reads as zeros), "
+    "findings (of one code, each shown by itself), and missing (LOBs of an archive that are looked for "
+    "and not found). Repeatable.",
+    SAFETY,
+    to="budgets",
+    read=budgets,
+)
 
-LinkModeOption = Annotated[
-    str,
-    option(
-        "--link-mode MODE",
-        "How LOBs that are whole files come into the package: copy (the default) or hardlink (the same file "
-        "under another name, which is still read and verified; editing it later edits the package). Hard "
-        "links need the same file system; parts of LOBs and LOBs inside zip files are always copied.",
-        SAFETY,
-        choice=choices.link_modes,
-    ),
-]
+FOLDER_STYLE = option(
+    "--lob-folder-style STYLE",
+    "Form of LOB locations in the archive: dilcis (lobFolder of the database and of the "
+    "column, relative to the folder that holds the .siard, as the DILCIS Board states; the "
+    "default), sfa (lobFolder of the column, or of the field that has the LOB, alone, relative "
+    "to the .siard as if it were a folder, for the SIARD Suite), or dbptk (what DBPTK finds: "
+    "lobFolder of the column alone in SIARD 2.2, none in 2.0 and 2.1).",
+    PACKAGE,
+    rare=True,
+    choice=choices.folder_styles,
+)
+FOR_READER = option(
+    "--for READER",
+    "Program that must find the LOBs: dbptk, siard-suite, roda, or statement (any that follows the "
+    "DILCIS Board's statement). Sets --layout, --lob-folder-style and, for roda, --dialect csip, unless "
+    "these are given (metspack explain readers).",
+    PACKAGE,
+    choice=choices.siard_readers,
+    to="reader",
+)
 
-RequireDigest = Annotated[
-    bool,
-    option(
-        "--require-message-digest",
-        "Refuse an archive whose messageDigest is not that of its content, or cannot be compared.",
-        SAFETY,
-    ),
-]
-Accept = Annotated[
-    list[str] | None,
-    option(
-        "--accept WHAT",
-        "Accept what would be refused: dbptk-part-digest (a split LOB whose digest covers only its "
-        "last part, as DBPTK writes it; nothing proves the other parts), missing-table (a table that "
-        "metadata.xml names and the archive does not hold). Repeatable.",
-        SAFETY,
-        choice=choices.accepted,
-        to="accepted",
-    ),
-]
-Verify = Annotated[
-    bool,
-    option(
-        "--verify",
-        "Read every byte back from disk before the package is published.",
-    ),
-]
 
-SiardVersion = Annotated[
-    str | None,
-    option(
-        "--siard-version VERSION",
-        "Write an archive of SIARD 1.0, which has no LOBs outside, as 2.2: metadata and tables with all "
-        "values, and schemas of 2.2. What 2.2 has no place for is named in warnings; types and names "
-        "that it lacks are refused. Only for archives of SIARD 1.0.",
-        PACKAGE,
-        rare=True,
-        choice=choices.siard_versions,
-    ),
-]
+ACCEPT = option(
+    "--accept WHAT",
+    "Accept what would be refused: dbptk-part-digest (a split LOB whose digest covers only its "
+    "last part, as DBPTK writes it; nothing proves the other parts), missing-table (a table that "
+    "metadata.xml names and the archive does not hold). Repeatable.",
+    SAFETY,
+    choice=choices.accepted,
+    to="accepted",
+)
+VERIFY = option(
+    "--verify",
+    "Read every byte back from disk before the package is published.",
+)
+
+SIARD_VERSION = option(
+    "--siard-version VERSION",
+    "Write an archive of SIARD 1.0, which has no LOBs outside, as 2.2: metadata and tables with all "
+    "values, and schemas of 2.2. What 2.2 has no place for is named in warnings; types and names "
+    "that it lacks are refused. Only for archives of SIARD 1.0.",
+    PACKAGE,
+    rare=True,
+    choice=choices.siard_versions,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocationGroup(Group):
+class LocationGroup(Group, panel=_LOCATIONS):
     """Folders and mappings in which LOBs outside the archive are found."""
 
-    lob_root: Annotated[
-        list[Path] | None,
-        option(
-            "--lob-root DIR",
-            "Folder from which LOBs outside the archive may be read, in addition to that of the "
-            ".siard. Repeatable.",
-            _LOCATIONS,
-            to=None,
-        ),
-    ] = None
-    map_drive: Annotated[
-        list[str] | None,
-        option(
-            "--map-drive S:=DIR",
-            "Folder that a drive letter in the archive stands for. Repeatable.",
-            _LOCATIONS,
-            rare=True,
-            to=None,
-        ),
-    ] = None
-    mapping: Annotated[
-        Path | None,
-        option(
-            "--mapping FILE",
-            "File that lists where segment folders were moved to, in the format of SIARD 2.2; a mapping.txt "
-            "beside the .siard is read automatically.",
-            _LOCATIONS,
-            rare=True,
-            to=None,
-        ),
-    ] = None
+    lob_root: list[Path] | None = option(
+        "--lob-root DIR",
+        "Folder from which LOBs outside the archive may be read, in addition to that of the "
+        ".siard. Repeatable.",
+        to=None,
+    )
+    map_drive: list[str] | None = option(
+        "--map-drive S:=DIR",
+        "Folder that a drive letter in the archive stands for. Repeatable.",
+        rare=True,
+        to=None,
+    )
+    mapping: Path | None = option(
+        "--mapping FILE",
+        "File that lists where segment folders were moved to, in the format of SIARD 2.2; a mapping.txt "
+        "beside the .siard is read automatically.",
+        rare=True,
+        to=None,
+    )
 
     def values(self) -> dict[str, Any]:
         """Return the granted folders along with the other values."""
@@ -276,28 +196,20 @@ class LocationGroup(Group):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StagingGroup(Group):
+class StagingGroup(Group, panel=_STOPPED):
     """The treatment of the work of a run that was stopped."""
 
-    restart: Annotated[
-        bool,
-        option(
-            "--restart",
-            "Start over: remove what an earlier run of a command, which was stopped, left beside the target. "
-            "Without it the same command goes on there.",
-            _STOPPED,
-            to=None,
-        ),
-    ] = False
-    discard_on_interrupt: Annotated[
-        bool,
-        option(
-            "--discard-on-interrupt",
-            "Leave nothing when interrupted, instead of keeping what is done to go on with.",
-            _STOPPED,
-            to=None,
-        ),
-    ] = False
+    restart: bool = option(
+        "--restart",
+        "Start over: remove what an earlier run of a command, which was stopped, left beside the target. "
+        "Without it the same command goes on there.",
+        to=None,
+    )
+    discard_on_interrupt: bool = option(
+        "--discard-on-interrupt",
+        "Leave nothing when interrupted, instead of keeping what is done to go on with.",
+        to=None,
+    )
 
     def terms(self) -> StagingTerms:
         """Return the terms for the work that an earlier run left, and for this one's."""
@@ -312,18 +224,14 @@ class StagingGroup(Group):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogGroup(Group):
+class LogGroup(Group, panel=_CONFIGURATION):
     """The log of a long run."""
 
-    log: Annotated[
-        Path | None,
-        option(
-            "--log FILE",
-            "Append a record of the run to this file, one JSON object per line: its start, stages, "
-            "warnings, errors, result and exit code, each with the time.",
-            _CONFIGURATION,
-        ),
-    ] = None
+    log: Path | None = option(
+        "--log FILE",
+        "Append a record of the run to this file, one JSON object per line: its start, stages, "
+        "warnings, errors, result and exit code, each with the time.",
+    )
 
     def begin(self, given: Mapping[str, object]) -> None:
         """Open the log, if one is wanted.
@@ -337,18 +245,14 @@ class LogGroup(Group):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoresGroup(Group):
+class StoresGroup(Group, panel=_CONFIGURATION):
     """The requests to stores."""
 
-    io_jobs: Annotated[
-        int | None,
-        option(
-            "--io-jobs N",
-            "Requests to a store in flight at once, where a URL (s3://BUCKET/KEY) is read or written.",
-            _CONFIGURATION,
-            min=1,
-        ),
-    ] = None
+    io_jobs: int | None = option(
+        "--io-jobs N",
+        "Requests to a store in flight at once, where a URL (s3://BUCKET/KEY) is read or written.",
+        min=1,
+    )
 
     def begin(self, given: Mapping[str, object]) -> None:
         """Set the number of requests."""
@@ -388,11 +292,13 @@ def is_to_be_checked(target: Path, if_exists: str) -> bool:
     return if_exists == "check" and os.path.lexists(target)
 
 
-def json_form(form: str | None, *, json_output: bool, name: str = "json") -> str | None:
+def json_form(forms: Choice, form: str | None, *, json_output: bool, name: str = "json") -> str | None:
     """Return the form that ``--format`` and ``--json`` give together; raises ``ConfigError``.
 
     ``name`` is the value of ``--format`` with the same meaning as ``--json``.
     """
+    if form is not None:
+        forms.read("--format", form)
     if json_output and form not in {None, name}:
         raise ConfigError(f"--json and --format {form} cannot be combined", hint="Leave one out.")
     return name if json_output else form
@@ -411,9 +317,3 @@ def proof(*, verify: bool) -> str:
     if verify:
         return "every byte was read back. To check it at any time"
     return "structure check passed. For a full check"
-
-
-def failing(fail_on: str) -> Severity | None:
-    """Return the lowest severity that ``--fail-on`` names, None for never. Raises ``ConfigError``."""
-    named = _SEVERITIES.read("--fail-on", fail_on)
-    return None if named == _NEVER else Severity(named)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from metspack.cli.options import choices
 from metspack.cli.options.common import PACKAGE
@@ -34,102 +34,58 @@ def default_checksums() -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TermGroup(Group):
+class TermGroup(Group, panel=CSIP):
     """Metadata that E-ARK's specifications require or recommend for a package."""
 
-    profile: Annotated[
-        str | None,
-        option(
-            "--profile NAME",
-            "METS profile that the packages declare: csip (the default), cits-siard or sip.",
-            CSIP,
-            choice=choices.of_dialects("profile"),
-        ),
-    ] = None
-    package_type: Annotated[
-        str | None,
-        option(
-            "--type TYPE",
-            "OAIS package type: SIP (the default), AIP or DIP.",
-            CSIP,
-            choice=choices.of_dialects("package_type"),
-        ),
-    ] = None
-    content_type: Annotated[
-        str | None,
-        option(
-            "--content-type TYPE",
-            "Content information type: citssiard_v1_0 (the default), SIARD1, SIARD2 or SIARDDK.",
-            CSIP,
-            choice=choices.of_dialects("content_type"),
-        ),
-    ] = None
-    submitter: Annotated[
-        str | None,
-        option(
-            "--submitter NAME",
-            "Organisation that submits the package; required for --profile sip.",
-            CSIP,
-        ),
-    ] = None
-    submitter_code: Annotated[
-        str | None,
-        option(
-            "--submitter-code CODE",
-            "The submitter's identification code.",
-            CSIP,
-        ),
-    ] = None
-    archival_creator: Annotated[
-        str | None,
-        option(
-            "--archival-creator NAME",
-            "Organisation that created the data.",
-            CSIP,
-        ),
-    ] = None
-    archival_creator_code: Annotated[
-        str | None,
-        option(
-            "--archival-creator-code CODE",
-            "The archival creator's identification code.",
-            CSIP,
-        ),
-    ] = None
-    preservation_agent: Annotated[
-        str | None,
-        option(
-            "--preservation-agent NAME",
-            "Organisation that preserves the package.",
-            CSIP,
-        ),
-    ] = None
-    descriptive: Annotated[
-        Path | None,
-        option(
-            "--descriptive FILE",
-            "Descriptive metadata (EAD, MODS, Dublin Core ...) for the parent; default: Dublin Core "
-            "made from the archive's metadata.",
-            CSIP,
-        ),
-    ] = None
-    documentation: Annotated[
-        Path | None,
-        option(
-            "--documentation DIR",
-            "Folder of documentation for the parent.",
-            CSIP,
-        ),
-    ] = None
-    schemas: Annotated[
-        Path | None,
-        option(
-            "--schemas DIR",
-            "Folder of XML schemas (*.xsd) for every package, such as the official ones; default: "
-            "metspack's own.",
-            CSIP,
-        ),
-    ] = None
+    profile: str | None = option(
+        "--profile NAME",
+        "METS profile that the packages declare: csip (the default), cits-siard or sip.",
+        choice=choices.of_dialects("profile"),
+    )
+    package_type: str | None = option(
+        "--type TYPE",
+        "OAIS package type: SIP (the default), AIP or DIP.",
+        choice=choices.of_dialects("package_type"),
+    )
+    content_type: str | None = option(
+        "--content-type TYPE",
+        "Content information type: citssiard_v1_0 (the default), SIARD1, SIARD2 or SIARDDK.",
+        choice=choices.of_dialects("content_type"),
+    )
+    submitter: str | None = option(
+        "--submitter NAME",
+        "Organisation that submits the package; required for --profile sip.",
+    )
+    submitter_code: str | None = option(
+        "--submitter-code CODE",
+        "The submitter's identification code.",
+    )
+    archival_creator: str | None = option(
+        "--archival-creator NAME",
+        "Organisation that created the data.",
+    )
+    archival_creator_code: str | None = option(
+        "--archival-creator-code CODE",
+        "The archival creator's identification code.",
+    )
+    preservation_agent: str | None = option(
+        "--preservation-agent NAME",
+        "Organisation that preserves the package.",
+    )
+    descriptive: Path | None = option(
+        "--descriptive FILE",
+        "Descriptive metadata (EAD, MODS, Dublin Core ...) for the parent; default: Dublin Core "
+        "made from the archive's metadata.",
+    )
+    documentation: Path | None = option(
+        "--documentation DIR",
+        "Folder of documentation for the parent.",
+    )
+    schemas: Path | None = option(
+        "--schemas DIR",
+        "Folder of XML schemas (*.xsd) for every package, such as the official ones; default: "
+        "metspack's own.",
+    )
 
     def of(self, dialect: str) -> DialectOptions | None:
         """Return the dialect's own options; raises ``ConfigError`` for those of other dialects."""
@@ -147,55 +103,36 @@ class TermGroup(Group):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DialectGroup(TermGroup):
+class DialectGroup(TermGroup, panel=CSIP):
     """The dialect of a package, and the options of the dialect csip."""
 
-    dialect: Annotated[
-        str | None,
-        option(
-            "--dialect NAME",
-            f"Specification that the METS files follow: {_choice()}.",
-            PACKAGE,
-            to=None,
-            choice=choices.dialects,
-        ),
-    ] = None
-    link_style: Annotated[
-        str | None,
-        option(
-            "--link-style STYLE",
-            "Form of the links between parent and children: aip (E-ARK AIP; the default), csip-large "
-            "(CSIP's page on large packages) or recommendation.",
-            CSIP,
-            choice=choices.of_dialects("link_style"),
-        ),
-    ] = None
-    child_links: Annotated[
-        str | None,
-        option(
-            "--child-links FORM",
-            "What the parent records of its children: location (OBJID, and location, size and digest of the "
-            "METS; the default) or objid (OBJID only: no reference leads out of the package).",
-            CSIP,
-            choice=choices.of_dialects("child_links"),
-        ),
-    ] = None
-    roda_ancestors: Annotated[
-        bool,
-        option(
-            "--roda-ancestors",
-            "Also name the parent in the structMap of the children that RODA reads.",
-            CSIP,
-        ),
-    ] = False
-    representation: Annotated[
-        str | None,
-        option(
-            "--representation NAME",
-            "Name of the representation in every package; default: rep1.",
-            CSIP,
-        ),
-    ] = None
+    dialect: str | None = option(
+        "--dialect NAME",
+        f"Specification that the METS files follow: {_choice()}.",
+        PACKAGE,
+        to=None,
+        choice=choices.dialects,
+    )
+    link_style: str | None = option(
+        "--link-style STYLE",
+        "Form of the links between parent and children: aip (E-ARK AIP; the default), csip-large "
+        "(CSIP's page on large packages) or recommendation.",
+        choice=choices.of_dialects("link_style"),
+    )
+    child_links: str | None = option(
+        "--child-links FORM",
+        "What the parent records of its children: location (OBJID, and location, size and digest of the "
+        "METS; the default) or objid (OBJID only: no reference leads out of the package).",
+        choice=choices.of_dialects("child_links"),
+    )
+    roda_ancestors: bool = option(
+        "--roda-ancestors",
+        "Also name the parent in the structMap of the children that RODA reads.",
+    )
+    representation: str | None = option(
+        "--representation NAME",
+        "Name of the representation in every package; default: rep1.",
+    )
 
     def read_by(self, key: str | None, form: str | None) -> DialectGroup:
         """Return the options, supplemented by those that a reader requires of packages.

@@ -6,11 +6,11 @@ import copy
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import Field, dataclass, field, fields
 from functools import partial
 from inspect import Parameter
 from pathlib import Path
-from typing import Any, TypeAlias, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperOption
@@ -38,25 +38,20 @@ class RareHeading(str):
 class Option(OptionInfo):
     """An option as ``option`` declares it."""
 
-    def __init__(
-        self,
-        choice: Choice | None,
-        to: str | None,
-        reader: Callable[[Any], Any] | None,
-        *,
-        rare: bool,
-        **typers: Any,
-    ) -> None:
-        super().__init__(default=..., autocompletion=choice.begun if choice else None, **typers)
-        self.choice = choice
-        self.to = to
-        self.reader = reader
-        self.rare = rare
+    choice: Choice | None
+    to: str | None
+    reader: Callable[[Any], Any] | None
+    is_rare: bool | None
 
     @property
     def name(self) -> str:
         """The long name."""
         return next(each for each in self.param_decls or () if each.startswith("--"))
+
+    @property
+    def rare(self) -> bool:
+        """Whether the short help leaves it out."""
+        return isinstance(self.rich_help_panel, RareHeading) if self.is_rare is None else self.is_rare
 
     def read(self, value: Any) -> Any:
         """Return the converted value of an option; raises ``ConfigError``."""
@@ -80,38 +75,47 @@ def option(
     rare: bool | None = None,
     **others: Any,
 ) -> Any:
-    """Return an option for ``Annotated``.
+    """Return an option as the default of a command's parameter or of a group's field.
 
     ``usage`` are its names and, when it takes a value, a word for that: ``-o --output DIR``. ``text`` is its
-    help and ``panel`` the heading above it. In a group, its value goes ``to`` the field of that name of the
-    options that a function takes: to the field of the option's name when ``to`` is empty, to none when it is
-    None. ``choice`` or ``read`` converts the value. The short help leaves out a ``rare`` option; an option
-    below a ``RareHeading`` is rare unless ``rare`` is given.
+    help and ``panel`` the heading above it, that of the group without one. Among ``others`` are Typer's, such
+    as ``default``: of a value None, of a switch False, and ``...`` for an option that must be given. In a
+    group, its value goes ``to`` the field of that name of the options that a function takes: to the field of
+    the option's name when ``to`` is empty, to none when it is None. ``choice`` or ``read`` converts the
+    value. The short help leaves out a ``rare`` option; an option below a ``RareHeading`` is rare unless
+    ``rare`` is given.
     """
     words = usage.split()
     names = [each for each in words if each.startswith("-")]
-    return Option(
-        choice,
-        to,
-        read,
+    takes_value = len(words) > len(names)
+    made = Option(
         param_decls=names,
-        metavar=words[-1] if len(words) > len(names) else _SWITCH,
+        metavar=words[-1] if takes_value else _SWITCH,
         help=text,
-        rich_help_panel=panel or _OPTIONS,
-        rare=isinstance(panel, RareHeading) if rare is None else rare,
-        **others,
+        rich_help_panel=panel,
+        autocompletion=choice.begun if choice else None,
+        **{"default": None if takes_value else False, **others},
     )
+    made.choice, made.to, made.reader, made.is_rare = choice, to, read, rare
+    return made
 
 
-def argument(metavar: str, text: str, choice: Choice | None = None) -> Any:
-    """Return an argument for ``Annotated``."""
+def argument(metavar: str, text: str, choice: Choice | None = None, *, default: object = ...) -> Any:
+    """Return an argument as the default of a command's parameter; ``...`` for one that must be given."""
     completion = choice.begun if choice else None
-    return typer.Argument(metavar=metavar, help=text, autocompletion=completion, show_default=False)
+    return typer.Argument(default, metavar=metavar, help=text, autocompletion=completion, show_default=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
     """Options that belong together: a command with a parameter of this type gets them as one value."""
+
+    def __init_subclass__(cls, panel: str | None = None) -> None:
+        """Make fields of the options, below the heading ``panel`` where they have none of their own."""
+        for name, each in list(vars(cls).items()):
+            if isinstance(each, Option):
+                each.rich_help_panel = each.rich_help_panel or panel
+                setattr(cls, name, field(default=each.default, metadata={"option": each}))
 
     def begin(self, given: Mapping[str, object]) -> None:
         """Prepare the run before the command, whose other options are ``given``."""
@@ -135,24 +139,9 @@ class Group:
                 yield each, option
 
 
-_Declared: TypeAlias = "tuple[tuple[Field[Any], Option], ...]"
-
-_DECLARED: dict[type[Group], _Declared] = {}
-_HINTS: dict[type[Group], dict[str, Any]] = {}
-
-
-def declared(group: type[Group]) -> _Declared:
-    """Return the fields of a group, each with its option."""
-    if group not in _DECLARED:
-        hints = _hints(group)
-        _DECLARED[group] = tuple((each, get_args(hints[each.name])[1]) for each in fields(group))
-    return _DECLARED[group]
-
-
-def _hints(group: type[Group]) -> dict[str, Any]:
-    if group not in _HINTS:  # otherwise each command would compile the annotations of a group again
-        _HINTS[group] = get_type_hints(group, include_extras=True)
-    return _HINTS[group]
+def declared(group: type[Group]) -> Iterator[tuple[Field[Any], Option]]:
+    """Yield the fields of a group, each with its option."""
+    return ((each, each.metadata["option"]) for each in fields(group))
 
 
 def values(*groups: Group) -> dict[str, Any]:
@@ -166,7 +155,7 @@ def expanded(function: Callable[..., None], *around: type[Group]) -> Callable[..
     The function gets each of its groups as one value. The options of the groups ``around`` come last; these
     groups begin before the function runs.
     """
-    hints = get_type_hints(function, include_extras=True)
+    hints = get_type_hints(function)
     groups: dict[str, type[Group]] = {}
     parameters: list[Parameter] = []
     for name, each in inspect.signature(function).parameters.items():
@@ -196,15 +185,10 @@ def _taken(group: type[Group], given: dict[str, object]) -> Group:
 
 
 def _parameters(group: type[Group]) -> list[Parameter]:
-    hints = _hints(group)
+    hints = get_type_hints(group)
     return [
-        Parameter(
-            each.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if each.default is MISSING else each.default,
-            annotation=hints[each.name],
-        )
-        for each in fields(group)
+        Parameter(each.name, Parameter.KEYWORD_ONLY, default=option, annotation=hints[each.name])
+        for each, option in declared(group)
     ]
 
 

@@ -10,7 +10,7 @@ from metspack.checking import Level, check
 from metspack.checking.links.graph import LinkState
 from metspack.reporting import linkgraph
 from metspack.reporting.linkmap import link_map
-from metspack.reporting.model import children, parents, representations
+from metspack.reporting.model import below, parents
 from tests.packages import csip
 
 _MPTR = 'LOCTYPE="URL" xlink:type="simple" xlink:href="representations/rep1/METS.xml" xlink:title="rep1"'
@@ -84,8 +84,8 @@ def test_the_graph_has_representations_apart_from_children(tmp_path: Path) -> No
     run = check(csip.forge(tmp_path / "ip"), Level.LINKS)
     assert list(run) == []
     (graph,) = run.graphs
-    assert list(children(graph)) == []
-    (each,) = representations(graph)
+    (each,) = below(graph)
+    assert each.child.is_part
     assert (each.child.path, each.state, each.names_parent) == (
         "representations/rep1/METS.xml",
         LinkState.OK,
@@ -95,9 +95,9 @@ def test_the_graph_has_representations_apart_from_children(tmp_path: Path) -> No
         "ip  METS.xml",
         "└── representation, ok: rep1  representations/rep1/METS.xml",
     ]
-    (link,) = linkgraph.document([graph])["packages"][0]["links"]
+    (link,) = linkgraph.LinkReport(graphs=(graph,), errors=0).to_json()["packages"][0]["links"]
     assert (link["kind"], link["state"]) == ("representation", "ok")
     assert graph.top is not None
-    picture = link_map((graph.top,), children(graph), parents(graph), representations(graph))
+    picture = link_map((graph.top,), (), parents(graph), (each,))
     titles = [box.title for box in picture.boxes]
     assert titles == ["METS.xml, 1 representation"]

@@ -241,7 +241,7 @@ def test_what_was_not_checked_to_the_end_is_not_without_errors() -> None:
     )
     with holding() as (frame, kept):
         several = replace(frame, summary=replace(frame.summary, results=results), is_complete=False)
-        page = pages.read("".join(html.document(several, kept, {})))
+        page = pages.read("".join(html.document(several, kept)))
         lines = list(csv.reader(csv_form.document(several, kept)))[1:]
         said = "".join(text.document(several, kept)).splitlines()
     outcome = "3 packages: 1 without errors, 1 with errors, 1 not checked to the end, 1 entry is no package"
