@@ -45,7 +45,7 @@ BUDGETS: Mapping[str, int] = {
     "mets": 3_279,
     "planning": 1_177,
     "inspecting": 720,
-    "packages": 3_270,
+    "packages": 3_172,
     "checking": 15_506,
     "building": 3_475,
     "reporting": 2_520,

@@ -103,6 +103,9 @@ _SEVERAL = """
 INSERT INTO several SELECT lob FROM entry WHERE lob IS NOT NULL GROUP BY lob HAVING count(*) > 1
 UNION SELECT lob FROM whole WHERE lob IS NOT NULL
 """
+_ARE_ALL_NAMED = """
+SELECT (SELECT count(*) FROM named) = (SELECT count(lob) FROM entry) + (SELECT count(lob) FROM whole)
+"""
 _PUT_ENTRY = """INSERT INTO entry
     (mets, kind, xml_id, lob, part, groupid, seq, size, algorithm, digest, media, puid, path, refused,
     child, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -388,8 +391,7 @@ class Index(MetsTables):
             self.execute("CREATE INDEX mapped_lob ON mapped (lob)")
             if self.row("SELECT 1 FROM mapped") is not None:  # parts are looked for by their IDs
                 self.execute("CREATE INDEX entry_id ON entry (xml_id)")
-            self.execute("CREATE TABLE wanted (lob TEXT)")
-            self.execute("CREATE TABLE told (lob TEXT PRIMARY KEY) WITHOUT ROWID")
+            self.execute("CREATE TABLE named (lob TEXT PRIMARY KEY) WITHOUT ROWID")
             self.execute("CREATE TABLE several (lob TEXT PRIMARY KEY) WITHOUT ROWID")
             self.execute(_SEVERAL)
         except BaseException:
@@ -460,28 +462,14 @@ class Index(MetsTables):
             for table in ("entry", "whole")
         )
 
-    def want(self, lobs: Iterable[str]) -> None:
-        """Fill the table ``wanted`` with ids of LOBs, in their order, for a query about many."""
+    def note_named(self, lobs: Iterable[str]) -> None:
+        """Record LOBs that cells name, by their ids in METS."""
         with tempdb.explained(_WHAT):
-            self._database.execute("DELETE FROM wanted")
-            self._database.executemany("INSERT INTO wanted VALUES (?)", zip(lobs))
+            self._database.executemany("INSERT OR IGNORE INTO named VALUES (?)", zip(lobs))
 
-    def note_told(self, lobs: Iterable[str]) -> None:
-        """Record LOBs by id, for ``untold``."""
-        with tempdb.explained(_WHAT):
-            self._database.executemany("INSERT OR IGNORE INTO told VALUES (?)", zip(lobs))
-
-    def is_any_told(self) -> bool:
-        """Return whether any LOB was recorded."""
-        return self.row("SELECT 1 FROM told") is not None
-
-    def untold(self, lobs: Iterable[str]) -> list[str]:
-        """Return those of some LOBs that were not recorded, in their order."""
-        if not self.is_any_told():
-            return [*lobs]
-        self.want(lobs)
-        sql = "SELECT lob FROM wanted w WHERE lob NOT IN (SELECT lob FROM told) ORDER BY w.rowid"
-        return [lob for (lob,) in self.rows(sql)]
+    def are_all_named(self) -> bool:
+        """Return whether every LOB was recorded; False also where any is in parts."""
+        return self.row(_ARE_ALL_NAMED) == (1,)
 
     def is_listed_twice(self) -> bool:
         """Return whether METS lists one file for two LOBs or parts of them."""
@@ -501,11 +489,6 @@ class Index(MetsTables):
         """Return the number of the files of LOBs that the METS documents list, and their bytes."""
         row = self.row("SELECT count(*), coalesce(sum(size), 0) FROM entry WHERE lob IS NOT NULL")
         return (0, 0) if row is None else (int(row[0]), int(row[1]))
-
-    def most_lobs(self) -> int:
-        """Return the number of LOBs in METS if each is one file, a greater one if any is in parts."""
-        row = self.row("SELECT (SELECT count(lob) FROM entry) + (SELECT count(lob) FROM whole)")
-        return 0 if row is None else int(row[0])
 
     def close(self) -> None:
         """Drop the database."""

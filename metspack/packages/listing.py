@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice, repeat
+from itertools import chain
 from typing import Any, NamedTuple
 
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.layouts.names import stem_of
 from metspack.model import LONGEST, Budgets, Digest, LobCell, LobPlace, number_of
 from metspack.packages import cells
-from metspack.packages.lobs import HeldLob, HeldSegment, ListedFile
+from metspack.packages.lobs import HeldLob, HeldSegment
 from metspack.packages.package import Package
 from metspack.siard import tables
 from metspack.siard.metadata import Table
@@ -174,7 +174,7 @@ class LobListing(Iterator[LobEntry]):
         fault = _NO_CELL if self._package.archives else ""
         is_any_left_out = bool(self._table or self._column)
         of_none: _Where = ("", "", "", None)
-        for some in self._untold():
+        for some in self._package.unnamed_rows():
             rows = []
             for listed in some:
                 lob, path = listed[0], listed[2]
@@ -192,18 +192,6 @@ class LobListing(Iterator[LobEntry]):
                 else:
                     rows.append(_row_of_file(("", "", *where, {}), fault, listed))
             yield rows
-
-    def _untold(self) -> Iterator[Sequence[Sequence[Any]]]:
-        """Yield the LOBs of no cell, many at a time, as ``Package.listed_rows`` does."""
-        index = self._package.index
-        if not index.is_any_told():
-            yield from self._package.listed_rows()
-            return
-        ids = self._package.ids()
-        while some := list(islice(ids, LONGEST)):
-            untold = index.untold(some)
-            listed = self._package.listed_files(untold)
-            yield [listed.get(lob) or (lob, *repeat(None, len(ListedFile._fields) - 1)) for lob in untold]
 
     def _takes(self, place: LobPlace | None) -> bool:
         """Return whether ``table`` and ``column`` select an orphan LOB."""
@@ -281,20 +269,20 @@ class _CellsOfTable:
             ids = [self._prefix + cell.place.id for cell in some]
             listed = self._package.listed_files(ids)
             rows: list[LobEntry] = []
-            told: list[str] = []
+            named: list[str] = []
             for lob, cell in zip(ids, some, strict=True):
                 archive, database, where, key = self._around(cell)
                 if (known := listed.get(lob)) is not None:
                     row = _row_of_file((archive, database, *where, key), "", known)
-                    told.append(lob)
+                    named.append(lob)
                 else:
                     found = self._found(lob, cell)
                     row = _row(found, lob, archive, database, where, key, cell.file)
-                    told += () if found.lob is None else (found.lob,)
+                    named += () if found.lob is None else (found.lob,)
                 if cell.digest is not None:
                     row = row._replace(digests={cell.digest.algorithm: cell.digest.value, **row.digests})
                 rows.append(row)
-            self._package.index.note_told(told)
+            self._package.index.note_named(named)
             yield rows
 
     def _batches(self, columns: frozenset[int]) -> Iterator[list[LobCell]]:

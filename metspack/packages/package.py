@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -37,9 +38,8 @@ _CLOSE = 0.6
 _KEPT = 1_000  # parts of LOBs, and errors, that are kept
 
 # The condition that the entry of a LOB is one file, and that nothing else describes the LOB.
-_NOT_SEVERAL = "NOT EXISTS (SELECT 1 FROM several s WHERE s.lob = e.lob)"
-_IS_ALONE = f"""
-{_NOT_SEVERAL} AND NOT e.part AND coalesce(e.xml_id, e.lob) = e.lob
+_IS_ALONE = """
+NOT EXISTS (SELECT 1 FROM several s WHERE s.lob = e.lob) AND NOT e.part AND coalesce(e.xml_id, e.lob) = e.lob
 AND e.path IS NOT NULL AND e.size IS NOT NULL
 """
 _IS_FIRST = """
@@ -47,11 +47,12 @@ e.lob IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM several s JOIN entry o ON o.lob = s.lob WHERE s.lob = e.lob AND o.id < e.id
 )
 """
-_IDS = f"SELECT lob FROM entry e WHERE {_IS_FIRST} ORDER BY id"  # noqa: S608 -- constants
+_IDS = f"SELECT lob FROM entry e WHERE {_IS_FIRST} {{}} ORDER BY id"  # noqa: S608 -- constants
 _BARE = """
 SELECT lob FROM whole w WHERE lob IS NOT NULL AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.lob = w.lob)
-AND NOT EXISTS (SELECT 1 FROM whole o WHERE o.lob = w.lob AND o.id < w.id) ORDER BY id
+AND NOT EXISTS (SELECT 1 FROM whole o WHERE o.lob = w.lob AND o.id < w.id) {} ORDER BY id
 """
+_IS_UNNAMED = "AND lob NOT IN (SELECT lob FROM named)"
 _OF_PART = """
 e.part, e.xml_id, e.seq, e.path, e.size, e.algorithm, e.digest, e.media, e.line, e.refused, m.path,
 coalesce(m.called, m.objid, ''), e.puid
@@ -69,14 +70,13 @@ WHERE p.lob = ? ORDER BY p.id
 """
 _OF_LISTED = "e.size, e.algorithm, e.digest, e.media, coalesce(m.called, m.objid, '')"
 _WANTED = f"""
-SELECT w.lob, e.id, e.path, {_OF_LISTED} FROM wanted w
-LEFT JOIN entry e ON e.lob = w.lob AND ? AND {_IS_ALONE} LEFT JOIN mets m ON m.id = e.mets ORDER BY w.rowid
+SELECT w.value, e.id, e.path, {_OF_LISTED} FROM json_each(?) w
+LEFT JOIN entry e ON e.lob = w.value AND {_IS_ALONE} LEFT JOIN mets m ON m.id = e.mets ORDER BY w.key
 """  # noqa: S608 -- constants
 _LISTED = f"""
 SELECT e.lob, e.id, CASE WHEN ? AND {_IS_ALONE} THEN e.path END, {_OF_LISTED}
 FROM entry e JOIN mets m ON m.id = e.mets WHERE {_IS_FIRST}
 """  # noqa: S608 -- constants
-_LISTED_EACH = _LISTED.replace(_IS_FIRST, "e.lob IS NOT NULL").replace(_NOT_SEVERAL, "TRUE")
 _FROM = _LISTED + "AND e.id >= (SELECT min(id) FROM entry WHERE lob = ?) ORDER BY e.id LIMIT ?"  # noqa: S608 -- constants
 _REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check shows more."
 
@@ -134,12 +134,15 @@ class Package(Closable):
         """The errors of children that cannot be read; LOBs of the others can be restored."""
         return tuple(self.index.faults)
 
-    def ids(self) -> Iterator[str]:
-        """Yield the id of every LOB, in the order of the children and of their METS; each once."""
-        for (lob,) in self.index.rows(_IDS):
-            yield lob
-        for (lob,) in self.index.rows(_BARE):
-            yield lob
+    def ids(self, *, unnamed: bool = False) -> Iterator[str]:
+        """Yield the id of every LOB, in the order of the children and of their METS; each once.
+
+        With ``unnamed`` these are the LOBs that no cell has named yet (``Index.note_named``).
+        """
+        if not (unnamed and self.index.are_all_named()):
+            for sql in (_IDS, _BARE):
+                for (lob,) in self.index.rows(sql.format(_IS_UNNAMED if unnamed else "")):
+                    yield lob
 
     def lobs(self) -> Iterator[HeldLob]:
         """Yield every LOB as ``ids`` does.
@@ -197,29 +200,22 @@ class Package(Closable):
 
         ``lob`` returns the others, and those of packages with packed files.
         """
-        rows = self._listed(lobs) if lobs and self.index.files.are_unpacked else ()
+        if not (lobs and self.index.files.are_unpacked):
+            return {}
+        # Most packages list LOBs in the order of their cells: then their numbers find them.
+        rows = self.index.all(_FROM, True, lobs[0], len(lobs))  # noqa: FBT003 -- a value of the query
+        if [row[0] for row in rows] != lobs:
+            rows = self.index.all(_WANTED, json.dumps(lobs))
         return {row[0]: ListedFile(*row) for row in rows if row[2] is not None}
 
-    def _listed(self, lobs: Sequence[str]) -> list[Row]:
-        are_unpacked = self.index.files.are_unpacked
-        # Most packages list LOBs in the order of their cells: then their numbers find them.
-        rows = list(self.index.rows(_FROM, are_unpacked, lobs[0], len(lobs)))
-        if [row[0] for row in rows] != lobs:
-            self.index.want(lobs)
-            rows = list(self.index.rows(_WANTED, are_unpacked))
-        return rows
+    def unnamed_rows(self) -> Iterator[list[Row]]:
+        """Yield the LOBs that no cell has named yet, many at a time, with the values of a ``ListedFile``.
 
-    def listed_rows(self) -> Iterator[list[Row]]:
-        """Yield every LOB as ``ids`` does, many at a time, with the values of a ``ListedFile``.
-
-        The path is None for a LOB that ``listed_files`` leaves out.
+        They come as from ``ids``. The path is None for a LOB that ``listed_files`` leaves out.
         """
-        # Where one entry describes each LOB, the query need not look for others.
-        is_each_alone = self.index.row("SELECT 1 FROM several") is None
-        listed = _LISTED_EACH if is_each_alone else _LISTED
         rows = chain(
-            self.index.rows(f"{listed} ORDER BY e.id", self.index.files.are_unpacked),
-            ((lob, *repeat(None, 7)) for (lob,) in self.index.rows(_BARE)),
+            self.index.rows(f"{_LISTED} {_IS_UNNAMED} ORDER BY e.id", self.index.files.are_unpacked),
+            ((lob, *repeat(None, 7)) for (lob,) in self.index.rows(_BARE.format(_IS_UNNAMED))),
         )
         while some := list(islice(rows, LONGEST)):
             yield some

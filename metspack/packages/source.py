@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
@@ -57,13 +56,10 @@ from metspack.uris import shown
 
 ANOTHER = "Get the package from another copy; metspack check shows what else is wrong with it."
 KEEPING = "what is known of the LOBs"
-_AT_ONCE = 500
-_STRETCHES = 100_000  # of LOBs in the order of METS: a few for each segment
-_IN_STRETCH = "SELECT lob FROM entry WHERE id >= ? AND id < ? AND lob IS NOT NULL"
 
 
 class ListedLobs:
-    """LOBs as METS lists them, by the files that hold them; remembers which were requested.
+    """LOBs as METS lists them, by the files that hold them; the index records those that cells name.
 
     It covers the LOBs whose ids consist of ``prefix`` and a place; with None it covers none.
     """
@@ -75,8 +71,6 @@ class ListedLobs:
         self.unproven = 0
         self.unmapped = 0
         self.doubt = ""
-        self._asked = tempdb.create("CREATE TABLE lob (id TEXT PRIMARY KEY) WITHOUT ROWID", "BEGIN")
-        self._asked_in_order: list[tuple[int, int]] = []  # from the first number to before the other
 
     def held(self, about: str, lob: str, files: tuple[tuple[str, ...] | None, ...]) -> HeldLob:
         """Return the LOB that METS lists for some files, which hold it one after the other.
@@ -109,86 +103,44 @@ class ListedLobs:
                 f"and {lob} elsewhere",
                 hint=ANOTHER,
             )
-        self.take(found)
+        self.package.index.note_named([found])
         return held
 
-    def take(self, lob: str) -> None:
-        """Record that a LOB was requested."""
-        with tempdb.explained(KEEPING):
-            self._asked.execute("INSERT OR IGNORE INTO lob VALUES (?)", (lob,))
+    def listed_alone(self, places: Sequence[str], paths: Sequence[str]) -> list[ListedFile]:
+        """Return METS's entries of LOBs that are one file each, at these paths, and share none; or none.
 
-    def listed_alone(self, files: Mapping[str, tuple[str, ...]]) -> dict[str, ListedFile]:
-        """Return METS's entries of LOBs by place, of those that are one file each and share none.
-
-        Their digests are by algorithms that can be computed. The LOBs returned count as requested; the others
-        are for ``held``.
+        Their digests are by algorithms that can be computed.
         """
-        if self._is_listed_twice:
-            return {}
-        listed = self.package.listed_files([self.prefix + place for place in files])
-        found = {
-            place: file
-            for place, path in files.items()
-            if (file := listed.get(self.prefix + place)) is not None
-            and file.path == "/".join(path)
-            and file.algorithm in OCTETS
-        }
-        if found:
-            self._note([*found.values()])
-        return found
-
-    def _note(self, files: Sequence[ListedFile]) -> None:
-        """Record that files were requested: as a stretch where they are in the order of METS."""
-        start = files[0].number
-        stop = start + len(files)
-        if [each.number for each in files] == [*range(start, stop)]:
-            before = self._asked_in_order[-1] if self._asked_in_order else (0, 0)
-            if start == before[1]:
-                self._asked_in_order[-1:] = [(before[0], stop)]
-                return
-            if start > before[1] and len(self._asked_in_order) < _STRETCHES:
-                self._asked_in_order.append((start, stop))
-                return
-        with tempdb.explained(KEEPING):
-            self._asked.executemany("INSERT OR IGNORE INTO lob VALUES (?)", [(each.lob,) for each in files])
-
-    def _are_all_asked(self) -> bool:
-        """Return whether every LOB in METS was requested; if not, ``_asked`` has each that was."""
-        (asked,) = self._asked.execute("SELECT count(*) FROM lob").fetchone()
-        listed = self.package.index.most_lobs()
-        if sum(stop - start for start, stop in self._asked_in_order) == listed and not asked:
-            return True
-        with tempdb.explained(KEEPING):
-            for stretch in self._asked_in_order:
-                lobs = self.package.index.rows(_IN_STRETCH, *stretch)
-                self._asked.executemany("INSERT OR IGNORE INTO lob VALUES (?)", lobs)
-        self._asked_in_order.clear()
-        (asked,) = self._asked.execute("SELECT count(*) FROM lob").fetchone()
-        return bool(asked == listed)
+        ids = [self.prefix + place for place in places]
+        listed = {} if self._is_listed_twice else self.package.listed_files(ids)
+        files = [listed[lob] for lob in ids if lob in listed]
+        are_plain = all(file.algorithm in OCTETS for file in files)
+        if not are_plain or [file.path for file in files] != paths:
+            return []
+        self.package.index.note_named(ids)
+        return files
 
     @cached_property
     def _is_listed_twice(self) -> bool:
         return self.package.index.is_listed_twice()
 
     def others(self, selection: Selection) -> Iterator[str]:
-        """Yield the ids of the LOBs that METS lists, that are selected and were not requested yet."""
-        if self._are_all_asked():
-            return
-        places = self.ids()
-        while batch := list(islice(places, _AT_ONCE)):
-            ids = [self.prefix + place for place in batch]
-            sql = "SELECT key FROM json_each(?) WHERE value NOT IN (SELECT id FROM lob)"
-            for (number,) in self._asked.execute(sql, (json.dumps(ids),)).fetchall():
-                if selection.takes(batch[number]):
-                    yield ids[number]
+        """Yield the ids of the LOBs that METS lists, that are selected and that no cell has named yet."""
+        for lob in self._listed(unnamed=True):
+            if selection.takes(lob.removeprefix(self.prefix)):
+                yield lob
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of the LOBs that METS lists, without their prefix."""
-        others = {each for path in self.package.archives if (each := self.package.index.prefix(path))}
-        for lob in () if self._lists_none else self.package.ids():
-            own, place = links.parted(lob)
-            if own == self.prefix or (not self.prefix and own not in others):
-                yield place if own in others else lob
+        for lob in self._listed():
+            yield lob.removeprefix(self.prefix)
+
+    def _listed(self, *, unnamed: bool = False) -> Iterator[str]:
+        prefixes = set(map(self.package.index.prefix, self.package.archives)) - {""}
+        for lob in () if self._lists_none else self.package.ids(unnamed=unnamed):
+            own, _ = links.parted(lob)
+            if own == self.prefix or (not self.prefix and own not in prefixes):
+                yield lob
 
     def proofs(self, held: HeldLob) -> Proofs:
         """Return the digests of a LOB in METS by algorithms that can be computed."""
@@ -246,8 +198,7 @@ class ListedLobs:
             )
 
     def close(self) -> None:
-        """Close the package, and drop the record of requested LOBs."""
-        self._asked.close()
+        """Close the package."""
         self.package.close()
 
 
@@ -280,12 +231,6 @@ def _shared(likeness: _Likeness) -> RunShared:
         proof=algorithm,
         folders=tuple(folder.split("/")) if folder else (),
     )
-
-
-def with_proof(lob: LobRef, file: ListedFile) -> LobRef:
-    """Return a LOB with the digest and media type that METS gives its file."""
-    digest = Digest(algorithm=file.algorithm or "", value=file.digest or "")
-    return replace(lob, proofs=Proofs(whole=digest), recorded=_media_type(file.media_type))
 
 
 def _media_type(listed: str | None) -> str | None:
@@ -386,63 +331,33 @@ class PackagedArchive(Archive):
 
         A LOB that no METS lists, or that METS describes differently, is an error too.
         """
-        waiting: list[LobRef] = []
         for each in super().found(read):
-            if isinstance(each, LobRef):
-                waiting.append(each)
-                if len(waiting) < LONGEST:
-                    continue
-            yield from self._all_listed(waiting)
-            waiting.clear()
-            if isinstance(each, LobRun):
-                yield from [each] if each.entries else self._run_listed(each)
-            elif isinstance(each, LostLob):
+            if isinstance(each, LostLob):
                 yield self._lost(*each)
-        yield from self._all_listed(waiting)
+            elif each.entries:
+                yield each
+            elif isinstance(each, LobRun):
+                yield from self._run_listed(each)
+            else:
+                yield self._listed(each)
 
     def _lost(self, lob: str, error: SourceError) -> LostLob:
         """Return an error; its LOB is then left out of those that only METS names."""
         if self.package.index.holds(self.id_prefix + lob):
-            self._lobs.take(self.id_prefix + lob)
+            self.package.index.note_named([self.id_prefix + lob])
         return LostLob(lob, error)
 
     def _run_listed(self, run: LobRun) -> Iterator[LobRun | LobRef | LostLob]:
         """Yield the LOBs of a run with proofs from METS: as a run if METS describes them uniformly."""
-        first = self._file(run.extent(0))
-        places = run.ids()
-        paths = zip(places, run.extents[0] if first is not None else (), strict=False)
-        known = self._lobs.listed_alone({place: (*(first or ())[:-1], name) for place, name in paths})
-        files = [file for place in places if (file := known.get(place)) is not None]
+        folder = "".join(f"{name}/" for name in (self._file(run.extent(0)) or ())[:-1])
+        files = self._lobs.listed_alone(run.ids(), [folder + name for name in run.extents[0]])
         kinds = {(file.algorithm, file.media_type) for file in files}
         if len(kinds) > 1 or [file.size for file in files] != list(run.sizes):
-            yield from self._all_listed(list(run.lobs()))
+            yield from map(self._listed, run.lobs())
             return
         ((algorithm, kind),) = kinds
         shared = replace(run.shared, proof=algorithm, recorded=_media_type(kind))
         yield replace(run, shared=shared, proofs=[file.digest or "" for file in files])
-
-    def _all_listed(self, lobs: Sequence[LobRef]) -> Iterator[LobRef | LostLob]:
-        """Yield LOBs; those outside the archive come with their proofs from METS."""
-        if not lobs:
-            return
-        plain = {lob.place.id: files[0] for lob in lobs if (files := self._alone(lob))}
-        known = self._lobs.listed_alone(plain)
-        for lob in lobs:
-            if lob.entries:
-                yield lob
-                continue
-            file = known.get(lob.place.id)
-            if file is not None and len(lob.extents) == 1 and lob.size == file.size:
-                yield with_proof(lob, file)
-            else:
-                yield self._listed(lob)
-
-    def _alone(self, lob: LobRef) -> list[tuple[str, ...]]:
-        """Return the file of a LOB if it is exactly one of the package, outside the archive."""
-        if lob.entries or len(lob.extents) > 1 or not isinstance(lob.extents[0], FileExtent):
-            return []
-        file = self._file(lob.extents[0])
-        return [] if file is None else [file]
 
     def _listed(self, lob: LobRef) -> LobRef | LostLob:
         """Return a LOB with its proofs and media type from METS, or the error if it has none."""
