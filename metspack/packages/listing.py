@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.layouts.names import stem_of
+from metspack.mets import links
 from metspack.model import LONGEST, Budgets, Digest, LobCell, LobPlace, number_of
 from metspack.packages import cells
-from metspack.packages.lobs import HeldLob, HeldSegment
+from metspack.packages.lobs import HeldSegment, place_of
 from metspack.packages.package import Package
 from metspack.siard import tables
 from metspack.siard.metadata import Table
@@ -20,7 +21,6 @@ from metspack.sources.archive import Archive, declared_type
 
 _NO_CELL = "no cell of an archive names it"
 _SHOWN = 12  # names in a hint
-_new = tuple.__new__  # takes half the time of a call of the class
 
 
 class EntryFile(NamedTuple):
@@ -73,8 +73,12 @@ class _Found(NamedTuple):
     fault: str = ""
 
 
-_Where = tuple[str, str, str, int | None]
-"""Schema, table, column and row of a LOB; if no cell names it, the first two are folders."""
+_Around = tuple[str, str, str, str, str, int | None, Mapping[str, str | None]]
+"""Archive, database, schema, table, column and row of a LOB, and the key of its row.
+
+If no cell names it, schema and table are folders.
+"""
+_NOWHERE: _Around = ("", "", "", "", "", None, {})
 
 
 class LobListing(Iterator[LobEntry]):
@@ -173,24 +177,22 @@ class LobListing(Iterator[LobEntry]):
         """Yield the LOBs that METS lists and no cell names; without an archive, all that it lists."""
         fault = _NO_CELL if self._package.archives else ""
         is_any_left_out = bool(self._table or self._column)
-        of_none: _Where = ("", "", "", None)
         for some in self._package.unnamed_rows():
             rows = []
             for listed in some:
                 lob, path = listed[0], listed[2]
-                place = cells.place_of(lob)
+                place = place_of(links.parted(lob)[1])
                 if is_any_left_out and not self._takes(place):
                     continue
                 if place is None and is_all_read:
                     self.files += 1
                     continue
-                where = of_none
+                around = _NOWHERE
                 if place is not None:
-                    where = (f"schema{place.schema}", f"table{place.table}", place.cell, place.row)
-                if path is None:
-                    rows.append(_row(_searched(self._package, lob), lob, "", "", where, {}, "", fault))
-                else:
-                    rows.append(_row_of_file(("", "", *where, {}), fault, listed))
+                    where = f"schema{place.schema}", f"table{place.table}", place.cell, place.row
+                    around = ("", "", *where, {})
+                found = _searched(self._package, lob) if path is None else _in_one_file(listed)
+                rows.append(_row(found, lob, around, "", fault))
             yield rows
 
     def _takes(self, place: LobPlace | None) -> bool:
@@ -237,7 +239,8 @@ class _Within:
             f"SELECT e.lob FROM {_ENTRIES} "  # noqa: S608 -- a constant
             f"WHERE e.lob IS NOT NULL AND {_IN_SEGMENT}"
         )
-        places = (cells.place_of(lob) for (lob,) in package.index.rows(listed, *_bounds(segment)))
+        lobs = package.index.rows(listed, *_bounds(segment))
+        places = (place_of(links.parted(lob)[1]) for (lob,) in lobs)
         self.tables = {(each.schema, each.table) for each in places if each is not None}
 
     def has(self, row: LobEntry) -> bool:
@@ -271,14 +274,10 @@ class _CellsOfTable:
             rows: list[LobEntry] = []
             named: list[str] = []
             for lob, cell in zip(ids, some, strict=True):
-                archive, database, where, key = self._around(cell)
-                if (known := listed.get(lob)) is not None:
-                    row = _row_of_file((archive, database, *where, key), "", known)
-                    named.append(lob)
-                else:
-                    found = self._found(lob, cell)
-                    row = _row(found, lob, archive, database, where, key, cell.file)
-                    named += () if found.lob is None else (found.lob,)
+                known = listed.get(lob)
+                found = self._found(lob, cell) if known is None else _in_one_file(known)
+                named += () if found.lob is None else (found.lob,)
+                row = _row(found, lob, self._around(cell), cell.file)
                 if cell.digest is not None:
                     row = row._replace(digests={cell.digest.algorithm: cell.digest.value, **row.digests})
                 rows.append(row)
@@ -313,8 +312,8 @@ class _CellsOfTable:
             if self._package.index.holds(lob):
                 return _searched(self._package, lob)
             meant = cells.meant(self._package, self._path, self._archive, self._table, cell)
-            if meant.lob is not None:
-                return _searched(self._package, meant.lob)
+            if isinstance(meant, str):
+                return _searched(self._package, meant)
             sizes = [each.size for each in meant.extents]
             path = "/".join(self._path)
             files = zip(meant.entries, sizes, strict=True)
@@ -326,8 +325,8 @@ class _CellsOfTable:
         except MetspackError as error:
             return _Found(fault=error.message)
 
-    def _around(self, cell: LobCell) -> tuple[str, str, _Where, Mapping[str, str | None]]:
-        """Return archive and database of a cell, its place by names, and the key of its row."""
+    def _around(self, cell: LobCell) -> _Around:
+        """Return the names of a cell's place, and the key of its row."""
         place = cell.place
         key = None if self._keys is None else self._keys.of(place.row)
         column = self._columns.get(place.cell)
@@ -337,58 +336,40 @@ class _CellsOfTable:
         return (
             self._stem,
             self._archive.metadata.dbname,
-            (self._table.schema_name, self._table.name, column, place.row),
+            self._table.schema_name,
+            self._table.name,
+            column,
+            place.row,
             {} if key is None else dict(zip(self._key, key, strict=True)),
         )
 
 
-def _row(  # noqa: PLR0917 -- a row
-    found: _Found,
-    lob: str,
-    archive: str,
-    database: str,
-    where: _Where,
-    key: Mapping[str, str | None],
-    name: str,
-    fault: str = "",
-) -> LobEntry:
+def _row(found: _Found, lob: str, around: _Around, name: str, fault: str = "") -> LobEntry:
     """Return a LOB; its file name is that of its one file, or else the one in its cell."""
     _, files, size, media_type, digests, fault_found = found
     if len(files) == 1:
-        (file,) = files
-        name = file.entry or file.path
+        name = files[0].entry or files[0].path
     name = name.rpartition("/")[2]
-    fault = fault_found or fault
-    return LobEntry(lob, archive, database, *where, key, name, files, size, media_type, digests, fault)
+    return LobEntry(lob, *around, name, files, size, media_type, digests, fault_found or fault)
 
 
-def _row_of_file(around: tuple[Any, ...], fault: str, listed: Sequence[Any]) -> LobEntry:
-    """Return a LOB that is exactly one file, from the values of a ``ListedFile``.
-
-    ``around`` are the archive, the database, the values of the LOB's place, and its row's key.
-    """
-    lob, _, path, size, algorithm, digest, media_type, segment = listed
-    stated, digests = None, {}
-    if algorithm is not None and digest is not None:
-        stated, digests = Digest(algorithm=algorithm, value=digest), {algorithm: digest}
-    files = (_new(EntryFile, (path, segment, "", size, stated)),)
-    name = path[path.rfind("/") + 1 :]
-    return _new(LobEntry, (lob, *around, name, files, size, media_type, digests, fault))
+def _in_one_file(listed: Sequence[Any]) -> _Found:
+    """Return the facts of METS on a LOB that is exactly one file, from the values of a ``ListedFile``."""
+    lob, _, path, size, algorithm, value, media_type, segment = listed
+    digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
+    file = EntryFile(path, segment, "", size, digest)
+    return _Found(lob, (file,), size, media_type, _by_algorithm(digest))
 
 
 def _searched(package: Package, lob: str) -> _Found:
     """Return the facts of METS on a LOB that ``Package.listed_files`` leaves out."""
     try:
-        return _held(package.lob(lob))
+        held = package.lob(lob)
     except SourceError as error:
         return _Found(lob=lob, fault=error.message)
+    files = (EntryFile(each.name, each.segment, "", each.size, each.digest) for each in held.parts)
+    return _Found(held.id, tuple(files), held.size, held.media_type, _by_algorithm(held.digest))
 
 
-def _held(held: HeldLob) -> _Found:
-    return _Found(
-        lob=held.id,
-        files=tuple(EntryFile(each.name, each.segment, "", each.size, each.digest) for each in held.parts),
-        size=held.size,
-        media_type=held.media_type,
-        digests={} if held.digest is None else {held.digest.algorithm: held.digest.value},
-    )
+def _by_algorithm(digest: Digest | None) -> Mapping[str, str]:
+    return {} if digest is None else {digest.algorithm: digest.value}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -197,44 +196,27 @@ class NamedMets:
             )
 
 
-Row = tuple[int, int, int, str]
-"""The place of a LOB in the order of LOBs: schema, table, row and cell."""
-
-_DIGITS = 18
-_N = f"[0-9]{{1,{_DIGITS}}}"
+_N = "[0-9]{1,18}"
 _PLACE = re.compile(rf"s({_N})\.t({_N})\.(c{_N}(?:\.[ua]{_N})*)\.r({_N})")
 
 
-def place_of(lob: str) -> LobPlace:
-    """Return the place that an id is; raises ``SourceError`` for any other id."""
-    schema, table, row, cell = _row_of(lob)
-    return LobPlace(schema=schema, table=table, cell=cell, row=row)
-
-
-def rows_of(lobs: Sequence[str]) -> list[Row]:
-    """Return the places of ids, of one at least; raises ``SourceError`` for the first other id.
-
-    Ids of one column, as nearly always, are parsed together.
-    """
-    schema, table, _, cell = _row_of(lobs[0])
-    stem = f"{lobs[0].rpartition('.')[0]}.r"
-    texts = [lob[len(stem) :] for lob in lobs if lob.startswith(stem)]
-    digits = "".join(texts)
-    if len(texts) == len(lobs) and digits.isascii() and digits.isdigit() and max(map(len, texts)) <= _DIGITS:
-        rows = [int(text or 0) for text in texts]
-        if all(rows):
-            return [(schema, table, row, cell) for row in rows]
-    return list(map(_row_of, lobs))
-
-
-def _row_of(lob: str) -> Row:
+def place_of(lob: str) -> LobPlace | None:
+    """Return the place in a database that an id without a prefix is; None for any other id."""
     found = _PLACE.fullmatch(lob)
-    if found is None or not int(found[4]):
+    if found is None:
+        return None
+    return LobPlace(schema=int(found[1]), table=int(found[2]), cell=found[3], row=int(found[4]))
+
+
+def needed_place(lob: str) -> LobPlace:
+    """Return the place that an id is; raises ``SourceError`` for any other id."""
+    place = place_of(lob)
+    if place is None or not place.row:
         raise SourceError(
             f"LOB {lob[:200]!r}: its id is not a place in a database, so it has no path in a restored tree",
             hint="Such ids are like s0.t2.c4.r1; metspack cat reads a LOB with any id.",
         )
-    return int(found[1]), int(found[2]), int(found[4]), found[3]
+    return place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

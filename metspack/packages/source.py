@@ -33,6 +33,7 @@ from metspack.model import (
     Extent,
     FileExtent,
     LobCell,
+    LobPlace,
     LobRef,
     LobRun,
     Proofs,
@@ -42,14 +43,14 @@ from metspack.model import (
 from metspack.packages import package as packages_package
 from metspack.packages.cells import archive_place, from_root, grants, is_place
 from metspack.packages.files import PackageFiles
-from metspack.packages.lobs import HeldLob, HeldPart, ListedFile, Row, Selection, place_of, rows_of
+from metspack.packages.lobs import HeldLob, HeldPart, ListedFile, Selection, needed_place
 from metspack.packages.package import Package
 from metspack.progress import Progress
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.archive import Archive, Located, LostLob, extension_of, raising
-from metspack.sources.lobfolder import cell_key, cell_of
+from metspack.sources.lobfolder import cell_key
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs
 from metspack.uris import shown
@@ -172,7 +173,7 @@ class ListedLobs:
             return LostLob(lob, error)
 
     def _reference(self, held: HeldLob, root: int, entries: Entries) -> LobRef:
-        place, files = place_of(held.id.removeprefix(self.prefix)), self.package.index.files
+        place, files = needed_place(held.id.removeprefix(self.prefix)), self.package.index.files
         name = held.parts[0].name
         extension = extension_of(whole_of(name) if held.is_split else name)
         return LobRef(
@@ -202,7 +203,7 @@ class ListedLobs:
         self.package.close()
 
 
-_Listed = tuple[str, Row, ListedFile | None]
+_Listed = tuple[str, LobPlace, ListedFile | None]
 """A LOB's id, its place and, when it is exactly one file, that file's entry in METS."""
 
 
@@ -210,13 +211,27 @@ _Likeness = tuple[int, int, str, str, str, str | None, str]
 """Schema, table, cell, folder, extension, media type and algorithm that LOBs have in common."""
 
 
+def _position(found: tuple[str, LobPlace]) -> tuple[int, int, int, bytes]:
+    """Return what a LOB is sorted by."""
+    _, place = found
+    return place.schema, place.table, place.row, cell_key(place.cell)
+
+
 def _likeness(listed: _Listed) -> _Likeness | None:
     """Return what a LOB may have in common with others, or None for one to be read by itself."""
-    _, (schema, table, _, cell), file = listed
+    _, place, file = listed
     if file is None or file.size > SMALL or file.algorithm not in OCTETS:
         return None
     folder, _, name = file.path.rpartition("/")
-    return schema, table, cell, folder, extension_of(name), file.media_type, file.algorithm
+    return (
+        place.schema,
+        place.table,
+        place.cell,
+        folder,
+        extension_of(name),
+        file.media_type,
+        file.algorithm,
+    )
 
 
 def _shared(likeness: _Likeness) -> RunShared:
@@ -489,7 +504,7 @@ class PackagedLobs(LooseLobs):
         _, *own = map(list, zip(*stamps, strict=True))
         yield LobRun(
             shared=shared,
-            rows=[place[2] for _, place, _ in rows],
+            rows=[place.row for _, place, _ in rows],
             files=[file.path for file in files],
             sizes=sizes,
             proofs=[file.digest or "" for file in files],
@@ -508,32 +523,22 @@ class PackagedLobs(LooseLobs):
         """Yield the ids of the LOBs that METS lists."""
         return self.package.ids()
 
-    def _places(self) -> Iterator[tuple[str, Row]]:
+    def _places(self) -> Iterator[tuple[str, LobPlace]]:
         """Yield the selected LOBs as METS lists them."""
-        lobs = self.package.ids()
-        if self.selection.only:
-            lobs = filter(self.selection.takes, lobs)
-        while batch := list(islice(lobs, LONGEST)):
-            yield from zip(batch, rows_of(batch), strict=True)
+        for lob in filter(self.selection.takes, self.package.ids()):
+            yield lob, needed_place(lob)
 
-    def _sorted(self) -> Generator[tuple[str, Row], None, None]:
-        keys = ((schema, table, row, cell_key(cell)) for _, (schema, table, row, cell) in self._places())
-        if all(starmap(lt, pairwise(keys))):  # as nearly always: to look twice is faster than to sort
-            yield from self._places()
+    def _sorted(self) -> Generator[tuple[str, LobPlace], None, None]:
+        if all(starmap(lt, pairwise(map(_position, self._places())))):
+            yield from self._places()  # as nearly always: to look twice is faster than to sort
             return
-        columns = "schema, place_table, place_row, cell"
-        table = f"CREATE TABLE place ({columns}, id)"
+        table = "CREATE TABLE place (schema, place_table, place_row, cell, id)"
         with tempdb.explained(KEEPING), closing(tempdb.create(table, "BEGIN")) as places:
-            places.executemany(
-                "INSERT INTO place VALUES (?, ?, ?, ?, ?)",
-                (
-                    (schema, table, row, cell_key(cell), lob)
-                    for lob, (schema, table, row, cell) in self._places()
-                ),
-            )
-            sql = f"SELECT id, {columns} FROM place ORDER BY {columns}"  # noqa: S608 -- a constant
-            for lob, schema, table, row, cell in places.execute(sql):
-                yield lob, (schema, table, row, cell_of(cell))
+            rows = ((*_position(each), each[0]) for each in self._places())
+            places.executemany("INSERT INTO place VALUES (?, ?, ?, ?, ?)", rows)
+            sql = "SELECT id FROM place ORDER BY schema, place_table, place_row, cell"
+            for (lob,) in places.execute(sql):
+                yield lob, needed_place(lob)
 
     def unnamed(self) -> Iterator[LobRef]:
         """Yield nothing: without an archive no cell is missing."""

@@ -7,9 +7,9 @@ import os
 import warnings
 from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from metspack.digests import OCTETS, Hashers
@@ -17,16 +17,23 @@ from metspack.errors import ConfigError, SourceError, hint_of
 from metspack.files import reading
 from metspack.files.byteranges import Medium, Stamp
 from metspack.files.threads import ThreadedHashers
-from metspack.model import LobCell
+from metspack.model import Digest, LobCell, LobRef
 from metspack.packages import cells
 from metspack.packages import package as packages_package
-from metspack.packages.cells import Meant, cell_of
+from metspack.packages.cells import cell_of
 from metspack.packages.files import Inflated, Onward, PackageFiles
 from metspack.packages.lobs import HeldLob, HeldPart
 from metspack.packages.package import Package
-from metspack.packages.proofs import CellProving, Proving
 from metspack.sizes import ByteRange
 from metspack.sources.archive import Archive
+from metspack.sources.lobstream import (
+    OpenHoldings,
+    Passage,
+    another_digest,
+    check_digest,
+    needed_lengths,
+    unit_of,
+)
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -93,11 +100,6 @@ class LobFile(io.RawIOBase):
             raise ValueError(f"LOB {self.name} is closed")
 
 
-_ANOTHER = (
-    "Get the archive from another copy of the package; metspack check shows what else is wrong with it."
-)
-
-
 class ArchivedLob(LobFile):
     """A LOB that stayed in the archive, as a read-only, seekable file.
 
@@ -106,28 +108,22 @@ class ArchivedLob(LobFile):
     ``SourceError``. Closing the LOB closes ``archive``.
     """
 
-    def __init__(self, archive: Archive, cell: LobCell, meant: Meant, *, verify: bool = True) -> None:
-        size = sum(each.size for each in meant.extents)
-        super().__init__(cell.place.id, size)
-        self.entries = meant.entries
+    def __init__(self, archive: Archive, lob: LobRef, *, verify: bool = True) -> None:
+        super().__init__(lob.place.id, lob.size)
         self._archive = archive
-        self._cell = cell
-        self._extents = meant.extents
+        self._lob = lob
         self._is_proven = not verify
         self._onward = Onward(lambda: self.contents(verify=False))
 
     def contents(self, *, verify: bool = True) -> Iterator[bytes]:
         """Yield all bytes in blocks, proven when the iterator ends, with ``verify`` by the cell too."""
-        digest = self._cell.digest
-        hashers = Hashers(() if digest is None or not verify else (digest.algorithm,))
-        proving = CellProving(self._cell, hashers)
-        for extent in self._extents:
-            for block in hashers.passing(self._archive.resolver.contents(extent)):
-                if verify:
-                    proving.update(block)
-                yield block
-        if verify:
-            proving.end(f"the entry {self.entries[0]} has", _ANOTHER)
+        if not verify:
+            yield from chain.from_iterable(map(self._archive.resolver.contents, self._lob.extents))
+            return
+        with OpenHoldings(self._archive.holdings()) as holdings:
+            passage = Passage(self._lob, holdings, ())
+            yield from passage.portion()
+            passage.end()
 
     def block(self, position: int, size: int) -> memoryview:
         """Return bytes from a position up to the end of a block of the entry."""
@@ -203,11 +199,9 @@ def _in_archive(
             raise SourceError(
                 f"no METS lists LOB {lob}, and its cell cannot be resolved: {error.message}", hint=error.hint
             ) from None
-        if cell is None or meant is None:
-            return None
-        if meant.lob is not None:
-            return meant.lob
-        kept = ArchivedLob(archive, cell[1], meant, verify=verify)
+        if meant is None or isinstance(meant, str):
+            return meant
+        kept = ArchivedLob(archive, meant, verify=verify)
         opened.pop_all()
         return kept
 
@@ -301,8 +295,15 @@ class JoinedLob(LobFile):
         stamps = medium.stamped()
         if self._verified.get(number) == stamps:
             return
+        part = self.lob.parts[number]
+        about, digest = _about(self.lob.id, part), part.digest
         try:
-            _check_digest(self.lob.id, self.lob.parts[number], medium)
+            _check_known(about, digest, part.source)
+            with _explained(self.lob.id, part):
+                algorithms = () if digest is None else (digest.algorithm,)
+                hashers = ThreadedHashers(algorithms).take(medium.chunks())
+            if digest is not None:
+                check_digest(f"{about} ({part.source})", digest, hashers)
         except BaseException:
             self._let_go()
             raise
@@ -320,23 +321,62 @@ class JoinedLob(LobFile):
         super().close()
 
 
-def _check_digest(lob: str, part: HeldPart, medium: Medium | Inflated) -> None:
-    """Raise ``SourceError`` when a part's bytes contradict its digest in METS, if any."""
-    digest = part.digest
+def _check_known(about: str, digest: Digest | None, source: str) -> None:
+    """Raise ``SourceError`` for a digest in METS by an algorithm that cannot be computed."""
     if digest is not None and digest.algorithm not in OCTETS:
         raise SourceError(
-            f"{_about(lob, part)} cannot be verified: its CHECKSUMTYPE is {digest.algorithm!r} "
-            f"({part.source}); expected one of {', '.join(OCTETS)}",
+            f"{about} cannot be verified: its CHECKSUMTYPE is {digest.algorithm!r} ({source}); expected one "
+            f"of {', '.join(OCTETS)}",
             hint=_UNVERIFIED,
         )
-    with _explained(lob, part):
-        hashers = ThreadedHashers([] if digest is None else [digest.algorithm]).take(medium.chunks())
-    if digest is not None and (found := hashers.digest(digest.algorithm)) != digest:
-        raise SourceError(
-            f"{_about(lob, part)} has {digest.algorithm} {found.value}; expected {digest.value} "
-            f"({part.source})",
-            hint=_ANOTHER,
-        )
+
+
+class Proving:
+    """Proves a LOB's bytes part by part; raises ``SourceError`` where digest or length disagree.
+
+    Calls: ``passing`` for each part, then ``end``. ``is_proven``: there is a digest of the whole, of every
+    part, or in the cell. Raises ``SourceError`` at once for digests in METS by an algorithm that cannot be
+    computed.
+    """
+
+    def __init__(self, lob: HeldLob, cell: LobCell | None) -> None:
+        for part in lob.parts:
+            _check_known(_about(lob.id, part), part.digest, part.source)
+        _check_known(f"LOB {lob.id}: the whole", lob.digest, lob.source)
+        own = None if cell is None else cell.digest
+        algorithms = [each.algorithm for each in (lob.digest, own) if each is not None]
+        self._lob = lob
+        self._cell = cell
+        self._whole = Hashers(dict.fromkeys(algorithms))
+        self._lengths = None if cell is None else needed_lengths(cell, lob.size)
+        self.is_proven = any((lob.digest, own)) or all(part.digest for part in lob.parts)
+
+    def passing(self, part: HeldPart, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the bytes of a part; raises after the last of them."""
+        digest = part.digest if self._lob.is_split else None  # that of a LOB in one file is the whole's
+        hashers = Hashers(() if digest is None else (digest.algorithm,))
+        for block in blocks:
+            self._whole.update(block)
+            hashers.update(block)
+            if self._lengths is not None:
+                self._lengths.update(block)
+            yield block
+        if digest is not None:
+            check_digest(f"{_about(self._lob.id, part)} ({part.source})", digest, hashers)
+
+    def end(self) -> None:
+        """Compare the whole LOB, after its last part."""
+        lob, cell = self._lob, self._cell
+        about = f"LOB {lob.id}: the whole" if lob.is_split else _about(lob.id, lob.parts[0])
+        what = f"{about} ({lob.source})"
+        if lob.digest is not None:
+            check_digest(what, lob.digest, self._whole)
+        if cell is None:
+            return
+        if self._lengths is not None:
+            unit_of(what, cell, self._lengths)
+        if cell.digest is not None and (found := self._whole.digest(cell.digest.algorithm)) != cell.digest:
+            raise another_digest(what, cell.digest, found)
 
 
 Warned = Callable[[str], object]

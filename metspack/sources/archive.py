@@ -54,19 +54,6 @@ _EXTENSION = re.compile(r"\.([A-Za-z0-9]{1,10})$")
 _ELEMENTS = re.compile(r"\ba\b")
 _NUMBER = re.compile(r"\[[0-9]+\]$")
 
-__all__ = [
-    "Archive",
-    "Grants",
-    "LobsUnresolved",
-    "Located",
-    "LostLob",
-    "by_extension",
-    "declared_type",
-    "extension_of",
-    "named",
-    "raising",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grants:
@@ -431,11 +418,17 @@ class Archive(Closable):
             return "/".join(extent.path)[len(self.prefix) :]
         return ""
 
+    def lob(self, table: Table, cell: LobCell) -> LobRef:
+        """Return the LOB that a cell of a table names; raises ``LobUnresolved``."""
+        found = self._located(table, cell, declared_type(table, cell.place.cell))
+        if found.error is not None:
+            raise found.error
+        assert found.lob is not None  # noqa: S101 -- exactly one of the two is there
+        return found.lob
+
     def entries(self, table: Table, cell: LobCell) -> tuple[str, ...]:
         """Return the names of the archive's entries with a cell's LOB; raises ``LobUnresolved``."""
-        return tuple(
-            name for each in self.resolver.resolved(table, cell).extents if (name := self._entry(each))
-        )
+        return self.lob(table, cell).entries
 
     def _is_itself(self, extent: Extent) -> bool:
         """Return whether a file outside is the .siard file itself, or a part of it."""

@@ -16,7 +16,7 @@ from metspack.files import reading
 from metspack.files.byteranges import HeldMedium, Medium, Stamp
 from metspack.files.reading import Closable
 from metspack.files.threads import ThreadedHashers
-from metspack.model import Digest, Extent, LobRef, LobRun, Proofs, ZipExtent
+from metspack.model import Digest, Extent, LobCell, LobRef, LobRun, Proofs, ZipExtent
 from metspack.siard import entries
 from metspack.sizes import TextLength
 from metspack.uris import shown
@@ -224,8 +224,7 @@ class Passage:
         self.media_type = lob.media_type if lob.recorded is None else lob.recorded
         self.unit: str | None = None if lob.cell.length is None else "bytes"
         self._accepted = accepted
-        # Counting characters costs as much as a digest; only a text LOB that is not all ASCII needs it.
-        self._lengths = TextLength() if lob.cell.length not in {None, lob.size} else None
+        self._lengths = needed_lengths(lob.cell, lob.size)
         self._last = ThreadedHashers((expected.algorithm,)) if expected and len(lob.extents) > 1 else None
         self._what = what(lob)
         self._blocks = self._read(holdings)
@@ -243,7 +242,7 @@ class Passage:
                     each.update(block)
                 yield block
             if proof is not None and proving is not None:
-                _check(about, proof, proving)
+                check_digest(about, proof, proving)
 
     def portion(self, size: int | None = None) -> Iterator[bytes]:
         """Yield the next ``size`` bytes, or all that are left; fewer only at the LOB's end."""
@@ -264,26 +263,16 @@ class Passage:
             raise AssertionError(f"{self._what} was not taken whole")
         cell, proof = self.lob.cell, self._proofs.whole
         if proof is not None:
-            _check(self._what, proof, self.hashers)
-        if self._lengths is not None and cell.length is not None:
-            self.unit = self._lengths.unit(cell.length)
-            if self.unit is None:
-                raise SourceError(
-                    f"{self._what} has {self._lengths}, but its cell says length {cell.length:,}",
-                    hint="The archive contradicts itself; find out which is right before building a package.",
-                )
+            check_digest(self._what, proof, self.hashers)
+        if self._lengths is not None:
+            self.unit = unit_of(self._what, cell, self._lengths)
         if cell.digest is None or (found := self.hashers.digest(cell.digest.algorithm)) == cell.digest:
             return
         self.is_part_digest = (
             self._last is not None and self._last.digest(cell.digest.algorithm) == cell.digest
         )
         if not self.is_part_digest:
-            raise SourceError(
-                f"{self._what} has the {found.algorithm} {found.value}, but its cell says "
-                f"{cell.digest.value}",
-                hint="The LOB or its digest was changed after the archive was made; get another copy of the "
-                "archive.",
-            )
+            raise another_digest(self._what, cell.digest, found)
         # In a package, METS proves each part.
         if PART_DIGEST not in self._accepted and None in (self._proofs.extents or (None,)):
             raise SourceError(
@@ -295,7 +284,34 @@ class Passage:
             )
 
 
-def _check(about: str, proof: Digest, hashers: Hashers) -> None:
+def needed_lengths(cell: LobCell, size: int) -> TextLength | None:
+    """Return a count of characters for a LOB whose cell states another length than its bytes.
+
+    Counting costs as much as a digest; only a text LOB that is not all ASCII needs it.
+    """
+    return None if cell.length in {None, size} else TextLength()
+
+
+def unit_of(what: str, cell: LobCell, lengths: TextLength) -> str:
+    """Return the unit of a cell's length; raises ``SourceError`` where the LOB has it in none."""
+    length = cell.length or 0
+    if (unit := lengths.unit(length)) is None:
+        raise SourceError(
+            f"{what} has {lengths}, but its cell says length {length:,}",
+            hint="The archive contradicts itself; find out which is right before building a package.",
+        )
+    return unit
+
+
+def another_digest(what: str, stated: Digest, found: Digest) -> SourceError:
+    """Return the error of a LOB with another digest than its cell states."""
+    return SourceError(
+        f"{what} has the {found.algorithm} {found.value}, but its cell says {stated.value}",
+        hint="The LOB or its digest was changed after the archive was made; get another copy of the archive.",
+    )
+
+
+def check_digest(about: str, proof: Digest, hashers: Hashers) -> None:
     """Raise SourceError unless bytes have the digest in METS."""
     found = hashers.digest(proof.algorithm)
     if found != proof:
