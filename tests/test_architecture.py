@@ -41,7 +41,7 @@ BUDGETS: Mapping[str, int] = {
     "containers": 2_078,
     "siard": 2_032,
     "locations": 2_056,
-    "sources": 1_772,
+    "sources": 1_748,
     "mets": 3_279,
     "planning": 1_177,
     "inspecting": 720,

@@ -153,7 +153,6 @@ class Archive(Closable):
         self.size = opened.size
         self.repairs: dict[tuple[str, str], tuple[int, frozenset[Repair]]] = {}
         self.miscounted: dict[str, str] = {}
-        self.lacking: dict[str, str] = {}
         self._valued: dict[str, str] = {}
         self._said: tuple[str, ...] | None = None
         self._own = len(opened.own)
@@ -161,12 +160,12 @@ class Archive(Closable):
         try:
             self.metadata_document = self._document()
             self.metadata = self._metadata()
-            for table in self.metadata.tables:
-                if self.tree.extent(table.path) is None:
-                    self.lacking[table.path] = (
-                        f"table {table.label} has no document {table.path} in the archive: its rows are "
-                        "missing, and their LOBs, if there were any (metspack explain Z005)"
-                    )
+            self.lacking = {
+                table.path: f"table {table.label} has no document {table.path} in the archive: its rows are "
+                "missing, and their LOBs, if there were any (metspack explain Z005)"
+                for table in self.metadata.tables
+                if self.tree.extent(table.path) is None
+            }
             self._structure = frozenset(
                 f"{table.folder_path}/{table.folder}.{kind}"
                 for table in self.metadata.tables
@@ -592,10 +591,6 @@ def extension_of(file: str) -> str:
 
 def by_extension(files: Sequence[str]) -> Iterator[tuple[str, slice]]:
     """Yield each extension of cells' files in order, with the slice of the files that have it."""
-    dot, lines = files[0].rfind(".") if files else -1, "\n".join((*files, ""))
-    if dot >= 0 and lines.count(f"{files[0][dot:]}\n") == lines.count("\n") == len(files):
-        yield extension_of(files[0]), slice(0, len(files))
-        return
     start = 0
     for _, alike in groupby([file[file.rfind(".") :] for file in files]):
         which = slice(start, start + sum(1 for _ in alike))
