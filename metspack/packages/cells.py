@@ -10,7 +10,7 @@ from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below, Stretch
 from metspack.mets import links
-from metspack.model import Budgets, CellRun, Extent, FileExtent, LobCell, LobRef
+from metspack.model import Budgets, Extent, FileExtent, LobCell, LobRef
 from metspack.packages import package as packages_package
 from metspack.packages.lobs import place_of
 from metspack.packages.package import Package
@@ -60,13 +60,10 @@ def grants(package: Package, path: tuple[str, ...]) -> Grants:
 
 def cells(archive: Archive, table: Table) -> Iterator[LobCell]:
     """Yield a table's LOB cells, in the order of its rows; raises ``SourceError`` naming the archive."""
-    for run in _cell_runs(archive, table):
-        yield from run.cells()
-
-
-def _cell_runs(archive: Archive, table: Table) -> Iterator[CellRun]:
     with naming(archive):
-        yield from tables.cell_runs(archive.tree.contents(archive.document(table)), table, archive.budgets)
+        blocks = archive.tree.contents(archive.document(table))
+        for run in tables.cell_runs(blocks, table, archive.budgets):
+            yield from run.cells()
 
 
 @contextmanager

@@ -504,7 +504,7 @@ class _Delivery:
             if reached < left.keys() and named:
                 reached |= {each for each in left.keys() - reached if bare(self.objid(left[each])) in named}
             if upward and not reached and not ahead:
-                reached = {each for each in left if self._is_led_up(self._blocks(left[each]), each, known)}
+                reached = {each for each, below in left.items() if self._is_led_up(below, each, known)}
             ahead += [(each, left.pop(each)) for each in sorted(reached)]
         return left
 
@@ -526,18 +526,24 @@ class _Delivery:
                 here = self._parent(ups or (), here, ips)
         return damaged
 
-    def ups(self, ip: DeliveredPackage) -> list[str] | None:
-        """Return the OBJIDs or locations of an IP's parent in its METS, None if it is unreadable."""
+    def ups(self, ip: DeliveredPackage, *, ancestors: bool = True) -> list[str] | None:
+        """Return the OBJIDs or locations of an IP's parent in its METS, None if it is unreadable.
+
+        With ``ancestors`` those above its parent are among them.
+        """
         with suppress(OSError, MetspackError):
-            return [href for href, each in _mptrs(self._blocks(ip), self._budgets) if each.is_upward]
+            return [
+                href
+                for href, each in _mptrs(self._blocks(ip), self._budgets)
+                if each.is_upward and (ancestors or not each.is_ancestor)
+            ]
         return None
 
     def _parent(self, ups: Collection[str], folder: str, ips: Mapping[str, DeliveredPackage]) -> str | None:
         """Return the folder of the IP to which links up lead from a folder, or else by its OBJID."""
         for href in ups:
-            with suppress(uris.ReferenceRefused):
-                if (led := _folder_led_to(folder, href)) in ips.keys() - {folder}:
-                    return led
+            if (led := _folder_led_to(folder, href)) in ips.keys() - {folder}:
+                return led
         objids = {*map(bare, ups)} - {""}
         called = (each for each in sorted(ips) if bare(self.objid(ips[each])) in objids)
         return next(called, None) if objids else None
@@ -555,17 +561,13 @@ class _Delivery:
         place = ip.path / ip.within if is_one_of_several else ip.path
         return f"{place} ({objid})" if objid else str(place)
 
-    def _is_led_up(self, document: Iterable[bytes], folder: str, known: set[str]) -> bool:
-        """Return whether a METS names one of the packages in ``known`` (folders, OBJIDs) as parent."""
-        with suppress(OSError, MetspackError):
-            for href, mptr in _mptrs(document, self._budgets):
-                if mptr.is_upward and not mptr.is_ancestor:
-                    if bare(href) in known:
-                        return True
-                    with suppress(uris.ReferenceRefused):
-                        if _folder_led_to(folder, href) in known - {folder}:
-                            return True
-        return False
+    def _is_led_up(self, ip: DeliveredPackage, folder: str, known: set[str]) -> bool:
+        """Return whether an IP's METS names one of the packages in ``known`` (folders, OBJIDs) as parent."""
+        others = known - {folder, ""}
+        return any(
+            bare(href) in known or _folder_led_to(folder, href) in others
+            for href in self.ups(ip, ancestors=False) or ()
+        )
 
     def _blocks(self, ip: DeliveredPackage) -> Iterator[bytes]:
         mets = ip.mets or ""
@@ -716,8 +718,7 @@ def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set
             if mptr.named_by is By.OBJID:
                 named.append((mptr.div, bare(href)))
             elif mptr.named_by is By.LOCATION:
-                with suppress(uris.ReferenceRefused):
-                    located[mptr.div] = _folder_led_to(folder, href)
+                located[mptr.div] = _folder_led_to(folder, href)
     beside = {each for each in located.values() if each not in {folder, ""}}
     return beside, {objid for div, objid in named if located.get(div) != folder}
 
@@ -725,9 +726,11 @@ def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set
 def _folder_led_to(folder: str, href: str) -> str:
     """Return ``folder`` or the one beside it that holds a location; "" for the folder around them.
 
-    ``href`` is a location in the METS of ``folder``. Raises ``ReferenceRefused``.
+    ``href`` is a location in the METS of ``folder``; one that is refused leads to "" too.
     """
-    return next(iter(uris.joined((folder,), uris.located(href))), "")
+    with suppress(uris.ReferenceRefused):
+        return next(iter(uris.joined((folder,), uris.located(href))), "")
+    return ""
 
 
 _DEPTH = 4  # levels below a package's folder at which the METS of a segment may be

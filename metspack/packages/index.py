@@ -106,9 +106,6 @@ UNION SELECT lob FROM whole WHERE lob IS NOT NULL
 _ARE_ALL_NAMED = """
 SELECT (SELECT count(*) FROM named) = (SELECT count(lob) FROM entry) + (SELECT count(lob) FROM whole)
 """
-_PUT_ENTRY = """INSERT INTO entry
-    (mets, kind, xml_id, lob, part, groupid, seq, size, algorithm, digest, media, puid, path, refused,
-    child, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 # The kinds of files in a run: of no LOB, each a LOB, each a part.
 _NO_LOBS, _LOBS, _PARTS = range(3)
 _FILES = tempdb.BulkInsert(
@@ -120,10 +117,6 @@ _FILES = tempdb.BulkInsert(
     own=7,
     counts=1,
 )
-_PUT_WHOLE = """INSERT INTO whole
-    (mets, lob, size, algorithm, digest, media, line) VALUES (?, ?, ?, ?, ?, ?, ?)"""
-_PUT_MPTR = "INSERT INTO mptr (mets, href, url, objid, up, down, div, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_PUT_MAPPED = "INSERT INTO mapped (mets, lob, part, child, place, line) VALUES (?, ?, ?, ?, ?, ?)"
 _DOWN = (
     "SELECT m.href, m.url, m.objid, m.down, m.line, (SELECT o.href FROM mptr o WHERE o.mets = m.mets "
     "AND o.div = m.div AND o.url = NOT m.url ORDER BY o.id LIMIT 1), e.path, e.refused, e.id, e.size, "
@@ -139,8 +132,7 @@ _AT = (
     "SELECT size, algorithm, digest, line FROM entry "
     "WHERE path = ? AND mets = ? AND kind = 'file' ORDER BY id LIMIT 1"
 )
-AT_INDEX = "CREATE INDEX IF NOT EXISTS entry_file ON entry (mets, path) WHERE kind = 'file'"
-"""The index that ``MetsTables.file_at`` needs when it looks up more than one file."""
+_AT_INDEX = "CREATE INDEX IF NOT EXISTS entry_file ON entry (mets, path) WHERE kind = 'file'"
 _READ = (
     "UPDATE mets SET objid = ?, first_entry = ? + 1, last_entry = (SELECT coalesce(max(id), 0) FROM entry) "
     "WHERE id = ?"
@@ -218,24 +210,23 @@ class MetsTables(tempdb.Scratch):
         with tempdb.explained(_WHAT):
             return self._database.execute(statement, values).lastrowid or 0
 
-    def file_at(self, number: int, path: tuple[str, ...]) -> Row | None:
-        """Return size, algorithm, digest and line of the ``file`` at a path in one METS, or None."""
-        return self.row(_AT, "/".join(path), number)
-
     def flush(self) -> None:
-        """Insert the rows that wait for more of their kind."""
-        for sql in tuple(self._waiting):
-            self._flush(sql)
+        """Insert the rows that wait for more of their table."""
+        for table in tuple(self._waiting):
+            self._flush(table)
 
-    def _put(self, sql: str, *values: object) -> None:
-        waiting = self._waiting.setdefault(sql, [])
+    def _put(self, table: str, *values: object) -> None:
+        """Add a row to a table: the values of all columns behind its number."""
+        waiting = self._waiting.setdefault(table, [])
         waiting.append(values)
         if len(waiting) >= _BATCH:
-            self._flush(sql)
+            self._flush(table)
 
-    def _flush(self, sql: str) -> None:
-        with tempdb.explained(_WHAT):
-            self._database.executemany(sql, self._waiting.pop(sql, []))
+    def _flush(self, table: str) -> None:
+        if rows := self._waiting.pop(table, []):
+            sql = f"INSERT INTO {table} VALUES (NULL{', ?' * len(rows[0])})"  # noqa: S608 -- a constant
+            with tempdb.explained(_WHAT):
+                self._database.executemany(sql, rows)
 
     def _take(self, document: Document, fact: reader.Fact) -> None:
         if isinstance(fact, reader.File):
@@ -263,7 +254,7 @@ class MetsTables(tempdb.Scratch):
         is_lob = not is_aside(fact.groups, None)
         is_child = links.is_of_children(fact.groups)
         folder = "".join(f"{each}/" for each in document.folder)
-        self._flush(_PUT_ENTRY)
+        self._flush("entry")
         media: Sequence[str | None] = run.columns.get("mimetype") or [fact.mimetype] * run.count
         kind = _NO_LOBS
         if is_lob:
@@ -278,7 +269,7 @@ class MetsTables(tempdb.Scratch):
         if fact.is_of_part:
             # The fptr to the LOB comes before the divs of its parts (METS: a div's fptr, then its divs).
             self._put(
-                _PUT_MAPPED,
+                "mapped",
                 document.number,
                 split_lob(fact) or document.pointed,
                 fact.contentids,
@@ -290,7 +281,7 @@ class MetsTables(tempdb.Scratch):
         by = fact.named_by
         kind = (by is links.By.LOCATION, by is links.By.OBJID)
         leads = fact.is_upward, fact.is_childward
-        self._put(_PUT_MPTR, document.number, href, *kind, *leads, fact.div, fact.line)
+        self._put("mptr", document.number, href, *kind, *leads, fact.div, fact.line)
 
     def _file(self, document: Document, fact: reader.File) -> None:
         if fact.id is not None and fact.id != fact.id.strip():  # XML Schema, whiteSpace of ID
@@ -298,8 +289,8 @@ class MetsTables(tempdb.Scratch):
         size, digest = size_of(fact), digest_of(fact)
         said = size, digest and digest.algorithm, digest and digest.value, fact.mimetype
         if links.SPLIT_LOBS in fact.groups and fact.href is None:
-            self._put(_PUT_WHOLE, document.number, fact.id, *said, fact.line)
-            self._flush(_PUT_WHOLE)  # few, and queried for the parts that come after
+            self._put("whole", document.number, fact.id, *said, fact.line)
+            self._flush("whole")  # few, and queried for the parts that come after
             return
         if fact.href is None:
             return
@@ -313,7 +304,7 @@ class MetsTables(tempdb.Scratch):
             or (document.number == 1 and path is not None and is_mets_name(path[-1]))
         )
         self._put(
-            _PUT_ENTRY,
+            "entry",
             document.number,
             kind,
             fact.id,
@@ -380,9 +371,9 @@ class Index(MetsTables):
         if packed is not None:
             within = packed.within if packed.is_packed else None
             self.files.mount_found((name.partition("/")[0],), packed.path, within)
-        self._segments: list[HeldSegment] = []
+        self.segments: list[HeldSegment] = []
+        """The children that were read, in the order in which the METS documents name them."""
         self._prefixes: dict[tuple[str, ...], str] = {}
-        self._digests_of: dict[tuple[str, ...], list[tuple[str, ...]]] | None = None
         self.objid = ""
         self.faults: list[SourceError] = []
         try:
@@ -399,11 +390,6 @@ class Index(MetsTables):
             raise
 
     @property
-    def segments(self) -> tuple[HeldSegment, ...]:
-        """The children that were read, in the order in which the METS documents name them."""
-        return tuple(self._segments)
-
-    @property
     def archives(self) -> tuple[tuple[str, ...], ...]:
         """The SIARD archives that the METS documents list, as names from the root.
 
@@ -413,12 +399,10 @@ class Index(MetsTables):
 
     def digests_of(self, archive: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Digest]]:
         """Yield the files or pieces of one of ``archives`` that have a digest in METS, with it."""
-        if self._digests_of is None:
-            self._digests_of = {}
-            for path in self._archive_digests:
-                self._digests_of.setdefault(archive_of(path) or (), []).append(path)
-        for path in self._digests_of.get(archive_of(archive) or archive, ()):
-            yield path, self._archive_digests[path]
+        whole = archive_of(archive) or archive
+        for path, digest in self._archive_digests.items():
+            if archive_of(path) == whole:
+                yield path, digest
 
     def divided(self, data: Names) -> Mapping[Names, tuple[int, Names]]:
         """Return the folders elsewhere that belong below an archive's folder; itself where it is packed.
@@ -487,8 +471,9 @@ class Index(MetsTables):
 
     def weight(self) -> tuple[int, int]:
         """Return the number of the files of LOBs that the METS documents list, and their bytes."""
-        row = self.row("SELECT count(*), coalesce(sum(size), 0) FROM entry WHERE lob IS NOT NULL")
-        return (0, 0) if row is None else (int(row[0]), int(row[1]))
+        sql = "SELECT count(*), coalesce(sum(size), 0) FROM entry WHERE lob IS NOT NULL"
+        files, size = self.row(sql) or (0, 0)
+        return files, size
 
     def close(self) -> None:
         """Drop the database."""
@@ -537,7 +522,7 @@ class Index(MetsTables):
         if number == 1:
             self.objid = objid
         elif not is_representation(path):
-            self._segments.append(HeldSegment(objid=objid, mets=path))
+            self.segments.append(HeldSegment(objid=objid, mets=path))
         return True
 
     def _packed(self, number: int, named: NamedMets, stem: str) -> NamedMets:
@@ -620,10 +605,7 @@ class Index(MetsTables):
 
     def document(self, name: str) -> Iterator[bytes]:
         """Yield the bytes of a METS, by its path from the root; raises as ``PackageFiles.document`` does."""
-        yield from self._blocks(tuple(name.split("/")))
-
-    def _blocks(self, names: tuple[str, ...]) -> Iterator[bytes]:
-        with self.files.document(names) as content:
+        with self.files.document(tuple(name.split("/"))) as content:
             yield from content.chunks()
 
     def _by_url(self, number: int, name: str, place: tuple[str, ...], objid: str | None) -> NamedMets:
@@ -635,8 +617,8 @@ class Index(MetsTables):
         if is_representation(place):
             row = self.row("SELECT coalesce(called, objid) FROM mets WHERE id = ?", number)
             objid = str(row[0]) if row else None
-        self.execute(AT_INDEX)
-        return _child(listed, objid, name, self.file_at(number, place) or _NOTHING_SAID)
+        self.execute(_AT_INDEX)
+        return _child(listed, objid, name, self.row(_AT, listed, number) or _NOTHING_SAID)
 
     def _check_is_no_child(self, name: str) -> None:
         row = self.row("SELECT href, line FROM mptr WHERE mets = 1 AND up")
@@ -655,7 +637,7 @@ def _child(listed: str, called: str | None, by: str, said: Sequence[Any]) -> Nam
     return NamedMets(path=tuple(listed.split("/")), called=called or "", fixity=fixity)
 
 
-def plain_run(run: Run, *, groups: bool = False) -> PlainRun | None:
+def plain_run(run: Run, *, groups: bool) -> PlainRun | None:
     """Return the columns of a run that are kept; None if one of its files is to be read by itself.
 
     Those are files with facts beyond the columns, archives, metadata and METS. Without ``groups`` a GROUPID

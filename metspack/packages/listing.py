@@ -180,7 +180,7 @@ class LobListing(Iterator[LobEntry]):
         for some in self._package.unnamed_rows():
             rows = []
             for listed in some:
-                lob, path = listed[0], listed[2]
+                lob, path, *_ = listed
                 place = place_of(links.parted(lob)[1])
                 if is_any_left_out and not self._takes(place):
                     continue
@@ -355,7 +355,7 @@ def _row(found: _Found, lob: str, around: _Around, name: str, fault: str = "") -
 
 def _in_one_file(listed: Sequence[Any]) -> _Found:
     """Return the facts of METS on a LOB that is exactly one file, from the values of a ``ListedFile``."""
-    lob, _, path, size, algorithm, value, media_type, segment = listed
+    lob, path, size, algorithm, value, media_type, segment = listed
     digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
     file = EntryFile(path, segment, "", size, digest)
     return _Found(lob, (file,), size, media_type, _by_algorithm(digest))

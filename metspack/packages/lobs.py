@@ -11,6 +11,10 @@ from metspack.errors import SourceError
 from metspack.model import Digest, LobPlace
 from metspack.sizes import counted
 
+ANOTHER = "Get the package from another copy; metspack check shows what else is wrong with it."
+UNKNOWN = -1
+"""The size of a part that METS does not state."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldPart:
@@ -43,17 +47,26 @@ class HeldPart:
         """The place in METS of the part, for messages: ``Northwind_lobseg_0/mets.xml line 12``."""
         return f"{self.mets} line {self.line}"
 
+    def about(self, lob: str) -> str:
+        """Return the name of the part of a LOB, for messages."""
+        return f"LOB {lob}: {self.name}" if self.id == lob else f"LOB {lob}: its part {self.id}, {self.name},"
+
+    def check_size(self, lob: str, size: int) -> None:
+        """Raise ``SourceError`` unless the part of a LOB has the size that METS states, if any."""
+        if self.size not in {size, UNKNOWN}:
+            raise SourceError(
+                f"{self.about(lob)} has {size:,} bytes; expected {self.size:,} ({self.source})", hint=ANOTHER
+            )
+
 
 class ListedFile(NamedTuple):
     """A LOB that is exactly one file, which METS lists once, with a size: the usual case.
 
     ``path`` has a ``/`` between each two names; ``algorithm`` and ``digest`` are None without a digest.
-    ``segment`` is the OBJID of the METS that lists it; ``number`` counts the entries in the order of the METS
-    documents.
+    ``segment`` is the OBJID of the METS that lists it.
     """
 
     lob: str
-    number: int
     path: str
     size: int
     algorithm: str | None

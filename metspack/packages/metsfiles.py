@@ -100,8 +100,6 @@ def split_lob(mptr: Mptr) -> str | None:
     return label if label is not None and LOB_ID.fullmatch(label) else None
 
 
-_DIGITS = re.compile(r"[0-9]*")
-_LONGEST_SIZE = 18
 _HEXADECIMAL = b"0123456789ABCDEFabcdef"
 
 
@@ -149,8 +147,8 @@ def plain_files(run: Run) -> PlainRun | None:
 
 
 def _sizes(texts: Sequence[str]) -> Sequence[int] | None:
-    lengths = set(map(len, texts)) or {0}
-    if min(lengths) < 1 or max(lengths) > _LONGEST_SIZE or not _DIGITS.fullmatch("".join(texts)):
+    lengths, text = set(map(len, texts)) or {0}, "".join(texts)
+    if min(lengths) < 1 or max(lengths) > _SIZE_DIGITS or not (text.isascii() and text.isdigit()):
         return None
     return list(map(int, texts))
 

@@ -43,7 +43,7 @@ from metspack.model import (
 from metspack.packages import package as packages_package
 from metspack.packages.cells import archive_place, from_root, grants, is_place
 from metspack.packages.files import PackageFiles
-from metspack.packages.lobs import HeldLob, HeldPart, ListedFile, Selection, needed_place
+from metspack.packages.lobs import ANOTHER, HeldLob, HeldPart, ListedFile, Selection, needed_place
 from metspack.packages.package import Package
 from metspack.progress import Progress
 from metspack.siard.metadata import Table
@@ -55,7 +55,6 @@ from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs
 from metspack.uris import shown
 
-ANOTHER = "Get the package from another copy; metspack check shows what else is wrong with it."
 KEEPING = "what is known of the LOBs"
 
 
@@ -258,13 +257,8 @@ Entries = Callable[[tuple[str, ...]], list[ZipExtent]]
 
 
 def _extent(files: PackageFiles, lob: str, part: HeldPart, number: int, entries: Entries) -> Extent:
-    try:
-        with files.opened(part.path) as medium:
-            size, stamp = medium.size, medium.stamps[0]
-    except (OSError, SourceError) as error:
-        why = error.message if isinstance(error, SourceError) else f"{error.strerror} ({part.source})"
-        raise SourceError(f"LOB {lob}: {part.name} cannot be opened: {why}", hint=ANOTHER) from None
-    check_size(lob, part, size)
+    with files.opened_part(lob, part) as medium:
+        size, stamp = medium.size, medium.stamps[0]
     place = files.place(part.path)
     if isinstance(place, Compressed):
         return next(each for each in entries(part.path) if replace(each, archive=0) == place.entry)
@@ -278,15 +272,6 @@ def _extent(files: PackageFiles, lob: str, part: HeldPart, number: int, entries:
         device=stamp.device,
         offset=place.offset if isinstance(place, Stretch) else None,
     )
-
-
-def check_size(lob: str, part: HeldPart, size: int) -> None:
-    """Raise ``SourceError`` unless a part of a LOB has the size given in METS."""
-    if size != part.size:
-        raise SourceError(
-            f"LOB {lob}: {part.name} has {size:,} bytes; expected {part.size:,} ({part.source})",
-            hint=ANOTHER,
-        )
 
 
 class PackagedArchive(Archive):
@@ -387,7 +372,7 @@ class PackagedArchive(Archive):
         where = "/".join(first.path) if isinstance(first, FileExtent) else first.name
         held = self._lobs.held(f"LOB {lob.place.id} ({shown(where)})", self.id_prefix + lob.place.id, files)
         for part, extent in zip(held.parts, lob.extents, strict=True):
-            check_size(held.id, part, extent.size)
+            part.check_size(held.id, extent.size)
         return replace(lob, proofs=self._lobs.proofs(held), recorded=_media_type(held.media_type))
 
     def _file(self, extent: Extent) -> tuple[str, ...] | None:

@@ -7,7 +7,7 @@ The tree is that of the recommendation without segments: ``content/schema0/table
 from __future__ import annotations
 
 import heapq
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -21,7 +21,7 @@ from metspack.building.options import option_facts
 from metspack.building.placing import Placing, fragment, lob_paths, write_lines, write_manifest_fragments
 from metspack.cluster import Cluster, ClusterExecutor, RemoteWork
 from metspack.containers.ipwriter import Folder
-from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS
+from metspack.digests import MANIFEST_ALGORITHMS, OCTETS
 from metspack.errors import LobNotFoundError, MetspackError, SourceError, TargetError
 from metspack.files import reading, writing
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
@@ -132,10 +132,8 @@ def write_manifests(package: Path, rows: Generator[tuple[str, str, str], None, N
 _CONTENT = "content"
 _FILES_AT_ONCE = 4_000
 _BYTES_AT_ONCE = 100_000_000
-_MERGED = 50  # fragments of both manifests that are open at once: some systems allow 256 files in all
-_LINE = 100  # bytes of a line of a manifest, about
-_CLOSE = 0.6
-_LEVELS = 3  # dots in the id of a LOB: below schema, table and column
+_MERGED = 100  # fragments of a manifest that are open at once: some systems allow 256 files in all
+_LEVELS = 3  # of the id of a column: schema, table and column
 
 
 def _below_content(place: LobPlace, rows: Sequence[int], extension: str) -> list[str]:
@@ -158,13 +156,28 @@ class RestoreTally:
 
     def take(self, found: LobRun | LobRef) -> None:
         """Count a LOB or a run of LOBs."""
-        is_run = isinstance(found, LobRun)
-        number = len(found) if isinstance(found, LobRun) else 1
+        number = count_of(found)
         self.lobs += number
         self.columns.add(column_of(found.place))
-        self.split += not is_run and len(found.extents) > 1
+        self.split += isinstance(found, LobRef) and len(found.extents) > 1
         self.inside += number if found.entries else 0
-        self.bytes += found.bytes if isinstance(found, LobRun) else found.size
+        self.bytes += found.bytes
+
+    def restored(self, target: Path | None, warnings: Iterable[str]) -> Restored:
+        """Return the result of a restore of the LOBs as files."""
+        return Restored(
+            target=target,
+            lobs=self.lobs,
+            split=self.split,
+            inside=self.inside,
+            bytes=self.bytes,
+            warnings=tuple(warnings),
+        )
+
+
+def count_of(found: LobRun | LobRef) -> int:
+    """Return the number of LOBs."""
+    return len(found) if isinstance(found, LobRun) else 1
 
 
 def restore_files(
@@ -186,8 +199,6 @@ def restore_files(
     check_target(target, path)
     with cluster.opened(options.cluster, credit_of(progress)) as helpers, processes.keeping():
         progress.stage("Reading METS", None)
-        if not options.only and helpers is None:
-            processes.prepare(_place, options.jobs, files=_likely_files(path))
         return _restore(path, target, options, progress, terms, helpers=helpers)
 
 
@@ -224,26 +235,12 @@ def _restore(
             raise
         if staging.is_resumed:
             check_count(staging.package / _CONTENT, tally.lobs)
-        _write_merged([_fragment(staging.work, number) for number in placed], staging.package)
+        for algorithm in MANIFEST_ALGORITHMS:
+            fragments = [fragment(staging.work, number, algorithm) for number in placed]
+            _write_merged(fragments, staging.package / manifests.NAMES[algorithm], 2 * OCTETS[algorithm] + 2)
         source.check_unchanged()
         staging.publish()
-        return Restored(
-            target=staging.target,
-            lobs=tally.lobs,
-            split=tally.split,
-            inside=tally.inside,
-            bytes=tally.bytes,
-            warnings=(*file_words(source, tally), *sharing.words()),
-        )
-
-
-def _likely_files(path: Path) -> int:
-    """Return a package's approximate number of files, by the size of its manifests, if any."""
-    try:
-        found = reading.statuses(path, (), MANIFESTS.values())
-    except OSError:
-        return 0  # opening the package reports the fault
-    return max(0 if each is None else each[0] for each in found) // _LINE
+        return tally.restored(staging.target, (*file_words(source, tally), *sharing.words()))
 
 
 def find_lobs(
@@ -255,7 +252,7 @@ def find_lobs(
     """
     missing = set(source.selection.only)
     for found in chain(named, _unnamed(source, tally)):
-        for lob in _told_apart(found, missing):
+        for lob in found.lobs() if missing and isinstance(found, LobRun) else (found,):
             if isinstance(lob, LostLob):
                 missing.difference_update(source.selection.met(lob.lob.removeprefix(source.id_prefix)))
                 yield lob
@@ -270,14 +267,6 @@ def find_lobs(
     for each in source.selection.only:
         if each in missing:
             raise _absent(source, each)
-
-
-def _told_apart(found: LobRun | LobRef | LostLob, missing: set[str]) -> Iterator[LobRun | LobRef | LostLob]:
-    """Yield LOBs one by one while selected ones are still missing."""
-    if missing and isinstance(found, LobRun):
-        yield from found.lobs()
-    else:
-        yield found
 
 
 def _lob_runs(source: Packaged, progress: Progress) -> Iterator[LobRun | LobRef]:
@@ -301,22 +290,12 @@ def _absent(source: Packaged, selected: str) -> SourceError:
         source.package.lob(source.id_prefix + selected)
     except SourceError as error:
         hint = error.hint
-    if selected.count(".") < _LEVELS:
-        near = get_close_matches(selected, _columns(source, selected.count(".") + 1), n=1, cutoff=_CLOSE)
+    depth = selected.count(".") + 1
+    if depth <= _LEVELS:
+        columns = {".".join(lob.split(".")[:depth]) for lob in source.ids()}
+        near = get_close_matches(selected, sorted(columns), n=1)
         hint = f"Did you mean {near[0]}?" if near else hint
     return LobNotFoundError(f"the package has no LOB {selected[:200]!r}", hint=hint)
-
-
-def _columns(source: Packaged, depth: int) -> dict[str, None]:
-    """Return the schemas, tables or columns with LOBs, as ids with ``depth`` numbers."""
-    known = dict.fromkeys(".".join(lob.split(".")[:depth]) for lob in source.ids())
-    if isinstance(source, PackagedArchive):
-        for table in source.tables:
-            for column in table.columns:
-                if column.is_lob:
-                    words = (f"s{table.schema}", f"t{table.number}", f"c{column.number}")
-                    known[".".join(words[:depth])] = None
-    return known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -542,42 +521,25 @@ def _write_lobs(task: _RestoreTask, moved: Moved, disk: writing.SyncedTogether) 
         return placements.count, placements.size
 
 
-_Fragment = tuple[Path, ...]
-"""Files with the lines of both manifests, each sorted by path."""
-
-
-def _fragment(work: Path, number: int) -> _Fragment:
+def _fragment(work: Path, number: int) -> tuple[Path, ...]:
     """Return the paths of a slice's lines of both manifests."""
     return tuple(fragment(work, number, each) for each in MANIFEST_ALGORITHMS)
 
 
-def _write_merged(fragments: list[_Fragment], package: Path) -> None:
-    """Merge fragments, sorted by the path's bytes, into both manifests, opening a few at a time."""
+def _write_merged(fragments: list[Path], target: Path, start: int) -> None:
+    """Merge fragments of a manifest, sorted by the bytes of the paths, opening a few at a time.
+
+    A path begins at ``start`` of its line.
+    """
     while len(fragments) > _MERGED:
         some, fragments = fragments[:_MERGED], fragments[_MERGED:]
-        fragments.append(tuple(each.with_name(f"{each.name}.merged") for each in some[0]))
-        _merge(some, fragments[-1])
-    _merge(fragments, tuple(package / manifests.NAMES[each] for each in MANIFEST_ALGORITHMS))
-
-
-def _merge(fragments: Sequence[_Fragment], target: _Fragment) -> None:
-    with ExitStack() as files:
-        md5, sha256 = (files.enter_context(writing.NewFile(each)) for each in target)
-        lines = heapq.merge(*(files.enter_context(closing(_lines(each))) for each in fragments))
+        fragments.append(some[0].with_name(f"{some[0].name}.merged"))
+        _write_merged(some, fragments[-1], start)
+    with ExitStack() as files, writing.NewFile(target) as merged:
+        opened = [files.enter_context(reading.buffered(each)) for each in fragments]
+        lines = heapq.merge(*opened, key=lambda line: line[start:-1])
         while batch := list(islice(lines, LONGEST)):
-            md5.write(b"".join([line for _, line, _ in batch]))
-            sha256.write(b"".join([line for _, _, line in batch]))
-
-
-def _lines(paths: _Fragment) -> Generator[tuple[bytes, bytes, bytes], None, None]:
-    """Yield each path of a fragment, and its line in each manifest."""
-    start = 2 * OCTETS["MD5"] + 2
-    with (
-        reading.buffered(paths[0]) as md5,
-        reading.buffered(paths[1]) as sha256,
-    ):
-        for line, other in zip(md5, sha256, strict=True):
-            yield line[start:-1], line, other
+            merged.write(b"".join(batch))
 
 
 def file_words(source: Packaged, tally: RestoreTally) -> Iterator[str]:

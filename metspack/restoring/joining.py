@@ -22,7 +22,7 @@ from metspack.packages import cells
 from metspack.packages import package as packages_package
 from metspack.packages.cells import cell_of
 from metspack.packages.files import Inflated, Onward, PackageFiles
-from metspack.packages.lobs import HeldLob, HeldPart
+from metspack.packages.lobs import ANOTHER, HeldLob, HeldPart
 from metspack.packages.package import Package
 from metspack.sizes import ByteRange
 from metspack.sources.archive import Archive
@@ -207,34 +207,9 @@ def _in_archive(
 
 
 _BUFFER = 1 << 18
-_ANOTHER = "Get the file from another copy of the package; metspack check shows what else is wrong with it."
 _UNVERIFIED = "To read it all the same, ask for it unverified (--no-verify)."
 _BARE = "its bytes could not be verified"
 _BY_METS = "--range 0- verifies it by METS alone, and --no-verify writes it unverified."
-
-
-def _opened_part(files: PackageFiles, lob: str, part: HeldPart) -> Medium | Inflated:
-    """Return the bytes of a part.
-
-    Raises ``SourceError`` naming LOB and part when it cannot be opened or its size differs from METS.
-    """
-    try:
-        medium = files.opened(part.path)
-    except OSError as error:
-        raise SourceError(f"{_about(lob, part)} cannot be opened: {error.strerror}", hint=_ANOTHER) from None
-    except SourceError as error:
-        raise SourceError(f"{_about(lob, part)}: {error.message}", hint=_ANOTHER) from None
-    size = medium.size
-    if size != part.size:
-        medium.close()
-        raise SourceError(
-            f"{_about(lob, part)} has {size:,} bytes; expected {part.size:,} ({part.source})", hint=_ANOTHER
-        )
-    return medium
-
-
-def _about(lob: str, part: HeldPart) -> str:
-    return f"LOB {lob}: {part.name}" if part.id == lob else f"LOB {lob}: its part {part.id}, {part.name},"
 
 
 @contextmanager
@@ -243,7 +218,7 @@ def _explained(lob: str, part: HeldPart) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"{_about(lob, part)} cannot be read: {error.strerror or error}"
+        message = f"{part.about(lob)} cannot be read: {error.strerror or error}"
         raise SourceError(message, hint=hint_of(error)) from error
 
 
@@ -277,14 +252,14 @@ class JoinedLob(LobFile):
         with _explained(self.lob.id, part):
             block = medium.pread(wanted, offset)
         if wanted and not block:
-            raise SourceError(f"{_about(self.lob.id, part)} was cut while it was read", hint=_ANOTHER)
+            raise SourceError(f"{part.about(self.lob.id)} was cut while it was read", hint=ANOTHER)
         return block
 
     def _part(self, number: int) -> Medium | Inflated:
         """Return the bytes of a part, verified if the LOB is."""
         if number != self._open or self._medium is None:
             self._let_go()
-            self._medium = _opened_part(self._files, self.lob.id, self.lob.parts[number])
+            self._medium = self._files.opened_part(self.lob.id, self.lob.parts[number])
             self._open = number
         # A compressed part is proven by its CRC-32 at least.
         if self._verify and (self.lob.parts[number].digest is not None or isinstance(self._medium, Inflated)):
@@ -296,7 +271,7 @@ class JoinedLob(LobFile):
         if self._verified.get(number) == stamps:
             return
         part = self.lob.parts[number]
-        about, digest = _about(self.lob.id, part), part.digest
+        about, digest = part.about(self.lob.id), part.digest
         try:
             _check_known(about, digest, part.source)
             with _explained(self.lob.id, part):
@@ -341,7 +316,7 @@ class Proving:
 
     def __init__(self, lob: HeldLob, cell: LobCell | None) -> None:
         for part in lob.parts:
-            _check_known(_about(lob.id, part), part.digest, part.source)
+            _check_known(part.about(lob.id), part.digest, part.source)
         _check_known(f"LOB {lob.id}: the whole", lob.digest, lob.source)
         own = None if cell is None else cell.digest
         algorithms = [each.algorithm for each in (lob.digest, own) if each is not None]
@@ -362,12 +337,12 @@ class Proving:
                 self._lengths.update(block)
             yield block
         if digest is not None:
-            check_digest(f"{_about(self._lob.id, part)} ({part.source})", digest, hashers)
+            check_digest(f"{part.about(self._lob.id)} ({part.source})", digest, hashers)
 
     def end(self) -> None:
         """Compare the whole LOB, after its last part."""
         lob, cell = self._lob, self._cell
-        about = f"LOB {lob.id}: the whole" if lob.is_split else _about(lob.id, lob.parts[0])
+        about = f"LOB {lob.id}: the whole" if lob.is_split else lob.parts[0].about(lob.id)
         what = f"{about} ({lob.source})"
         if lob.digest is not None:
             check_digest(what, lob.digest, self._whole)
@@ -462,7 +437,7 @@ def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool, warned: 
         warned(lob.doubt)
     proving = Proving(lob, _cell(package, asked)) if verify else None
     for part in lob.parts:
-        with _opened_part(package.index.files, lob.id, part) as medium:
+        with package.index.files.opened_part(lob.id, part) as medium:
             blocks = _part_blocks(lob.id, part, medium)
             yield from blocks if proving is None else proving.passing(part, blocks)
     if proving is not None:
@@ -488,4 +463,4 @@ def _part_blocks(lob: str, part: HeldPart, medium: Medium | Inflated) -> Iterato
             left -= len(block)
             yield block
     if left:
-        raise SourceError(f"{_about(lob, part)} was cut while it was read", hint=_ANOTHER)
+        raise SourceError(f"{part.about(lob)} was cut while it was read", hint=ANOTHER)

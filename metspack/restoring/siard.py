@@ -38,7 +38,9 @@ from metspack.progress import Progress, Silent, begin_lobs
 from metspack.restoring.files import (
     Restored,
     RestoreOptions,
+    RestoreTally,
     check_restored_space,
+    count_of,
     restore_facts,
     write_manifests,
 )
@@ -66,11 +68,6 @@ class Into(Enum):
     FOLDER = "folder"
 
 
-def _number(found: LobRun | LobRef) -> int:
-    """Return the number of LOBs."""
-    return len(found) if isinstance(found, LobRun) else 1
-
-
 @dataclass(slots=True, kw_only=True)
 class _FoundLobs:
     """Totals and columns of the LOBs found in the package.
@@ -82,10 +79,8 @@ class _FoundLobs:
     outside: set[Column] = field(default_factory=set)
     inside: set[Column] = field(default_factory=set)
     slices: dict[str, int] = field(default_factory=dict)
-    lobs: int = 0
-    split: int = 0
+    moving: RestoreTally = field(default_factory=RestoreTally)
     stay: int = 0
-    bytes: int = 0
     unmoved: int = 0
 
 
@@ -255,7 +250,7 @@ class _RestoreWork:
                 column = column_of(each.place)
                 if stays(each.lob(0) if isinstance(each, LobRun) else each):
                     found.inside.add(column)
-                    found.stay += _number(each)
+                    found.stay += count_of(each)
                     staying_lobs.add_each(each)
                     found.unmoved += each.bytes
                     continue
@@ -269,12 +264,11 @@ class _RestoreWork:
                             slices.Slice(slices.path(self.staging.work, number))
                         )
                     moving[kept].add_each(first)
-                    found.lobs += _number(first)
-                    found.split += not isinstance(first, LobRun) and len(first.extents) > 1
-                    found.bytes += first.bytes
-                processes.prepare(rewriting.write_reserved, self.jobs, files=found.lobs)
-        check_restored_space(self.staging, found.lobs, len(found.outside), found.bytes + self.source.size)
-        self.staging.journal.record(event=PLANNED, segments=1, lobs=found.lobs, bytes=found.bytes)
+                    found.moving.take(first)
+                processes.prepare(rewriting.write_reserved, self.jobs, files=found.moving.lobs)
+        lobs, size = found.moving.lobs, found.moving.bytes
+        check_restored_space(self.staging, lobs, len(found.outside), size + self.source.size)
+        self.staging.journal.record(event=PLANNED, segments=1, lobs=lobs, bytes=size)
         self._prove_those_that_stay()
 
     def _prove_those_that_stay(self) -> None:
@@ -295,7 +289,7 @@ class _RestoreWork:
         passage.end()
 
     def _added(self, holdings: OpenHoldings) -> Iterator[Added | AddedRun]:
-        begin_lobs(self.progress, "Writing the archive", self.found.bytes, self.found.lobs)
+        begin_lobs(self.progress, "Writing the archive", self.found.moving.bytes, self.found.moving.lobs)
         method = self._method()
         for number in self.found.slices.values():
             for each in slices.runs(slices.path(self.staging.work, number)):
@@ -303,12 +297,9 @@ class _RestoreWork:
                     names = self._entries(each.place, each.rows, each.files)
                     yield AddedRun(names=names, run=each, holdings=self.source.holdings(), method=method)
                 else:
-                    yield self._added_one(each[0], holdings, method)
-
-    def _added_one(self, lob: LobRef, holdings: OpenHoldings, method: int) -> Added:
-        """Return a LOB as an entry; its bytes are proven when they have been read."""
-        (name,) = self._entries(lob.place, (lob.place.row,), (lob.cell.file,))
-        return Added(name=name, blocks=self._proven(lob, holdings), size=lob.size, method=method)
+                    lob = each[0]
+                    (name,) = self._entries(lob.place, (lob.place.row,), (lob.cell.file,))
+                    yield Added(name=name, blocks=self._proven(lob, holdings), size=lob.size, method=method)
 
     def _method(self) -> int:
         """Return the compression method of LOBs: that of the tables; SIARD 1.0 has none."""
@@ -371,7 +362,7 @@ class _RestoreWork:
             values=lambda table: self._values(table, named),
             algorithms=algorithms,
             added=added,
-            jobs=processes.useful(self.jobs, files=self.found.lobs, size=self.found.bytes),
+            jobs=processes.useful(self.jobs, files=self.found.moving.lobs, size=self.found.moving.bytes),
             moved_lobs=self.progress.advance,
         )
 
@@ -415,7 +406,7 @@ class _RestoreWork:
             self.renamed.add(column_of(place))
 
     def _place(self, name: str, placements: Placements) -> None:
-        begin_lobs(self.progress, "Restoring", self.found.bytes, self.found.lobs)
+        begin_lobs(self.progress, "Restoring", self.found.moving.bytes, self.found.moving.lobs)
         with OpenHoldings(self.source.holdings()) as holdings:
             placing = Placing(
                 holdings,
@@ -435,15 +426,13 @@ class _RestoreWork:
 
     def restored(self, written: Hashers) -> Restored:
         """Return the result of the restore."""
-        return Restored(
-            target=self.staging.target,
-            lobs=self.found.lobs,
-            split=self.found.split,
+        return replace(
+            self.found.moving.restored(
+                self.staging.target, archive_words(self.source, self.sharing, self.renamed)
+            ),
             inside=self.found.stay,
-            bytes=self.found.bytes,
             size=written.size,
             sha256=written.digest("SHA-256").value,
-            warnings=tuple(archive_words(self.source, self.sharing, self.renamed)),
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
@@ -231,18 +231,7 @@ def shard_document(shard: Shard) -> dict[str, object]:
         "pid": shard.pid,
         "url": shard.url,
         "unit": UNIT,
-        "files": [
-            {
-                "id": each.id,
-                "url": each.url,
-                "name": each.name,
-                "offset": each.offset,
-                "length": each.length,
-                "media_type": each.media_type,
-                "format_uri": each.format_uri,
-            }
-            for each in shard.files
-        ],
+        "files": list(map(asdict, shard.files)),
     }
 
 
