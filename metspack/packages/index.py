@@ -6,6 +6,7 @@ be read is a fault of the package, without which the others can be restored.
 
 from __future__ import annotations
 
+import struct
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -26,7 +27,7 @@ from metspack.mets.links import folder_of_objid
 from metspack.model import Budgets, Digest
 from metspack.packages.delivery import ByObjid, DeliveredPackage
 from metspack.packages.files import PackageFiles, path_of
-from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity
+from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity, place_of
 from metspack.packages.metsfiles import (
     TO_DATA,
     Names,
@@ -43,6 +44,7 @@ from metspack.packages.metsfiles import (
     split_lob,
 )
 from metspack.siard import metadata
+from metspack.sources.lobfolder import cell_key
 
 
 def unread(path: str, error: OSError | MetspackError) -> SourceError:
@@ -153,26 +155,62 @@ Row = tuple[Any, ...]
 _NOTHING_SAID = (None, None, None, 0)  # no size, algorithm and digest, and no line that states them
 
 
-class MetsTables(tempdb.Scratch):
-    """METS documents, each read once into tables of a temporary database; for one thread.
+class Index(tempdb.Scratch):
+    """The METS documents of the package at ``root``: the one called ``name`` and those that it leads to.
 
-    ``mets`` has a row for each document, ``mptr`` for each link to another, ``entry`` for each ``file`` and
-    ``mdRef`` with a location (``kind``: ``file``, ``mdRef``, or ``archive`` for a SIARD archive that is not a
-    LOB), ``whole`` for each split LOB as the parent lists it, ``mapped`` for each part in a SPLITLOB
-    structMap. ``entry.lob``, ``part`` and ``child`` suppose that the first document is the parent's and the
-    others are below it. Paths are from the folder that contains all packages. Raises ``TargetError`` when the
-    temporary disk is full.
+    Each is read once into tables of a temporary database. ``mets`` has a row for each document, ``mptr`` for
+    each link to another, ``entry`` for each ``file`` and ``mdRef`` with a location (``kind``: ``file``,
+    ``mdRef``, or ``archive`` for a SIARD archive that is not a LOB), ``whole`` for each split LOB as the
+    parent lists it, ``mapped`` for each part in a SPLITLOB structMap. Paths are from ``root``.
+
+    ``packed`` is what holds the first METS, if it is elsewhere; children may also be in the ``roots``.
+    ``faults`` are children that are named and cannot be read, or whose METS has another size or digest than
+    the METS that names it states: nothing is taken from these. Raises ``SourceError`` when the first METS
+    cannot be read or belongs to a child, ``TargetError`` when the temporary disk is full. For one thread.
     """
 
-    def __init__(self, budgets: Budgets | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        name: str,
+        budgets: Budgets | None = None,
+        packed: DeliveredPackage | None = None,
+        roots: Sequence[Path] = (),
+    ) -> None:
+        self._root = root
         self.budgets = budgets or Budgets()
         with tempdb.explained(_WHAT):
             super().__init__("BEGIN", schema=_SCHEMA)
         self._database.create_function("bare", 1, lambda text: text and links.bare(text), deterministic=True)
+        self._database.create_function("position", 1, _position, deterministic=True)
         self._waiting: dict[str, list[Row]] = {}
         self._before = dict.fromkeys(_READ_INTO, 0)
         self._archives: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._archive_digests: dict[tuple[str, ...], Digest] = {}
+        self.files = PackageFiles(root, self.budgets)
+        self._has_roots = bool(roots)
+        self._by_objid = ByObjid(root, roots, self.files.packs, self.budgets, packed)
+        for each in self._by_objid.in_pack:
+            self.files.mount_found((each.folder,), each.path, each.within)
+        if packed is not None:
+            within = packed.within if packed.is_packed else None
+            self.files.mount_found((name.partition("/")[0],), packed.path, within)
+        self.segments: list[HeldSegment] = []
+        """The children that were read, in the order in which the METS documents name them."""
+        self.objid = ""
+        self.faults: list[SourceError] = []
+        try:
+            self._follow(name)
+            self.execute("CREATE INDEX entry_lob ON entry (lob) WHERE lob IS NOT NULL")
+            self.execute("CREATE INDEX mapped_lob ON mapped (lob)")
+            if self.row("SELECT 1 FROM mapped") is not None:  # parts are looked for by their IDs
+                self.execute("CREATE INDEX entry_id ON entry (xml_id)")
+            self.execute("CREATE TABLE named (lob TEXT PRIMARY KEY) WITHOUT ROWID")
+            self.execute("CREATE TABLE several (lob TEXT PRIMARY KEY) WITHOUT ROWID")
+            self.execute(_SEVERAL)
+        except BaseException:
+            self.close()
+            raise
 
     def enter(self, path: tuple[str, ...], called: str = "") -> int:
         """Enter a document by its path and its name in another, before it is read; return its number."""
@@ -343,52 +381,6 @@ class MetsTables(tempdb.Scratch):
             or self.row("SELECT 1 FROM mapped WHERE part = ?", fact.id) is not None
         )
 
-
-class Index(MetsTables):
-    """The METS documents of the package at ``root``: the one called ``name`` and those that it leads to.
-
-    ``packed`` is what holds the first one, if it is elsewhere; children may also be in the ``roots``.
-    ``faults`` are children that are named and cannot be read, or whose METS has another size or digest than
-    the METS that names it states: nothing is taken from these. Raises ``SourceError`` when the first METS
-    cannot be read or belongs to a child, ``TargetError`` when the temporary disk is full. For one thread.
-    """
-
-    def __init__(
-        self,
-        root: Path,
-        name: str,
-        budgets: Budgets | None = None,
-        packed: DeliveredPackage | None = None,
-        roots: Sequence[Path] = (),
-    ) -> None:
-        self._root = root
-        super().__init__(budgets)
-        self.files = PackageFiles(root, self.budgets)
-        self._has_roots = bool(roots)
-        self._by_objid = ByObjid(root, roots, self.files.packs, self.budgets, packed)
-        for each in self._by_objid.in_pack:
-            self.files.mount_found((each.folder,), each.path, each.within)
-        if packed is not None:
-            within = packed.within if packed.is_packed else None
-            self.files.mount_found((name.partition("/")[0],), packed.path, within)
-        self.segments: list[HeldSegment] = []
-        """The children that were read, in the order in which the METS documents name them."""
-        self._prefixes: dict[tuple[str, ...], str] = {}
-        self.objid = ""
-        self.faults: list[SourceError] = []
-        try:
-            self._follow(name)
-            self.execute("CREATE INDEX entry_lob ON entry (lob) WHERE lob IS NOT NULL")
-            self.execute("CREATE INDEX mapped_lob ON mapped (lob)")
-            if self.row("SELECT 1 FROM mapped") is not None:  # parts are looked for by their IDs
-                self.execute("CREATE INDEX entry_id ON entry (xml_id)")
-            self.execute("CREATE TABLE named (lob TEXT PRIMARY KEY) WITHOUT ROWID")
-            self.execute("CREATE TABLE several (lob TEXT PRIMARY KEY) WITHOUT ROWID")
-            self.execute(_SEVERAL)
-        except BaseException:
-            self.close()
-            raise
-
     @property
     def archives(self) -> tuple[tuple[str, ...], ...]:
         """The SIARD archives that the METS documents list, as names from the root.
@@ -429,10 +421,8 @@ class Index(MetsTables):
 
     def prefix(self, archive: tuple[str, ...]) -> str:
         """Return the prefix of the ids of an archive's LOBs, "" where none of them has one."""
-        if archive not in self._prefixes:
-            found = links.prefix((archive_of(archive) or archive)[-1])
-            self._prefixes[archive] = found if self.holds_any(*links.bounds(found)) else ""
-        return self._prefixes[archive]
+        found = links.prefix((archive_of(archive) or archive)[-1])
+        return found if self.holds_any(*links.bounds(found)) else ""
 
     def holds_any(self, first: str, beyond: str) -> bool:
         """Return whether METS lists a LOB with an id from ``first`` up to, without, ``beyond``."""
@@ -512,10 +502,7 @@ class Index(MetsTables):
             self.forget(number)
             if number == 1:
                 # Nothing else of the package is read then: only this message can identify it.
-                is_systems = isinstance(error, OSError)
-                raise unread(
-                    str(self._root.joinpath(*path)) if is_systems else "/".join(path), error
-                ) from None
+                raise unread(str(self._root.joinpath(*path)), error) from None
             fault = unread("/".join(path), error)
             self.faults.append(SourceError(f"{fault.message}{self._damaged()}", hint=fault.hint))
             return False
@@ -635,6 +622,13 @@ def _child(listed: str, called: str | None, by: str, said: Sequence[Any]) -> Nam
     digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
     fixity = StatedFixity(size=size, digest=digest, by=f"{by} line {line}")
     return NamedMets(path=tuple(listed.split("/")), called=called or "", fixity=fixity)
+
+
+def _position(lob: str) -> bytes | None:
+    """Return bytes that sort as LOBs are read: by schema, table, row and cell; None for another id."""
+    if (place := place_of(lob)) is None:
+        return None
+    return struct.pack(">3Q", place.schema, place.table, place.row) + cell_key(place.cell)
 
 
 def plain_run(run: Run, *, groups: bool) -> PlainRun | None:

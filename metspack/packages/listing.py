@@ -102,7 +102,10 @@ class LobListing(Iterator[LobEntry]):
         budgets: Budgets | None = None,
     ) -> None:
         self.faulty = self.files = 0
-        self._within = None if segment is None else _Within(package, segment)
+        self._within: set[str] | None = None
+        if segment is not None:
+            sql = f"SELECT coalesce(m.called, m.objid, '') FROM mets m WHERE {_IN_SEGMENT}"  # noqa: S608
+            self._within = {called for (called,) in package.index.rows(sql, *_bounds(segment))}
         self._package = package
         self._table = table
         self._column = column
@@ -118,7 +121,9 @@ class LobListing(Iterator[LobEntry]):
     def _limited(self) -> Iterator[list[LobEntry]]:
         within = self._within
         for listed in self._listed():
-            found = listed if within is None else list(filter(within.has, listed))
+            found = [
+                row for row in listed if within is None or any(file.segment in within for file in row.files)
+            ]
             self.faulty += len([row for row in found if row.fault])
             yield found
 
@@ -152,8 +157,6 @@ class LobListing(Iterator[LobEntry]):
             )
             names = {table.label, table.name, f"s{table.schema}.t{table.number}"}
             is_meant = not self._table or self._table in names
-            if self._within is not None and (table.schema, table.number) not in self._within.tables:
-                continue
             if is_meant and columns:
                 self._taken[table.schema, table.number] = columns
                 yield table, columns
@@ -227,25 +230,6 @@ def segment_weight(package: Package, segment: HeldSegment) -> tuple[int, int]:
     )
     files, size = package.index.row(sql, *_bounds(segment)) or (0, 0)
     return files, size
-
-
-class _Within:
-    """A child as a limit of a list: the names that files give it, and the tables whose LOBs it holds."""
-
-    def __init__(self, package: Package, segment: HeldSegment) -> None:
-        called = f"SELECT coalesce(m.called, m.objid, '') FROM mets m WHERE {_IN_SEGMENT}"  # noqa: S608
-        self._called = {row[0] for row in package.index.rows(called, *_bounds(segment))}
-        listed = (
-            f"SELECT e.lob FROM {_ENTRIES} "  # noqa: S608 -- a constant
-            f"WHERE e.lob IS NOT NULL AND {_IN_SEGMENT}"
-        )
-        lobs = package.index.rows(listed, *_bounds(segment))
-        places = (place_of(links.parted(lob)[1]) for (lob,) in lobs)
-        self.tables = {(each.schema, each.table) for each in places if each is not None}
-
-    def has(self, row: LobEntry) -> bool:
-        """Return whether the child holds a LOB, or a part of it."""
-        return any(file.segment in self._called for file in row.files)
 
 
 class _CellsOfTable:

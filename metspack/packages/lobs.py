@@ -80,8 +80,7 @@ class HeldLob:
     """A LOB of a package: its parts in order (one: it is not split), its size in bytes and its digest.
 
     ``source`` is the place of its size and digest: the parent METS for a split LOB. ``is_mapped`` is False
-    for a split LOB without a part in the parent's SPLITLOB structMap, ``is_described`` for one whose
-    whole is not described in METS.
+    for a split LOB without a part in the parent's SPLITLOB structMap.
     """
 
     id: str
@@ -91,7 +90,6 @@ class HeldLob:
     media_type: str | None
     source: str
     is_mapped: bool = True
-    is_described: bool = True
 
     @property
     def doubt(self) -> str:
@@ -100,9 +98,8 @@ class HeldLob:
             return ""
         return (
             f"LOB {self.id}: the parent METS has no SPLITLOB structMap of it; the order of its "
-            f"{counted(len(self.parts), 'part')} is that of their SEQ, and only the "
-            f"{'sum of their sizes' if self.is_described else 'name of the last one'} "
-            f"shows that none is missing ({self.source})"
+            f"{counted(len(self.parts), 'part')} is that of their SEQ, and only their sizes or the name of "
+            f"the last one show that none is missing ({self.source})"
         )
 
     @property
@@ -149,7 +146,7 @@ class Disagreement:
     """A disagreement about a LOB: the value expected and the value found; ``part`` may be empty."""
 
     lob: str
-    part: str
+    part: str = ""
     what: str
     expected: str
     found: str

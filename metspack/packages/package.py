@@ -50,6 +50,10 @@ _BARE = """
 SELECT lob FROM whole w WHERE lob IS NOT NULL AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.lob = w.lob)
 AND NOT EXISTS (SELECT 1 FROM whole o WHERE o.lob = w.lob AND o.id < w.id) {} ORDER BY id
 """
+_IDS_BY_PLACE = f"""
+SELECT lob FROM (SELECT * FROM ({_IDS.format("")}) UNION ALL SELECT * FROM ({_BARE.format("")}))
+ORDER BY position(lob)
+"""  # noqa: S608 -- constants
 _IS_UNNAMED = "AND lob NOT IN (SELECT lob FROM named)"
 _OF_PART = """
 e.part, e.xml_id, e.seq, e.path, e.size, e.algorithm, e.digest, e.media, e.line, e.refused, m.path,
@@ -125,16 +129,6 @@ class Package(Closable):
         return self.index.archives
 
     @property
-    def representation(self) -> tuple[str, ...] | None:
-        """The folder of the parent's representation as names from the root, None without one (CSIP)."""
-        above = self.mets.split("/")[:-1]
-        for (path,) in self.index.rows("SELECT path FROM mets ORDER BY id"):
-            names = tuple(path.split("/"))
-            if is_representation(names) and list(names[:-3]) == above:
-                return names[:-1]
-        return None
-
-    @property
     def faults(self) -> tuple[SourceError, ...]:
         """The errors of children that cannot be read; LOBs of the others can be restored."""
         return tuple(self.index.faults)
@@ -148,6 +142,11 @@ class Package(Closable):
             for sql in (_IDS, _BARE):
                 for (lob,) in self.index.rows(sql.format(_IS_UNNAMED if unnamed else "")):
                     yield lob
+
+    def ids_by_place(self) -> Iterator[str]:
+        """Yield the id of every LOB by schema, table, row and cell, first those that are no places."""
+        for (lob,) in self.index.rows(_IDS_BY_PLACE):
+            yield lob
 
     def lobs(self) -> Iterator[HeldLob]:
         """Yield every LOB as ``ids`` does.
@@ -244,7 +243,6 @@ class Package(Closable):
             media_type=media,
             source=whole.source if whole else ordered[0].source,
             is_mapped=bool(named),
-            is_described=whole is not None,
         )
 
     def _part(self, lob: str, row: Row) -> HeldPart:

@@ -5,18 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import groupby, islice, pairwise, starmap
-from operator import lt
+from itertools import groupby, islice
 from pathlib import Path
 
 from metspack.containers.ipreader import Compressed
 from metspack.digests import OCTETS
 from metspack.errors import SourceError
-from metspack.files import reading, tempdb
+from metspack.files import reading
 from metspack.files.byteranges import HeldMedium, Medium, Stretch
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts import LAYOUTS
@@ -42,7 +40,6 @@ from metspack.model import (
 )
 from metspack.packages import package as packages_package
 from metspack.packages.cells import archive_place, from_root, grants, is_place
-from metspack.packages.files import PackageFiles
 from metspack.packages.lobs import ANOTHER, HeldLob, HeldPart, ListedFile, Selection, needed_place
 from metspack.packages.package import Package
 from metspack.progress import Progress
@@ -50,61 +47,28 @@ from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.archive import Archive, Located, LostLob, extension_of, raising
-from metspack.sources.lobfolder import cell_key
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs
 from metspack.uris import shown
-
-KEEPING = "what is known of the LOBs"
 
 
 class ListedLobs:
     """LOBs as METS lists them, by the files that hold them; the index records those that cells name.
 
-    It covers the LOBs whose ids consist of ``prefix`` and a place; with None it covers none.
+    It covers the LOBs whose ids consist of ``prefix`` and a place; with None it covers none. The package's
+    files begin in the granted root with the number ``root``; ``entries`` gives those of packed segments by a
+    file's names below that root.
     """
 
-    def __init__(self, package: Package, prefix: str | None = "") -> None:
+    def __init__(self, package: Package, root: int, entries: Entries, prefix: str | None = "") -> None:
         self.package = package
         self.prefix = prefix or ""
+        self._root = root
+        self._entries = entries
         self._lists_none = prefix is None
         self.unproven = 0
         self.unmapped = 0
         self.doubt = ""
-
-    def held(self, about: str, lob: str, files: tuple[tuple[str, ...] | None, ...]) -> HeldLob:
-        """Return the LOB that METS lists for some files, which hold it one after the other.
-
-        ``lob`` is its id by its cell, ``about`` names the LOB in errors. Raises ``SourceError`` when METS
-        lists no such LOB, or another one under this id.
-        """
-        first = files[0]
-        found = None if first is None else self.package.index.lob_at(first)
-        if found is None:
-            for fault in self.package.faults:
-                raise SourceError(
-                    f"{about} is in no METS that could be read: {fault.message}", hint=fault.hint
-                )
-            raise SourceError(
-                f"{about} is listed by no METS of the package",
-                hint="Nothing proves its bytes; metspack build makes a new package of such an archive.",
-            )
-        held = self.package.lob(found)
-        named = tuple(part.path for part in held.parts)
-        if named != files:
-            raise SourceError(
-                f"{about}: its cell names {counted(len(files), 'file')}, but METS lists {found} as "
-                f"{counted(len(named), 'file')}, {shown('/'.join(named[0]))} first",
-                hint=ANOTHER,
-            )
-        if found != lob and self.package.index.holds(lob):
-            raise SourceError(
-                f"LOB {lob}: its cell names {shown('/'.join(named[0]))}, which METS lists as {found}, "
-                f"and {lob} elsewhere",
-                hint=ANOTHER,
-            )
-        self.package.index.note_named([found])
-        return held
 
     def listed_alone(self, places: Sequence[str], paths: Sequence[str]) -> list[ListedFile]:
         """Return METS's entries of LOBs that are one file each, at these paths, and share none; or none.
@@ -160,29 +124,39 @@ class ListedLobs:
         self.unproven += 1
         return None
 
-    def reference(self, lob: str, root: int, entries: Entries) -> LobRef | LostLob:
-        """Return a LOB that only METS names, or the reason why it cannot be read.
-
-        Its files begin in the granted root with the number ``root``. ``entries`` gives those of packed
-        segments by a file's names below that root.
-        """
+    def reference(self, lob: str) -> LobRef | LostLob:
+        """Return a LOB that only METS names, or the reason why it cannot be read."""
         try:
-            return self._reference(self.package.lob(lob), root, entries)
+            held = self.package.lob(lob)
+            name = held.parts[0].name
+            return LobRef(
+                cell=LobCell(place=needed_place(held.id.removeprefix(self.prefix)), file=name),
+                size=held.size,
+                extension=extension_of(whole_of(name) if held.is_split else name),
+                media_type=held.media_type or DEFAULT,
+                extents=tuple(self._extent(held.id, part) for part in held.parts),
+                proofs=self.proofs(held),
+                recorded=_media_type(held.media_type),
+            )
         except SourceError as error:
             return LostLob(lob, error)
 
-    def _reference(self, held: HeldLob, root: int, entries: Entries) -> LobRef:
-        place, files = needed_place(held.id.removeprefix(self.prefix)), self.package.index.files
-        name = held.parts[0].name
-        extension = extension_of(whole_of(name) if held.is_split else name)
-        return LobRef(
-            cell=LobCell(place=place, file=name),
-            size=held.size,
-            extension=extension,
-            media_type=held.media_type or DEFAULT,
-            extents=tuple(_extent(files, held.id, part, root, entries) for part in held.parts),
-            proofs=self.proofs(held),
-            recorded=_media_type(held.media_type),
+    def _extent(self, lob: str, part: HeldPart) -> Extent:
+        files = self.package.index.files
+        with files.opened_part(lob, part) as medium:
+            size, stamp = medium.size, medium.stamps[0]
+        place = files.place(part.path)
+        if isinstance(place, Compressed):
+            return next(each for each in self._entries(part.path) if replace(each, archive=0) == place.entry)
+        file = place.file if isinstance(place, Stretch) else place
+        return FileExtent(
+            root=self._root + files.roots[file.root],
+            path=file.segments,
+            size=size,
+            modified=stamp.modified,
+            inode=stamp.inode,
+            device=stamp.device,
+            offset=place.offset if isinstance(place, Stretch) else None,
         )
 
     def remarks(self) -> Iterator[str]:
@@ -197,81 +171,27 @@ class ListedLobs:
                 "be computed here: those bytes are verified by their cells alone"
             )
 
-    def close(self) -> None:
-        """Close the package."""
-        self.package.close()
 
+Entries = Callable[[tuple[str, ...]], list[ZipExtent]]
 
 _Listed = tuple[str, LobPlace, ListedFile | None]
 """A LOB's id, its place and, when it is exactly one file, that file's entry in METS."""
 
 
-_Likeness = tuple[int, int, str, str, str, str | None, str]
-"""Schema, table, cell, folder, extension, media type and algorithm that LOBs have in common."""
-
-
-def _position(found: tuple[str, LobPlace]) -> tuple[int, int, int, bytes]:
-    """Return what a LOB is sorted by."""
-    _, place = found
-    return place.schema, place.table, place.row, cell_key(place.cell)
-
-
-def _likeness(listed: _Listed) -> _Likeness | None:
+def _likeness(listed: _Listed) -> tuple[object, ...] | None:
     """Return what a LOB may have in common with others, or None for one to be read by itself."""
     _, place, file = listed
     if file is None or file.size > SMALL or file.algorithm not in OCTETS:
         return None
     folder, _, name = file.path.rpartition("/")
-    return (
-        place.schema,
-        place.table,
-        place.cell,
-        folder,
-        extension_of(name),
-        file.media_type,
-        file.algorithm,
-    )
-
-
-def _shared(likeness: _Likeness) -> RunShared:
-    schema, table, cell, folder, extension, listed, algorithm = likeness
-    return RunShared(
-        schema=schema,
-        table=table,
-        cell=cell,
-        extension=extension,
-        media_type=listed or DEFAULT,
-        recorded=_media_type(listed),
-        proof=algorithm,
-        folders=tuple(folder.split("/")) if folder else (),
-    )
+    kind = extension_of(name), file.media_type, file.algorithm
+    return place.schema, place.table, place.cell, folder, *kind
 
 
 def _media_type(listed: str | None) -> str | None:
     """Return a media type in METS, or None when it is malformed or the default."""
     said = (listed or "").strip()
     return said if said != DEFAULT and is_media_type(said) else None
-
-
-Entries = Callable[[tuple[str, ...]], list[ZipExtent]]
-
-
-def _extent(files: PackageFiles, lob: str, part: HeldPart, number: int, entries: Entries) -> Extent:
-    with files.opened_part(lob, part) as medium:
-        size, stamp = medium.size, medium.stamps[0]
-    place = files.place(part.path)
-    if isinstance(place, Compressed):
-        return next(each for each in entries(part.path) if replace(each, archive=0) == place.entry)
-    file = place.file if isinstance(place, Stretch) else place
-    return FileExtent(
-        root=number + files.roots[file.root],
-        path=file.segments,
-        size=size,
-        modified=stamp.modified,
-        inode=stamp.inode,
-        device=stamp.device,
-        offset=place.offset if isinstance(place, Stretch) else None,
-    )
 
 
 class PackagedArchive(Archive):
@@ -294,7 +214,8 @@ class PackagedArchive(Archive):
         self.id_prefix = package.index.prefix(path)
         # Of several archives the first has ids that begin with no name; another one without has none in METS.
         first = next((each for each in package.archives if not package.index.prefix(each)), path)
-        self._lobs = ListedLobs(package, self.id_prefix if self.id_prefix or path == first else None)
+        prefix = self.id_prefix if self.id_prefix or path == first else None
+        self._lobs = ListedLobs(package, self._root, self._entries, prefix)
 
     @property
     def history(self) -> tuple[str, ...]:
@@ -367,10 +288,35 @@ class PackagedArchive(Archive):
             return self._lost(lob.place.id, error)
 
     def _paired(self, lob: LobRef) -> LobRef:
+        index, own, first = self.package.index, self.id_prefix + lob.place.id, lob.extents[0]
+        name = "/".join(first.path) if isinstance(first, FileExtent) else first.name
+        about = f"LOB {lob.place.id} ({shown(name)})"
         files = tuple(self._file(each) for each in lob.extents)
-        first = lob.extents[0]
-        where = "/".join(first.path) if isinstance(first, FileExtent) else first.name
-        held = self._lobs.held(f"LOB {lob.place.id} ({shown(where)})", self.id_prefix + lob.place.id, files)
+        found = None if files[0] is None else index.lob_at(files[0])
+        if found is None:
+            for fault in self.package.faults:
+                raise SourceError(
+                    f"{about} is in no METS that could be read: {fault.message}", hint=fault.hint
+                )
+            raise SourceError(
+                f"{about} is listed by no METS of the package",
+                hint="Nothing proves its bytes; metspack build makes a new package of such an archive.",
+            )
+        held = self.package.lob(found)
+        named = tuple(part.path for part in held.parts)
+        if named != files:
+            raise SourceError(
+                f"{about}: its cell names {counted(len(files), 'file')}, but METS lists {found} as "
+                f"{counted(len(named), 'file')}, {shown('/'.join(named[0]))} first",
+                hint=ANOTHER,
+            )
+        if found != own and index.holds(own):
+            raise SourceError(
+                f"LOB {own}: its cell names {shown('/'.join(named[0]))}, which METS lists as {found}, "
+                f"and {own} elsewhere",
+                hint=ANOTHER,
+            )
+        index.note_named([found])
         for part, extent in zip(held.parts, lob.extents, strict=True):
             part.check_size(held.id, extent.size)
         return replace(lob, proofs=self._lobs.proofs(held), recorded=_media_type(held.media_type))
@@ -385,7 +331,7 @@ class PackagedArchive(Archive):
         A file whose ID is no place in a database is a LOB only if a cell names it.
         """
         for lob in filter(is_place, self._lobs.others(self.selection)):
-            yield self._lobs.reference(lob, self._root, self._entries)
+            yield self._lobs.reference(lob)
 
     def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:
         root, names = self.package.index.files.spot(names)
@@ -429,7 +375,7 @@ class PackagedArchive(Archive):
     def close(self) -> None:
         """Close archive and package."""
         super().close()
-        self._lobs.close()
+        self.package.close()
 
 
 class PackagedLobs(LooseLobs):
@@ -443,7 +389,7 @@ class PackagedLobs(LooseLobs):
         self._packed = Packed(tuple(package.index.files.roots), budgets or Budgets())
         self.package = package
         self.selection = selection
-        self._lobs = ListedLobs(package)
+        self._lobs = ListedLobs(package, 0, self._entries)
         self.id_prefix = ""
         self.stem = _name(package) or self.stem
 
@@ -458,37 +404,44 @@ class PackagedLobs(LooseLobs):
         called with numbers of LOBs.
         """
         are_apart = not self.package.index.is_listed_twice()
-        with closing(self._sorted()) as places:
-            while batch := list(islice(places, LONGEST)):
-                if seen is not None:
-                    seen(len(batch))
-                found = self.package.listed_files([lob for lob, _ in batch]) if are_apart else {}
-                plain = [(lob, place, found.get(lob)) for lob, place in batch]
-                for likeness, alike in groupby(plain, _likeness):
-                    if likeness is None:
-                        yield from (self._reference(lob) for lob, _, _ in alike)
-                    else:
-                        yield from self._run(_shared(likeness), list(alike))
+        places = self._places()
+        while batch := list(islice(places, LONGEST)):
+            if seen is not None:
+                seen(len(batch))
+            found = self.package.listed_files([lob for lob, _ in batch]) if are_apart else {}
+            plain = [(lob, place, found.get(lob)) for lob, place in batch]
+            for likeness, alike in groupby(plain, _likeness):
+                if likeness is None:
+                    yield from (self._lobs.reference(lob) for lob, _, _ in alike)
+                else:
+                    yield from self._run(list(alike))
 
-    def _reference(self, lob: str) -> LobRef | LostLob:
-        return self._lobs.reference(lob, 0, self._entries)
-
-    def _run(self, shared: RunShared, rows: list[_Listed]) -> Iterator[LobRun | LobRef | LostLob]:
+    def _run(self, rows: list[_Listed]) -> Iterator[LobRun | LobRef | LostLob]:
         """Yield LOBs as one run, or one by one, with errors, when a file's size differs from METS."""
-        files = [file for _, _, file in rows if file is not None]
+        place, files = rows[0][1], [file for _, _, file in rows if file is not None]
+        folders = tuple(files[0].path.split("/")[:-1])
         names = [file.path.rpartition("/")[2] for file in files]
         try:
-            found = reading.statuses(self.package.root, shared.folders or (), names)
+            found = reading.statuses(self.package.root, folders, names)
         except OSError:
             found = []
         stamps = [each for each in found if each is not None]
         sizes = [file.size for file in files]
         if [each[0] for each in stamps] != sizes:
-            yield from (self._reference(lob) for lob, _, _ in rows)
+            yield from (self._lobs.reference(lob) for lob, _, _ in rows)
             return
         _, *own = map(list, zip(*stamps, strict=True))
         yield LobRun(
-            shared=shared,
+            shared=RunShared(
+                schema=place.schema,
+                table=place.table,
+                cell=place.cell,
+                extension=extension_of(names[0]),
+                media_type=files[0].media_type or DEFAULT,
+                recorded=_media_type(files[0].media_type),
+                proof=files[0].algorithm,
+                folders=folders,
+            ),
             rows=[place.row for _, place, _ in rows],
             files=[file.path for file in files],
             sizes=sizes,
@@ -509,21 +462,9 @@ class PackagedLobs(LooseLobs):
         return self.package.ids()
 
     def _places(self) -> Iterator[tuple[str, LobPlace]]:
-        """Yield the selected LOBs as METS lists them."""
-        for lob in filter(self.selection.takes, self.package.ids()):
+        """Yield the selected LOBs by place."""
+        for lob in filter(self.selection.takes, self.package.ids_by_place()):
             yield lob, needed_place(lob)
-
-    def _sorted(self) -> Generator[tuple[str, LobPlace], None, None]:
-        if all(starmap(lt, pairwise(map(_position, self._places())))):
-            yield from self._places()  # as nearly always: to look twice is faster than to sort
-            return
-        table = "CREATE TABLE place (schema, place_table, place_row, cell, id)"
-        with tempdb.explained(KEEPING), closing(tempdb.create(table, "BEGIN")) as places:
-            rows = ((*_position(each), each[0]) for each in self._places())
-            places.executemany("INSERT INTO place VALUES (?, ?, ?, ?, ?)", rows)
-            sql = "SELECT id FROM place ORDER BY schema, place_table, place_row, cell"
-            for (lob,) in places.execute(sql):
-                yield lob, needed_place(lob)
 
     def unnamed(self) -> Iterator[LobRef]:
         """Yield nothing: without an archive no cell is missing."""
@@ -544,7 +485,7 @@ class PackagedLobs(LooseLobs):
         """Close the package."""
         super().close()
         self._packed.close()
-        self._lobs.close()
+        self.package.close()
 
 
 Packaged = PackagedArchive | PackagedLobs

@@ -238,8 +238,7 @@ class JoinedLob(LobFile):
         self._files = files
         self._verify = verify
         self._starts = [0, *ends[:-1]]
-        self._open = -1
-        self._medium: Medium | Inflated | None = None
+        self._open: tuple[int, Medium | Inflated] | None = None
         self._verified: dict[int, tuple[Stamp, ...]] = {}
 
     def block(self, position: int, size: int) -> bytes:
@@ -257,14 +256,15 @@ class JoinedLob(LobFile):
 
     def _part(self, number: int) -> Medium | Inflated:
         """Return the bytes of a part, verified if the LOB is."""
-        if number != self._open or self._medium is None:
+        part = self.lob.parts[number]
+        if self._open is None or self._open[0] != number:
             self._let_go()
-            self._medium = self._files.opened_part(self.lob.id, self.lob.parts[number])
-            self._open = number
+            self._open = number, self._files.opened_part(self.lob.id, part)
+        medium = self._open[1]
         # A compressed part is proven by its CRC-32 at least.
-        if self._verify and (self.lob.parts[number].digest is not None or isinstance(self._medium, Inflated)):
-            self._check(self._medium, number)
-        return self._medium
+        if self._verify and (part.digest is not None or isinstance(medium, Inflated)):
+            self._check(medium, number)
+        return medium
 
     def _check(self, medium: Medium | Inflated, number: int) -> None:
         stamps = medium.stamped()
@@ -285,9 +285,9 @@ class JoinedLob(LobFile):
         self._verified[number] = stamps
 
     def _let_go(self) -> None:
-        medium, self._medium, self._open = self._medium, None, -1
-        if medium is not None:
-            medium.close()
+        if self._open is not None:
+            self._open[1].close()
+        self._open = None
 
     def close(self) -> None:
         """Close the LOB and its open part."""

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from enum import Enum, unique
-from functools import partial
 from itertools import chain, count
 from pathlib import Path
 
@@ -68,22 +67,6 @@ class Into(Enum):
     FOLDER = "folder"
 
 
-@dataclass(slots=True, kw_only=True)
-class _FoundLobs:
-    """Totals and columns of the LOBs found in the package.
-
-    ``outside`` columns have LOBs to move, ``inside`` ones LOBs that stay. ``slices`` are the numbers of the
-    slices by container, in the order of their first LOB.
-    """
-
-    outside: set[Column] = field(default_factory=set)
-    inside: set[Column] = field(default_factory=set)
-    slices: dict[str, int] = field(default_factory=dict)
-    moving: RestoreTally = field(default_factory=RestoreTally)
-    stay: int = 0
-    unmoved: int = 0
-
-
 def restore_archive(
     path: Path,
     target: Path,
@@ -119,17 +102,16 @@ def restore_archive(
         staging = stack.enter_context(stage(target, run, terms))
         stack.enter_context(processes.keeping())
         work = _RestoreWork(source, sharing, departures, staging, progress, jobs=options.jobs)
-        if into is Into.INSIDE and is_archive_name(target):
+        work.find(into)
+        is_file = into is Into.INSIDE and is_archive_name(target)
+        if is_file:
             written = work.write_inside(target.name)
-            source.check_unchanged()
+        else:
+            written = work.write_folder(into, options.lob_folder_style)
+        source.check_unchanged()
+        if is_file:
             staging.publish_file(target.name)
         else:
-            written = (
-                work.write_folder(work.write_inside)
-                if into is Into.INSIDE
-                else work.write_folder(partial(work.write_beside, options.lob_folder_style))
-            )
-            source.check_unchanged()
             staging.publish()
         return work.restored(written)
 
@@ -169,7 +151,11 @@ def is_archive_name(target: Path) -> bool:
 
 
 class _RestoreWork:
-    """One restore of an archive."""
+    """One restore of an archive.
+
+    ``outside`` columns have LOBs to move, ``inside`` ones LOBs that stay. ``slices`` are the numbers of the
+    slices by container, in the order of their first LOB.
+    """
 
     def __init__(
         self,
@@ -187,14 +173,17 @@ class _RestoreWork:
         self.departures = departures
         self.staging = staging
         self.progress = progress
-        self.found = _FoundLobs()
+        self.name = ids.package_name(source.stem)
+        self.moving = RestoreTally()
+        self.outside: set[Column] = set()
+        self.inside: set[Column] = set()
+        self.slices: dict[str, int] = {}
+        self.stay = self.unmoved = 0
         self.renamed: set[Column] = set()
         self.tables = {(table.schema, table.number): table for table in source.metadata.tables}
 
     def write_inside(self, name: str, placements: Placements | None = None) -> Hashers:
         """Write the archive with all LOBs inside; without ``placements`` no manifest lists it."""
-        self.source.prove(self.progress)
-        self._find(Into.INSIDE)
         with OpenHoldings(self.source.holdings()) as holdings:
             moved = Moved(entries=self.departures, columns={})
             algorithms = ("SHA-256",) if placements is None else MANIFEST_ALGORITHMS
@@ -202,29 +191,25 @@ class _RestoreWork:
             holdings.check_unchanged()
         return hashers
 
-    def write_folder(self, write: Callable[[str, Placements], Hashers]) -> Hashers:
-        """Write ``<Name>.siard``, the files that ``write`` puts beside it, and manifests."""
-        siard = f"{self._name}{SIARD}"
+    def write_folder(self, into: Into, style: FolderStyle) -> Hashers:
+        """Write ``<Name>.siard``, the LOBs that it does not hold beside it, and manifests."""
+        siard = f"{self.name}{SIARD}"
         with closing(Placements()) as placements:
-            hashers = write(siard, placements)
+            if into is Into.INSIDE:
+                hashers = self.write_inside(siard, placements)
+            else:
+                hashers = self._write_beside(style, siard, placements)
             placements.add(_listed(siard, hashers))
             write_manifests(self.staging.package, placements.manifest_rows())
         return hashers
 
-    @property
-    def _name(self) -> str:
-        return ids.package_name(self.source.stem)
-
-    def write_beside(self, style: FolderStyle, siard: str, placements: Placements) -> Hashers:
+    def _write_beside(self, style: FolderStyle, siard: str, placements: Placements) -> Hashers:
         """Write the archive, and the LOBs into one folder beside it."""
-        self.source.prove(self.progress)
-        self._find(Into.FOLDER)
-        name = self._name
-        self._place(name, placements)
-        version = self.source.metadata.version
+        name, version = self.name, self.source.metadata.version
+        self._place(placements)
         uses = {
             column: folder_use(siard22.LAYOUT, name, siard22.container(first_place(column)), style, version)
-            for column in self.found.outside
+            for column in self.outside
         }
         moved = rewriting.moved(self.source, self.departures, uses)
 
@@ -238,43 +223,43 @@ class _RestoreWork:
 
         return self._rewrite(siard, moved, named)
 
-    def _find(self, into: Into) -> None:
-        """Write a slice of moving LOBs for each container, and a slice of those that stay."""
+    def find(self, into: Into) -> None:
+        """Prove the archive; write a slice of LOBs for each container, and one of those that stay."""
+        self.source.prove(self.progress)
         stays, container = division(self.source, into, self.progress)
         self.progress.stage("Reading tables", self.source.weight())
-        found = self.found
         with ExitStack() as files:
             staying_lobs = files.enter_context(slices.Slice(self.staging.work / "stay.jsonl"))
-            moving: dict[str, slices.Slice] = {}
+            opened: dict[str, slices.Slice] = {}
             for each in self.source.lob_runs(read=self.progress.advance):
                 column = column_of(each.place)
                 if stays(each.lob(0) if isinstance(each, LobRun) else each):
-                    found.inside.add(column)
-                    found.stay += count_of(each)
+                    self.inside.add(column)
+                    self.stay += count_of(each)
                     staying_lobs.add_each(each)
-                    found.unmoved += each.bytes
+                    self.unmoved += each.bytes
                     continue
-                found.outside.add(column)
+                self.outside.add(column)
                 self.departures.add_lobs(each, each.entries)
                 kept = container(each.place)
                 for first in self.sharing.firsts(each, kept):
-                    if kept not in moving:
-                        number = found.slices[kept] = len(found.slices)
-                        moving[kept] = files.enter_context(
+                    if kept not in opened:
+                        number = self.slices[kept] = len(self.slices)
+                        opened[kept] = files.enter_context(
                             slices.Slice(slices.path(self.staging.work, number))
                         )
-                    moving[kept].add_each(first)
-                    found.moving.take(first)
-                processes.prepare(rewriting.write_reserved, self.jobs, files=found.moving.lobs)
-        lobs, size = found.moving.lobs, found.moving.bytes
-        check_restored_space(self.staging, lobs, len(found.outside), size + self.source.size)
+                    opened[kept].add_each(first)
+                    self.moving.take(first)
+                processes.prepare(rewriting.write_reserved, self.jobs, files=self.moving.lobs)
+        lobs, size = self.moving.lobs, self.moving.bytes
+        check_restored_space(self.staging, lobs, len(self.outside), size + self.source.size)
         self.staging.journal.record(event=PLANNED, segments=1, lobs=lobs, bytes=size)
         self._prove_those_that_stay()
 
     def _prove_those_that_stay(self) -> None:
-        if not self.found.stay:
+        if not self.stay:
             return
-        self.progress.stage("Verifying LOBs that stay inside", self.found.unmoved)
+        self.progress.stage("Verifying LOBs that stay inside", self.unmoved)
         with OpenHoldings(self.source.holdings()) as holdings:
             for lob, _ in slices.entries(self.staging.work / "stay.jsonl"):
                 for _block in self._proven(lob, holdings):
@@ -289,9 +274,9 @@ class _RestoreWork:
         passage.end()
 
     def _added(self, holdings: OpenHoldings) -> Iterator[Added | AddedRun]:
-        begin_lobs(self.progress, "Writing the archive", self.found.moving.bytes, self.found.moving.lobs)
+        begin_lobs(self.progress, "Writing the archive", self.moving.bytes, self.moving.lobs)
         method = self._method()
-        for number in self.found.slices.values():
+        for number in self.slices.values():
             for each in slices.runs(slices.path(self.staging.work, number)):
                 if isinstance(each, LobRun):
                     names = self._entries(each.place, each.rows, each.files)
@@ -352,7 +337,7 @@ class _RestoreWork:
         algorithms: Iterable[str] = MANIFEST_ALGORITHMS,
     ) -> Hashers:
         target, work = self.staging.package / name, self.staging.work
-        if not self.found.outside:
+        if not self.outside:
             return rewriting.copy(self.source, target, algorithms, work=work)
         return rewriting.rewrite(
             self.source,
@@ -362,14 +347,12 @@ class _RestoreWork:
             values=lambda table: self._values(table, named),
             algorithms=algorithms,
             added=added,
-            jobs=processes.useful(self.jobs, files=self.found.moving.lobs, size=self.found.moving.bytes),
+            jobs=processes.useful(self.jobs, files=self.moving.lobs, size=self.moving.bytes),
             moved_lobs=self.progress.advance,
         )
 
     def _values(self, table: Table, named: _Named) -> NewCells | None:
-        if not any(
-            column[:2] == (table.schema, table.number) for column in self.found.outside | self.found.inside
-        ):
+        if not any(column[:2] == (table.schema, table.number) for column in self.outside | self.inside):
             return None
 
         def one(cell: LobCell) -> NewCell:
@@ -379,7 +362,7 @@ class _RestoreWork:
 
         def many(run: CellRun) -> list[str] | None:
             place = run.place(0)
-            if column_of(place) in self.found.inside or self.sharing.concerns(run):
+            if column_of(place) in self.inside or self.sharing.concerns(run):
                 return None
             new = named(place, run.rows, run.files)
             self._note(place, run.files, new)
@@ -389,7 +372,7 @@ class _RestoreWork:
 
     def _new_file(self, table: Table, cell: LobCell, named: _Named) -> str:
         """Return the new ``file`` of a cell."""
-        if column_of(cell.place) in self.found.inside:
+        if column_of(cell.place) in self.inside:
             entries = self.source.entries(table, cell)
             if len(entries) == 1:
                 return self._written(entries)[0]
@@ -405,8 +388,8 @@ class _RestoreWork:
         if self.source.metadata.version != "1.0" or list(new) != list(old):
             self.renamed.add(column_of(place))
 
-    def _place(self, name: str, placements: Placements) -> None:
-        begin_lobs(self.progress, "Restoring", self.found.moving.bytes, self.found.moving.lobs)
+    def _place(self, placements: Placements) -> None:
+        begin_lobs(self.progress, "Restoring", self.moving.bytes, self.moving.lobs)
         with OpenHoldings(self.source.holdings()) as holdings:
             placing = Placing(
                 holdings,
@@ -416,8 +399,8 @@ class _RestoreWork:
                 ended=lambda _passage: None,
                 joined=lambda _passage: None,
             )
-            for container, number in self.found.slices.items():
-                folder = siard22.segment_folder(name, container, 0)
+            for container, number in self.slices.items():
+                folder = siard22.segment_folder(self.name, container, 0)
                 found = slices.runs(slices.path(self.staging.work, number))
                 with closing(Folder(self.staging.package / folder)) as target:
                     for each in placing.place(found, target):
@@ -427,10 +410,8 @@ class _RestoreWork:
     def restored(self, written: Hashers) -> Restored:
         """Return the result of the restore."""
         return replace(
-            self.found.moving.restored(
-                self.staging.target, archive_words(self.source, self.sharing, self.renamed)
-            ),
-            inside=self.found.stay,
+            self.moving.restored(self.staging.target, archive_words(self.source, self.sharing, self.renamed)),
+            inside=self.stay,
             size=written.size,
             sha256=written.digest("SHA-256").value,
         )

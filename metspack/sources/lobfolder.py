@@ -123,14 +123,10 @@ class Finds(tempdb.Scratch):
     def check(self, said: str, hint: str) -> None:
         """Raise SourceError for faults; the message has ``said``, their number and the first ones."""
         with tempdb.explained(self._what):
-            (number,) = self._database.execute("SELECT count(*) FROM fault").fetchone()
-            texts = [
-                text
-                for (text,) in self._database.execute(
-                    "SELECT text FROM fault ORDER BY position, text LIMIT ?", (NAMED,)
-                )
-            ]
-        if number:
+            sql = "SELECT text, count(*) OVER () FROM fault ORDER BY position, text LIMIT ?"
+            found = self.all(sql, NAMED)
+        if found:
+            texts, (number, *_) = zip(*found, strict=True)
             more = [f"and {number - NAMED:,} more"] if number > NAMED else []
             raise SourceError(
                 f"{self._what}: {said}: {number:,} found: {'; '.join([*texts, *more])}", hint=hint
@@ -144,7 +140,8 @@ class Finds(tempdb.Scratch):
                     yield _split(self._run(list(alike)))
                     continue
                 while some := list(islice(alike, LONGEST)):
-                    yield from _small(self._run(some))
+                    run = self._run(some)
+                    yield from [run] if max(run.sizes) <= SMALL else run.lobs()
 
     def _run(self, rows: Sequence[_Row]) -> LobRun:
         """Return the run of files with one folder and one extension, or of a LOB's parts."""
@@ -174,14 +171,6 @@ class Finds(tempdb.Scratch):
         with tempdb.explained(self._what):
             for place in self._database.execute(_CROWDED):
                 yield [path for (path,) in self._database.execute(_AT_PLACE, place)]
-
-
-def _small(run: LobRun) -> Iterator[LobRun | LobRef]:
-    """Yield a run, or each of its LOBs when one has more than ``SMALL`` bytes."""
-    if max(run.sizes) <= SMALL:
-        yield run
-    else:
-        yield from run.lobs()
 
 
 _PARTS = 4  # values that the parts of a LOB have in common: those of its place

@@ -85,19 +85,14 @@ class OpenHoldings(Closable):
     def proven_contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
         """Yield as ``small_contents`` does, but None also for a LOB with another digest than stated."""
         shared = run.shared
-        stated: dict[str, list[Sequence[str]]] = {}
-        for name, values in ((shared.digest, run.digests), (shared.proof, run.proofs)):
-            if name is not None:
-                stated.setdefault(name, []).append(values)
-        is_known = stated.keys() <= OCTETS.keys()
-        # Cell and METS mostly have digests of one algorithm, which is computed once; no digest is "".
-        proving = [
-            (
-                digest_function(name),
-                [each[0] if len({*each}) == 1 else "" for each in zip(*columns, strict=True)],
-            )
-            for name, columns in (stated if is_known else {}).items()
-        ]
+        # Cell and METS mostly have the same digests, which are computed once.
+        stated = {
+            (name, tuple(values))
+            for name, values in ((shared.digest, run.digests), (shared.proof, run.proofs))
+            if name is not None
+        }
+        is_known = all(name in OCTETS for name, _ in stated)
+        proving = [(digest_function(name), values) for name, values in stated if is_known]
         for number, data in enumerate(self.small_contents(run)):
             is_proven = data is not None and all(each(data) == values[number] for each, values in proving)
             yield data if is_known and is_proven else None
@@ -222,7 +217,7 @@ class Passage:
         self.hashers = ThreadedHashers(dict.fromkeys((*algorithms, *said)))
         self.is_part_digest = False
         self.media_type = lob.media_type if lob.recorded is None else lob.recorded
-        self.unit: str | None = None if lob.cell.length is None else "bytes"
+        self.unit: str | None = "bytes" if lob.cell.length == lob.size else None
         self._accepted = accepted
         self._lengths = needed_lengths(lob.cell, lob.size)
         self._last = ThreadedHashers((expected.algorithm,)) if expected and len(lob.extents) > 1 else None

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from lxml import etree
 
@@ -204,31 +204,21 @@ def _check(file: NamedFile) -> None:
 
 def _is_local(url: str) -> bool:
     """Return whether a URL names a file here: without a scheme, with ``file:``, or on a drive."""
-    split = _split(url)
-    return split is not None and (split.scheme in {"", "file"} or len(split.scheme) == 1)
-
-
-def _split(url: str) -> SplitResult | None:
-    """Return the components of a URL, or None for one with an invalid host."""
-    try:
-        return urlsplit(url)
-    except ValueError:
-        return None
+    scheme = _SCHEME.match(url)
+    return scheme is None or scheme[1].lower() == "file"
 
 
 def _ends(url: str | None) -> Iterator[Names]:
     """Yield the path of a URL and every end of it, the longest first."""
-    split = _split(url or "")
-    if split is None or not split.path:
-        return
     try:
-        path = uris.joined((), uris.parsed(split.path))
-    except uris.ReferenceRefused:
+        path = uris.joined((), uris.parsed(urlsplit(url or "").path))
+    except (ValueError, uris.ReferenceRefused):
         return
     for start in range(len(path)):
         yield path[start:]
 
 
+_SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]+):")
 _LONGEST = 64_000_000
 _NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
 _SHOWN = 20
@@ -295,17 +285,14 @@ def read_shard(path: Path, *, root: Path, unit: str | None = None, lob: str | No
 def concatenated(shard: FoundShard) -> Iterator[bytes]:
     """Yield a shard's bytes in blocks; raises ``SourceError`` for an unreadable or cut file."""
     for each in shard.extents:
-        try:
-            descriptor = reading.opened(shard.root, each.path)
-        except OSError as error:
-            raise SourceError(f"{'/'.join(each.path)} cannot be opened: {error.strerror}") from None
         left = each.length
         try:
-            for block in reading.chunks(descriptor, each.offset, each.offset + each.length):
-                left -= len(block)
-                yield block
-        finally:
-            reading.release(descriptor)
+            with reading.opening(shard.root, each.path) as descriptor:
+                for block in reading.chunks(descriptor, each.offset, each.offset + each.length):
+                    left -= len(block)
+                    yield block
+        except OSError as error:
+            raise SourceError(f"{'/'.join(each.path)} cannot be read: {error.strerror}") from None
         if left:
             raise SourceError(
                 f"{'/'.join(each.path)} ended {left:,} bytes early: it was cut while it was read",

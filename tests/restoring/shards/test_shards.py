@@ -442,7 +442,7 @@ def test_a_file_that_changes_before_it_is_read_is_told(tmp_path: Path, store: Pa
     with pytest.raises(SourceError, match="ten ended 3 bytes early"):
         list(concatenated(found))
     (store / "ten").unlink()
-    with pytest.raises(SourceError, match="ten cannot be opened"):
+    with pytest.raises(SourceError, match="ten cannot be read"):
         list(concatenated(found))
 
 
