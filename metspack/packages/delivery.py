@@ -46,7 +46,6 @@ _UNREAD = re.compile(
 )
 _LINES, _HEAD = 1 << 16, 512
 _NAMED = 20  # packages, at most, among which one is to be found: each takes a look at all METS that are left
-_SEVERAL = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -380,7 +379,8 @@ class _Delivery:
         lobs = lobs_in(path)
         if lobs:
             found = [each for each in found if not (each.source or each.other)]
-        archives = [name for name in sorted({*files, *folders}) if _is_source(name)]
+        named = filter(None, map(ARCHIVE.fullmatch, sorted({*files, *folders})))
+        archives = [each[0] for each in named if int(each[2] or 1) == 1]  # of several parts the first
         whole = [each.path.name for each in found if each.is_package]
         was_one = not whole and (lobs or archives) and any(map(is_manifest, files))
         if was_one or any(_is_of_archive(whole, name) for name in archives):
@@ -419,7 +419,7 @@ class _Delivery:
         ips = [each for each in found if is_beside(path, each)]
         has_manifest = any(map(is_manifest, files))
         others = sum(not (each.source or each.other) for each in found)
-        if len(ips) < others or len(ips) < (1 if has_manifest else _SEVERAL):
+        if len(ips) < others or len(ips) < (1 if has_manifest else 2):
             return found
         beside = _by_folder(ips)
         here = self._top(beside)
@@ -585,12 +585,6 @@ _LOBS = (
     ("content/schema*/table*", "LOBs"),
     ("schema*/table*", "LOBs"),
 )
-
-
-def _is_source(name: str) -> bool:
-    """Return whether a name is that of an archive, or of the first of its parts."""
-    found = ARCHIVE.fullmatch(name)
-    return found is not None and int(found[2] or 1) == 1
 
 
 def lobs_in(folder: Path) -> str:

@@ -49,24 +49,14 @@ from metspack.sources.lobfolder import cell_key
 
 def unread(path: str, error: OSError | MetspackError) -> SourceError:
     """Return the fault of a METS that cannot be read."""
-    if isinstance(error, safexml.XmlError):
-        hint = error.hint or "The METS is damaged; get another copy of it."
-        return SourceError(f"{path} line {error.line}, column {error.column}: {error.message}", hint=hint)
-    if isinstance(error, MetspackError):
-        return SourceError(f"{path}: {error.message}", hint=error.hint)
-    return SourceError(
-        f"{path} cannot be read: {error.strerror or error}",
-        hint="The package is not complete, or you may not read it; metspack check says what is missing.",
-    )
-
-
-def nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
-    """Return the fault of a METS that names a child without a location; ``refused`` is the reason."""
-    return SourceError(
-        f"{where} names the child {href or 'nothing'}, "
-        + (refused or "but that METS has no file with this ID, which would give its location"),
-        hint="metspack check shows more about the links of the package.",
-    )
+    if isinstance(error, OSError):
+        return SourceError(
+            f"{path} cannot be read: {error.strerror or error}",
+            hint="The package is not complete, or you may not read it; metspack check says what is missing.",
+        )
+    at = f" line {error.line}, column {error.column}" if isinstance(error, safexml.XmlError) else ""
+    hint = error.hint or "The METS is damaged; get another copy of it."
+    return SourceError(f"{path}{at}: {error.message}", hint=hint)
 
 
 _WHAT = "the index of the package"
@@ -306,15 +296,8 @@ class Index(tempdb.Scratch):
         href = fact.href and fact.href.strip()  # XML Schema, whiteSpace of anyURI
         if fact.is_of_part:
             # The fptr to the LOB comes before the divs of its parts (METS: a div's fptr, then its divs).
-            self._put(
-                "mapped",
-                document.number,
-                split_lob(fact) or document.pointed,
-                fact.contentids,
-                href,
-                fact.order,
-                fact.line,
-            )
+            lob = split_lob(fact) or document.pointed
+            self._put("mapped", document.number, lob, fact.contentids, href, fact.order, fact.line)
             return
         by = fact.named_by
         kind = (by is links.By.LOCATION, by is links.By.OBJID)
@@ -431,10 +414,8 @@ class Index(tempdb.Scratch):
 
     def holds(self, lob: str) -> bool:
         """Return whether the METS documents list a LOB with this id."""
-        return any(
-            self.row(f"SELECT 1 FROM {table} WHERE lob = ?", lob) is not None  # noqa: S608 -- two constants
-            for table in ("entry", "whole")
-        )
+        sql = "SELECT 1 FROM entry WHERE lob = ?1 UNION ALL SELECT 1 FROM whole WHERE lob = ?1"
+        return self.row(sql, lob) is not None
 
     def note_named(self, lobs: Iterable[str]) -> None:
         """Record LOBs that cells name, by their ids in METS."""
@@ -447,10 +428,8 @@ class Index(tempdb.Scratch):
 
     def is_listed_twice(self) -> bool:
         """Return whether METS lists one file for two LOBs or parts of them."""
-        sql = (
-            "SELECT 1 FROM entry WHERE lob IS NOT NULL AND path IS NOT NULL GROUP BY path HAVING count(*) > 1"
-        )
-        return self.row(f"{sql} LIMIT 1") is not None
+        sql = "SELECT 1 FROM entry WHERE lob NOTNULL AND path NOTNULL GROUP BY path HAVING count(*) > 1"
+        return self.row(sql) is not None
 
     def lob_at(self, path: tuple[str, ...]) -> str | None:
         """Return the LOB that the file at a path holds, whole or in part; None when none is listed."""
@@ -555,7 +534,13 @@ class Index(tempdb.Scratch):
                 down = down or not is_representation(child.path)
                 yield self._reached(child)
             else:
-                self.faults.append(nowhere(f"{name} line {line}", href, refused))
+                reason = refused or "but that METS has no file with this ID, which would give its location"
+                self.faults.append(
+                    SourceError(
+                        f"{name} line {line} names the child {href or 'nothing'}, {reason}",
+                        hint="metspack check shows more about the links of the package.",
+                    )
+                )
         for entry, xml_id, listed, *said in list(self.rows(_LISTED, number)):
             down = down or not is_representation(tuple(listed.split("/")))
             self.execute("UPDATE entry SET lob = NULL WHERE id = ?", entry)

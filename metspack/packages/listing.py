@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -232,29 +233,30 @@ def segment_weight(package: Package, segment: HeldSegment) -> tuple[int, int]:
     return files, size
 
 
+@dataclass
 class _CellsOfTable:
     """The LOB cells of one table of the archive at ``path``, with the keys of their rows."""
 
-    def __init__(
-        self, package: Package, archive: Archive, path: tuple[str, ...], table: Table, budgets: Budgets
-    ) -> None:
-        self._package = package
-        self._archive = archive
-        self._path = path
-        self._table = table
-        self._budgets = budgets
-        self._prefix = package.index.prefix(path)
-        self._stem = stem_of(path[-1])
+    package: Package
+    archive: Archive
+    path: tuple[str, ...]
+    table: Table
+    budgets: Budgets
+
+    def __post_init__(self) -> None:
+        """Prepare to read the keys of the rows."""
+        self._prefix = self.package.index.prefix(self.path)
         self._columns: dict[str, str] = {}
-        numbers = {each.name: each.number for each in reversed(table.columns)}
-        self._key = [name for name in table.primary_key if name in numbers]
-        self._keys = RowValues(table, [numbers[name] for name in self._key], budgets) if self._key else None
+        numbers = {each.name: each.number for each in reversed(self.table.columns)}
+        self._key = [name for name in self.table.primary_key if name in numbers]
+        key = [numbers[name] for name in self._key]
+        self._keys = RowValues(self.table, key, self.budgets) if key else None
 
     def rows(self, columns: frozenset[int]) -> Iterator[list[LobEntry]]:
         """Yield the LOBs of some columns, in the order of the rows; raises ``SourceError``."""
         for some in self._batches(columns):
             ids = [self._prefix + cell.place.id for cell in some]
-            listed = self._package.listed_files(ids)
+            listed = self.package.listed_files(ids)
             rows: list[LobEntry] = []
             named: list[str] = []
             for lob, cell in zip(ids, some, strict=True):
@@ -265,15 +267,15 @@ class _CellsOfTable:
                 if cell.digest is not None:
                     row = row._replace(digests={cell.digest.algorithm: cell.digest.value, **row.digests})
                 rows.append(row)
-            self._package.index.note_named(named)
+            self.package.index.note_named(named)
             yield rows
 
     def _batches(self, columns: frozenset[int]) -> Iterator[list[LobCell]]:
         """Yield cells, at most ``LONGEST`` at a time, once the keys of their rows are read."""
-        reader = CellReader(self._table, self._budgets, Tally())
-        blocks = self._archive.tree.contents(self._archive.document(self._table))
+        reader = CellReader(self.table, self.budgets, Tally())
+        blocks = self.archive.tree.contents(self.archive.document(self.table))
         waiting: list[LobCell] = []
-        with cells.naming(self._archive):
+        with cells.naming(self.archive):
             for piece, final in tables.pieces(blocks):
                 runs = reader.feed(piece, final=final)
                 waiting += chain.from_iterable(
@@ -293,18 +295,18 @@ class _CellsOfTable:
     def _found(self, lob: str, cell: LobCell) -> _Found:
         """Return the files of a cell's LOB, unless METS lists it by the cell's id as one file."""
         try:
-            if self._package.index.holds(lob):
-                return _searched(self._package, lob)
-            meant = cells.meant(self._package, self._path, self._archive, self._table, cell)
+            if self.package.index.holds(lob):
+                return _searched(self.package, lob)
+            meant = cells.meant(self.package, self.path, self.archive, self.table, cell)
             if isinstance(meant, str):
-                return _searched(self._package, meant)
+                return _searched(self.package, meant)
             sizes = [each.size for each in meant.extents]
-            path = "/".join(self._path)
+            path = "/".join(self.path)
             files = zip(meant.entries, sizes, strict=True)
             return _Found(
                 files=tuple(EntryFile(path, "", name, size) for name, size in files),
                 size=sum(sizes),
-                media_type=declared_type(self._table, cell.place.cell),
+                media_type=declared_type(self.table, cell.place.cell),
             )
         except MetspackError as error:
             return _Found(fault=error.message)
@@ -315,13 +317,13 @@ class _CellsOfTable:
         key = None if self._keys is None else self._keys.of(place.row)
         column = self._columns.get(place.cell)
         if column is None:
-            names = [each.name for each in self._table.chain(place.cell)]
+            names = [each.name for each in self.table.chain(place.cell)]
             column = self._columns[place.cell] = ".".join(names) or place.cell
         return (
-            self._stem,
-            self._archive.metadata.dbname,
-            self._table.schema_name,
-            self._table.name,
+            stem_of(self.path[-1]),
+            self.archive.metadata.dbname,
+            self.table.schema_name,
+            self.table.name,
             column,
             place.row,
             {} if key is None else dict(zip(self._key, key, strict=True)),

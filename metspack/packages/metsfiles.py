@@ -58,14 +58,13 @@ def digest_of(fact: reader.File) -> Digest | None:
     return found or unread
 
 
-_PRONOM = "pronom"
 _PUID = re.compile(r"(?:x-)?s?fmt/[0-9]+")
 
 
 def puid_of(fact: reader.File) -> str | None:
     """Return the PRONOM id of a file's format by E-ARK's attributes (SIP34, SIP35), or None."""
     registry, key = (fact.format_registry or "").strip(), (fact.format_key or "").strip()
-    return key if registry.casefold() == _PRONOM and _PUID.fullmatch(key) else None
+    return key if registry.casefold() == "pronom" and _PUID.fullmatch(key) else None
 
 
 LOB_ID = re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, islice, repeat
@@ -32,8 +32,6 @@ from metspack.packages.lobs import (
 )
 from metspack.packages.metsfiles import is_representation
 from metspack.packages.splitlobs import chained
-
-_CLOSE = 0.6
 
 # The condition that the entry of a LOB is one file, and that nothing else describes the LOB.
 _IS_ALONE = """
@@ -304,7 +302,7 @@ class Package(Closable):
         from difflib import get_close_matches  # noqa: PLC0415
 
         candidates = [each for (each,) in self.index.rows(_BESIDE, lob.lower())]
-        if near := get_close_matches(lob.lower(), candidates, n=1, cutoff=_CLOSE):
+        if near := get_close_matches(lob.lower(), candidates, n=1):
             return f"Did you mean {near[0]}?"
         if not candidates:
             return "Its METS documents list no LOBs, and no cell of an archive in it has this id."
@@ -374,9 +372,6 @@ def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | 
     return found.path.parent, f"{name}/{found.mets}", found if found.is_packed else None
 
 
-_SEVERAL = 2
-
-
 def as_id(lob: str) -> str:
     """Return a user's LOB id with ``?`` for lone surrogates, which no id in XML can have."""
     return lob.encode(errors="replace").decode()
@@ -388,7 +383,7 @@ def listed_id(package: Package, lob: str) -> str:
     The id is unchanged if METS uses the name, or if ids without a name may be those of another archive too.
     """
     own, place = links.parted(lob)
-    path = next((each for each in package.archives if own and prefix_of(each) == own), None)
+    path = next((each for each in package.archives if own and links.prefix(each[-1]) == own), None)
     if path is None or package.index.prefix(path):
         return lob
     others = (each for each in package.archives if each != path)
@@ -410,30 +405,8 @@ def candidate_cells(package: Package, lob: str) -> Iterator[tuple[tuple[str, ...
     """
     own, place = links.parted(lob)
     for path in package.archives:
-        if prefix_of(path) == own if own else not package.index.prefix(path):
+        if links.prefix(path[-1]) == own if own else not package.index.prefix(path):
             yield path, place
-
-
-def check_one(package: Package, lob: str, has: Callable[[tuple[str, ...], str], bool]) -> None:
-    """Raise ``SourceError`` for an id without a name that is a place in several archives.
-
-    ``has`` returns whether an archive has a cell with that place.
-    """
-    if len(package.archives) < _SEVERAL or links.parted(lob)[0]:
-        return
-    listed = sum(package.index.holds(own + lob) for own in map(package.index.prefix, package.archives) if own)
-    cells = sum(has(*each) for each in candidate_cells(package, lob))
-    if listed + max(cells, package.index.holds(lob)) >= _SEVERAL:
-        ids = [f"{prefix_of(path)}{lob}" for path in package.archives]
-        raise SourceError(
-            f"several archives of the package have a LOB {lob}",
-            hint=f"Say which is meant: {', '.join(ids[:-1])} or {ids[-1]}.",
-        )
-
-
-def prefix_of(archive: tuple[str, ...]) -> str:
-    """Return the prefix of an archive's LOB ids that names the archive (``First.``)."""
-    return links.prefix(archive[-1])
 
 
 def selected_archive(
@@ -449,11 +422,11 @@ def selected_archive(
     meant = [
         path
         for path in found
-        if (only and all(each.startswith(prefix_of(path)) for each in only))
-        or (archive is not None and prefix_of(path) == links.prefix(f"{archive}{SIARD}"))
+        if (only and all(each.startswith(links.prefix(path[-1])) for each in only))
+        or (archive is not None and links.prefix(path[-1]) == links.prefix(f"{archive}{SIARD}"))
     ]
     if archive is not None and not meant:
-        names = ", ".join(prefix_of(path).removesuffix(".") for path in found)
+        names = ", ".join(links.prefix(path[-1]).removesuffix(".") for path in found)
         raise SourceError(
             f"{package.root} holds no archive {archive!r}",
             hint=f"It holds {names}." if found else "It holds no archive.",
@@ -462,4 +435,4 @@ def selected_archive(
         listed = ", ".join("/".join(path) for path in found[:3])
         raise SourceError(f"{package.root} holds {len(found):,} archives: {listed}", hint=hint)
     path = next(iter(meant or found), None)
-    return path, only if path is None else tuple(each.removeprefix(prefix_of(path)) for each in only)
+    return path, only if path is None else tuple(each.removeprefix(links.prefix(path[-1])) for each in only)

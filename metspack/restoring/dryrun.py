@@ -98,7 +98,7 @@ class DryRun(Iterator[Verdict]):
             if self._into is None:
                 begin_lobs(self._progress, "Verifying", *reversed(source.package.index.weight()))
                 yield from find_lobs(source, sharing, self._tally, source.found())
-                self._warnings = (*file_words(source, self._tally), *sharing.words())
+                self._warnings = (*file_words(source), *sharing.words())
             else:
                 archive = check_archive(source, self._path, self._into, self._options)
                 yield from self._archived(archive, self._into, sharing)

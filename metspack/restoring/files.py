@@ -151,7 +151,6 @@ class RestoreTally:
     split: int = 0
     inside: int = 0
     bytes: int = 0
-    unnamed: int = 0
     columns: set[Column] = field(default_factory=set)
 
     def take(self, found: LobRun | LobRef) -> None:
@@ -221,7 +220,7 @@ def _restore(
         if helpers is not None:
             of = helpers, staging.work, source.holdings(), _WRITING
             executor = ClusterExecutor(helpers, partial(attempts.open_pool, *of))
-        found = _RestoreSlices(source, staging, options, progress, tally, executor=executor, cluster=helpers)
+        found = _RestoreSlices(source, staging, options, progress, tally, executor, helpers)
         lobs = find_lobs(source, sharing, tally, _lob_runs(source, progress))
         tasks = found.tasks(raising(lobs))
         jobs = executor.useful(options.jobs, files=_FILES_AT_ONCE, size=0)
@@ -240,7 +239,7 @@ def _restore(
             _write_merged(fragments, staging.package / manifests.NAMES[algorithm], 2 * OCTETS[algorithm] + 2)
         source.check_unchanged()
         staging.publish()
-        return tally.restored(staging.target, (*file_words(source, tally), *sharing.words()))
+        return tally.restored(staging.target, (*file_words(source), *sharing.words()))
 
 
 def find_lobs(
@@ -251,7 +250,7 @@ def find_lobs(
     Raises ``SourceError`` when a selected LOB is missing.
     """
     missing = set(source.selection.only)
-    for found in chain(named, _unnamed(source, tally)):
+    for found in chain(named, source.unnamed()):
         for lob in found.lobs() if missing and isinstance(found, LobRun) else (found,):
             if isinstance(lob, LostLob):
                 missing.difference_update(source.selection.met(lob.lob.removeprefix(source.id_prefix)))
@@ -276,12 +275,6 @@ def _lob_runs(source: Packaged, progress: Progress) -> Iterator[LobRun | LobRef]
     return source.lob_runs(read=progress.advance)
 
 
-def _unnamed(source: Packaged, tally: RestoreTally) -> Iterator[LobRef | LostLob]:
-    for lob in source.unnamed():
-        tally.unnamed += isinstance(lob, LobRef)
-        yield lob
-
-
 def _absent(source: Packaged, selected: str) -> SourceError:
     """Return the error for a selection without LOBs, with the nearest that has some."""
     hint = ""
@@ -300,14 +293,14 @@ def _absent(source: Packaged, selected: str) -> SourceError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RestoreTask:
-    """A slice of LOBs to be written into the package by one process; ``work`` holds the slice.
+    """A slice of LOBs to be written into the package by one process.
 
     It is recorded in ``journal`` with the ``digest`` of the slice. ``finished`` is an earlier run's result;
-    with ``clears`` that run may have left some of the files. ``sliced`` is the folder of the slice, None for
-    ``work``.
+    with ``clears`` that run may have left some of the files.
     """
 
     number: int
+    slice: Path
     digest: str
     holdings: Holdings
     package: Path
@@ -316,38 +309,25 @@ class _RestoreTask:
     accepted: frozenset[str]
     finished: StretchDone | None
     clears: bool
-    sliced: Path | None = None
-
-    @property
-    def slice(self) -> Path:
-        """The path of the slice."""
-        return slices.path(self.sliced or self.work, self.number)
 
 
+@dataclass
 class _RestoreSlices:
     """Slices of LOBs; the first ones may be written while further LOBs are being found."""
 
-    def __init__(
-        self,
-        source: Packaged,
-        staging: Staging,
-        options: RestoreOptions,
-        progress: Progress,
-        tally: RestoreTally,
-        *,
-        executor: Executor,
-        cluster: Cluster | None,
-    ) -> None:
-        self._executor = executor
-        self._cluster = cluster
-        self._source = source
-        self._staging = staging
-        self._options = options
-        self._progress = progress
-        self._tally = tally
-        staging.keep_room()
-        self._earlier = FinishedStretches(staging)
-        self._earlier.prepare(lambda number: _fragment(staging.work, number), {_CONTENT})
+    source: Packaged
+    staging: Staging
+    options: RestoreOptions
+    progress: Progress
+    tally: RestoreTally
+    executor: Executor
+    cluster: Cluster | None
+
+    def __post_init__(self) -> None:
+        """Take up what an earlier run left."""
+        self.staging.keep_room()
+        self._earlier = FinishedStretches(self.staging)
+        self._earlier.prepare(lambda number: _fragment(self.staging.work, number), {_CONTENT})
         self._room = self._earlier.amounts()
         self._is_over = False
         self._moved = 0
@@ -356,7 +336,7 @@ class _RestoreSlices:
         """Count written bytes, and report them as progress once all LOBs were found."""
         self._moved += size
         if self._is_over:
-            self._progress.advance(self._moved)
+            self.progress.advance(self._moved)
             self._moved = 0
 
     def tasks(self, lobs: Iterator[LobRun | LobRef]) -> Iterator[_RestoreTask]:
@@ -364,20 +344,21 @@ class _RestoreSlices:
 
         Once there are many LOBs the processes start. Raises ``TargetError`` where there is no space for all.
         """
-        tally, staging = self._tally, self._staging
+        tally, staging = self.tally, self.staging
         for number in count():
             digest, is_more = self._write_slice(number, lobs)
             if is_more:
-                self._executor.prepare(_place, self._options.jobs, files=tally.lobs)
+                self.executor.prepare(_place, self.options.jobs, files=tally.lobs)
             if self._has_space():
                 yield _RestoreTask(
                     number=number,
+                    slice=slices.path(staging.work, number),
                     digest=digest,
-                    holdings=attempts.holdings(self._source.holdings(), self._cluster),
+                    holdings=attempts.holdings(self.source.holdings(), self.cluster),
                     package=staging.package,
                     work=staging.work,
                     journal=self._earlier.journal,
-                    accepted=self._options.accepted,
+                    accepted=self.options.accepted,
                     finished=self._earlier.find(number),
                     clears=self._earlier.clears,
                 )
@@ -385,14 +366,14 @@ class _RestoreSlices:
                 break
         self._check_space()
         self._earlier.record_plan(number + 1, tally.lobs, tally.bytes)
-        begin_lobs(self._progress, "Restoring", tally.bytes, tally.lobs)
+        begin_lobs(self.progress, "Restoring", tally.bytes, tally.lobs)
         self._is_over = True
 
     def _write_slice(self, number: int, lobs: Iterator[LobRun | LobRef]) -> tuple[str, bool]:
         """Write the next LOBs into a slice; return its digest, and whether there may be more."""
-        tally, is_more = self._tally, False
+        tally, is_more = self.tally, False
         files, size = tally.lobs + _FILES_AT_ONCE, tally.bytes + _BYTES_AT_ONCE
-        with slices.Slice(slices.path(self._staging.work, number)) as found:
+        with slices.Slice(slices.path(self.staging.work, number)) as found:
             for each in lobs:
                 found.add_each(each)
                 if is_more := tally.lobs >= files or tally.bytes >= size:
@@ -408,9 +389,9 @@ class _RestoreSlices:
         return True
 
     def _check_space(self) -> None:
-        tally, (files, size) = self._tally, self._room
+        tally, (files, size) = self.tally, self._room
         lobs, more = max(0, tally.lobs - files), max(0, tally.bytes - size)
-        check_restored_space(self._staging, lobs, len(tally.columns), more)
+        check_restored_space(self.staging, lobs, len(tally.columns), more)
 
 
 def _place(task: _RestoreTask, moved: Moved) -> int:
@@ -445,7 +426,6 @@ def _attempt(task: _RestoreTask, moved: Moved) -> _RestoreAttempt:
             task,
             package=folder / "package",
             work=folder / "work",
-            sliced=task.work,
             holdings=replace(task.holdings, elsewhere=True),
         )
         for each in (own.package, own.work):
@@ -542,8 +522,8 @@ def _write_merged(fragments: list[Path], target: Path, start: int) -> None:
             merged.write(b"".join(batch))
 
 
-def file_words(source: Packaged, tally: RestoreTally) -> Iterator[str]:
+def file_words(source: Packaged) -> Iterator[str]:
     """Yield warnings about LOBs restored as files."""
-    if tally.unnamed:
-        yield f"{counted(tally.unnamed, 'LOB')} that METS lists and no cell names: restored all the same"
+    if unnamed := source.unnamed_count():
+        yield f"{counted(unnamed, 'LOB')} that METS lists and no cell names: restored all the same"
     yield from source.remarks()

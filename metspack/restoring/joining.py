@@ -17,6 +17,7 @@ from metspack.errors import ConfigError, SourceError, hint_of
 from metspack.files import reading
 from metspack.files.byteranges import Medium, Stamp
 from metspack.files.threads import ThreadedHashers
+from metspack.mets import links
 from metspack.model import Digest, LobCell, LobRef
 from metspack.packages import cells
 from metspack.packages import package as packages_package
@@ -45,13 +46,8 @@ class LobFile(io.RawIOBase):
     def __init__(self, lob: str, size: int) -> None:
         super().__init__()
         self.size = size
-        self._name = lob
+        self.name = lob
         self._position = 0
-
-    @property
-    def name(self) -> str:
-        """The LOB's id."""
-        return self._name
 
     @abstractmethod
     def block(self, position: int, size: int) -> bytes | memoryview:
@@ -169,13 +165,27 @@ def listed(package: Package, lob: str) -> str | None:
 def _meant(package: Package, lob: str, *, verify: bool) -> str | ArchivedLob | None:
     """Return a LOB's id in METS, the opened LOB if the archive holds it, or None for neither."""
     lob = packages_package.as_id(lob)
-    packages_package.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
+    _check_one(package, lob)
     own = packages_package.listed_id(package, lob)
     if package.index.holds(own) or not cells.is_place(own):
         return own
     cells_of = packages_package.candidate_cells(package, lob)
     found_in = (_in_archive(package, path, place, verify=verify) for path, place in cells_of)
     return next((it for it in found_in if it is not None), None)
+
+
+def _check_one(package: Package, lob: str) -> None:
+    """Raise ``SourceError`` for an id without a name that is a place in several archives."""
+    if len(package.archives) <= 1 or links.parted(lob)[0]:
+        return
+    listed = sum(package.index.holds(own + lob) for own in map(package.index.prefix, package.archives) if own)
+    found = sum(_has_cell(package, *each) for each in packages_package.candidate_cells(package, lob))
+    if listed + max(found, package.index.holds(lob)) > 1:
+        ids = [f"{links.prefix(path[-1])}{lob}" for path in package.archives]
+        raise SourceError(
+            f"several archives of the package have a LOB {lob}",
+            hint=f"Say which is meant: {', '.join(ids[:-1])} or {ids[-1]}.",
+        )
 
 
 def _has_cell(package: Package, path: tuple[str, ...], place: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, unique
 from itertools import chain, count
 from pathlib import Path
@@ -101,9 +101,9 @@ def restore_archive(
         run = replace(restore_facts(f"archive, {into.value}", source, options), can_go_on=False)
         staging = stack.enter_context(stage(target, run, terms))
         stack.enter_context(processes.keeping())
-        work = _RestoreWork(source, sharing, departures, staging, progress, jobs=options.jobs)
+        work = _RestoreWork(source, sharing, departures, staging, progress, options.jobs)
         work.find(into)
-        is_file = into is Into.INSIDE and is_archive_name(target)
+        is_file = into is Into.INSIDE and target.suffix.lower() == SIARD
         if is_file:
             written = work.write_inside(target.name)
         else:
@@ -145,11 +145,7 @@ def division(
     return lambda lob: column_of(lob.place) in stays, siard22.container
 
 
-def is_archive_name(target: Path) -> bool:
-    """Return whether a target is named as an archive, not as a folder."""
-    return target.suffix.lower() == SIARD
-
-
+@dataclass
 class _RestoreWork:
     """One restore of an archive.
 
@@ -157,30 +153,24 @@ class _RestoreWork:
     slices by container, in the order of their first LOB.
     """
 
-    def __init__(
-        self,
-        source: PackagedArchive,
-        sharing: Sharing,
-        departures: Departures,
-        staging: Staging,
-        progress: Progress,
-        *,
-        jobs: int | None,
-    ) -> None:
-        self.jobs = jobs
-        self.source = source
-        self.sharing = sharing
-        self.departures = departures
-        self.staging = staging
-        self.progress = progress
-        self.name = ids.package_name(source.stem)
-        self.moving = RestoreTally()
-        self.outside: set[Column] = set()
-        self.inside: set[Column] = set()
-        self.slices: dict[str, int] = {}
-        self.stay = self.unmoved = 0
-        self.renamed: set[Column] = set()
-        self.tables = {(table.schema, table.number): table for table in source.metadata.tables}
+    source: PackagedArchive
+    sharing: Sharing
+    departures: Departures
+    staging: Staging
+    progress: Progress
+    jobs: int | None
+    moving: RestoreTally = field(default_factory=RestoreTally)
+    outside: set[Column] = field(default_factory=set)
+    inside: set[Column] = field(default_factory=set)
+    renamed: set[Column] = field(default_factory=set)
+    slices: dict[str, int] = field(default_factory=dict)
+    stay: int = 0
+    unmoved: int = 0
+
+    def __post_init__(self) -> None:
+        """Name the new archive."""
+        self.name = ids.package_name(self.source.stem)
+        self.tables = {(table.schema, table.number): table for table in self.source.metadata.tables}
 
     def write_inside(self, name: str, placements: Placements | None = None) -> Hashers:
         """Write the archive with all LOBs inside; without ``placements`` no manifest lists it."""

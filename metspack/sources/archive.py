@@ -232,10 +232,9 @@ class Archive(Closable):
                 self.metadata_document, depth=self.budgets.depth, elements=self.budgets.elements
             )
         except safexml.XmlError as error:
-            raise SourceError(
-                f"{self.path}: {metadata.NAME} line {error.line}, column {error.column}: {error.message}",
-                hint=error.hint or "The archive's metadata is damaged; get another copy of it.",
-            ) from None
+            at = f"{metadata.NAME} line {error.line}, column {error.column}"
+            hint = error.hint or "The archive's metadata is damaged; get another copy of it."
+            raise SourceError(f"{self.path}: {at}: {error.message}", hint=hint) from None
         except SourceError as error:
             raise SourceError(f"{self.path}: {error.message}", hint=error.hint) from None
 

@@ -94,8 +94,6 @@ class Finds(tempdb.Scratch):
     raised for a file that is gone by then.
     """
 
-    __slots__ = ("_root", "_what", "count")
-
     def __init__(self, root: Path) -> None:
         """Begin without any file."""
         self._what = str(root)

@@ -45,8 +45,6 @@ class Holdings:
 class OpenHoldings(Closable):
     """Holdings opened when they are needed, a few at a time; a context manager, for one thread."""
 
-    __slots__ = ("_buffer", "_holdings", "_media")
-
     def __init__(self, holdings: Holdings) -> None:
         self._holdings = holdings
         self._media: OrderedDict[int, Medium] = OrderedDict()

@@ -150,11 +150,7 @@ class SourceFacts:
     def document(self) -> dict[str, object]:
         """Return the facts as an object for JSON."""
         digests = [
-            {
-                "algorithm": stated.algorithm,
-                "stated": stated.value,
-                "found": None if found is None else found.value,
-            }
+            {"algorithm": stated.algorithm, "stated": stated.value, "found": found and found.value}
             for stated, found in self.digests
         ]
         seal = self.verdict and {

@@ -238,7 +238,6 @@ _UNITS = (
 class FoundShard:
     """A shard whose files were found below ``root``; its bytes are the extents', in order."""
 
-    source: str
     root: Path
     extents: tuple[FoundExtent, ...]
 
@@ -279,7 +278,7 @@ def read_shard(path: Path, *, root: Path, unit: str | None = None, lob: str | No
         extents.append(_extent(places, file))
     if not extents:
         raise SourceError(f"{path}: the shard has no file", hint=_FORM)
-    return FoundShard(source=str(path), root=root, extents=tuple(extents))
+    return FoundShard(root=root, extents=tuple(extents))
 
 
 def concatenated(shard: FoundShard) -> Iterator[bytes]:

@@ -477,7 +477,7 @@ def test_a_cut_of_a_shard_is_the_slice(lengths: list[int], draw: st.DataObject) 
     extents = tuple(
         FoundExtent(path=("f",), offset=10 * number, length=length) for number, length in enumerate(lengths)
     )
-    shard = FoundShard(source="", root=Path(), extents=extents)
+    shard = FoundShard(root=Path(), extents=extents)
     first = draw.draw(st.integers(0, shard.size))
     offsets = range(first, draw.draw(st.integers(first, shard.size)))
 
