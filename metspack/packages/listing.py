@@ -20,7 +20,6 @@ from metspack.siard.metadata import Table
 from metspack.siard.tables import CellReader, RowValues, Tally
 from metspack.sources.archive import Archive, declared_type
 
-_NO_CELL = "no cell of an archive names it"
 _SHOWN = 12  # names in a hint
 
 
@@ -179,7 +178,7 @@ class LobListing(Iterator[LobEntry]):
 
     def _of_no_cell(self, *, is_all_read: bool) -> Iterator[list[LobEntry]]:
         """Yield the LOBs that METS lists and no cell names; without an archive, all that it lists."""
-        fault = _NO_CELL if self._package.archives else ""
+        fault = "no cell of an archive names it" if self._package.archives else ""
         is_any_left_out = bool(self._table or self._column)
         for some in self._package.unnamed_rows():
             rows = []

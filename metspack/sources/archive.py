@@ -232,9 +232,10 @@ class Archive(Closable):
                 self.metadata_document, depth=self.budgets.depth, elements=self.budgets.elements
             )
         except safexml.XmlError as error:
-            at = f"{metadata.NAME} line {error.line}, column {error.column}"
-            hint = error.hint or "The archive's metadata is damaged; get another copy of it."
-            raise SourceError(f"{self.path}: {at}: {error.message}", hint=hint) from None
+            raise SourceError(
+                f"{self.path}: {metadata.NAME} line {error.line}, column {error.column}: {error.message}",
+                hint=error.hint or "The archive's metadata is damaged; get another copy of it.",
+            ) from None
         except SourceError as error:
             raise SourceError(f"{self.path}: {error.message}", hint=error.hint) from None
 
