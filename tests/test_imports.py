@@ -44,7 +44,6 @@ PURE = {
     "mets.dialects.csip.terms",
     "packages.splitlobs",
     "packages.lobs",
-    "packages.proofs",
 }
 """Modules that do nothing but compute: the same arguments always give the same result."""
 

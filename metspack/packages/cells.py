@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below, Stretch
 from metspack.mets import links
-from metspack.model import Budgets, CellRun, Extent, FileExtent, LobCell, LobPlace
+from metspack.model import Budgets, Extent, FileExtent, LobCell, LobRef
 from metspack.packages import package as packages_package
+from metspack.packages.lobs import place_of
 from metspack.packages.package import Package
 from metspack.siard import tables
 from metspack.siard.metadata import Table
 from metspack.sources.archive import Archive, Grants
 
-_PLACE = re.compile(r"s([0-9]{1,18})\.t([0-9]{1,18})\.(c.+)\.r([0-9]{1,18})", re.ASCII)
 _UNLISTED = "A METS of the package should list it; metspack check shows what else is wrong."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meant:
-    """The LOB that a cell names: ``lob`` as METS lists it or, with None, ``entries`` of the archive.
-
-    ``extents`` are read with the archive's resolver; ``files`` are their names from the package's root.
-    """
-
-    lob: str | None
-    entries: tuple[str, ...]
-    extents: tuple[Extent, ...]
-    files: tuple[tuple[str, ...], ...] = ()
 
 
 def archive_place(package: Package, path: tuple[str, ...]) -> tuple[Path, Stretch | None]:
@@ -75,13 +60,10 @@ def grants(package: Package, path: tuple[str, ...]) -> Grants:
 
 def cells(archive: Archive, table: Table) -> Iterator[LobCell]:
     """Yield a table's LOB cells, in the order of its rows; raises ``SourceError`` naming the archive."""
-    for run in _cell_runs(archive, table):
-        yield from run.cells()
-
-
-def _cell_runs(archive: Archive, table: Table) -> Iterator[CellRun]:
     with naming(archive):
-        yield from tables.cell_runs(archive.tree.contents(archive.document(table)), table, archive.budgets)
+        blocks = archive.tree.contents(archive.document(table))
+        for run in tables.cell_runs(blocks, table, archive.budgets):
+            yield from run.cells()
 
 
 @contextmanager
@@ -104,19 +86,9 @@ def read_tables(package: Package, archive: Archive, path: tuple[str, ...]) -> It
             yield table
 
 
-def place_of(lob: str) -> LobPlace | None:
-    """Return the place in a database that a LOB's id is (``s0.t2.c4.r1``), None for another id."""
-    if ".t" not in lob:  # a fast answer for nearly all other ids
-        return None
-    place = _PLACE.fullmatch(links.parted(lob)[1])
-    if place is None:
-        return None
-    return LobPlace(schema=int(place[1]), table=int(place[2]), cell=place[3], row=int(place[4]))
-
-
 def is_place(lob: str) -> bool:
     """Return whether an id is a place in a database, like the ids that metspack gives."""
-    return place_of(lob) is not None
+    return place_of(links.parted(lob)[1]) is not None
 
 
 def found_in(archive: Archive, lob: str) -> tuple[Table, LobCell] | None:
@@ -125,16 +97,14 @@ def found_in(archive: Archive, lob: str) -> tuple[Table, LobCell] | None:
     ``lob`` is its place; only the table of that place is read, up to its row. Raises ``SourceError`` when it
     is unreadable.
     """
-    place = _PLACE.fullmatch(lob)
-    if place is None:
+    if (place := place_of(lob)) is None:
         return None
-    schema, number, row = int(place[1]), int(place[2]), int(place[4])
     for table in archive.metadata.tables:
-        if (table.schema, table.number) == (schema, number):
+        if (table.schema, table.number) == (place.schema, place.table):
             for cell in cells(archive, table):
                 if cell.place.id == lob:
                     return table, cell
-                if cell.place.row > row:
+                if cell.place.row > place.row:
                     break
     return None
 
@@ -173,16 +143,17 @@ def from_root(
     return package.index.files.names_of(file if file.root in package.index.files.roots else own, extent.name)
 
 
-def meant(package: Package, path: tuple[str, ...], archive: Archive, table: Table, cell: LobCell) -> Meant:
-    """Return the LOB that a cell of the archive at ``path`` names.
+def meant(
+    package: Package, path: tuple[str, ...], archive: Archive, table: Table, cell: LobCell
+) -> str | LobRef:
+    """Return the LOB that a cell names: its id as METS lists it, or the LOB in the archive at ``path``.
 
     Raises ``SourceError`` for a LOB that cannot be found, and for one in a file that no METS lists.
     """
-    found = archive.resolver.resolved(table, cell)
-    entries = archive.entries(table, cell)
-    if entries:
-        return Meant(lob=None, entries=entries, extents=found.extents)
-    files = tuple(from_root(package, path, archive, each) or () for each in found.extents)
-    if (lob := package.index.lob_at(files[0])) is not None:
-        return Meant(lob=lob, entries=(), extents=found.extents, files=files)
-    raise SourceError(f"{'/'.join(files[0])}, which no METS lists", hint=_UNLISTED)
+    lob = archive.lob(table, cell)
+    if lob.entries:
+        return lob
+    file = from_root(package, path, archive, lob.extents[0]) or ()
+    if (listed := package.index.lob_at(file)) is not None:
+        return listed
+    raise SourceError(f"{'/'.join(file)}, which no METS lists", hint=_UNLISTED)

@@ -46,7 +46,6 @@ _UNREAD = re.compile(
 )
 _LINES, _HEAD = 1 << 16, 512
 _NAMED = 20  # packages, at most, among which one is to be found: each takes a look at all METS that are left
-_SEVERAL = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -380,7 +379,8 @@ class _Delivery:
         lobs = lobs_in(path)
         if lobs:
             found = [each for each in found if not (each.source or each.other)]
-        archives = [name for name in sorted({*files, *folders}) if _is_source(name)]
+        named = filter(None, map(ARCHIVE.fullmatch, sorted({*files, *folders})))
+        archives = [each[0] for each in named if int(each[2] or 1) == 1]  # of several parts the first
         whole = [each.path.name for each in found if each.is_package]
         was_one = not whole and (lobs or archives) and any(map(is_manifest, files))
         if was_one or any(_is_of_archive(whole, name) for name in archives):
@@ -419,7 +419,7 @@ class _Delivery:
         ips = [each for each in found if is_beside(path, each)]
         has_manifest = any(map(is_manifest, files))
         others = sum(not (each.source or each.other) for each in found)
-        if len(ips) < others or len(ips) < (1 if has_manifest else _SEVERAL):
+        if len(ips) < others or len(ips) < (1 if has_manifest else 2):
             return found
         beside = _by_folder(ips)
         here = self._top(beside)
@@ -504,7 +504,7 @@ class _Delivery:
             if reached < left.keys() and named:
                 reached |= {each for each in left.keys() - reached if bare(self.objid(left[each])) in named}
             if upward and not reached and not ahead:
-                reached = {each for each in left if self._is_led_up(self._blocks(left[each]), each, known)}
+                reached = {each for each, below in left.items() if self._is_led_up(below, each, known)}
             ahead += [(each, left.pop(each)) for each in sorted(reached)]
         return left
 
@@ -526,18 +526,24 @@ class _Delivery:
                 here = self._parent(ups or (), here, ips)
         return damaged
 
-    def ups(self, ip: DeliveredPackage) -> list[str] | None:
-        """Return the OBJIDs or locations of an IP's parent in its METS, None if it is unreadable."""
+    def ups(self, ip: DeliveredPackage, *, ancestors: bool = True) -> list[str] | None:
+        """Return the OBJIDs or locations of an IP's parent in its METS, None if it is unreadable.
+
+        With ``ancestors`` those above its parent are among them.
+        """
         with suppress(OSError, MetspackError):
-            return [href for href, each in _mptrs(self._blocks(ip), self._budgets) if each.is_upward]
+            return [
+                href
+                for href, each in _mptrs(self._blocks(ip), self._budgets)
+                if each.is_upward and (ancestors or not each.is_ancestor)
+            ]
         return None
 
     def _parent(self, ups: Collection[str], folder: str, ips: Mapping[str, DeliveredPackage]) -> str | None:
         """Return the folder of the IP to which links up lead from a folder, or else by its OBJID."""
         for href in ups:
-            with suppress(uris.ReferenceRefused):
-                if (led := _folder_led_to(folder, href)) in ips.keys() - {folder}:
-                    return led
+            if (led := _folder_led_to(folder, href)) in ips.keys() - {folder}:
+                return led
         objids = {*map(bare, ups)} - {""}
         called = (each for each in sorted(ips) if bare(self.objid(ips[each])) in objids)
         return next(called, None) if objids else None
@@ -555,17 +561,13 @@ class _Delivery:
         place = ip.path / ip.within if is_one_of_several else ip.path
         return f"{place} ({objid})" if objid else str(place)
 
-    def _is_led_up(self, document: Iterable[bytes], folder: str, known: set[str]) -> bool:
-        """Return whether a METS names one of the packages in ``known`` (folders, OBJIDs) as parent."""
-        with suppress(OSError, MetspackError):
-            for href, mptr in _mptrs(document, self._budgets):
-                if mptr.is_upward and not mptr.is_ancestor:
-                    if bare(href) in known:
-                        return True
-                    with suppress(uris.ReferenceRefused):
-                        if _folder_led_to(folder, href) in known - {folder}:
-                            return True
-        return False
+    def _is_led_up(self, ip: DeliveredPackage, folder: str, known: set[str]) -> bool:
+        """Return whether an IP's METS names one of the packages in ``known`` (folders, OBJIDs) as parent."""
+        others = known - {folder, ""}
+        return any(
+            bare(href) in known or _folder_led_to(folder, href) in others
+            for href in self.ups(ip, ancestors=False) or ()
+        )
 
     def _blocks(self, ip: DeliveredPackage) -> Iterator[bytes]:
         mets = ip.mets or ""
@@ -583,12 +585,6 @@ _LOBS = (
     ("content/schema*/table*", "LOBs"),
     ("schema*/table*", "LOBs"),
 )
-
-
-def _is_source(name: str) -> bool:
-    """Return whether a name is that of an archive, or of the first of its parts."""
-    found = ARCHIVE.fullmatch(name)
-    return found is not None and int(found[2] or 1) == 1
 
 
 def lobs_in(folder: Path) -> str:
@@ -719,8 +715,7 @@ def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set
             if mptr.named_by is By.OBJID:
                 named.append((mptr.div, bare(href)))
             elif mptr.named_by is By.LOCATION:
-                with suppress(uris.ReferenceRefused):
-                    located[mptr.div] = _folder_led_to(folder, href)
+                located[mptr.div] = _folder_led_to(folder, href)
     beside = {each for each in located.values() if each not in {folder, ""}}
     return beside, {objid for div, objid in named if located.get(div) != folder}
 
@@ -728,9 +723,11 @@ def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set
 def _folder_led_to(folder: str, href: str) -> str:
     """Return ``folder`` or the one beside it that holds a location; "" for the folder around them.
 
-    ``href`` is a location in the METS of ``folder``. Raises ``ReferenceRefused``.
+    ``href`` is a location in the METS of ``folder``; one that is refused leads to "" too.
     """
-    return next(iter(uris.joined((folder,), uris.located(href))), "")
+    with suppress(uris.ReferenceRefused):
+        return next(iter(uris.joined((folder,), uris.located(href))), "")
+    return ""
 
 
 _DEPTH = 4  # levels below a package's folder at which the METS of a segment may be

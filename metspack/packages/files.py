@@ -29,6 +29,7 @@ from metspack.files.byteranges import Below, Medium, Stamp, Stretch
 from metspack.files.reading import Closable
 from metspack.mets import METS_NAMES
 from metspack.model import Budgets, ZipExtent
+from metspack.packages.lobs import ANOTHER, HeldPart
 
 UNPACK = "Unpack it where it lies; metspack check shows what else is wrong with it."
 
@@ -402,6 +403,23 @@ class PackageFiles(MountedTree):
     def opened(self, names: Names) -> Medium | Inflated:
         """Open a file for reading any part of it; raises as ``reading.opened`` and ``place`` do."""
         return open_file(self.place(names))
+
+    def opened_part(self, lob: str, part: HeldPart) -> Medium | Inflated:
+        """Open the file of a part of a LOB, or of the whole.
+
+        Raises ``SourceError`` naming both when it cannot be opened or has another size than METS states.
+        """
+        try:
+            medium = self.opened(part.path)
+        except (OSError, SourceError) as error:
+            why = error.message if isinstance(error, SourceError) else f"{error.strerror} ({part.source})"
+            raise SourceError(f"{part.about(lob)} cannot be opened: {why}", hint=ANOTHER) from None
+        try:
+            part.check_size(lob, medium.size)
+        except SourceError:
+            medium.close()
+            raise
+        return medium
 
     def uncompressed(self, names: Names) -> Below | Stretch:
         """Return the place as ``place`` does; raises ``SourceError`` where the bytes are compressed."""

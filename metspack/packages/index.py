@@ -6,6 +6,7 @@ be read is a fault of the package, without which the others can be restored.
 
 from __future__ import annotations
 
+import struct
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -26,7 +27,7 @@ from metspack.mets.links import folder_of_objid
 from metspack.model import Budgets, Digest
 from metspack.packages.delivery import ByObjid, DeliveredPackage
 from metspack.packages.files import PackageFiles, path_of
-from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity
+from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity, place_of
 from metspack.packages.metsfiles import (
     TO_DATA,
     Names,
@@ -43,28 +44,19 @@ from metspack.packages.metsfiles import (
     split_lob,
 )
 from metspack.siard import metadata
+from metspack.sources.lobfolder import cell_key
 
 
 def unread(path: str, error: OSError | MetspackError) -> SourceError:
     """Return the fault of a METS that cannot be read."""
-    if isinstance(error, safexml.XmlError):
-        hint = error.hint or "The METS is damaged; get another copy of it."
-        return SourceError(f"{path} line {error.line}, column {error.column}: {error.message}", hint=hint)
-    if isinstance(error, MetspackError):
-        return SourceError(f"{path}: {error.message}", hint=error.hint)
-    return SourceError(
-        f"{path} cannot be read: {error.strerror or error}",
-        hint="The package is not complete, or you may not read it; metspack check says what is missing.",
-    )
-
-
-def nowhere(where: str, href: str | None, refused: str | None) -> SourceError:
-    """Return the fault of a METS that names a child without a location; ``refused`` is the reason."""
-    return SourceError(
-        f"{where} names the child {href or 'nothing'}, "
-        + (refused or "but that METS has no file with this ID, which would give its location"),
-        hint="metspack check shows more about the links of the package.",
-    )
+    if isinstance(error, OSError):
+        return SourceError(
+            f"{path} cannot be read: {error.strerror or error}",
+            hint="The package is not complete, or you may not read it; metspack check says what is missing.",
+        )
+    at = f" line {error.line}, column {error.column}" if isinstance(error, safexml.XmlError) else ""
+    hint = error.hint or "The METS is damaged; get another copy of it."
+    return SourceError(f"{path}{at}: {error.message}", hint=hint)
 
 
 _WHAT = "the index of the package"
@@ -103,9 +95,9 @@ _SEVERAL = """
 INSERT INTO several SELECT lob FROM entry WHERE lob IS NOT NULL GROUP BY lob HAVING count(*) > 1
 UNION SELECT lob FROM whole WHERE lob IS NOT NULL
 """
-_PUT_ENTRY = """INSERT INTO entry
-    (mets, kind, xml_id, lob, part, groupid, seq, size, algorithm, digest, media, puid, path, refused,
-    child, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_ARE_ALL_NAMED = """
+SELECT (SELECT count(*) FROM named) = (SELECT count(lob) FROM entry) + (SELECT count(lob) FROM whole)
+"""
 # The kinds of files in a run: of no LOB, each a LOB, each a part.
 _NO_LOBS, _LOBS, _PARTS = range(3)
 _FILES = tempdb.BulkInsert(
@@ -117,10 +109,6 @@ _FILES = tempdb.BulkInsert(
     own=7,
     counts=1,
 )
-_PUT_WHOLE = """INSERT INTO whole
-    (mets, lob, size, algorithm, digest, media, line) VALUES (?, ?, ?, ?, ?, ?, ?)"""
-_PUT_MPTR = "INSERT INTO mptr (mets, href, url, objid, up, down, div, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_PUT_MAPPED = "INSERT INTO mapped (mets, lob, part, child, place, line) VALUES (?, ?, ?, ?, ?, ?)"
 _DOWN = (
     "SELECT m.href, m.url, m.objid, m.down, m.line, (SELECT o.href FROM mptr o WHERE o.mets = m.mets "
     "AND o.div = m.div AND o.url = NOT m.url ORDER BY o.id LIMIT 1), e.path, e.refused, e.id, e.size, "
@@ -136,8 +124,7 @@ _AT = (
     "SELECT size, algorithm, digest, line FROM entry "
     "WHERE path = ? AND mets = ? AND kind = 'file' ORDER BY id LIMIT 1"
 )
-AT_INDEX = "CREATE INDEX IF NOT EXISTS entry_file ON entry (mets, path) WHERE kind = 'file'"
-"""The index that ``MetsTables.file_at`` needs when it looks up more than one file."""
+_AT_INDEX = "CREATE INDEX IF NOT EXISTS entry_file ON entry (mets, path) WHERE kind = 'file'"
 _READ = (
     "UPDATE mets SET objid = ?, first_entry = ? + 1, last_entry = (SELECT coalesce(max(id), 0) FROM entry) "
     "WHERE id = ?"
@@ -158,26 +145,62 @@ Row = tuple[Any, ...]
 _NOTHING_SAID = (None, None, None, 0)  # no size, algorithm and digest, and no line that states them
 
 
-class MetsTables(tempdb.Scratch):
-    """METS documents, each read once into tables of a temporary database; for one thread.
+class Index(tempdb.Scratch):
+    """The METS documents of the package at ``root``: the one called ``name`` and those that it leads to.
 
-    ``mets`` has a row for each document, ``mptr`` for each link to another, ``entry`` for each ``file`` and
-    ``mdRef`` with a location (``kind``: ``file``, ``mdRef``, or ``archive`` for a SIARD archive that is not a
-    LOB), ``whole`` for each split LOB as the parent lists it, ``mapped`` for each part in a SPLITLOB
-    structMap. ``entry.lob``, ``part`` and ``child`` suppose that the first document is the parent's and the
-    others are below it. Paths are from the folder that contains all packages. Raises ``TargetError`` when the
-    temporary disk is full.
+    Each is read once into tables of a temporary database. ``mets`` has a row for each document, ``mptr`` for
+    each link to another, ``entry`` for each ``file`` and ``mdRef`` with a location (``kind``: ``file``,
+    ``mdRef``, or ``archive`` for a SIARD archive that is not a LOB), ``whole`` for each split LOB as the
+    parent lists it, ``mapped`` for each part in a SPLITLOB structMap. Paths are from ``root``.
+
+    ``packed`` is what holds the first METS, if it is elsewhere; children may also be in the ``roots``.
+    ``faults`` are children that are named and cannot be read, or whose METS has another size or digest than
+    the METS that names it states: nothing is taken from these. Raises ``SourceError`` when the first METS
+    cannot be read or belongs to a child, ``TargetError`` when the temporary disk is full. For one thread.
     """
 
-    def __init__(self, budgets: Budgets | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        name: str,
+        budgets: Budgets | None = None,
+        packed: DeliveredPackage | None = None,
+        roots: Sequence[Path] = (),
+    ) -> None:
+        self._root = root
         self.budgets = budgets or Budgets()
         with tempdb.explained(_WHAT):
             super().__init__("BEGIN", schema=_SCHEMA)
         self._database.create_function("bare", 1, lambda text: text and links.bare(text), deterministic=True)
+        self._database.create_function("position", 1, _position, deterministic=True)
         self._waiting: dict[str, list[Row]] = {}
         self._before = dict.fromkeys(_READ_INTO, 0)
         self._archives: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._archive_digests: dict[tuple[str, ...], Digest] = {}
+        self.files = PackageFiles(root, self.budgets)
+        self._has_roots = bool(roots)
+        self._by_objid = ByObjid(root, roots, self.files.packs, self.budgets, packed)
+        for each in self._by_objid.in_pack:
+            self.files.mount_found((each.folder,), each.path, each.within)
+        if packed is not None:
+            within = packed.within if packed.is_packed else None
+            self.files.mount_found((name.partition("/")[0],), packed.path, within)
+        self.segments: list[HeldSegment] = []
+        """The children that were read, in the order in which the METS documents name them."""
+        self.objid = ""
+        self.faults: list[SourceError] = []
+        try:
+            self._follow(name)
+            self.execute("CREATE INDEX entry_lob ON entry (lob) WHERE lob IS NOT NULL")
+            self.execute("CREATE INDEX mapped_lob ON mapped (lob)")
+            if self.row("SELECT 1 FROM mapped") is not None:  # parts are looked for by their IDs
+                self.execute("CREATE INDEX entry_id ON entry (xml_id)")
+            self.execute("CREATE TABLE named (lob TEXT PRIMARY KEY) WITHOUT ROWID")
+            self.execute("CREATE TABLE several (lob TEXT PRIMARY KEY) WITHOUT ROWID")
+            self.execute(_SEVERAL)
+        except BaseException:
+            self.close()
+            raise
 
     def enter(self, path: tuple[str, ...], called: str = "") -> int:
         """Enter a document by its path and its name in another, before it is read; return its number."""
@@ -215,24 +238,23 @@ class MetsTables(tempdb.Scratch):
         with tempdb.explained(_WHAT):
             return self._database.execute(statement, values).lastrowid or 0
 
-    def file_at(self, number: int, path: tuple[str, ...]) -> Row | None:
-        """Return size, algorithm, digest and line of the ``file`` at a path in one METS, or None."""
-        return self.row(_AT, "/".join(path), number)
-
     def flush(self) -> None:
-        """Insert the rows that wait for more of their kind."""
-        for sql in tuple(self._waiting):
-            self._flush(sql)
+        """Insert the rows that wait for more of their table."""
+        for table in tuple(self._waiting):
+            self._flush(table)
 
-    def _put(self, sql: str, *values: object) -> None:
-        waiting = self._waiting.setdefault(sql, [])
+    def _put(self, table: str, *values: object) -> None:
+        """Add a row to a table: the values of all columns behind its number."""
+        waiting = self._waiting.setdefault(table, [])
         waiting.append(values)
         if len(waiting) >= _BATCH:
-            self._flush(sql)
+            self._flush(table)
 
-    def _flush(self, sql: str) -> None:
-        with tempdb.explained(_WHAT):
-            self._database.executemany(sql, self._waiting.pop(sql, []))
+    def _flush(self, table: str) -> None:
+        if rows := self._waiting.pop(table, []):
+            sql = f"INSERT INTO {table} VALUES (NULL{', ?' * len(rows[0])})"  # noqa: S608 -- a constant
+            with tempdb.explained(_WHAT):
+                self._database.executemany(sql, rows)
 
     def _take(self, document: Document, fact: reader.Fact) -> None:
         if isinstance(fact, reader.File):
@@ -260,7 +282,7 @@ class MetsTables(tempdb.Scratch):
         is_lob = not is_aside(fact.groups, None)
         is_child = links.is_of_children(fact.groups)
         folder = "".join(f"{each}/" for each in document.folder)
-        self._flush(_PUT_ENTRY)
+        self._flush("entry")
         media: Sequence[str | None] = run.columns.get("mimetype") or [fact.mimetype] * run.count
         kind = _NO_LOBS
         if is_lob:
@@ -274,20 +296,13 @@ class MetsTables(tempdb.Scratch):
         href = fact.href and fact.href.strip()  # XML Schema, whiteSpace of anyURI
         if fact.is_of_part:
             # The fptr to the LOB comes before the divs of its parts (METS: a div's fptr, then its divs).
-            self._put(
-                _PUT_MAPPED,
-                document.number,
-                split_lob(fact) or document.pointed,
-                fact.contentids,
-                href,
-                fact.order,
-                fact.line,
-            )
+            lob = split_lob(fact) or document.pointed
+            self._put("mapped", document.number, lob, fact.contentids, href, fact.order, fact.line)
             return
         by = fact.named_by
         kind = (by is links.By.LOCATION, by is links.By.OBJID)
         leads = fact.is_upward, fact.is_childward
-        self._put(_PUT_MPTR, document.number, href, *kind, *leads, fact.div, fact.line)
+        self._put("mptr", document.number, href, *kind, *leads, fact.div, fact.line)
 
     def _file(self, document: Document, fact: reader.File) -> None:
         if fact.id is not None and fact.id != fact.id.strip():  # XML Schema, whiteSpace of ID
@@ -295,8 +310,8 @@ class MetsTables(tempdb.Scratch):
         size, digest = size_of(fact), digest_of(fact)
         said = size, digest and digest.algorithm, digest and digest.value, fact.mimetype
         if links.SPLIT_LOBS in fact.groups and fact.href is None:
-            self._put(_PUT_WHOLE, document.number, fact.id, *said, fact.line)
-            self._flush(_PUT_WHOLE)  # few, and queried for the parts that come after
+            self._put("whole", document.number, fact.id, *said, fact.line)
+            self._flush("whole")  # few, and queried for the parts that come after
             return
         if fact.href is None:
             return
@@ -310,7 +325,7 @@ class MetsTables(tempdb.Scratch):
             or (document.number == 1 and path is not None and is_mets_name(path[-1]))
         )
         self._put(
-            _PUT_ENTRY,
+            "entry",
             document.number,
             kind,
             fact.id,
@@ -349,58 +364,6 @@ class MetsTables(tempdb.Scratch):
             or self.row("SELECT 1 FROM mapped WHERE part = ?", fact.id) is not None
         )
 
-
-class Index(MetsTables):
-    """The METS documents of the package at ``root``: the one called ``name`` and those that it leads to.
-
-    ``packed`` is what holds the first one, if it is elsewhere; children may also be in the ``roots``.
-    ``faults`` are children that are named and cannot be read, or whose METS has another size or digest than
-    the METS that names it states: nothing is taken from these. Raises ``SourceError`` when the first METS
-    cannot be read or belongs to a child, ``TargetError`` when the temporary disk is full. For one thread.
-    """
-
-    def __init__(
-        self,
-        root: Path,
-        name: str,
-        budgets: Budgets | None = None,
-        packed: DeliveredPackage | None = None,
-        roots: Sequence[Path] = (),
-    ) -> None:
-        self._root = root
-        super().__init__(budgets)
-        self.files = PackageFiles(root, self.budgets)
-        self._has_roots = bool(roots)
-        self._by_objid = ByObjid(root, roots, self.files.packs, self.budgets, packed)
-        for each in self._by_objid.in_pack:
-            self.files.mount_found((each.folder,), each.path, each.within)
-        if packed is not None:
-            within = packed.within if packed.is_packed else None
-            self.files.mount_found((name.partition("/")[0],), packed.path, within)
-        self._segments: list[HeldSegment] = []
-        self._prefixes: dict[tuple[str, ...], str] = {}
-        self._digests_of: dict[tuple[str, ...], list[tuple[str, ...]]] | None = None
-        self.objid = ""
-        self.faults: list[SourceError] = []
-        try:
-            self._follow(name)
-            self.execute("CREATE INDEX entry_lob ON entry (lob) WHERE lob IS NOT NULL")
-            self.execute("CREATE INDEX mapped_lob ON mapped (lob)")
-            if self.row("SELECT 1 FROM mapped") is not None:  # parts are looked for by their IDs
-                self.execute("CREATE INDEX entry_id ON entry (xml_id)")
-            self.execute("CREATE TABLE wanted (lob TEXT)")
-            self.execute("CREATE TABLE told (lob TEXT PRIMARY KEY) WITHOUT ROWID")
-            self.execute("CREATE TABLE several (lob TEXT PRIMARY KEY) WITHOUT ROWID")
-            self.execute(_SEVERAL)
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def segments(self) -> tuple[HeldSegment, ...]:
-        """The children that were read, in the order in which the METS documents name them."""
-        return tuple(self._segments)
-
     @property
     def archives(self) -> tuple[tuple[str, ...], ...]:
         """The SIARD archives that the METS documents list, as names from the root.
@@ -411,12 +374,10 @@ class Index(MetsTables):
 
     def digests_of(self, archive: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Digest]]:
         """Yield the files or pieces of one of ``archives`` that have a digest in METS, with it."""
-        if self._digests_of is None:
-            self._digests_of = {}
-            for path in self._archive_digests:
-                self._digests_of.setdefault(archive_of(path) or (), []).append(path)
-        for path in self._digests_of.get(archive_of(archive) or archive, ()):
-            yield path, self._archive_digests[path]
+        whole = archive_of(archive) or archive
+        for path, digest in self._archive_digests.items():
+            if archive_of(path) == whole:
+                yield path, digest
 
     def divided(self, data: Names) -> Mapping[Names, tuple[int, Names]]:
         """Return the folders elsewhere that belong below an archive's folder; itself where it is packed.
@@ -443,10 +404,8 @@ class Index(MetsTables):
 
     def prefix(self, archive: tuple[str, ...]) -> str:
         """Return the prefix of the ids of an archive's LOBs, "" where none of them has one."""
-        if archive not in self._prefixes:
-            found = links.prefix((archive_of(archive) or archive)[-1])
-            self._prefixes[archive] = found if self.holds_any(*links.bounds(found)) else ""
-        return self._prefixes[archive]
+        found = links.prefix((archive_of(archive) or archive)[-1])
+        return found if self.holds_any(*links.bounds(found)) else ""
 
     def holds_any(self, first: str, beyond: str) -> bool:
         """Return whether METS lists a LOB with an id from ``first`` up to, without, ``beyond``."""
@@ -455,40 +414,22 @@ class Index(MetsTables):
 
     def holds(self, lob: str) -> bool:
         """Return whether the METS documents list a LOB with this id."""
-        return any(
-            self.row(f"SELECT 1 FROM {table} WHERE lob = ?", lob) is not None  # noqa: S608 -- two constants
-            for table in ("entry", "whole")
-        )
+        sql = "SELECT 1 FROM entry WHERE lob = ?1 UNION ALL SELECT 1 FROM whole WHERE lob = ?1"
+        return self.row(sql, lob) is not None
 
-    def want(self, lobs: Iterable[str]) -> None:
-        """Fill the table ``wanted`` with ids of LOBs, in their order, for a query about many."""
+    def note_named(self, lobs: Iterable[str]) -> None:
+        """Record LOBs that cells name, by their ids in METS."""
         with tempdb.explained(_WHAT):
-            self._database.execute("DELETE FROM wanted")
-            self._database.executemany("INSERT INTO wanted VALUES (?)", zip(lobs))
+            self._database.executemany("INSERT OR IGNORE INTO named VALUES (?)", zip(lobs))
 
-    def note_told(self, lobs: Iterable[str]) -> None:
-        """Record LOBs by id, for ``untold``."""
-        with tempdb.explained(_WHAT):
-            self._database.executemany("INSERT OR IGNORE INTO told VALUES (?)", zip(lobs))
-
-    def is_any_told(self) -> bool:
-        """Return whether any LOB was recorded."""
-        return self.row("SELECT 1 FROM told") is not None
-
-    def untold(self, lobs: Iterable[str]) -> list[str]:
-        """Return those of some LOBs that were not recorded, in their order."""
-        if not self.is_any_told():
-            return [*lobs]
-        self.want(lobs)
-        sql = "SELECT lob FROM wanted w WHERE lob NOT IN (SELECT lob FROM told) ORDER BY w.rowid"
-        return [lob for (lob,) in self.rows(sql)]
+    def are_all_named(self) -> bool:
+        """Return whether every LOB was recorded; False also where any is in parts."""
+        return self.row(_ARE_ALL_NAMED) == (1,)
 
     def is_listed_twice(self) -> bool:
         """Return whether METS lists one file for two LOBs or parts of them."""
-        sql = (
-            "SELECT 1 FROM entry WHERE lob IS NOT NULL AND path IS NOT NULL GROUP BY path HAVING count(*) > 1"
-        )
-        return self.row(f"{sql} LIMIT 1") is not None
+        sql = "SELECT 1 FROM entry WHERE lob NOTNULL AND path NOTNULL GROUP BY path HAVING count(*) > 1"
+        return self.row(sql) is not None
 
     def lob_at(self, path: tuple[str, ...]) -> str | None:
         """Return the LOB that the file at a path holds, whole or in part; None when none is listed."""
@@ -499,13 +440,9 @@ class Index(MetsTables):
 
     def weight(self) -> tuple[int, int]:
         """Return the number of the files of LOBs that the METS documents list, and their bytes."""
-        row = self.row("SELECT count(*), coalesce(sum(size), 0) FROM entry WHERE lob IS NOT NULL")
-        return (0, 0) if row is None else (int(row[0]), int(row[1]))
-
-    def most_lobs(self) -> int:
-        """Return the number of LOBs in METS if each is one file, a greater one if any is in parts."""
-        row = self.row("SELECT (SELECT count(lob) FROM entry) + (SELECT count(lob) FROM whole)")
-        return 0 if row is None else int(row[0])
+        sql = "SELECT count(*), coalesce(sum(size), 0) FROM entry WHERE lob IS NOT NULL"
+        files, size = self.row(sql) or (0, 0)
+        return files, size
 
     def close(self) -> None:
         """Drop the database."""
@@ -544,17 +481,14 @@ class Index(MetsTables):
             self.forget(number)
             if number == 1:
                 # Nothing else of the package is read then: only this message can identify it.
-                is_systems = isinstance(error, OSError)
-                raise unread(
-                    str(self._root.joinpath(*path)) if is_systems else "/".join(path), error
-                ) from None
+                raise unread(str(self._root.joinpath(*path)), error) from None
             fault = unread("/".join(path), error)
             self.faults.append(SourceError(f"{fault.message}{self._damaged()}", hint=fault.hint))
             return False
         if number == 1:
             self.objid = objid
         elif not is_representation(path):
-            self._segments.append(HeldSegment(objid=objid, mets=path))
+            self.segments.append(HeldSegment(objid=objid, mets=path))
         return True
 
     def _packed(self, number: int, named: NamedMets, stem: str) -> NamedMets:
@@ -600,7 +534,13 @@ class Index(MetsTables):
                 down = down or not is_representation(child.path)
                 yield self._reached(child)
             else:
-                self.faults.append(nowhere(f"{name} line {line}", href, refused))
+                reason = refused or "but that METS has no file with this ID, which would give its location"
+                self.faults.append(
+                    SourceError(
+                        f"{name} line {line} names the child {href or 'nothing'}, {reason}",
+                        hint="metspack check shows more about the links of the package.",
+                    )
+                )
         for entry, xml_id, listed, *said in list(self.rows(_LISTED, number)):
             down = down or not is_representation(tuple(listed.split("/")))
             self.execute("UPDATE entry SET lob = NULL WHERE id = ?", entry)
@@ -637,10 +577,7 @@ class Index(MetsTables):
 
     def document(self, name: str) -> Iterator[bytes]:
         """Yield the bytes of a METS, by its path from the root; raises as ``PackageFiles.document`` does."""
-        yield from self._blocks(tuple(name.split("/")))
-
-    def _blocks(self, names: tuple[str, ...]) -> Iterator[bytes]:
-        with self.files.document(names) as content:
+        with self.files.document(tuple(name.split("/"))) as content:
             yield from content.chunks()
 
     def _by_url(self, number: int, name: str, place: tuple[str, ...], objid: str | None) -> NamedMets:
@@ -652,8 +589,8 @@ class Index(MetsTables):
         if is_representation(place):
             row = self.row("SELECT coalesce(called, objid) FROM mets WHERE id = ?", number)
             objid = str(row[0]) if row else None
-        self.execute(AT_INDEX)
-        return _child(listed, objid, name, self.file_at(number, place) or _NOTHING_SAID)
+        self.execute(_AT_INDEX)
+        return _child(listed, objid, name, self.row(_AT, listed, number) or _NOTHING_SAID)
 
     def _check_is_no_child(self, name: str) -> None:
         row = self.row("SELECT href, line FROM mptr WHERE mets = 1 AND up")
@@ -672,7 +609,14 @@ def _child(listed: str, called: str | None, by: str, said: Sequence[Any]) -> Nam
     return NamedMets(path=tuple(listed.split("/")), called=called or "", fixity=fixity)
 
 
-def plain_run(run: Run, *, groups: bool = False) -> PlainRun | None:
+def _position(lob: str) -> bytes | None:
+    """Return bytes that sort as LOBs are read: by schema, table, row and cell; None for another id."""
+    if (place := place_of(lob)) is None:
+        return None
+    return struct.pack(">3Q", place.schema, place.table, place.row) + cell_key(place.cell)
+
+
+def plain_run(run: Run, *, groups: bool) -> PlainRun | None:
     """Return the columns of a run that are kept; None if one of its files is to be read by itself.
 
     Those are files with facts beyond the columns, archives, metadata and METS. Without ``groups`` a GROUPID

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice, repeat
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.layouts.names import stem_of
+from metspack.mets import links
 from metspack.model import LONGEST, Budgets, Digest, LobCell, LobPlace, number_of
 from metspack.packages import cells
-from metspack.packages.lobs import HeldLob, HeldSegment, ListedFile
+from metspack.packages.lobs import HeldSegment, place_of
 from metspack.packages.package import Package
 from metspack.siard import tables
 from metspack.siard.metadata import Table
 from metspack.siard.tables import CellReader, RowValues, Tally
 from metspack.sources.archive import Archive, declared_type
 
-_NO_CELL = "no cell of an archive names it"
 _SHOWN = 12  # names in a hint
-_new = tuple.__new__  # takes half the time of a call of the class
 
 
 class EntryFile(NamedTuple):
@@ -73,8 +73,12 @@ class _Found(NamedTuple):
     fault: str = ""
 
 
-_Where = tuple[str, str, str, int | None]
-"""Schema, table, column and row of a LOB; if no cell names it, the first two are folders."""
+_Around = tuple[str, str, str, str, str, int | None, Mapping[str, str | None]]
+"""Archive, database, schema, table, column and row of a LOB, and the key of its row.
+
+If no cell names it, schema and table are folders.
+"""
+_NOWHERE: _Around = ("", "", "", "", "", None, {})
 
 
 class LobListing(Iterator[LobEntry]):
@@ -98,7 +102,10 @@ class LobListing(Iterator[LobEntry]):
         budgets: Budgets | None = None,
     ) -> None:
         self.faulty = self.files = 0
-        self._within = None if segment is None else _Within(package, segment)
+        self._within: set[str] | None = None
+        if segment is not None:
+            sql = f"SELECT coalesce(m.called, m.objid, '') FROM mets m WHERE {_IN_SEGMENT}"  # noqa: S608
+            self._within = {called for (called,) in package.index.rows(sql, *_bounds(segment))}
         self._package = package
         self._table = table
         self._column = column
@@ -114,7 +121,9 @@ class LobListing(Iterator[LobEntry]):
     def _limited(self) -> Iterator[list[LobEntry]]:
         within = self._within
         for listed in self._listed():
-            found = listed if within is None else list(filter(within.has, listed))
+            found = [
+                row for row in listed if within is None or any(file.segment in within for file in row.files)
+            ]
             self.faulty += len([row for row in found if row.fault])
             yield found
 
@@ -148,8 +157,6 @@ class LobListing(Iterator[LobEntry]):
             )
             names = {table.label, table.name, f"s{table.schema}.t{table.number}"}
             is_meant = not self._table or self._table in names
-            if self._within is not None and (table.schema, table.number) not in self._within.tables:
-                continue
             if is_meant and columns:
                 self._taken[table.schema, table.number] = columns
                 yield table, columns
@@ -171,39 +178,25 @@ class LobListing(Iterator[LobEntry]):
 
     def _of_no_cell(self, *, is_all_read: bool) -> Iterator[list[LobEntry]]:
         """Yield the LOBs that METS lists and no cell names; without an archive, all that it lists."""
-        fault = _NO_CELL if self._package.archives else ""
+        fault = "no cell of an archive names it" if self._package.archives else ""
         is_any_left_out = bool(self._table or self._column)
-        of_none: _Where = ("", "", "", None)
-        for some in self._untold():
+        for some in self._package.unnamed_rows():
             rows = []
             for listed in some:
-                lob, path = listed[0], listed[2]
-                place = cells.place_of(lob)
+                lob, path, *_ = listed
+                place = place_of(links.parted(lob)[1])
                 if is_any_left_out and not self._takes(place):
                     continue
                 if place is None and is_all_read:
                     self.files += 1
                     continue
-                where = of_none
+                around = _NOWHERE
                 if place is not None:
-                    where = (f"schema{place.schema}", f"table{place.table}", place.cell, place.row)
-                if path is None:
-                    rows.append(_row(_searched(self._package, lob), lob, "", "", where, {}, "", fault))
-                else:
-                    rows.append(_row_of_file(("", "", *where, {}), fault, listed))
+                    where = f"schema{place.schema}", f"table{place.table}", place.cell, place.row
+                    around = ("", "", *where, {})
+                found = _searched(self._package, lob) if path is None else _in_one_file(listed)
+                rows.append(_row(found, lob, around, "", fault))
             yield rows
-
-    def _untold(self) -> Iterator[Sequence[Sequence[Any]]]:
-        """Yield the LOBs of no cell, many at a time, as ``Package.listed_rows`` does."""
-        index = self._package.index
-        if not index.is_any_told():
-            yield from self._package.listed_rows()
-            return
-        ids = self._package.ids()
-        while some := list(islice(ids, LONGEST)):
-            untold = index.untold(some)
-            listed = self._package.listed_files(untold)
-            yield [listed.get(lob) or (lob, *repeat(None, len(ListedFile._fields) - 1)) for lob in untold]
 
     def _takes(self, place: LobPlace | None) -> bool:
         """Return whether ``table`` and ``column`` select an orphan LOB."""
@@ -239,70 +232,49 @@ def segment_weight(package: Package, segment: HeldSegment) -> tuple[int, int]:
     return files, size
 
 
-class _Within:
-    """A child as a limit of a list: the names that files give it, and the tables whose LOBs it holds."""
-
-    def __init__(self, package: Package, segment: HeldSegment) -> None:
-        called = f"SELECT coalesce(m.called, m.objid, '') FROM mets m WHERE {_IN_SEGMENT}"  # noqa: S608
-        self._called = {row[0] for row in package.index.rows(called, *_bounds(segment))}
-        listed = (
-            f"SELECT e.lob FROM {_ENTRIES} "  # noqa: S608 -- a constant
-            f"WHERE e.lob IS NOT NULL AND {_IN_SEGMENT}"
-        )
-        places = (cells.place_of(lob) for (lob,) in package.index.rows(listed, *_bounds(segment)))
-        self.tables = {(each.schema, each.table) for each in places if each is not None}
-
-    def has(self, row: LobEntry) -> bool:
-        """Return whether the child holds a LOB, or a part of it."""
-        return any(file.segment in self._called for file in row.files)
-
-
+@dataclass
 class _CellsOfTable:
     """The LOB cells of one table of the archive at ``path``, with the keys of their rows."""
 
-    def __init__(
-        self, package: Package, archive: Archive, path: tuple[str, ...], table: Table, budgets: Budgets
-    ) -> None:
-        self._package = package
-        self._archive = archive
-        self._path = path
-        self._table = table
-        self._budgets = budgets
-        self._prefix = package.index.prefix(path)
-        self._stem = stem_of(path[-1])
+    package: Package
+    archive: Archive
+    path: tuple[str, ...]
+    table: Table
+    budgets: Budgets
+
+    def __post_init__(self) -> None:
+        """Prepare to read the keys of the rows."""
+        self._prefix = self.package.index.prefix(self.path)
         self._columns: dict[str, str] = {}
-        numbers = {each.name: each.number for each in reversed(table.columns)}
-        self._key = [name for name in table.primary_key if name in numbers]
-        self._keys = RowValues(table, [numbers[name] for name in self._key], budgets) if self._key else None
+        numbers = {each.name: each.number for each in reversed(self.table.columns)}
+        self._key = [name for name in self.table.primary_key if name in numbers]
+        key = [numbers[name] for name in self._key]
+        self._keys = RowValues(self.table, key, self.budgets) if key else None
 
     def rows(self, columns: frozenset[int]) -> Iterator[list[LobEntry]]:
         """Yield the LOBs of some columns, in the order of the rows; raises ``SourceError``."""
         for some in self._batches(columns):
             ids = [self._prefix + cell.place.id for cell in some]
-            listed = self._package.listed_files(ids)
+            listed = self.package.listed_files(ids)
             rows: list[LobEntry] = []
-            told: list[str] = []
+            named: list[str] = []
             for lob, cell in zip(ids, some, strict=True):
-                archive, database, where, key = self._around(cell)
-                if (known := listed.get(lob)) is not None:
-                    row = _row_of_file((archive, database, *where, key), "", known)
-                    told.append(lob)
-                else:
-                    found = self._found(lob, cell)
-                    row = _row(found, lob, archive, database, where, key, cell.file)
-                    told += () if found.lob is None else (found.lob,)
+                known = listed.get(lob)
+                found = self._found(lob, cell) if known is None else _in_one_file(known)
+                named += () if found.lob is None else (found.lob,)
+                row = _row(found, lob, self._around(cell), cell.file)
                 if cell.digest is not None:
                     row = row._replace(digests={cell.digest.algorithm: cell.digest.value, **row.digests})
                 rows.append(row)
-            self._package.index.note_told(told)
+            self.package.index.note_named(named)
             yield rows
 
     def _batches(self, columns: frozenset[int]) -> Iterator[list[LobCell]]:
         """Yield cells, at most ``LONGEST`` at a time, once the keys of their rows are read."""
-        reader = CellReader(self._table, self._budgets, Tally())
-        blocks = self._archive.tree.contents(self._archive.document(self._table))
+        reader = CellReader(self.table, self.budgets, Tally())
+        blocks = self.archive.tree.contents(self.archive.document(self.table))
         waiting: list[LobCell] = []
-        with cells.naming(self._archive):
+        with cells.naming(self.archive):
             for piece, final in tables.pieces(blocks):
                 runs = reader.feed(piece, final=final)
                 waiting += chain.from_iterable(
@@ -322,85 +294,67 @@ class _CellsOfTable:
     def _found(self, lob: str, cell: LobCell) -> _Found:
         """Return the files of a cell's LOB, unless METS lists it by the cell's id as one file."""
         try:
-            if self._package.index.holds(lob):
-                return _searched(self._package, lob)
-            meant = cells.meant(self._package, self._path, self._archive, self._table, cell)
-            if meant.lob is not None:
-                return _searched(self._package, meant.lob)
+            if self.package.index.holds(lob):
+                return _searched(self.package, lob)
+            meant = cells.meant(self.package, self.path, self.archive, self.table, cell)
+            if isinstance(meant, str):
+                return _searched(self.package, meant)
             sizes = [each.size for each in meant.extents]
-            path = "/".join(self._path)
+            path = "/".join(self.path)
             files = zip(meant.entries, sizes, strict=True)
             return _Found(
                 files=tuple(EntryFile(path, "", name, size) for name, size in files),
                 size=sum(sizes),
-                media_type=declared_type(self._table, cell.place.cell),
+                media_type=declared_type(self.table, cell.place.cell),
             )
         except MetspackError as error:
             return _Found(fault=error.message)
 
-    def _around(self, cell: LobCell) -> tuple[str, str, _Where, Mapping[str, str | None]]:
-        """Return archive and database of a cell, its place by names, and the key of its row."""
+    def _around(self, cell: LobCell) -> _Around:
+        """Return the names of a cell's place, and the key of its row."""
         place = cell.place
         key = None if self._keys is None else self._keys.of(place.row)
         column = self._columns.get(place.cell)
         if column is None:
-            names = [each.name for each in self._table.chain(place.cell)]
+            names = [each.name for each in self.table.chain(place.cell)]
             column = self._columns[place.cell] = ".".join(names) or place.cell
         return (
-            self._stem,
-            self._archive.metadata.dbname,
-            (self._table.schema_name, self._table.name, column, place.row),
+            stem_of(self.path[-1]),
+            self.archive.metadata.dbname,
+            self.table.schema_name,
+            self.table.name,
+            column,
+            place.row,
             {} if key is None else dict(zip(self._key, key, strict=True)),
         )
 
 
-def _row(  # noqa: PLR0917 -- a row
-    found: _Found,
-    lob: str,
-    archive: str,
-    database: str,
-    where: _Where,
-    key: Mapping[str, str | None],
-    name: str,
-    fault: str = "",
-) -> LobEntry:
+def _row(found: _Found, lob: str, around: _Around, name: str, fault: str = "") -> LobEntry:
     """Return a LOB; its file name is that of its one file, or else the one in its cell."""
     _, files, size, media_type, digests, fault_found = found
     if len(files) == 1:
-        (file,) = files
-        name = file.entry or file.path
+        name = files[0].entry or files[0].path
     name = name.rpartition("/")[2]
-    fault = fault_found or fault
-    return LobEntry(lob, archive, database, *where, key, name, files, size, media_type, digests, fault)
+    return LobEntry(lob, *around, name, files, size, media_type, digests, fault_found or fault)
 
 
-def _row_of_file(around: tuple[Any, ...], fault: str, listed: Sequence[Any]) -> LobEntry:
-    """Return a LOB that is exactly one file, from the values of a ``ListedFile``.
-
-    ``around`` are the archive, the database, the values of the LOB's place, and its row's key.
-    """
-    lob, _, path, size, algorithm, digest, media_type, segment = listed
-    stated, digests = None, {}
-    if algorithm is not None and digest is not None:
-        stated, digests = Digest(algorithm=algorithm, value=digest), {algorithm: digest}
-    files = (_new(EntryFile, (path, segment, "", size, stated)),)
-    name = path[path.rfind("/") + 1 :]
-    return _new(LobEntry, (lob, *around, name, files, size, media_type, digests, fault))
+def _in_one_file(listed: Sequence[Any]) -> _Found:
+    """Return the facts of METS on a LOB that is exactly one file, from the values of a ``ListedFile``."""
+    lob, path, size, algorithm, value, media_type, segment = listed
+    digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
+    file = EntryFile(path, segment, "", size, digest)
+    return _Found(lob, (file,), size, media_type, _by_algorithm(digest))
 
 
 def _searched(package: Package, lob: str) -> _Found:
     """Return the facts of METS on a LOB that ``Package.listed_files`` leaves out."""
     try:
-        return _held(package.lob(lob))
+        held = package.lob(lob)
     except SourceError as error:
         return _Found(lob=lob, fault=error.message)
+    files = (EntryFile(each.name, each.segment, "", each.size, each.digest) for each in held.parts)
+    return _Found(held.id, tuple(files), held.size, held.media_type, _by_algorithm(held.digest))
 
 
-def _held(held: HeldLob) -> _Found:
-    return _Found(
-        lob=held.id,
-        files=tuple(EntryFile(each.name, each.segment, "", each.size, each.digest) for each in held.parts),
-        size=held.size,
-        media_type=held.media_type,
-        digests={} if held.digest is None else {held.digest.algorithm: held.digest.value},
-    )
+def _by_algorithm(digest: Digest | None) -> Mapping[str, str]:
+    return {} if digest is None else {digest.algorithm: digest.value}

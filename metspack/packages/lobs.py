@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +10,10 @@ from metspack.digests import OCTETS, Hashers
 from metspack.errors import SourceError
 from metspack.model import Digest, LobPlace
 from metspack.sizes import counted
+
+ANOTHER = "Get the package from another copy; metspack check shows what else is wrong with it."
+UNKNOWN = -1
+"""The size of a part that METS does not state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,17 +47,26 @@ class HeldPart:
         """The place in METS of the part, for messages: ``Northwind_lobseg_0/mets.xml line 12``."""
         return f"{self.mets} line {self.line}"
 
+    def about(self, lob: str) -> str:
+        """Return the name of the part of a LOB, for messages."""
+        return f"LOB {lob}: {self.name}" if self.id == lob else f"LOB {lob}: its part {self.id}, {self.name},"
+
+    def check_size(self, lob: str, size: int) -> None:
+        """Raise ``SourceError`` unless the part of a LOB has the size that METS states, if any."""
+        if self.size not in {size, UNKNOWN}:
+            raise SourceError(
+                f"{self.about(lob)} has {size:,} bytes; expected {self.size:,} ({self.source})", hint=ANOTHER
+            )
+
 
 class ListedFile(NamedTuple):
     """A LOB that is exactly one file, which METS lists once, with a size: the usual case.
 
     ``path`` has a ``/`` between each two names; ``algorithm`` and ``digest`` are None without a digest.
-    ``segment`` is the OBJID of the METS that lists it; ``number`` counts the entries in the order of the METS
-    documents.
+    ``segment`` is the OBJID of the METS that lists it.
     """
 
     lob: str
-    number: int
     path: str
     size: int
     algorithm: str | None
@@ -68,8 +80,7 @@ class HeldLob:
     """A LOB of a package: its parts in order (one: it is not split), its size in bytes and its digest.
 
     ``source`` is the place of its size and digest: the parent METS for a split LOB. ``is_mapped`` is False
-    for a split LOB without a part in the parent's SPLITLOB structMap, ``is_described`` for one whose
-    whole is not described in METS.
+    for a split LOB without a part in the parent's SPLITLOB structMap.
     """
 
     id: str
@@ -79,7 +90,6 @@ class HeldLob:
     media_type: str | None
     source: str
     is_mapped: bool = True
-    is_described: bool = True
 
     @property
     def doubt(self) -> str:
@@ -88,9 +98,8 @@ class HeldLob:
             return ""
         return (
             f"LOB {self.id}: the parent METS has no SPLITLOB structMap of it; the order of its "
-            f"{counted(len(self.parts), 'part')} is that of their SEQ, and only the "
-            f"{'sum of their sizes' if self.is_described else 'name of the last one'} "
-            f"shows that none is missing ({self.source})"
+            f"{counted(len(self.parts), 'part')} is that of their SEQ, and only their sizes or the name of "
+            f"the last one show that none is missing ({self.source})"
         )
 
     @property
@@ -137,7 +146,7 @@ class Disagreement:
     """A disagreement about a LOB: the value expected and the value found; ``part`` may be empty."""
 
     lob: str
-    part: str
+    part: str = ""
     what: str
     expected: str
     found: str
@@ -197,44 +206,27 @@ class NamedMets:
             )
 
 
-Row = tuple[int, int, int, str]
-"""The place of a LOB in the order of LOBs: schema, table, row and cell."""
-
-_DIGITS = 18
-_N = f"[0-9]{{1,{_DIGITS}}}"
+_N = "[0-9]{1,18}"
 _PLACE = re.compile(rf"s({_N})\.t({_N})\.(c{_N}(?:\.[ua]{_N})*)\.r({_N})")
 
 
-def place_of(lob: str) -> LobPlace:
-    """Return the place that an id is; raises ``SourceError`` for any other id."""
-    schema, table, row, cell = _row_of(lob)
-    return LobPlace(schema=schema, table=table, cell=cell, row=row)
-
-
-def rows_of(lobs: Sequence[str]) -> list[Row]:
-    """Return the places of ids, of one at least; raises ``SourceError`` for the first other id.
-
-    Ids of one column, as nearly always, are parsed together.
-    """
-    schema, table, _, cell = _row_of(lobs[0])
-    stem = f"{lobs[0].rpartition('.')[0]}.r"
-    texts = [lob[len(stem) :] for lob in lobs if lob.startswith(stem)]
-    digits = "".join(texts)
-    if len(texts) == len(lobs) and digits.isascii() and digits.isdigit() and max(map(len, texts)) <= _DIGITS:
-        rows = [int(text or 0) for text in texts]
-        if all(rows):
-            return [(schema, table, row, cell) for row in rows]
-    return list(map(_row_of, lobs))
-
-
-def _row_of(lob: str) -> Row:
+def place_of(lob: str) -> LobPlace | None:
+    """Return the place in a database that an id without a prefix is; None for any other id."""
     found = _PLACE.fullmatch(lob)
-    if found is None or not int(found[4]):
+    if found is None:
+        return None
+    return LobPlace(schema=int(found[1]), table=int(found[2]), cell=found[3], row=int(found[4]))
+
+
+def needed_place(lob: str) -> LobPlace:
+    """Return the place that an id is; raises ``SourceError`` for any other id."""
+    place = place_of(lob)
+    if place is None or not place.row:
         raise SourceError(
             f"LOB {lob[:200]!r}: its id is not a place in a database, so it has no path in a restored tree",
             hint="Such ids are like s0.t2.c4.r1; metspack cat reads a LOB with any id.",
         )
-    return int(found[1]), int(found[2]), int(found[4]), found[3]
+    return place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,14 +58,13 @@ def digest_of(fact: reader.File) -> Digest | None:
     return found or unread
 
 
-_PRONOM = "pronom"
 _PUID = re.compile(r"(?:x-)?s?fmt/[0-9]+")
 
 
 def puid_of(fact: reader.File) -> str | None:
     """Return the PRONOM id of a file's format by E-ARK's attributes (SIP34, SIP35), or None."""
     registry, key = (fact.format_registry or "").strip(), (fact.format_key or "").strip()
-    return key if registry.casefold() == _PRONOM and _PUID.fullmatch(key) else None
+    return key if registry.casefold() == "pronom" and _PUID.fullmatch(key) else None
 
 
 LOB_ID = re.compile(
@@ -100,8 +99,6 @@ def split_lob(mptr: Mptr) -> str | None:
     return label if label is not None and LOB_ID.fullmatch(label) else None
 
 
-_DIGITS = re.compile(r"[0-9]*")
-_LONGEST_SIZE = 18
 _HEXADECIMAL = b"0123456789ABCDEFabcdef"
 
 
@@ -149,8 +146,8 @@ def plain_files(run: Run) -> PlainRun | None:
 
 
 def _sizes(texts: Sequence[str]) -> Sequence[int] | None:
-    lengths = set(map(len, texts)) or {0}
-    if min(lengths) < 1 or max(lengths) > _LONGEST_SIZE or not _DIGITS.fullmatch("".join(texts)):
+    lengths, text = set(map(len, texts)) or {0}, "".join(texts)
+    if min(lengths) < 1 or max(lengths) > _SIZE_DIGITS or not (text.isascii() and text.isdigit()):
         return None
     return list(map(int, texts))
 

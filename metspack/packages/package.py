@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, islice, repeat
@@ -22,6 +22,7 @@ from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import UNPACK
 from metspack.packages.index import Index, Row
 from metspack.packages.lobs import (
+    UNKNOWN,
     HeldLob,
     HeldPart,
     HeldSegment,
@@ -32,14 +33,9 @@ from metspack.packages.lobs import (
 from metspack.packages.metsfiles import is_representation
 from metspack.packages.splitlobs import chained
 
-_NEAR = 200
-_CLOSE = 0.6
-_KEPT = 1_000  # parts of LOBs, and errors, that are kept
-
 # The condition that the entry of a LOB is one file, and that nothing else describes the LOB.
-_NOT_SEVERAL = "NOT EXISTS (SELECT 1 FROM several s WHERE s.lob = e.lob)"
-_IS_ALONE = f"""
-{_NOT_SEVERAL} AND NOT e.part AND coalesce(e.xml_id, e.lob) = e.lob
+_IS_ALONE = """
+NOT EXISTS (SELECT 1 FROM several s WHERE s.lob = e.lob) AND NOT e.part AND coalesce(e.xml_id, e.lob) = e.lob
 AND e.path IS NOT NULL AND e.size IS NOT NULL
 """
 _IS_FIRST = """
@@ -47,11 +43,16 @@ e.lob IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM several s JOIN entry o ON o.lob = s.lob WHERE s.lob = e.lob AND o.id < e.id
 )
 """
-_IDS = f"SELECT lob FROM entry e WHERE {_IS_FIRST} ORDER BY id"  # noqa: S608 -- constants
+_IDS = f"SELECT lob FROM entry e WHERE {_IS_FIRST} {{}} ORDER BY id"  # noqa: S608 -- constants
 _BARE = """
 SELECT lob FROM whole w WHERE lob IS NOT NULL AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.lob = w.lob)
-AND NOT EXISTS (SELECT 1 FROM whole o WHERE o.lob = w.lob AND o.id < w.id) ORDER BY id
+AND NOT EXISTS (SELECT 1 FROM whole o WHERE o.lob = w.lob AND o.id < w.id) {} ORDER BY id
 """
+_IDS_BY_PLACE = f"""
+SELECT lob FROM (SELECT * FROM ({_IDS.format("")}) UNION ALL SELECT * FROM ({_BARE.format("")}))
+ORDER BY position(lob)
+"""  # noqa: S608 -- constants
+_IS_UNNAMED = "AND lob NOT IN (SELECT lob FROM named)"
 _OF_PART = """
 e.part, e.xml_id, e.seq, e.path, e.size, e.algorithm, e.digest, e.media, e.line, e.refused, m.path,
 coalesce(m.called, m.objid, ''), e.puid
@@ -69,15 +70,22 @@ WHERE p.lob = ? ORDER BY p.id
 """
 _OF_LISTED = "e.size, e.algorithm, e.digest, e.media, coalesce(m.called, m.objid, '')"
 _WANTED = f"""
-SELECT w.lob, e.id, e.path, {_OF_LISTED} FROM wanted w
-LEFT JOIN entry e ON e.lob = w.lob AND ? AND {_IS_ALONE} LEFT JOIN mets m ON m.id = e.mets ORDER BY w.rowid
+SELECT w.value, e.path, {_OF_LISTED} FROM json_each(?) w
+LEFT JOIN entry e ON e.lob = w.value AND {_IS_ALONE} LEFT JOIN mets m ON m.id = e.mets ORDER BY w.key
 """  # noqa: S608 -- constants
 _LISTED = f"""
-SELECT e.lob, e.id, CASE WHEN ? AND {_IS_ALONE} THEN e.path END, {_OF_LISTED}
+SELECT e.lob, CASE WHEN ? AND {_IS_ALONE} THEN e.path END, {_OF_LISTED}
 FROM entry e JOIN mets m ON m.id = e.mets WHERE {_IS_FIRST}
 """  # noqa: S608 -- constants
-_LISTED_EACH = _LISTED.replace(_IS_FIRST, "e.lob IS NOT NULL").replace(_NOT_SEVERAL, "TRUE")
 _FROM = _LISTED + "AND e.id >= (SELECT min(id) FROM entry WHERE lob = ?) ORDER BY e.id LIMIT ?"  # noqa: S608 -- constants
+_ROWS = """
+SELECT count(*), min(row), max(row)
+FROM (SELECT CAST(substr(lob, length(?1) + 1) AS INTEGER) row FROM entry WHERE lob >= ?1 AND lob < ?1 || ':')
+"""
+_BESIDE = """
+SELECT * FROM (SELECT DISTINCT lob FROM entry WHERE lob >= ?1 ORDER BY lob LIMIT 200)
+UNION ALL SELECT * FROM (SELECT DISTINCT lob FROM entry WHERE lob < ?1 ORDER BY lob DESC LIMIT 200)
+"""
 _REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check shows more."
 
 
@@ -93,8 +101,7 @@ class Package(Closable):
         self._budgets = budgets or Budgets()
         self._roots = tuple(map(delivery.root, roots))
         self.root, self.mets, self._packed = _found(path, self._budgets)
-        self._lobs: dict[str, HeldLob | SourceError] = {}
-        self._kept = 0
+        self._last: tuple[str, HeldLob | SourceError] | None = None
 
     @cached_property
     def index(self) -> Index:
@@ -109,7 +116,7 @@ class Package(Closable):
     @property
     def segments(self) -> tuple[HeldSegment, ...]:
         """The children that could be read, in the order in which they are named."""
-        return self.index.segments
+        return tuple(self.index.segments)
 
     @property
     def archives(self) -> tuple[tuple[str, ...], ...]:
@@ -120,25 +127,23 @@ class Package(Closable):
         return self.index.archives
 
     @property
-    def representation(self) -> tuple[str, ...] | None:
-        """The folder of the parent's representation as names from the root, None without one (CSIP)."""
-        above = self.mets.split("/")[:-1]
-        for (path,) in self.index.rows("SELECT path FROM mets ORDER BY id"):
-            names = tuple(path.split("/"))
-            if is_representation(names) and list(names[:-3]) == above:
-                return names[:-1]
-        return None
-
-    @property
     def faults(self) -> tuple[SourceError, ...]:
         """The errors of children that cannot be read; LOBs of the others can be restored."""
         return tuple(self.index.faults)
 
-    def ids(self) -> Iterator[str]:
-        """Yield the id of every LOB, in the order of the children and of their METS; each once."""
-        for (lob,) in self.index.rows(_IDS):
-            yield lob
-        for (lob,) in self.index.rows(_BARE):
+    def ids(self, *, unnamed: bool = False) -> Iterator[str]:
+        """Yield the id of every LOB, in the order of the children and of their METS; each once.
+
+        With ``unnamed`` these are the LOBs that no cell has named yet (``Index.note_named``).
+        """
+        if not (unnamed and self.index.are_all_named()):
+            for sql in (_IDS, _BARE):
+                for (lob,) in self.index.rows(sql.format(_IS_UNNAMED if unnamed else "")):
+                    yield lob
+
+    def ids_by_place(self) -> Iterator[str]:
+        """Yield the id of every LOB by schema, table, row and cell, first those that are no places."""
+        for (lob,) in self.index.rows(_IDS_BY_PLACE):
             yield lob
 
     def lobs(self) -> Iterator[HeldLob]:
@@ -158,37 +163,35 @@ class Package(Closable):
         whose parts are incomplete, out of order, or of another size than METS states; see ``splitlobs``.
         """
         # Many cells may name one LOB of many files, which is not read anew for each of them.
-        found = self._lobs.get(lob)
-        if found is None:
-            found = self._read(lob)
-            weight = len(found.parts) if isinstance(found, HeldLob) else 1
-            if self._kept + weight > _KEPT:
-                self._lobs.clear()
-                self._kept = 0
-            self._lobs[lob] = found
-            self._kept += weight
+        if self._last is None or self._last[0] != lob:
+            try:
+                self._last = lob, self._held(lob)
+            except SourceError as error:
+                self._last = lob, error
+        found = self._last[1]
         if isinstance(found, HeldLob):
             return found
         raise found.with_traceback(None)  # a traceback would keep every object of its frames alive
-
-    def _read(self, lob: str) -> HeldLob | SourceError:
-        """Return the LOB with an id, or the error that prevents its description."""
-        try:
-            return self._held(lob)
-        except SourceError as error:
-            return error
 
     def _held(self, lob: str) -> HeldLob:
         parts: list[HeldPart] = []
         wholes: list[HeldPart] = []
         for row in self.index.rows(_PARTS, lob):
             (parts if row[0] else wholes).append(self._part(lob, row))
-        said = list(self.index.rows(_WHOLES, lob))
+        said = list(map(_whole, self.index.rows(_WHOLES, lob)))
         if not (parts or said):
             if not wholes:
                 raise self._absent(lob)
             if len(wholes) == 1:
-                return _in_one_file(lob, wholes[0])
+                (part,) = wholes
+                return HeldLob(
+                    id=lob,
+                    parts=(part,),
+                    size=part.size,
+                    digest=part.digest,
+                    media_type=part.media_type,
+                    source=part.source,
+                )
         _check_once(lob, parts, wholes, said)
         return self._split(lob, parts, said)
 
@@ -197,36 +200,32 @@ class Package(Closable):
 
         ``lob`` returns the others, and those of packages with packed files.
         """
-        rows = self._listed(lobs) if lobs and self.index.files.are_unpacked else ()
-        return {row[0]: ListedFile(*row) for row in rows if row[2] is not None}
-
-    def _listed(self, lobs: Sequence[str]) -> list[Row]:
-        are_unpacked = self.index.files.are_unpacked
+        if not (lobs and self.index.files.are_unpacked):
+            return {}
         # Most packages list LOBs in the order of their cells: then their numbers find them.
-        rows = list(self.index.rows(_FROM, are_unpacked, lobs[0], len(lobs)))
+        rows = self.index.all(_FROM, True, lobs[0], len(lobs))  # noqa: FBT003 -- a value of the query
         if [row[0] for row in rows] != lobs:
-            self.index.want(lobs)
-            rows = list(self.index.rows(_WANTED, are_unpacked))
-        return rows
+            rows = self.index.all(_WANTED, json.dumps(lobs))
+        return {row[0]: ListedFile(*row) for row in rows if row[1] is not None}
 
-    def listed_rows(self) -> Iterator[list[Row]]:
-        """Yield every LOB as ``ids`` does, many at a time, with the values of a ``ListedFile``.
+    def unnamed_rows(self) -> Iterator[list[Row]]:
+        """Yield the LOBs that no cell has named yet, many at a time, with the values of a ``ListedFile``.
 
-        The path is None for a LOB that ``listed_files`` leaves out.
+        They come as from ``ids``. The path is None for a LOB that ``listed_files`` leaves out.
         """
-        # Where one entry describes each LOB, the query need not look for others.
-        is_each_alone = self.index.row("SELECT 1 FROM several") is None
-        listed = _LISTED_EACH if is_each_alone else _LISTED
         rows = chain(
-            self.index.rows(f"{listed} ORDER BY e.id", self.index.files.are_unpacked),
-            ((lob, *repeat(None, 7)) for (lob,) in self.index.rows(_BARE)),
+            self.index.rows(f"{_LISTED} {_IS_UNNAMED} ORDER BY e.id", self.index.files.are_unpacked),
+            ((lob, *repeat(None, 6)) for (lob,) in self.index.rows(_BARE.format(_IS_UNNAMED))),
         )
         while some := list(islice(rows, LONGEST)):
             yield some
 
-    def _split(self, lob: str, parts: list[HeldPart], said: list[Row]) -> HeldLob:
-        named = [_mapped(row) for row in self.index.rows(_MAPPED, lob)]
-        whole = _whole(said[0]) if said else _mapped_whole(parts, named)
+    def _split(self, lob: str, parts: list[HeldPart], said: list[HeldWhole]) -> HeldLob:
+        named = [
+            Mapped(part=part or "", child=child or "", order=place, source=f"{mets} line {line}")
+            for part, child, place, mets, line in self.index.rows(_MAPPED, lob)
+        ]
+        whole = said[0] if said else _mapped_whole(parts, named)
         if not parts:
             raise self._partless(lob, named, said[0])
         try:
@@ -242,7 +241,6 @@ class Package(Closable):
             media_type=media,
             source=whole.source if whole else ordered[0].source,
             is_mapped=bool(named),
-            is_described=whole is not None,
         )
 
     def _part(self, lob: str, row: Row) -> HeldPart:
@@ -256,7 +254,7 @@ class Package(Closable):
             id=xml_id or lob,
             seq=seq,
             path=tuple(path.split("/")),
-            size=-1 if size is None else size,
+            size=UNKNOWN if size is None else size,
             digest=None if algorithm is None else Digest(algorithm=algorithm, value=value),
             media_type=media,
             mets=mets,
@@ -268,21 +266,15 @@ class Package(Closable):
 
     def _measured(self, lob: str, part: HeldPart) -> HeldPart:
         """Return a part with the size of its file, as METS states none."""
-        try:
-            with self.index.files.opened(part.path) as medium:
-                return replace(part, size=medium.size)
-        except OSError as error:
-            raise SourceError(
-                f"LOB {lob}: {part.name} cannot be opened: {error.strerror} ({part.source})",
-                hint="Get the file from another copy of the package.",
-            ) from None
+        with self.index.files.opened_part(lob, part) as medium:
+            return replace(part, size=medium.size)
 
-    def _partless(self, lob: str, named: list[Mapped], said: Row) -> SourceError:
+    def _partless(self, lob: str, named: list[Mapped], said: HeldWhole) -> SourceError:
         first = named[0] if named else None
         where = f"{first.part}, which {first.source} expects in {first.child}" if first else "the first"
         return self._with_faults(
             SourceError(
-                f"LOB {lob}: all its parts are missing, {where}; {_said(said)} says that it is split",
+                f"LOB {lob}: all its parts are missing, {where}; {said.source} says that it is split",
                 hint="Get the children that hold them from another copy of the package.",
             )
         )
@@ -298,20 +290,19 @@ class Package(Closable):
         return self._with_faults(LobNotFoundError(f"the package has no LOB {lob[:200]!r}", hint=hint))
 
     def _likelier(self, lob: str) -> str:
+        """Return a hint at the LOBs that may be meant by an id."""
         row = self.index.row("SELECT lob FROM entry WHERE xml_id = ? AND lob IS NOT NULL", lob)
         if row is not None:
             return f"{lob} is a part of the LOB {row[0]}."
-        row = self.index.row("SELECT lob FROM entry WHERE lob IS NOT NULL AND lower(lob) = ?", lob.lower())
-        if row is not None:
-            return f"Did you mean {row[0]}?"
-        if rows := self._rows_of(lob):
-            return rows
+        stem, _, number = lob.rpartition(".r")
+        if number.isdecimal() and (found := self.index.row(_ROWS, f"{stem}.r")) != (0, None, None):
+            _, low, high = found or ()
+            return f"Its column has LOBs in rows {low:,} to {high:,}."
         # Only a person waits for this, and difflib is slow to import.
         from difflib import get_close_matches  # noqa: PLC0415
 
-        candidates = list(self._beside(lob))
-        near = get_close_matches(lob, candidates, n=1, cutoff=_CLOSE)
-        if near:
+        candidates = [each for (each,) in self.index.rows(_BESIDE, lob.lower())]
+        if near := get_close_matches(lob.lower(), candidates, n=1):
             return f"Did you mean {near[0]}?"
         if not candidates:
             return "Its METS documents list no LOBs, and no cell of an archive in it has this id."
@@ -320,32 +311,6 @@ class Package(Closable):
             "metspack inspect --lobs lists them."
         )
 
-    def _beside(self, lob: str) -> Iterator[str]:
-        for comparison, direction in ((">=", "ASC"), ("<", "DESC")):
-            # The operators are constants of this loop, not data.
-            sql = (
-                f"SELECT DISTINCT lob FROM entry WHERE lob IS NOT NULL AND lob {comparison} ? "  # noqa: S608
-                f"ORDER BY lob {direction} LIMIT ?"
-            )
-            for (found,) in self.index.rows(sql, lob, _NEAR):
-                yield found
-
-    def _rows_of(self, lob: str) -> str:
-        """Return a hint at the rows of a LOB's column that have LOBs in the package, "" without any."""
-        column = re.fullmatch(
-            r"((?:[A-Za-z_][A-Za-z0-9_-]*\.)?s[0-9]+\.t[0-9]+\.c[0-9.ua]+\.r)[0-9]+", lob, re.ASCII
-        )
-        if column is None:
-            return ""
-        prefix = column[1]
-        sql = (
-            "SELECT count(*), min(CAST(substr(lob, ?) AS INTEGER)), max(CAST(substr(lob, ?) AS INTEGER)) "
-            "FROM entry WHERE lob >= ? AND lob < ?"
-        )
-        start = len(prefix) + 1
-        count, low, high = self.index.row(sql, start, start, prefix, prefix + ":") or (0, 0, 0)
-        return f"Its column has LOBs in rows {low:,} to {high:,}." if count else ""
-
     def close(self) -> None:
         """Drop what was read."""
         index = self.__dict__.pop("index", None)
@@ -353,18 +318,7 @@ class Package(Closable):
             index.close()
 
 
-def _in_one_file(lob: str, part: HeldPart) -> HeldLob:
-    return HeldLob(
-        id=lob,
-        parts=(part,),
-        size=part.size,
-        digest=part.digest,
-        media_type=part.media_type,
-        source=part.source,
-    )
-
-
-def _check_once(lob: str, parts: list[HeldPart], wholes: list[HeldPart], said: list[Row]) -> None:
+def _check_once(lob: str, parts: list[HeldPart], wholes: list[HeldPart], said: list[HeldWhole]) -> None:
     if len(wholes) > 1:
         raise SourceError(
             f"LOB {lob}: it is listed twice: {wholes[0].name} ({wholes[0].source}) and {wholes[1].name} "
@@ -372,7 +326,7 @@ def _check_once(lob: str, parts: list[HeldPart], wholes: list[HeldPart], said: l
             hint=_REPAIR,
         )
     if wholes:
-        beside = f"its part {parts[0].id} ({parts[0].source})" if parts else _said(said[0])
+        beside = f"its part {parts[0].id} ({parts[0].source})" if parts else said[0].source
         raise SourceError(
             f"LOB {lob}: it is listed whole, {wholes[0].name} ({wholes[0].source}), and in parts: {beside}; "
             "expected one of the two",
@@ -380,19 +334,15 @@ def _check_once(lob: str, parts: list[HeldPart], wholes: list[HeldPart], said: l
         )
     if len(said) > 1:
         raise SourceError(
-            f"LOB {lob}: the whole is described twice: {_said(said[0])} and {_said(said[1])}",
+            f"LOB {lob}: the whole is described twice: {said[0].source} and {said[1].source}",
             hint=_REPAIR,
         )
 
 
-def _said(row: Row) -> str:
-    return f"{row[4]} line {row[5]}"
-
-
 def _whole(row: Row) -> HeldWhole:
-    size, algorithm, value, media = row[:4]
+    size, algorithm, value, media, mets, line = row
     digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
-    return HeldWhole(size=size, digest=digest, media_type=media, source=_said(row))
+    return HeldWhole(size=size, digest=digest, media_type=media, source=f"{mets} line {line}")
 
 
 def _mapped_whole(parts: list[HeldPart], named: list[Mapped]) -> HeldWhole | None:
@@ -400,11 +350,6 @@ def _mapped_whole(parts: list[HeldPart], named: list[Mapped]) -> HeldWhole | Non
     if named and all(is_representation(tuple(part.mets.split("/"))) for part in parts):
         return HeldWhole(size=None, digest=None, media_type=None, source=named[0].source)
     return None
-
-
-def _mapped(row: Row) -> Mapped:
-    part, child, place, mets, line = row
-    return Mapped(part=part or "", child=child or "", order=place, source=f"{mets} line {line}")
 
 
 def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | None]:
@@ -427,9 +372,6 @@ def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | 
     return found.path.parent, f"{name}/{found.mets}", found if found.is_packed else None
 
 
-_SEVERAL = 2
-
-
 def as_id(lob: str) -> str:
     """Return a user's LOB id with ``?`` for lone surrogates, which no id in XML can have."""
     return lob.encode(errors="replace").decode()
@@ -441,7 +383,7 @@ def listed_id(package: Package, lob: str) -> str:
     The id is unchanged if METS uses the name, or if ids without a name may be those of another archive too.
     """
     own, place = links.parted(lob)
-    path = next((each for each in package.archives if own and prefix_of(each) == own), None)
+    path = next((each for each in package.archives if own and links.prefix(each[-1]) == own), None)
     if path is None or package.index.prefix(path):
         return lob
     others = (each for each in package.archives if each != path)
@@ -463,30 +405,8 @@ def candidate_cells(package: Package, lob: str) -> Iterator[tuple[tuple[str, ...
     """
     own, place = links.parted(lob)
     for path in package.archives:
-        if prefix_of(path) == own if own else not package.index.prefix(path):
+        if links.prefix(path[-1]) == own if own else not package.index.prefix(path):
             yield path, place
-
-
-def check_one(package: Package, lob: str, has: Callable[[tuple[str, ...], str], bool]) -> None:
-    """Raise ``SourceError`` for an id without a name that is a place in several archives.
-
-    ``has`` returns whether an archive has a cell with that place.
-    """
-    if len(package.archives) < _SEVERAL or links.parted(lob)[0]:
-        return
-    listed = sum(package.index.holds(own + lob) for own in map(package.index.prefix, package.archives) if own)
-    cells = sum(has(*each) for each in candidate_cells(package, lob))
-    if listed + max(cells, package.index.holds(lob)) >= _SEVERAL:
-        ids = [f"{prefix_of(path)}{lob}" for path in package.archives]
-        raise SourceError(
-            f"several archives of the package have a LOB {lob}",
-            hint=f"Say which is meant: {', '.join(ids[:-1])} or {ids[-1]}.",
-        )
-
-
-def prefix_of(archive: tuple[str, ...]) -> str:
-    """Return the prefix of an archive's LOB ids that names the archive (``First.``)."""
-    return links.prefix(archive[-1])
 
 
 def selected_archive(
@@ -502,11 +422,11 @@ def selected_archive(
     meant = [
         path
         for path in found
-        if (only and all(each.startswith(prefix_of(path)) for each in only))
-        or (archive is not None and prefix_of(path) == links.prefix(f"{archive}{SIARD}"))
+        if (only and all(each.startswith(links.prefix(path[-1])) for each in only))
+        or (archive is not None and links.prefix(path[-1]) == links.prefix(f"{archive}{SIARD}"))
     ]
     if archive is not None and not meant:
-        names = ", ".join(prefix_of(path).removesuffix(".") for path in found)
+        names = ", ".join(links.prefix(path[-1]).removesuffix(".") for path in found)
         raise SourceError(
             f"{package.root} holds no archive {archive!r}",
             hint=f"It holds {names}." if found else "It holds no archive.",
@@ -515,4 +435,4 @@ def selected_archive(
         listed = ", ".join("/".join(path) for path in found[:3])
         raise SourceError(f"{package.root} holds {len(found):,} archives: {listed}", hint=hint)
     path = next(iter(meant or found), None)
-    return path, only if path is None else tuple(each.removeprefix(prefix_of(path)) for each in only)
+    return path, only if path is None else tuple(each.removeprefix(links.prefix(path[-1])) for each in only)

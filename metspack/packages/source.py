@@ -5,19 +5,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import groupby, islice, pairwise, starmap
-from operator import lt
+from itertools import groupby, islice
 from pathlib import Path
 
 from metspack.containers.ipreader import Compressed
 from metspack.digests import OCTETS
 from metspack.errors import SourceError
-from metspack.files import reading, tempdb
+from metspack.files import reading
 from metspack.files.byteranges import HeldMedium, Medium, Stretch
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts import LAYOUTS
@@ -34,6 +31,7 @@ from metspack.model import (
     Extent,
     FileExtent,
     LobCell,
+    LobPlace,
     LobRef,
     LobRun,
     Proofs,
@@ -42,153 +40,71 @@ from metspack.model import (
 )
 from metspack.packages import package as packages_package
 from metspack.packages.cells import archive_place, from_root, grants, is_place
-from metspack.packages.files import PackageFiles
-from metspack.packages.lobs import HeldLob, HeldPart, ListedFile, Row, Selection, place_of, rows_of
+from metspack.packages.lobs import ANOTHER, HeldLob, HeldPart, ListedFile, Selection, needed_place
 from metspack.packages.package import Package
 from metspack.progress import Progress
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.archive import Archive, Located, LostLob, extension_of, raising
-from metspack.sources.lobfolder import cell_key, cell_of
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs
 from metspack.uris import shown
 
-ANOTHER = "Get the package from another copy; metspack check shows what else is wrong with it."
-KEEPING = "what is known of the LOBs"
-_AT_ONCE = 500
-_STRETCHES = 100_000  # of LOBs in the order of METS: a few for each segment
-_IN_STRETCH = "SELECT lob FROM entry WHERE id >= ? AND id < ? AND lob IS NOT NULL"
-
 
 class ListedLobs:
-    """LOBs as METS lists them, by the files that hold them; remembers which were requested.
+    """LOBs as METS lists them, by the files that hold them; the index records those that cells name.
 
-    It covers the LOBs whose ids consist of ``prefix`` and a place; with None it covers none.
+    It covers the LOBs whose ids consist of ``prefix`` and a place; with None it covers none. The package's
+    files begin in the granted root with the number ``root``; ``entries`` gives those of packed segments by a
+    file's names below that root.
     """
 
-    def __init__(self, package: Package, prefix: str | None = "") -> None:
+    def __init__(self, package: Package, root: int, entries: Entries, prefix: str | None = "") -> None:
         self.package = package
         self.prefix = prefix or ""
+        self._root = root
+        self._entries = entries
         self._lists_none = prefix is None
         self.unproven = 0
         self.unmapped = 0
         self.doubt = ""
-        self._asked = tempdb.create("CREATE TABLE lob (id TEXT PRIMARY KEY) WITHOUT ROWID", "BEGIN")
-        self._asked_in_order: list[tuple[int, int]] = []  # from the first number to before the other
 
-    def held(self, about: str, lob: str, files: tuple[tuple[str, ...] | None, ...]) -> HeldLob:
-        """Return the LOB that METS lists for some files, which hold it one after the other.
+    def listed_alone(self, places: Sequence[str], paths: Sequence[str]) -> list[ListedFile]:
+        """Return METS's entries of LOBs that are one file each, at these paths, and share none; or none.
 
-        ``lob`` is its id by its cell, ``about`` names the LOB in errors. Raises ``SourceError`` when METS
-        lists no such LOB, or another one under this id.
+        Their digests are by algorithms that can be computed.
         """
-        first = files[0]
-        found = None if first is None else self.package.index.lob_at(first)
-        if found is None:
-            for fault in self.package.faults:
-                raise SourceError(
-                    f"{about} is in no METS that could be read: {fault.message}", hint=fault.hint
-                )
-            raise SourceError(
-                f"{about} is listed by no METS of the package",
-                hint="Nothing proves its bytes; metspack build makes a new package of such an archive.",
-            )
-        held = self.package.lob(found)
-        named = tuple(part.path for part in held.parts)
-        if named != files:
-            raise SourceError(
-                f"{about}: its cell names {counted(len(files), 'file')}, but METS lists {found} as "
-                f"{counted(len(named), 'file')}, {shown('/'.join(named[0]))} first",
-                hint=ANOTHER,
-            )
-        if found != lob and self.package.index.holds(lob):
-            raise SourceError(
-                f"LOB {lob}: its cell names {shown('/'.join(named[0]))}, which METS lists as {found}, "
-                f"and {lob} elsewhere",
-                hint=ANOTHER,
-            )
-        self.take(found)
-        return held
-
-    def take(self, lob: str) -> None:
-        """Record that a LOB was requested."""
-        with tempdb.explained(KEEPING):
-            self._asked.execute("INSERT OR IGNORE INTO lob VALUES (?)", (lob,))
-
-    def listed_alone(self, files: Mapping[str, tuple[str, ...]]) -> dict[str, ListedFile]:
-        """Return METS's entries of LOBs by place, of those that are one file each and share none.
-
-        Their digests are by algorithms that can be computed. The LOBs returned count as requested; the others
-        are for ``held``.
-        """
-        if self._is_listed_twice:
-            return {}
-        listed = self.package.listed_files([self.prefix + place for place in files])
-        found = {
-            place: file
-            for place, path in files.items()
-            if (file := listed.get(self.prefix + place)) is not None
-            and file.path == "/".join(path)
-            and file.algorithm in OCTETS
-        }
-        if found:
-            self._note([*found.values()])
-        return found
-
-    def _note(self, files: Sequence[ListedFile]) -> None:
-        """Record that files were requested: as a stretch where they are in the order of METS."""
-        start = files[0].number
-        stop = start + len(files)
-        if [each.number for each in files] == [*range(start, stop)]:
-            before = self._asked_in_order[-1] if self._asked_in_order else (0, 0)
-            if start == before[1]:
-                self._asked_in_order[-1:] = [(before[0], stop)]
-                return
-            if start > before[1] and len(self._asked_in_order) < _STRETCHES:
-                self._asked_in_order.append((start, stop))
-                return
-        with tempdb.explained(KEEPING):
-            self._asked.executemany("INSERT OR IGNORE INTO lob VALUES (?)", [(each.lob,) for each in files])
-
-    def _are_all_asked(self) -> bool:
-        """Return whether every LOB in METS was requested; if not, ``_asked`` has each that was."""
-        (asked,) = self._asked.execute("SELECT count(*) FROM lob").fetchone()
-        listed = self.package.index.most_lobs()
-        if sum(stop - start for start, stop in self._asked_in_order) == listed and not asked:
-            return True
-        with tempdb.explained(KEEPING):
-            for stretch in self._asked_in_order:
-                lobs = self.package.index.rows(_IN_STRETCH, *stretch)
-                self._asked.executemany("INSERT OR IGNORE INTO lob VALUES (?)", lobs)
-        self._asked_in_order.clear()
-        (asked,) = self._asked.execute("SELECT count(*) FROM lob").fetchone()
-        return bool(asked == listed)
+        ids = [self.prefix + place for place in places]
+        listed = {} if self._is_listed_twice else self.package.listed_files(ids)
+        files = [listed[lob] for lob in ids if lob in listed]
+        are_plain = all(file.algorithm in OCTETS for file in files)
+        if not are_plain or [file.path for file in files] != paths:
+            return []
+        self.package.index.note_named(ids)
+        return files
 
     @cached_property
     def _is_listed_twice(self) -> bool:
         return self.package.index.is_listed_twice()
 
     def others(self, selection: Selection) -> Iterator[str]:
-        """Yield the ids of the LOBs that METS lists, that are selected and were not requested yet."""
-        if self._are_all_asked():
-            return
-        places = self.ids()
-        while batch := list(islice(places, _AT_ONCE)):
-            ids = [self.prefix + place for place in batch]
-            sql = "SELECT key FROM json_each(?) WHERE value NOT IN (SELECT id FROM lob)"
-            for (number,) in self._asked.execute(sql, (json.dumps(ids),)).fetchall():
-                if selection.takes(batch[number]):
-                    yield ids[number]
+        """Yield the ids of the LOBs that METS lists, that are selected and that no cell has named yet."""
+        for lob in self._listed(unnamed=True):
+            if selection.takes(lob.removeprefix(self.prefix)):
+                yield lob
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of the LOBs that METS lists, without their prefix."""
-        others = {each for path in self.package.archives if (each := self.package.index.prefix(path))}
-        for lob in () if self._lists_none else self.package.ids():
-            own, place = links.parted(lob)
-            if own == self.prefix or (not self.prefix and own not in others):
-                yield place if own in others else lob
+        for lob in self._listed():
+            yield lob.removeprefix(self.prefix)
+
+    def _listed(self, *, unnamed: bool = False) -> Iterator[str]:
+        prefixes = set(map(self.package.index.prefix, self.package.archives)) - {""}
+        for lob in () if self._lists_none else self.package.ids(unnamed=unnamed):
+            own, _ = links.parted(lob)
+            if own == self.prefix or (not self.prefix and own not in prefixes):
+                yield lob
 
     def proofs(self, held: HeldLob) -> Proofs:
         """Return the digests of a LOB in METS by algorithms that can be computed."""
@@ -208,29 +124,39 @@ class ListedLobs:
         self.unproven += 1
         return None
 
-    def reference(self, lob: str, root: int, entries: Entries) -> LobRef | LostLob:
-        """Return a LOB that only METS names, or the reason why it cannot be read.
-
-        Its files begin in the granted root with the number ``root``. ``entries`` gives those of packed
-        segments by a file's names below that root.
-        """
+    def reference(self, lob: str) -> LobRef | LostLob:
+        """Return a LOB that only METS names, or the reason why it cannot be read."""
         try:
-            return self._reference(self.package.lob(lob), root, entries)
+            held = self.package.lob(lob)
+            name = held.parts[0].name
+            return LobRef(
+                cell=LobCell(place=needed_place(held.id.removeprefix(self.prefix)), file=name),
+                size=held.size,
+                extension=extension_of(whole_of(name) if held.is_split else name),
+                media_type=held.media_type or DEFAULT,
+                extents=tuple(self._extent(held.id, part) for part in held.parts),
+                proofs=self.proofs(held),
+                recorded=_media_type(held.media_type),
+            )
         except SourceError as error:
             return LostLob(lob, error)
 
-    def _reference(self, held: HeldLob, root: int, entries: Entries) -> LobRef:
-        place, files = place_of(held.id.removeprefix(self.prefix)), self.package.index.files
-        name = held.parts[0].name
-        extension = extension_of(whole_of(name) if held.is_split else name)
-        return LobRef(
-            cell=LobCell(place=place, file=name),
-            size=held.size,
-            extension=extension,
-            media_type=held.media_type or DEFAULT,
-            extents=tuple(_extent(files, held.id, part, root, entries) for part in held.parts),
-            proofs=self.proofs(held),
-            recorded=_media_type(held.media_type),
+    def _extent(self, lob: str, part: HeldPart) -> Extent:
+        files = self.package.index.files
+        with files.opened_part(lob, part) as medium:
+            size, stamp = medium.size, medium.stamps[0]
+        place = files.place(part.path)
+        if isinstance(place, Compressed):
+            return next(each for each in self._entries(part.path) if replace(each, archive=0) == place.entry)
+        file = place.file if isinstance(place, Stretch) else place
+        return FileExtent(
+            root=self._root + files.roots[file.root],
+            path=file.segments,
+            size=size,
+            modified=stamp.modified,
+            inode=stamp.inode,
+            device=stamp.device,
+            offset=place.offset if isinstance(place, Stretch) else None,
         )
 
     def remarks(self) -> Iterator[str]:
@@ -245,88 +171,27 @@ class ListedLobs:
                 "be computed here: those bytes are verified by their cells alone"
             )
 
-    def close(self) -> None:
-        """Close the package, and drop the record of requested LOBs."""
-        self._asked.close()
-        self.package.close()
 
+Entries = Callable[[tuple[str, ...]], list[ZipExtent]]
 
-_Listed = tuple[str, Row, ListedFile | None]
+_Listed = tuple[str, LobPlace, ListedFile | None]
 """A LOB's id, its place and, when it is exactly one file, that file's entry in METS."""
 
 
-_Likeness = tuple[int, int, str, str, str, str | None, str]
-"""Schema, table, cell, folder, extension, media type and algorithm that LOBs have in common."""
-
-
-def _likeness(listed: _Listed) -> _Likeness | None:
+def _likeness(listed: _Listed) -> tuple[object, ...] | None:
     """Return what a LOB may have in common with others, or None for one to be read by itself."""
-    _, (schema, table, _, cell), file = listed
+    _, place, file = listed
     if file is None or file.size > SMALL or file.algorithm not in OCTETS:
         return None
     folder, _, name = file.path.rpartition("/")
-    return schema, table, cell, folder, extension_of(name), file.media_type, file.algorithm
-
-
-def _shared(likeness: _Likeness) -> RunShared:
-    schema, table, cell, folder, extension, listed, algorithm = likeness
-    return RunShared(
-        schema=schema,
-        table=table,
-        cell=cell,
-        extension=extension,
-        media_type=listed or DEFAULT,
-        recorded=_media_type(listed),
-        proof=algorithm,
-        folders=tuple(folder.split("/")) if folder else (),
-    )
-
-
-def with_proof(lob: LobRef, file: ListedFile) -> LobRef:
-    """Return a LOB with the digest and media type that METS gives its file."""
-    digest = Digest(algorithm=file.algorithm or "", value=file.digest or "")
-    return replace(lob, proofs=Proofs(whole=digest), recorded=_media_type(file.media_type))
+    kind = extension_of(name), file.media_type, file.algorithm
+    return place.schema, place.table, place.cell, folder, *kind
 
 
 def _media_type(listed: str | None) -> str | None:
     """Return a media type in METS, or None when it is malformed or the default."""
     said = (listed or "").strip()
     return said if said != DEFAULT and is_media_type(said) else None
-
-
-Entries = Callable[[tuple[str, ...]], list[ZipExtent]]
-
-
-def _extent(files: PackageFiles, lob: str, part: HeldPart, number: int, entries: Entries) -> Extent:
-    try:
-        with files.opened(part.path) as medium:
-            size, stamp = medium.size, medium.stamps[0]
-    except (OSError, SourceError) as error:
-        why = error.message if isinstance(error, SourceError) else f"{error.strerror} ({part.source})"
-        raise SourceError(f"LOB {lob}: {part.name} cannot be opened: {why}", hint=ANOTHER) from None
-    check_size(lob, part, size)
-    place = files.place(part.path)
-    if isinstance(place, Compressed):
-        return next(each for each in entries(part.path) if replace(each, archive=0) == place.entry)
-    file = place.file if isinstance(place, Stretch) else place
-    return FileExtent(
-        root=number + files.roots[file.root],
-        path=file.segments,
-        size=size,
-        modified=stamp.modified,
-        inode=stamp.inode,
-        device=stamp.device,
-        offset=place.offset if isinstance(place, Stretch) else None,
-    )
-
-
-def check_size(lob: str, part: HeldPart, size: int) -> None:
-    """Raise ``SourceError`` unless a part of a LOB has the size given in METS."""
-    if size != part.size:
-        raise SourceError(
-            f"LOB {lob}: {part.name} has {size:,} bytes; expected {part.size:,} ({part.source})",
-            hint=ANOTHER,
-        )
 
 
 class PackagedArchive(Archive):
@@ -349,7 +214,8 @@ class PackagedArchive(Archive):
         self.id_prefix = package.index.prefix(path)
         # Of several archives the first has ids that begin with no name; another one without has none in METS.
         first = next((each for each in package.archives if not package.index.prefix(each)), path)
-        self._lobs = ListedLobs(package, self.id_prefix if self.id_prefix or path == first else None)
+        prefix = self.id_prefix if self.id_prefix or path == first else None
+        self._lobs = ListedLobs(package, self._root, self._entries, prefix)
 
     @property
     def history(self) -> tuple[str, ...]:
@@ -386,63 +252,33 @@ class PackagedArchive(Archive):
 
         A LOB that no METS lists, or that METS describes differently, is an error too.
         """
-        waiting: list[LobRef] = []
         for each in super().found(read):
-            if isinstance(each, LobRef):
-                waiting.append(each)
-                if len(waiting) < LONGEST:
-                    continue
-            yield from self._all_listed(waiting)
-            waiting.clear()
-            if isinstance(each, LobRun):
-                yield from [each] if each.entries else self._run_listed(each)
-            elif isinstance(each, LostLob):
+            if isinstance(each, LostLob):
                 yield self._lost(*each)
-        yield from self._all_listed(waiting)
+            elif each.entries:
+                yield each
+            elif isinstance(each, LobRun):
+                yield from self._run_listed(each)
+            else:
+                yield self._listed(each)
 
     def _lost(self, lob: str, error: SourceError) -> LostLob:
         """Return an error; its LOB is then left out of those that only METS names."""
         if self.package.index.holds(self.id_prefix + lob):
-            self._lobs.take(self.id_prefix + lob)
+            self.package.index.note_named([self.id_prefix + lob])
         return LostLob(lob, error)
 
     def _run_listed(self, run: LobRun) -> Iterator[LobRun | LobRef | LostLob]:
         """Yield the LOBs of a run with proofs from METS: as a run if METS describes them uniformly."""
-        first = self._file(run.extent(0))
-        places = run.ids()
-        paths = zip(places, run.extents[0] if first is not None else (), strict=False)
-        known = self._lobs.listed_alone({place: (*(first or ())[:-1], name) for place, name in paths})
-        files = [file for place in places if (file := known.get(place)) is not None]
+        folder = "".join(f"{name}/" for name in (self._file(run.extent(0)) or ())[:-1])
+        files = self._lobs.listed_alone(run.ids(), [folder + name for name in run.extents[0]])
         kinds = {(file.algorithm, file.media_type) for file in files}
         if len(kinds) > 1 or [file.size for file in files] != list(run.sizes):
-            yield from self._all_listed(list(run.lobs()))
+            yield from map(self._listed, run.lobs())
             return
         ((algorithm, kind),) = kinds
         shared = replace(run.shared, proof=algorithm, recorded=_media_type(kind))
         yield replace(run, shared=shared, proofs=[file.digest or "" for file in files])
-
-    def _all_listed(self, lobs: Sequence[LobRef]) -> Iterator[LobRef | LostLob]:
-        """Yield LOBs; those outside the archive come with their proofs from METS."""
-        if not lobs:
-            return
-        plain = {lob.place.id: files[0] for lob in lobs if (files := self._alone(lob))}
-        known = self._lobs.listed_alone(plain)
-        for lob in lobs:
-            if lob.entries:
-                yield lob
-                continue
-            file = known.get(lob.place.id)
-            if file is not None and len(lob.extents) == 1 and lob.size == file.size:
-                yield with_proof(lob, file)
-            else:
-                yield self._listed(lob)
-
-    def _alone(self, lob: LobRef) -> list[tuple[str, ...]]:
-        """Return the file of a LOB if it is exactly one of the package, outside the archive."""
-        if lob.entries or len(lob.extents) > 1 or not isinstance(lob.extents[0], FileExtent):
-            return []
-        file = self._file(lob.extents[0])
-        return [] if file is None else [file]
 
     def _listed(self, lob: LobRef) -> LobRef | LostLob:
         """Return a LOB with its proofs and media type from METS, or the error if it has none."""
@@ -452,12 +288,37 @@ class PackagedArchive(Archive):
             return self._lost(lob.place.id, error)
 
     def _paired(self, lob: LobRef) -> LobRef:
+        index, own, first = self.package.index, self.id_prefix + lob.place.id, lob.extents[0]
+        name = "/".join(first.path) if isinstance(first, FileExtent) else first.name
+        about = f"LOB {lob.place.id} ({shown(name)})"
         files = tuple(self._file(each) for each in lob.extents)
-        first = lob.extents[0]
-        where = "/".join(first.path) if isinstance(first, FileExtent) else first.name
-        held = self._lobs.held(f"LOB {lob.place.id} ({shown(where)})", self.id_prefix + lob.place.id, files)
+        found = None if files[0] is None else index.lob_at(files[0])
+        if found is None:
+            for fault in self.package.faults:
+                raise SourceError(
+                    f"{about} is in no METS that could be read: {fault.message}", hint=fault.hint
+                )
+            raise SourceError(
+                f"{about} is listed by no METS of the package",
+                hint="Nothing proves its bytes; metspack build makes a new package of such an archive.",
+            )
+        held = self.package.lob(found)
+        named = tuple(part.path for part in held.parts)
+        if named != files:
+            raise SourceError(
+                f"{about}: its cell names {counted(len(files), 'file')}, but METS lists {found} as "
+                f"{counted(len(named), 'file')}, {shown('/'.join(named[0]))} first",
+                hint=ANOTHER,
+            )
+        if found != own and index.holds(own):
+            raise SourceError(
+                f"LOB {own}: its cell names {shown('/'.join(named[0]))}, which METS lists as {found}, "
+                f"and {own} elsewhere",
+                hint=ANOTHER,
+            )
+        index.note_named([found])
         for part, extent in zip(held.parts, lob.extents, strict=True):
-            check_size(held.id, part, extent.size)
+            part.check_size(held.id, extent.size)
         return replace(lob, proofs=self._lobs.proofs(held), recorded=_media_type(held.media_type))
 
     def _file(self, extent: Extent) -> tuple[str, ...] | None:
@@ -470,7 +331,7 @@ class PackagedArchive(Archive):
         A file whose ID is no place in a database is a LOB only if a cell names it.
         """
         for lob in filter(is_place, self._lobs.others(self.selection)):
-            yield self._lobs.reference(lob, self._root, self._entries)
+            yield self._lobs.reference(lob)
 
     def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:
         root, names = self.package.index.files.spot(names)
@@ -514,7 +375,7 @@ class PackagedArchive(Archive):
     def close(self) -> None:
         """Close archive and package."""
         super().close()
-        self._lobs.close()
+        self.package.close()
 
 
 class PackagedLobs(LooseLobs):
@@ -528,7 +389,7 @@ class PackagedLobs(LooseLobs):
         self._packed = Packed(tuple(package.index.files.roots), budgets or Budgets())
         self.package = package
         self.selection = selection
-        self._lobs = ListedLobs(package)
+        self._lobs = ListedLobs(package, 0, self._entries)
         self.id_prefix = ""
         self.stem = _name(package) or self.stem
 
@@ -543,38 +404,45 @@ class PackagedLobs(LooseLobs):
         called with numbers of LOBs.
         """
         are_apart = not self.package.index.is_listed_twice()
-        with closing(self._sorted()) as places:
-            while batch := list(islice(places, LONGEST)):
-                if seen is not None:
-                    seen(len(batch))
-                found = self.package.listed_files([lob for lob, _ in batch]) if are_apart else {}
-                plain = [(lob, place, found.get(lob)) for lob, place in batch]
-                for likeness, alike in groupby(plain, _likeness):
-                    if likeness is None:
-                        yield from (self._reference(lob) for lob, _, _ in alike)
-                    else:
-                        yield from self._run(_shared(likeness), list(alike))
+        places = self._places()
+        while batch := list(islice(places, LONGEST)):
+            if seen is not None:
+                seen(len(batch))
+            found = self.package.listed_files([lob for lob, _ in batch]) if are_apart else {}
+            plain = [(lob, place, found.get(lob)) for lob, place in batch]
+            for likeness, alike in groupby(plain, _likeness):
+                if likeness is None:
+                    yield from (self._lobs.reference(lob) for lob, _, _ in alike)
+                else:
+                    yield from self._run(list(alike))
 
-    def _reference(self, lob: str) -> LobRef | LostLob:
-        return self._lobs.reference(lob, 0, self._entries)
-
-    def _run(self, shared: RunShared, rows: list[_Listed]) -> Iterator[LobRun | LobRef | LostLob]:
+    def _run(self, rows: list[_Listed]) -> Iterator[LobRun | LobRef | LostLob]:
         """Yield LOBs as one run, or one by one, with errors, when a file's size differs from METS."""
-        files = [file for _, _, file in rows if file is not None]
+        place, files = rows[0][1], [file for _, _, file in rows if file is not None]
+        folders = tuple(files[0].path.split("/")[:-1])
         names = [file.path.rpartition("/")[2] for file in files]
         try:
-            found = reading.statuses(self.package.root, shared.folders or (), names)
+            found = reading.statuses(self.package.root, folders, names)
         except OSError:
             found = []
         stamps = [each for each in found if each is not None]
         sizes = [file.size for file in files]
         if [each[0] for each in stamps] != sizes:
-            yield from (self._reference(lob) for lob, _, _ in rows)
+            yield from (self._lobs.reference(lob) for lob, _, _ in rows)
             return
         _, *own = map(list, zip(*stamps, strict=True))
         yield LobRun(
-            shared=shared,
-            rows=[place[2] for _, place, _ in rows],
+            shared=RunShared(
+                schema=place.schema,
+                table=place.table,
+                cell=place.cell,
+                extension=extension_of(names[0]),
+                media_type=files[0].media_type or DEFAULT,
+                recorded=_media_type(files[0].media_type),
+                proof=files[0].algorithm,
+                folders=folders,
+            ),
+            rows=[place.row for _, place, _ in rows],
             files=[file.path for file in files],
             sizes=sizes,
             proofs=[file.digest or "" for file in files],
@@ -593,32 +461,10 @@ class PackagedLobs(LooseLobs):
         """Yield the ids of the LOBs that METS lists."""
         return self.package.ids()
 
-    def _places(self) -> Iterator[tuple[str, Row]]:
-        """Yield the selected LOBs as METS lists them."""
-        lobs = self.package.ids()
-        if self.selection.only:
-            lobs = filter(self.selection.takes, lobs)
-        while batch := list(islice(lobs, LONGEST)):
-            yield from zip(batch, rows_of(batch), strict=True)
-
-    def _sorted(self) -> Generator[tuple[str, Row], None, None]:
-        keys = ((schema, table, row, cell_key(cell)) for _, (schema, table, row, cell) in self._places())
-        if all(starmap(lt, pairwise(keys))):  # as nearly always: to look twice is faster than to sort
-            yield from self._places()
-            return
-        columns = "schema, place_table, place_row, cell"
-        table = f"CREATE TABLE place ({columns}, id)"
-        with tempdb.explained(KEEPING), closing(tempdb.create(table, "BEGIN")) as places:
-            places.executemany(
-                "INSERT INTO place VALUES (?, ?, ?, ?, ?)",
-                (
-                    (schema, table, row, cell_key(cell), lob)
-                    for lob, (schema, table, row, cell) in self._places()
-                ),
-            )
-            sql = f"SELECT id, {columns} FROM place ORDER BY {columns}"  # noqa: S608 -- a constant
-            for lob, schema, table, row, cell in places.execute(sql):
-                yield lob, (schema, table, row, cell_of(cell))
+    def _places(self) -> Iterator[tuple[str, LobPlace]]:
+        """Yield the selected LOBs by place."""
+        for lob in filter(self.selection.takes, self.package.ids_by_place()):
+            yield lob, needed_place(lob)
 
     def unnamed(self) -> Iterator[LobRef]:
         """Yield nothing: without an archive no cell is missing."""
@@ -639,7 +485,7 @@ class PackagedLobs(LooseLobs):
         """Close the package."""
         super().close()
         self._packed.close()
-        self._lobs.close()
+        self.package.close()
 
 
 Packaged = PackagedArchive | PackagedLobs

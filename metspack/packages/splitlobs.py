@@ -135,12 +135,8 @@ def check_map(lob: str, parts: Sequence[HeldPart], mapped: Sequence[Mapped]) -> 
 def _by_seq(lob: str, parts: Sequence[HeldPart], size: int | None) -> tuple[HeldPart, ...]:
     numbered: dict[int, HeldPart] = {}
     for part in parts:
-        if part.seq is None or _SEQ.fullmatch(part.seq.strip()) is None:
-            found = "none" if part.seq is None else repr(part.seq[:100])
-            raise _disorder(
-                lob, f"its part {part.id} ({part.source}) has the SEQ {found}; expected a whole number"
-            )
-        if (other := numbered.setdefault(int(part.seq), part)) is not part:
+        number = _number(lob, f"its part {part.id} ({part.source}) has the SEQ", part.seq)
+        if (other := numbered.setdefault(number, part)) is not part:
             raise _twice(lob, other, part)
     ordered = [numbered[number] for number in sorted(numbered)]
     first = min(numbered)
@@ -156,6 +152,14 @@ def _by_seq(lob: str, parts: Sequence[HeldPart], size: int | None) -> tuple[Held
                 f"{part.id} with SEQ {part.seq}",
             )
     return tuple(ordered)
+
+
+def _number(lob: str, about: str, text: str | None) -> int:
+    """Return a whole number as METS states it; raises ``OrderError`` for anything else."""
+    if text is None or _SEQ.fullmatch(text.strip()) is None:
+        found = "none" if text is None else repr(text[:100])
+        raise _disorder(lob, f"{about} {found}; expected a whole number")
+    return int(text)
 
 
 def _by_map(lob: str, parts: Sequence[HeldPart], mapped: Sequence[Mapped]) -> tuple[HeldPart, ...]:
@@ -175,14 +179,8 @@ def _in_order(lob: str, mapped: Sequence[Mapped]) -> list[Mapped]:
         return list(mapped)
     placed: dict[int, Mapped] = {}
     for each in mapped:
-        if each.order is None or _SEQ.fullmatch(each.order.strip()) is None:
-            found = "none" if each.order is None else repr(each.order[:100])
-            raise _disorder(
-                lob,
-                f"its part {each.part} has the ORDER {found} in the parent's map ({each.source}); expected a "
-                "whole number",
-            )
-        if (other := placed.setdefault(int(each.order), each)) is not each:
+        about = f"its part {each.part} has in the parent's map ({each.source}) the ORDER"
+        if (other := placed.setdefault(_number(lob, about, each.order), each)) is not each:
             raise _disorder(
                 lob,
                 f"its parts {other.part} and {each.part} have the same ORDER {each.order} in the parent's "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from metspack import processes
@@ -17,6 +18,7 @@ from metspack.restoring.files import (
     Restored,
     RestoreOptions,
     RestoreTally,
+    count_of,
     file_words,
     find_lobs,
 )
@@ -69,14 +71,8 @@ class DryRun(Iterator[Verdict]):
     @property
     def restored(self) -> Restored:
         """The result that the restore would have; complete when the iterator is exhausted."""
-        return Restored(
-            target=None,
-            lobs=self._tally.lobs,
-            split=self._tally.split,
-            inside=self._tally.inside if self._into is None else self._stays,
-            bytes=self._tally.bytes,
-            warnings=self._warnings,
-        )
+        found = self._tally.restored(None, self._warnings)
+        return found if self._into is None else replace(found, inside=self._stays)
 
     def _proven(self) -> Iterator[Verdict]:
         options, progress = self._options, self._progress
@@ -102,7 +98,7 @@ class DryRun(Iterator[Verdict]):
             if self._into is None:
                 begin_lobs(self._progress, "Verifying", *reversed(source.package.index.weight()))
                 yield from find_lobs(source, sharing, self._tally, source.found())
-                self._warnings = (*file_words(source, self._tally), *sharing.words())
+                self._warnings = (*file_words(source), *sharing.words())
             else:
                 archive = check_archive(source, self._path, self._into, self._options)
                 yield from self._archived(archive, self._into, sharing)
@@ -125,7 +121,7 @@ class DryRun(Iterator[Verdict]):
             if isinstance(each, LostLob):
                 yield each
             elif stays(each.lob(0) if isinstance(each, LobRun) else each):
-                self._stays += len(each) if isinstance(each, LobRun) else 1
+                self._stays += count_of(each)
                 yield each
             else:
                 for first in sharing.firsts(each, container(each.place)):

@@ -7,7 +7,7 @@ The tree is that of the recommendation without segments: ``content/schema0/table
 from __future__ import annotations
 
 import heapq
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -21,7 +21,7 @@ from metspack.building.options import option_facts
 from metspack.building.placing import Placing, fragment, lob_paths, write_lines, write_manifest_fragments
 from metspack.cluster import Cluster, ClusterExecutor, RemoteWork
 from metspack.containers.ipwriter import Folder
-from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS
+from metspack.digests import MANIFEST_ALGORITHMS, OCTETS
 from metspack.errors import LobNotFoundError, MetspackError, SourceError, TargetError
 from metspack.files import reading, writing
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
@@ -132,10 +132,8 @@ def write_manifests(package: Path, rows: Generator[tuple[str, str, str], None, N
 _CONTENT = "content"
 _FILES_AT_ONCE = 4_000
 _BYTES_AT_ONCE = 100_000_000
-_MERGED = 50  # fragments of both manifests that are open at once: some systems allow 256 files in all
-_LINE = 100  # bytes of a line of a manifest, about
-_CLOSE = 0.6
-_LEVELS = 3  # dots in the id of a LOB: below schema, table and column
+_MERGED = 100  # fragments of a manifest that are open at once: some systems allow 256 files in all
+_LEVELS = 3  # of the id of a column: schema, table and column
 
 
 def _below_content(place: LobPlace, rows: Sequence[int], extension: str) -> list[str]:
@@ -153,18 +151,32 @@ class RestoreTally:
     split: int = 0
     inside: int = 0
     bytes: int = 0
-    unnamed: int = 0
     columns: set[Column] = field(default_factory=set)
 
     def take(self, found: LobRun | LobRef) -> None:
         """Count a LOB or a run of LOBs."""
-        is_run = isinstance(found, LobRun)
-        number = len(found) if isinstance(found, LobRun) else 1
+        number = count_of(found)
         self.lobs += number
         self.columns.add(column_of(found.place))
-        self.split += not is_run and len(found.extents) > 1
+        self.split += isinstance(found, LobRef) and len(found.extents) > 1
         self.inside += number if found.entries else 0
-        self.bytes += found.bytes if isinstance(found, LobRun) else found.size
+        self.bytes += found.bytes
+
+    def restored(self, target: Path | None, warnings: Iterable[str]) -> Restored:
+        """Return the result of a restore of the LOBs as files."""
+        return Restored(
+            target=target,
+            lobs=self.lobs,
+            split=self.split,
+            inside=self.inside,
+            bytes=self.bytes,
+            warnings=tuple(warnings),
+        )
+
+
+def count_of(found: LobRun | LobRef) -> int:
+    """Return the number of LOBs."""
+    return len(found) if isinstance(found, LobRun) else 1
 
 
 def restore_files(
@@ -186,8 +198,6 @@ def restore_files(
     check_target(target, path)
     with cluster.opened(options.cluster, credit_of(progress)) as helpers, processes.keeping():
         progress.stage("Reading METS", None)
-        if not options.only and helpers is None:
-            processes.prepare(_place, options.jobs, files=_likely_files(path))
         return _restore(path, target, options, progress, terms, helpers=helpers)
 
 
@@ -210,7 +220,7 @@ def _restore(
         if helpers is not None:
             of = helpers, staging.work, source.holdings(), _WRITING
             executor = ClusterExecutor(helpers, partial(attempts.open_pool, *of))
-        found = _RestoreSlices(source, staging, options, progress, tally, executor=executor, cluster=helpers)
+        found = _RestoreSlices(source, staging, options, progress, tally, executor, helpers)
         lobs = find_lobs(source, sharing, tally, _lob_runs(source, progress))
         tasks = found.tasks(raising(lobs))
         jobs = executor.useful(options.jobs, files=_FILES_AT_ONCE, size=0)
@@ -224,26 +234,12 @@ def _restore(
             raise
         if staging.is_resumed:
             check_count(staging.package / _CONTENT, tally.lobs)
-        _write_merged([_fragment(staging.work, number) for number in placed], staging.package)
+        for algorithm in MANIFEST_ALGORITHMS:
+            fragments = [fragment(staging.work, number, algorithm) for number in placed]
+            _write_merged(fragments, staging.package / manifests.NAMES[algorithm], 2 * OCTETS[algorithm] + 2)
         source.check_unchanged()
         staging.publish()
-        return Restored(
-            target=staging.target,
-            lobs=tally.lobs,
-            split=tally.split,
-            inside=tally.inside,
-            bytes=tally.bytes,
-            warnings=(*file_words(source, tally), *sharing.words()),
-        )
-
-
-def _likely_files(path: Path) -> int:
-    """Return a package's approximate number of files, by the size of its manifests, if any."""
-    try:
-        found = reading.statuses(path, (), MANIFESTS.values())
-    except OSError:
-        return 0  # opening the package reports the fault
-    return max(0 if each is None else each[0] for each in found) // _LINE
+        return tally.restored(staging.target, (*file_words(source), *sharing.words()))
 
 
 def find_lobs(
@@ -254,8 +250,8 @@ def find_lobs(
     Raises ``SourceError`` when a selected LOB is missing.
     """
     missing = set(source.selection.only)
-    for found in chain(named, _unnamed(source, tally)):
-        for lob in _told_apart(found, missing):
+    for found in chain(named, source.unnamed()):
+        for lob in found.lobs() if missing and isinstance(found, LobRun) else (found,):
             if isinstance(lob, LostLob):
                 missing.difference_update(source.selection.met(lob.lob.removeprefix(source.id_prefix)))
                 yield lob
@@ -272,25 +268,11 @@ def find_lobs(
             raise _absent(source, each)
 
 
-def _told_apart(found: LobRun | LobRef | LostLob, missing: set[str]) -> Iterator[LobRun | LobRef | LostLob]:
-    """Yield LOBs one by one while selected ones are still missing."""
-    if missing and isinstance(found, LobRun):
-        yield from found.lobs()
-    else:
-        yield found
-
-
 def _lob_runs(source: Packaged, progress: Progress) -> Iterator[LobRun | LobRef]:
     if not isinstance(source, PackagedArchive):
         return source.lob_runs()
     progress.stage("Reading tables", source.weight())
     return source.lob_runs(read=progress.advance)
-
-
-def _unnamed(source: Packaged, tally: RestoreTally) -> Iterator[LobRef | LostLob]:
-    for lob in source.unnamed():
-        tally.unnamed += isinstance(lob, LobRef)
-        yield lob
 
 
 def _absent(source: Packaged, selected: str) -> SourceError:
@@ -301,34 +283,24 @@ def _absent(source: Packaged, selected: str) -> SourceError:
         source.package.lob(source.id_prefix + selected)
     except SourceError as error:
         hint = error.hint
-    if selected.count(".") < _LEVELS:
-        near = get_close_matches(selected, _columns(source, selected.count(".") + 1), n=1, cutoff=_CLOSE)
+    depth = selected.count(".") + 1
+    if depth <= _LEVELS:
+        columns = {".".join(lob.split(".")[:depth]) for lob in source.ids()}
+        near = get_close_matches(selected, sorted(columns), n=1)
         hint = f"Did you mean {near[0]}?" if near else hint
     return LobNotFoundError(f"the package has no LOB {selected[:200]!r}", hint=hint)
 
 
-def _columns(source: Packaged, depth: int) -> dict[str, None]:
-    """Return the schemas, tables or columns with LOBs, as ids with ``depth`` numbers."""
-    known = dict.fromkeys(".".join(lob.split(".")[:depth]) for lob in source.ids())
-    if isinstance(source, PackagedArchive):
-        for table in source.tables:
-            for column in table.columns:
-                if column.is_lob:
-                    words = (f"s{table.schema}", f"t{table.number}", f"c{column.number}")
-                    known[".".join(words[:depth])] = None
-    return known
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RestoreTask:
-    """A slice of LOBs to be written into the package by one process; ``work`` holds the slice.
+    """A slice of LOBs to be written into the package by one process.
 
     It is recorded in ``journal`` with the ``digest`` of the slice. ``finished`` is an earlier run's result;
-    with ``clears`` that run may have left some of the files. ``sliced`` is the folder of the slice, None for
-    ``work``.
+    with ``clears`` that run may have left some of the files.
     """
 
     number: int
+    slice: Path
     digest: str
     holdings: Holdings
     package: Path
@@ -337,38 +309,25 @@ class _RestoreTask:
     accepted: frozenset[str]
     finished: StretchDone | None
     clears: bool
-    sliced: Path | None = None
-
-    @property
-    def slice(self) -> Path:
-        """The path of the slice."""
-        return slices.path(self.sliced or self.work, self.number)
 
 
+@dataclass
 class _RestoreSlices:
     """Slices of LOBs; the first ones may be written while further LOBs are being found."""
 
-    def __init__(
-        self,
-        source: Packaged,
-        staging: Staging,
-        options: RestoreOptions,
-        progress: Progress,
-        tally: RestoreTally,
-        *,
-        executor: Executor,
-        cluster: Cluster | None,
-    ) -> None:
-        self._executor = executor
-        self._cluster = cluster
-        self._source = source
-        self._staging = staging
-        self._options = options
-        self._progress = progress
-        self._tally = tally
-        staging.keep_room()
-        self._earlier = FinishedStretches(staging)
-        self._earlier.prepare(lambda number: _fragment(staging.work, number), {_CONTENT})
+    source: Packaged
+    staging: Staging
+    options: RestoreOptions
+    progress: Progress
+    tally: RestoreTally
+    executor: Executor
+    cluster: Cluster | None
+
+    def __post_init__(self) -> None:
+        """Take up what an earlier run left."""
+        self.staging.keep_room()
+        self._earlier = FinishedStretches(self.staging)
+        self._earlier.prepare(lambda number: _fragment(self.staging.work, number), {_CONTENT})
         self._room = self._earlier.amounts()
         self._is_over = False
         self._moved = 0
@@ -377,7 +336,7 @@ class _RestoreSlices:
         """Count written bytes, and report them as progress once all LOBs were found."""
         self._moved += size
         if self._is_over:
-            self._progress.advance(self._moved)
+            self.progress.advance(self._moved)
             self._moved = 0
 
     def tasks(self, lobs: Iterator[LobRun | LobRef]) -> Iterator[_RestoreTask]:
@@ -385,20 +344,21 @@ class _RestoreSlices:
 
         Once there are many LOBs the processes start. Raises ``TargetError`` where there is no space for all.
         """
-        tally, staging = self._tally, self._staging
+        tally, staging = self.tally, self.staging
         for number in count():
             digest, is_more = self._write_slice(number, lobs)
             if is_more:
-                self._executor.prepare(_place, self._options.jobs, files=tally.lobs)
+                self.executor.prepare(_place, self.options.jobs, files=tally.lobs)
             if self._has_space():
                 yield _RestoreTask(
                     number=number,
+                    slice=slices.path(staging.work, number),
                     digest=digest,
-                    holdings=attempts.holdings(self._source.holdings(), self._cluster),
+                    holdings=attempts.holdings(self.source.holdings(), self.cluster),
                     package=staging.package,
                     work=staging.work,
                     journal=self._earlier.journal,
-                    accepted=self._options.accepted,
+                    accepted=self.options.accepted,
                     finished=self._earlier.find(number),
                     clears=self._earlier.clears,
                 )
@@ -406,14 +366,14 @@ class _RestoreSlices:
                 break
         self._check_space()
         self._earlier.record_plan(number + 1, tally.lobs, tally.bytes)
-        begin_lobs(self._progress, "Restoring", tally.bytes, tally.lobs)
+        begin_lobs(self.progress, "Restoring", tally.bytes, tally.lobs)
         self._is_over = True
 
     def _write_slice(self, number: int, lobs: Iterator[LobRun | LobRef]) -> tuple[str, bool]:
         """Write the next LOBs into a slice; return its digest, and whether there may be more."""
-        tally, is_more = self._tally, False
+        tally, is_more = self.tally, False
         files, size = tally.lobs + _FILES_AT_ONCE, tally.bytes + _BYTES_AT_ONCE
-        with slices.Slice(slices.path(self._staging.work, number)) as found:
+        with slices.Slice(slices.path(self.staging.work, number)) as found:
             for each in lobs:
                 found.add_each(each)
                 if is_more := tally.lobs >= files or tally.bytes >= size:
@@ -429,9 +389,9 @@ class _RestoreSlices:
         return True
 
     def _check_space(self) -> None:
-        tally, (files, size) = self._tally, self._room
+        tally, (files, size) = self.tally, self._room
         lobs, more = max(0, tally.lobs - files), max(0, tally.bytes - size)
-        check_restored_space(self._staging, lobs, len(tally.columns), more)
+        check_restored_space(self.staging, lobs, len(tally.columns), more)
 
 
 def _place(task: _RestoreTask, moved: Moved) -> int:
@@ -466,7 +426,6 @@ def _attempt(task: _RestoreTask, moved: Moved) -> _RestoreAttempt:
             task,
             package=folder / "package",
             work=folder / "work",
-            sliced=task.work,
             holdings=replace(task.holdings, elsewhere=True),
         )
         for each in (own.package, own.work):
@@ -542,46 +501,29 @@ def _write_lobs(task: _RestoreTask, moved: Moved, disk: writing.SyncedTogether) 
         return placements.count, placements.size
 
 
-_Fragment = tuple[Path, ...]
-"""Files with the lines of both manifests, each sorted by path."""
-
-
-def _fragment(work: Path, number: int) -> _Fragment:
+def _fragment(work: Path, number: int) -> tuple[Path, ...]:
     """Return the paths of a slice's lines of both manifests."""
     return tuple(fragment(work, number, each) for each in MANIFEST_ALGORITHMS)
 
 
-def _write_merged(fragments: list[_Fragment], package: Path) -> None:
-    """Merge fragments, sorted by the path's bytes, into both manifests, opening a few at a time."""
+def _write_merged(fragments: list[Path], target: Path, start: int) -> None:
+    """Merge fragments of a manifest, sorted by the bytes of the paths, opening a few at a time.
+
+    A path begins at ``start`` of its line.
+    """
     while len(fragments) > _MERGED:
         some, fragments = fragments[:_MERGED], fragments[_MERGED:]
-        fragments.append(tuple(each.with_name(f"{each.name}.merged") for each in some[0]))
-        _merge(some, fragments[-1])
-    _merge(fragments, tuple(package / manifests.NAMES[each] for each in MANIFEST_ALGORITHMS))
-
-
-def _merge(fragments: Sequence[_Fragment], target: _Fragment) -> None:
-    with ExitStack() as files:
-        md5, sha256 = (files.enter_context(writing.NewFile(each)) for each in target)
-        lines = heapq.merge(*(files.enter_context(closing(_lines(each))) for each in fragments))
+        fragments.append(some[0].with_name(f"{some[0].name}.merged"))
+        _write_merged(some, fragments[-1], start)
+    with ExitStack() as files, writing.NewFile(target) as merged:
+        opened = [files.enter_context(reading.buffered(each)) for each in fragments]
+        lines = heapq.merge(*opened, key=lambda line: line[start:-1])
         while batch := list(islice(lines, LONGEST)):
-            md5.write(b"".join([line for _, line, _ in batch]))
-            sha256.write(b"".join([line for _, _, line in batch]))
+            merged.write(b"".join(batch))
 
 
-def _lines(paths: _Fragment) -> Generator[tuple[bytes, bytes, bytes], None, None]:
-    """Yield each path of a fragment, and its line in each manifest."""
-    start = 2 * OCTETS["MD5"] + 2
-    with (
-        reading.buffered(paths[0]) as md5,
-        reading.buffered(paths[1]) as sha256,
-    ):
-        for line, other in zip(md5, sha256, strict=True):
-            yield line[start:-1], line, other
-
-
-def file_words(source: Packaged, tally: RestoreTally) -> Iterator[str]:
+def file_words(source: Packaged) -> Iterator[str]:
     """Yield warnings about LOBs restored as files."""
-    if tally.unnamed:
-        yield f"{counted(tally.unnamed, 'LOB')} that METS lists and no cell names: restored all the same"
+    if unnamed := source.unnamed_count():
+        yield f"{counted(unnamed, 'LOB')} that METS lists and no cell names: restored all the same"
     yield from source.remarks()

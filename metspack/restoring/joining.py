@@ -7,9 +7,9 @@ import os
 import warnings
 from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from metspack.digests import OCTETS, Hashers
@@ -17,16 +17,24 @@ from metspack.errors import ConfigError, SourceError, hint_of
 from metspack.files import reading
 from metspack.files.byteranges import Medium, Stamp
 from metspack.files.threads import ThreadedHashers
-from metspack.model import LobCell
+from metspack.mets import links
+from metspack.model import Digest, LobCell, LobRef
 from metspack.packages import cells
 from metspack.packages import package as packages_package
-from metspack.packages.cells import Meant, cell_of
+from metspack.packages.cells import cell_of
 from metspack.packages.files import Inflated, Onward, PackageFiles
-from metspack.packages.lobs import HeldLob, HeldPart
+from metspack.packages.lobs import ANOTHER, HeldLob, HeldPart
 from metspack.packages.package import Package
-from metspack.packages.proofs import CellProving, Proving
 from metspack.sizes import ByteRange
 from metspack.sources.archive import Archive
+from metspack.sources.lobstream import (
+    OpenHoldings,
+    Passage,
+    another_digest,
+    check_digest,
+    needed_lengths,
+    unit_of,
+)
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -38,13 +46,8 @@ class LobFile(io.RawIOBase):
     def __init__(self, lob: str, size: int) -> None:
         super().__init__()
         self.size = size
-        self._name = lob
+        self.name = lob
         self._position = 0
-
-    @property
-    def name(self) -> str:
-        """The LOB's id."""
-        return self._name
 
     @abstractmethod
     def block(self, position: int, size: int) -> bytes | memoryview:
@@ -93,11 +96,6 @@ class LobFile(io.RawIOBase):
             raise ValueError(f"LOB {self.name} is closed")
 
 
-_ANOTHER = (
-    "Get the archive from another copy of the package; metspack check shows what else is wrong with it."
-)
-
-
 class ArchivedLob(LobFile):
     """A LOB that stayed in the archive, as a read-only, seekable file.
 
@@ -106,28 +104,22 @@ class ArchivedLob(LobFile):
     ``SourceError``. Closing the LOB closes ``archive``.
     """
 
-    def __init__(self, archive: Archive, cell: LobCell, meant: Meant, *, verify: bool = True) -> None:
-        size = sum(each.size for each in meant.extents)
-        super().__init__(cell.place.id, size)
-        self.entries = meant.entries
+    def __init__(self, archive: Archive, lob: LobRef, *, verify: bool = True) -> None:
+        super().__init__(lob.place.id, lob.size)
         self._archive = archive
-        self._cell = cell
-        self._extents = meant.extents
+        self._lob = lob
         self._is_proven = not verify
         self._onward = Onward(lambda: self.contents(verify=False))
 
     def contents(self, *, verify: bool = True) -> Iterator[bytes]:
         """Yield all bytes in blocks, proven when the iterator ends, with ``verify`` by the cell too."""
-        digest = self._cell.digest
-        hashers = Hashers(() if digest is None or not verify else (digest.algorithm,))
-        proving = CellProving(self._cell, hashers)
-        for extent in self._extents:
-            for block in hashers.passing(self._archive.resolver.contents(extent)):
-                if verify:
-                    proving.update(block)
-                yield block
-        if verify:
-            proving.end(f"the entry {self.entries[0]} has", _ANOTHER)
+        if not verify:
+            yield from chain.from_iterable(map(self._archive.resolver.contents, self._lob.extents))
+            return
+        with OpenHoldings(self._archive.holdings()) as holdings:
+            passage = Passage(self._lob, holdings, ())
+            yield from passage.portion()
+            passage.end()
 
     def block(self, position: int, size: int) -> memoryview:
         """Return bytes from a position up to the end of a block of the entry."""
@@ -173,13 +165,27 @@ def listed(package: Package, lob: str) -> str | None:
 def _meant(package: Package, lob: str, *, verify: bool) -> str | ArchivedLob | None:
     """Return a LOB's id in METS, the opened LOB if the archive holds it, or None for neither."""
     lob = packages_package.as_id(lob)
-    packages_package.check_one(package, lob, lambda path, place: _has_cell(package, path, place))
+    _check_one(package, lob)
     own = packages_package.listed_id(package, lob)
     if package.index.holds(own) or not cells.is_place(own):
         return own
     cells_of = packages_package.candidate_cells(package, lob)
     found_in = (_in_archive(package, path, place, verify=verify) for path, place in cells_of)
     return next((it for it in found_in if it is not None), None)
+
+
+def _check_one(package: Package, lob: str) -> None:
+    """Raise ``SourceError`` for an id without a name that is a place in several archives."""
+    if len(package.archives) <= 1 or links.parted(lob)[0]:
+        return
+    listed = sum(package.index.holds(own + lob) for own in map(package.index.prefix, package.archives) if own)
+    found = sum(_has_cell(package, *each) for each in packages_package.candidate_cells(package, lob))
+    if listed + max(found, package.index.holds(lob)) > 1:
+        ids = [f"{links.prefix(path[-1])}{lob}" for path in package.archives]
+        raise SourceError(
+            f"several archives of the package have a LOB {lob}",
+            hint=f"Say which is meant: {', '.join(ids[:-1])} or {ids[-1]}.",
+        )
 
 
 def _has_cell(package: Package, path: tuple[str, ...], place: str) -> bool:
@@ -203,44 +209,17 @@ def _in_archive(
             raise SourceError(
                 f"no METS lists LOB {lob}, and its cell cannot be resolved: {error.message}", hint=error.hint
             ) from None
-        if cell is None or meant is None:
-            return None
-        if meant.lob is not None:
-            return meant.lob
-        kept = ArchivedLob(archive, cell[1], meant, verify=verify)
+        if meant is None or isinstance(meant, str):
+            return meant
+        kept = ArchivedLob(archive, meant, verify=verify)
         opened.pop_all()
         return kept
 
 
 _BUFFER = 1 << 18
-_ANOTHER = "Get the file from another copy of the package; metspack check shows what else is wrong with it."
 _UNVERIFIED = "To read it all the same, ask for it unverified (--no-verify)."
 _BARE = "its bytes could not be verified"
 _BY_METS = "--range 0- verifies it by METS alone, and --no-verify writes it unverified."
-
-
-def _opened_part(files: PackageFiles, lob: str, part: HeldPart) -> Medium | Inflated:
-    """Return the bytes of a part.
-
-    Raises ``SourceError`` naming LOB and part when it cannot be opened or its size differs from METS.
-    """
-    try:
-        medium = files.opened(part.path)
-    except OSError as error:
-        raise SourceError(f"{_about(lob, part)} cannot be opened: {error.strerror}", hint=_ANOTHER) from None
-    except SourceError as error:
-        raise SourceError(f"{_about(lob, part)}: {error.message}", hint=_ANOTHER) from None
-    size = medium.size
-    if size != part.size:
-        medium.close()
-        raise SourceError(
-            f"{_about(lob, part)} has {size:,} bytes; expected {part.size:,} ({part.source})", hint=_ANOTHER
-        )
-    return medium
-
-
-def _about(lob: str, part: HeldPart) -> str:
-    return f"LOB {lob}: {part.name}" if part.id == lob else f"LOB {lob}: its part {part.id}, {part.name},"
 
 
 @contextmanager
@@ -249,7 +228,7 @@ def _explained(lob: str, part: HeldPart) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"{_about(lob, part)} cannot be read: {error.strerror or error}"
+        message = f"{part.about(lob)} cannot be read: {error.strerror or error}"
         raise SourceError(message, hint=hint_of(error)) from error
 
 
@@ -269,8 +248,7 @@ class JoinedLob(LobFile):
         self._files = files
         self._verify = verify
         self._starts = [0, *ends[:-1]]
-        self._open = -1
-        self._medium: Medium | Inflated | None = None
+        self._open: tuple[int, Medium | Inflated] | None = None
         self._verified: dict[int, tuple[Stamp, ...]] = {}
 
     def block(self, position: int, size: int) -> bytes:
@@ -283,35 +261,43 @@ class JoinedLob(LobFile):
         with _explained(self.lob.id, part):
             block = medium.pread(wanted, offset)
         if wanted and not block:
-            raise SourceError(f"{_about(self.lob.id, part)} was cut while it was read", hint=_ANOTHER)
+            raise SourceError(f"{part.about(self.lob.id)} was cut while it was read", hint=ANOTHER)
         return block
 
     def _part(self, number: int) -> Medium | Inflated:
         """Return the bytes of a part, verified if the LOB is."""
-        if number != self._open or self._medium is None:
+        part = self.lob.parts[number]
+        if self._open is None or self._open[0] != number:
             self._let_go()
-            self._medium = _opened_part(self._files, self.lob.id, self.lob.parts[number])
-            self._open = number
+            self._open = number, self._files.opened_part(self.lob.id, part)
+        medium = self._open[1]
         # A compressed part is proven by its CRC-32 at least.
-        if self._verify and (self.lob.parts[number].digest is not None or isinstance(self._medium, Inflated)):
-            self._check(self._medium, number)
-        return self._medium
+        if self._verify and (part.digest is not None or isinstance(medium, Inflated)):
+            self._check(medium, number)
+        return medium
 
     def _check(self, medium: Medium | Inflated, number: int) -> None:
         stamps = medium.stamped()
         if self._verified.get(number) == stamps:
             return
+        part = self.lob.parts[number]
+        about, digest = part.about(self.lob.id), part.digest
         try:
-            _check_digest(self.lob.id, self.lob.parts[number], medium)
+            _check_known(about, digest, part.source)
+            with _explained(self.lob.id, part):
+                algorithms = () if digest is None else (digest.algorithm,)
+                hashers = ThreadedHashers(algorithms).take(medium.chunks())
+            if digest is not None:
+                check_digest(f"{about} ({part.source})", digest, hashers)
         except BaseException:
             self._let_go()
             raise
         self._verified[number] = stamps
 
     def _let_go(self) -> None:
-        medium, self._medium, self._open = self._medium, None, -1
-        if medium is not None:
-            medium.close()
+        if self._open is not None:
+            self._open[1].close()
+        self._open = None
 
     def close(self) -> None:
         """Close the LOB and its open part."""
@@ -320,23 +306,62 @@ class JoinedLob(LobFile):
         super().close()
 
 
-def _check_digest(lob: str, part: HeldPart, medium: Medium | Inflated) -> None:
-    """Raise ``SourceError`` when a part's bytes contradict its digest in METS, if any."""
-    digest = part.digest
+def _check_known(about: str, digest: Digest | None, source: str) -> None:
+    """Raise ``SourceError`` for a digest in METS by an algorithm that cannot be computed."""
     if digest is not None and digest.algorithm not in OCTETS:
         raise SourceError(
-            f"{_about(lob, part)} cannot be verified: its CHECKSUMTYPE is {digest.algorithm!r} "
-            f"({part.source}); expected one of {', '.join(OCTETS)}",
+            f"{about} cannot be verified: its CHECKSUMTYPE is {digest.algorithm!r} ({source}); expected one "
+            f"of {', '.join(OCTETS)}",
             hint=_UNVERIFIED,
         )
-    with _explained(lob, part):
-        hashers = ThreadedHashers([] if digest is None else [digest.algorithm]).take(medium.chunks())
-    if digest is not None and (found := hashers.digest(digest.algorithm)) != digest:
-        raise SourceError(
-            f"{_about(lob, part)} has {digest.algorithm} {found.value}; expected {digest.value} "
-            f"({part.source})",
-            hint=_ANOTHER,
-        )
+
+
+class Proving:
+    """Proves a LOB's bytes part by part; raises ``SourceError`` where digest or length disagree.
+
+    Calls: ``passing`` for each part, then ``end``. ``is_proven``: there is a digest of the whole, of every
+    part, or in the cell. Raises ``SourceError`` at once for digests in METS by an algorithm that cannot be
+    computed.
+    """
+
+    def __init__(self, lob: HeldLob, cell: LobCell | None) -> None:
+        for part in lob.parts:
+            _check_known(part.about(lob.id), part.digest, part.source)
+        _check_known(f"LOB {lob.id}: the whole", lob.digest, lob.source)
+        own = None if cell is None else cell.digest
+        algorithms = [each.algorithm for each in (lob.digest, own) if each is not None]
+        self._lob = lob
+        self._cell = cell
+        self._whole = Hashers(dict.fromkeys(algorithms))
+        self._lengths = None if cell is None else needed_lengths(cell, lob.size)
+        self.is_proven = any((lob.digest, own)) or all(part.digest for part in lob.parts)
+
+    def passing(self, part: HeldPart, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the bytes of a part; raises after the last of them."""
+        digest = part.digest if self._lob.is_split else None  # that of a LOB in one file is the whole's
+        hashers = Hashers(() if digest is None else (digest.algorithm,))
+        for block in blocks:
+            self._whole.update(block)
+            hashers.update(block)
+            if self._lengths is not None:
+                self._lengths.update(block)
+            yield block
+        if digest is not None:
+            check_digest(f"{part.about(self._lob.id)} ({part.source})", digest, hashers)
+
+    def end(self) -> None:
+        """Compare the whole LOB, after its last part."""
+        lob, cell = self._lob, self._cell
+        about = f"LOB {lob.id}: the whole" if lob.is_split else lob.parts[0].about(lob.id)
+        what = f"{about} ({lob.source})"
+        if lob.digest is not None:
+            check_digest(what, lob.digest, self._whole)
+        if cell is None:
+            return
+        if self._lengths is not None:
+            unit_of(what, cell, self._lengths)
+        if cell.digest is not None and (found := self._whole.digest(cell.digest.algorithm)) != cell.digest:
+            raise another_digest(what, cell.digest, found)
 
 
 Warned = Callable[[str], object]
@@ -422,7 +447,7 @@ def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool, warned: 
         warned(lob.doubt)
     proving = Proving(lob, _cell(package, asked)) if verify else None
     for part in lob.parts:
-        with _opened_part(package.index.files, lob.id, part) as medium:
+        with package.index.files.opened_part(lob.id, part) as medium:
             blocks = _part_blocks(lob.id, part, medium)
             yield from blocks if proving is None else proving.passing(part, blocks)
     if proving is not None:
@@ -448,4 +473,4 @@ def _part_blocks(lob: str, part: HeldPart, medium: Medium | Inflated) -> Iterato
             left -= len(block)
             yield block
     if left:
-        raise SourceError(f"{_about(lob, part)} was cut while it was read", hint=_ANOTHER)
+        raise SourceError(f"{part.about(lob)} was cut while it was read", hint=ANOTHER)

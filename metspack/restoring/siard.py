@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from enum import Enum, unique
-from functools import partial
 from itertools import chain, count
 from pathlib import Path
 
@@ -38,7 +37,9 @@ from metspack.progress import Progress, Silent, begin_lobs
 from metspack.restoring.files import (
     Restored,
     RestoreOptions,
+    RestoreTally,
     check_restored_space,
+    count_of,
     restore_facts,
     write_manifests,
 )
@@ -64,29 +65,6 @@ class Into(Enum):
 
     INSIDE = "inside"
     FOLDER = "folder"
-
-
-def _number(found: LobRun | LobRef) -> int:
-    """Return the number of LOBs."""
-    return len(found) if isinstance(found, LobRun) else 1
-
-
-@dataclass(slots=True, kw_only=True)
-class _FoundLobs:
-    """Totals and columns of the LOBs found in the package.
-
-    ``outside`` columns have LOBs to move, ``inside`` ones LOBs that stay. ``slices`` are the numbers of the
-    slices by container, in the order of their first LOB.
-    """
-
-    outside: set[Column] = field(default_factory=set)
-    inside: set[Column] = field(default_factory=set)
-    slices: dict[str, int] = field(default_factory=dict)
-    lobs: int = 0
-    split: int = 0
-    stay: int = 0
-    bytes: int = 0
-    unmoved: int = 0
 
 
 def restore_archive(
@@ -123,18 +101,17 @@ def restore_archive(
         run = replace(restore_facts(f"archive, {into.value}", source, options), can_go_on=False)
         staging = stack.enter_context(stage(target, run, terms))
         stack.enter_context(processes.keeping())
-        work = _RestoreWork(source, sharing, departures, staging, progress, jobs=options.jobs)
-        if into is Into.INSIDE and is_archive_name(target):
+        work = _RestoreWork(source, sharing, departures, staging, progress, options.jobs)
+        work.find(into)
+        is_file = into is Into.INSIDE and target.suffix.lower() == SIARD
+        if is_file:
             written = work.write_inside(target.name)
-            source.check_unchanged()
+        else:
+            written = work.write_folder(into, options.lob_folder_style)
+        source.check_unchanged()
+        if is_file:
             staging.publish_file(target.name)
         else:
-            written = (
-                work.write_folder(work.write_inside)
-                if into is Into.INSIDE
-                else work.write_folder(partial(work.write_beside, options.lob_folder_style))
-            )
-            source.check_unchanged()
             staging.publish()
         return work.restored(written)
 
@@ -168,38 +145,35 @@ def division(
     return lambda lob: column_of(lob.place) in stays, siard22.container
 
 
-def is_archive_name(target: Path) -> bool:
-    """Return whether a target is named as an archive, not as a folder."""
-    return target.suffix.lower() == SIARD
-
-
+@dataclass
 class _RestoreWork:
-    """One restore of an archive."""
+    """One restore of an archive.
 
-    def __init__(
-        self,
-        source: PackagedArchive,
-        sharing: Sharing,
-        departures: Departures,
-        staging: Staging,
-        progress: Progress,
-        *,
-        jobs: int | None,
-    ) -> None:
-        self.jobs = jobs
-        self.source = source
-        self.sharing = sharing
-        self.departures = departures
-        self.staging = staging
-        self.progress = progress
-        self.found = _FoundLobs()
-        self.renamed: set[Column] = set()
-        self.tables = {(table.schema, table.number): table for table in source.metadata.tables}
+    ``outside`` columns have LOBs to move, ``inside`` ones LOBs that stay. ``slices`` are the numbers of the
+    slices by container, in the order of their first LOB.
+    """
+
+    source: PackagedArchive
+    sharing: Sharing
+    departures: Departures
+    staging: Staging
+    progress: Progress
+    jobs: int | None
+    moving: RestoreTally = field(default_factory=RestoreTally)
+    outside: set[Column] = field(default_factory=set)
+    inside: set[Column] = field(default_factory=set)
+    renamed: set[Column] = field(default_factory=set)
+    slices: dict[str, int] = field(default_factory=dict)
+    stay: int = 0
+    unmoved: int = 0
+
+    def __post_init__(self) -> None:
+        """Name the new archive."""
+        self.name = ids.package_name(self.source.stem)
+        self.tables = {(table.schema, table.number): table for table in self.source.metadata.tables}
 
     def write_inside(self, name: str, placements: Placements | None = None) -> Hashers:
         """Write the archive with all LOBs inside; without ``placements`` no manifest lists it."""
-        self.source.prove(self.progress)
-        self._find(Into.INSIDE)
         with OpenHoldings(self.source.holdings()) as holdings:
             moved = Moved(entries=self.departures, columns={})
             algorithms = ("SHA-256",) if placements is None else MANIFEST_ALGORITHMS
@@ -207,29 +181,25 @@ class _RestoreWork:
             holdings.check_unchanged()
         return hashers
 
-    def write_folder(self, write: Callable[[str, Placements], Hashers]) -> Hashers:
-        """Write ``<Name>.siard``, the files that ``write`` puts beside it, and manifests."""
-        siard = f"{self._name}{SIARD}"
+    def write_folder(self, into: Into, style: FolderStyle) -> Hashers:
+        """Write ``<Name>.siard``, the LOBs that it does not hold beside it, and manifests."""
+        siard = f"{self.name}{SIARD}"
         with closing(Placements()) as placements:
-            hashers = write(siard, placements)
+            if into is Into.INSIDE:
+                hashers = self.write_inside(siard, placements)
+            else:
+                hashers = self._write_beside(style, siard, placements)
             placements.add(_listed(siard, hashers))
             write_manifests(self.staging.package, placements.manifest_rows())
         return hashers
 
-    @property
-    def _name(self) -> str:
-        return ids.package_name(self.source.stem)
-
-    def write_beside(self, style: FolderStyle, siard: str, placements: Placements) -> Hashers:
+    def _write_beside(self, style: FolderStyle, siard: str, placements: Placements) -> Hashers:
         """Write the archive, and the LOBs into one folder beside it."""
-        self.source.prove(self.progress)
-        self._find(Into.FOLDER)
-        name = self._name
-        self._place(name, placements)
-        version = self.source.metadata.version
+        name, version = self.name, self.source.metadata.version
+        self._place(placements)
         uses = {
             column: folder_use(siard22.LAYOUT, name, siard22.container(first_place(column)), style, version)
-            for column in self.found.outside
+            for column in self.outside
         }
         moved = rewriting.moved(self.source, self.departures, uses)
 
@@ -243,44 +213,43 @@ class _RestoreWork:
 
         return self._rewrite(siard, moved, named)
 
-    def _find(self, into: Into) -> None:
-        """Write a slice of moving LOBs for each container, and a slice of those that stay."""
+    def find(self, into: Into) -> None:
+        """Prove the archive; write a slice of LOBs for each container, and one of those that stay."""
+        self.source.prove(self.progress)
         stays, container = division(self.source, into, self.progress)
         self.progress.stage("Reading tables", self.source.weight())
-        found = self.found
         with ExitStack() as files:
             staying_lobs = files.enter_context(slices.Slice(self.staging.work / "stay.jsonl"))
-            moving: dict[str, slices.Slice] = {}
+            opened: dict[str, slices.Slice] = {}
             for each in self.source.lob_runs(read=self.progress.advance):
                 column = column_of(each.place)
                 if stays(each.lob(0) if isinstance(each, LobRun) else each):
-                    found.inside.add(column)
-                    found.stay += _number(each)
+                    self.inside.add(column)
+                    self.stay += count_of(each)
                     staying_lobs.add_each(each)
-                    found.unmoved += each.bytes
+                    self.unmoved += each.bytes
                     continue
-                found.outside.add(column)
+                self.outside.add(column)
                 self.departures.add_lobs(each, each.entries)
                 kept = container(each.place)
                 for first in self.sharing.firsts(each, kept):
-                    if kept not in moving:
-                        number = found.slices[kept] = len(found.slices)
-                        moving[kept] = files.enter_context(
+                    if kept not in opened:
+                        number = self.slices[kept] = len(self.slices)
+                        opened[kept] = files.enter_context(
                             slices.Slice(slices.path(self.staging.work, number))
                         )
-                    moving[kept].add_each(first)
-                    found.lobs += _number(first)
-                    found.split += not isinstance(first, LobRun) and len(first.extents) > 1
-                    found.bytes += first.bytes
-                processes.prepare(rewriting.write_reserved, self.jobs, files=found.lobs)
-        check_restored_space(self.staging, found.lobs, len(found.outside), found.bytes + self.source.size)
-        self.staging.journal.record(event=PLANNED, segments=1, lobs=found.lobs, bytes=found.bytes)
+                    opened[kept].add_each(first)
+                    self.moving.take(first)
+                processes.prepare(rewriting.write_reserved, self.jobs, files=self.moving.lobs)
+        lobs, size = self.moving.lobs, self.moving.bytes
+        check_restored_space(self.staging, lobs, len(self.outside), size + self.source.size)
+        self.staging.journal.record(event=PLANNED, segments=1, lobs=lobs, bytes=size)
         self._prove_those_that_stay()
 
     def _prove_those_that_stay(self) -> None:
-        if not self.found.stay:
+        if not self.stay:
             return
-        self.progress.stage("Verifying LOBs that stay inside", self.found.unmoved)
+        self.progress.stage("Verifying LOBs that stay inside", self.unmoved)
         with OpenHoldings(self.source.holdings()) as holdings:
             for lob, _ in slices.entries(self.staging.work / "stay.jsonl"):
                 for _block in self._proven(lob, holdings):
@@ -295,20 +264,17 @@ class _RestoreWork:
         passage.end()
 
     def _added(self, holdings: OpenHoldings) -> Iterator[Added | AddedRun]:
-        begin_lobs(self.progress, "Writing the archive", self.found.bytes, self.found.lobs)
+        begin_lobs(self.progress, "Writing the archive", self.moving.bytes, self.moving.lobs)
         method = self._method()
-        for number in self.found.slices.values():
+        for number in self.slices.values():
             for each in slices.runs(slices.path(self.staging.work, number)):
                 if isinstance(each, LobRun):
                     names = self._entries(each.place, each.rows, each.files)
                     yield AddedRun(names=names, run=each, holdings=self.source.holdings(), method=method)
                 else:
-                    yield self._added_one(each[0], holdings, method)
-
-    def _added_one(self, lob: LobRef, holdings: OpenHoldings, method: int) -> Added:
-        """Return a LOB as an entry; its bytes are proven when they have been read."""
-        (name,) = self._entries(lob.place, (lob.place.row,), (lob.cell.file,))
-        return Added(name=name, blocks=self._proven(lob, holdings), size=lob.size, method=method)
+                    lob = each[0]
+                    (name,) = self._entries(lob.place, (lob.place.row,), (lob.cell.file,))
+                    yield Added(name=name, blocks=self._proven(lob, holdings), size=lob.size, method=method)
 
     def _method(self) -> int:
         """Return the compression method of LOBs: that of the tables; SIARD 1.0 has none."""
@@ -361,7 +327,7 @@ class _RestoreWork:
         algorithms: Iterable[str] = MANIFEST_ALGORITHMS,
     ) -> Hashers:
         target, work = self.staging.package / name, self.staging.work
-        if not self.found.outside:
+        if not self.outside:
             return rewriting.copy(self.source, target, algorithms, work=work)
         return rewriting.rewrite(
             self.source,
@@ -371,14 +337,12 @@ class _RestoreWork:
             values=lambda table: self._values(table, named),
             algorithms=algorithms,
             added=added,
-            jobs=processes.useful(self.jobs, files=self.found.lobs, size=self.found.bytes),
+            jobs=processes.useful(self.jobs, files=self.moving.lobs, size=self.moving.bytes),
             moved_lobs=self.progress.advance,
         )
 
     def _values(self, table: Table, named: _Named) -> NewCells | None:
-        if not any(
-            column[:2] == (table.schema, table.number) for column in self.found.outside | self.found.inside
-        ):
+        if not any(column[:2] == (table.schema, table.number) for column in self.outside | self.inside):
             return None
 
         def one(cell: LobCell) -> NewCell:
@@ -388,7 +352,7 @@ class _RestoreWork:
 
         def many(run: CellRun) -> list[str] | None:
             place = run.place(0)
-            if column_of(place) in self.found.inside or self.sharing.concerns(run):
+            if column_of(place) in self.inside or self.sharing.concerns(run):
                 return None
             new = named(place, run.rows, run.files)
             self._note(place, run.files, new)
@@ -398,7 +362,7 @@ class _RestoreWork:
 
     def _new_file(self, table: Table, cell: LobCell, named: _Named) -> str:
         """Return the new ``file`` of a cell."""
-        if column_of(cell.place) in self.found.inside:
+        if column_of(cell.place) in self.inside:
             entries = self.source.entries(table, cell)
             if len(entries) == 1:
                 return self._written(entries)[0]
@@ -414,8 +378,8 @@ class _RestoreWork:
         if self.source.metadata.version != "1.0" or list(new) != list(old):
             self.renamed.add(column_of(place))
 
-    def _place(self, name: str, placements: Placements) -> None:
-        begin_lobs(self.progress, "Restoring", self.found.bytes, self.found.lobs)
+    def _place(self, placements: Placements) -> None:
+        begin_lobs(self.progress, "Restoring", self.moving.bytes, self.moving.lobs)
         with OpenHoldings(self.source.holdings()) as holdings:
             placing = Placing(
                 holdings,
@@ -425,8 +389,8 @@ class _RestoreWork:
                 ended=lambda _passage: None,
                 joined=lambda _passage: None,
             )
-            for container, number in self.found.slices.items():
-                folder = siard22.segment_folder(name, container, 0)
+            for container, number in self.slices.items():
+                folder = siard22.segment_folder(self.name, container, 0)
                 found = slices.runs(slices.path(self.staging.work, number))
                 with closing(Folder(self.staging.package / folder)) as target:
                     for each in placing.place(found, target):
@@ -435,15 +399,11 @@ class _RestoreWork:
 
     def restored(self, written: Hashers) -> Restored:
         """Return the result of the restore."""
-        return Restored(
-            target=self.staging.target,
-            lobs=self.found.lobs,
-            split=self.found.split,
-            inside=self.found.stay,
-            bytes=self.found.bytes,
+        return replace(
+            self.moving.restored(self.staging.target, archive_words(self.source, self.sharing, self.renamed)),
+            inside=self.stay,
             size=written.size,
             sha256=written.digest("SHA-256").value,
-            warnings=tuple(archive_words(self.source, self.sharing, self.renamed)),
         )
 
 

@@ -54,19 +54,6 @@ _EXTENSION = re.compile(r"\.([A-Za-z0-9]{1,10})$")
 _ELEMENTS = re.compile(r"\ba\b")
 _NUMBER = re.compile(r"\[[0-9]+\]$")
 
-__all__ = [
-    "Archive",
-    "Grants",
-    "LobsUnresolved",
-    "Located",
-    "LostLob",
-    "by_extension",
-    "declared_type",
-    "extension_of",
-    "named",
-    "raising",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grants:
@@ -166,7 +153,6 @@ class Archive(Closable):
         self.size = opened.size
         self.repairs: dict[tuple[str, str], tuple[int, frozenset[Repair]]] = {}
         self.miscounted: dict[str, str] = {}
-        self.lacking: dict[str, str] = {}
         self._valued: dict[str, str] = {}
         self._said: tuple[str, ...] | None = None
         self._own = len(opened.own)
@@ -174,12 +160,12 @@ class Archive(Closable):
         try:
             self.metadata_document = self._document()
             self.metadata = self._metadata()
-            for table in self.metadata.tables:
-                if self.tree.extent(table.path) is None:
-                    self.lacking[table.path] = (
-                        f"table {table.label} has no document {table.path} in the archive: its rows are "
-                        "missing, and their LOBs, if there were any (metspack explain Z005)"
-                    )
+            self.lacking = {
+                table.path: f"table {table.label} has no document {table.path} in the archive: its rows are "
+                "missing, and their LOBs, if there were any (metspack explain Z005)"
+                for table in self.metadata.tables
+                if self.tree.extent(table.path) is None
+            }
             self._structure = frozenset(
                 f"{table.folder_path}/{table.folder}.{kind}"
                 for table in self.metadata.tables
@@ -431,11 +417,17 @@ class Archive(Closable):
             return "/".join(extent.path)[len(self.prefix) :]
         return ""
 
+    def lob(self, table: Table, cell: LobCell) -> LobRef:
+        """Return the LOB that a cell of a table names; raises ``LobUnresolved``."""
+        found = self._located(table, cell, declared_type(table, cell.place.cell))
+        if found.error is not None:
+            raise found.error
+        assert found.lob is not None  # noqa: S101 -- exactly one of the two is there
+        return found.lob
+
     def entries(self, table: Table, cell: LobCell) -> tuple[str, ...]:
         """Return the names of the archive's entries with a cell's LOB; raises ``LobUnresolved``."""
-        return tuple(
-            name for each in self.resolver.resolved(table, cell).extents if (name := self._entry(each))
-        )
+        return self.lob(table, cell).entries
 
     def _is_itself(self, extent: Extent) -> bool:
         """Return whether a file outside is the .siard file itself, or a part of it."""
@@ -599,10 +591,6 @@ def extension_of(file: str) -> str:
 
 def by_extension(files: Sequence[str]) -> Iterator[tuple[str, slice]]:
     """Yield each extension of cells' files in order, with the slice of the files that have it."""
-    dot, lines = files[0].rfind(".") if files else -1, "\n".join((*files, ""))
-    if dot >= 0 and lines.count(f"{files[0][dot:]}\n") == lines.count("\n") == len(files):
-        yield extension_of(files[0]), slice(0, len(files))
-        return
     start = 0
     for _, alike in groupby([file[file.rfind(".") :] for file in files]):
         which = slice(start, start + sum(1 for _ in alike))

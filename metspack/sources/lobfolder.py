@@ -20,17 +20,17 @@ from typing import NamedTuple
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb, walking
 from metspack.layouts.interface import FROM_1, NUMBER
-from metspack.layouts.names import LAST, LOB_PART_SUFFIX
+from metspack.layouts.names import LAST, LOB_PART_SUFFIX, whole_of
 from metspack.locations import splitparts
 from metspack.mediatypes import media_type
 from metspack.model import LONGEST, SMALL, LobRef, LobRun, RunShared
+from metspack.sources.archive import extension_of
 from metspack.uris import shown
 
 NAMED = 20
 """The number of a source's faults that are named; all are counted."""
 
 _LEVEL = struct.Struct(">cQ")
-_SUFFIX = re.compile(r"\.([A-Za-z0-9]{1,10})", re.ASCII)
 _CONTENT = "content"
 _FOLDERS = re.compile(
     rf"schema{NUMBER}/table{NUMBER}/lob{FROM_1}((?:/[ua]{FROM_1.replace('(', '(?:')})*)", re.ASCII
@@ -49,13 +49,6 @@ _PARTS_HINT = (
     "A LOB is whole, or in parts <file>.0, .1 and so on with .z for the last, or <file>_part001, _part002 "
     "and so on: add the missing parts, remove the superfluous files."
 )
-
-
-def extension_of(name: str) -> str:
-    """Return the extension of a file's name without the dot, or ``bin`` without a plain one."""
-    stem, dot, _ = name.rpartition(".")
-    found = _SUFFIX.fullmatch(name, len(stem)) if stem and dot else None
-    return found[1] if found else "bin"
 
 
 @lru_cache(maxsize=4096)
@@ -101,14 +94,12 @@ class Finds(tempdb.Scratch):
     raised for a file that is gone by then.
     """
 
-    __slots__ = ("_root", "_what", "count")
-
     def __init__(self, root: Path) -> None:
         """Begin without any file."""
-        self._what = what = str(root)
+        self._what = str(root)
         self._root = root
         self.count = 0
-        with tempdb.explained(what):
+        with tempdb.explained(self._what):
             super().__init__(_FOLDER, _FOUND, "CREATE TABLE fault (position, text TEXT)", "BEGIN")
 
     def put_files(self, column: _Column, folder: str, files: Sequence[tuple[int, int, str]]) -> None:
@@ -130,14 +121,10 @@ class Finds(tempdb.Scratch):
     def check(self, said: str, hint: str) -> None:
         """Raise SourceError for faults; the message has ``said``, their number and the first ones."""
         with tempdb.explained(self._what):
-            (number,) = self._database.execute("SELECT count(*) FROM fault").fetchone()
-            texts = [
-                text
-                for (text,) in self._database.execute(
-                    "SELECT text FROM fault ORDER BY position, text LIMIT ?", (NAMED,)
-                )
-            ]
-        if number:
+            sql = "SELECT text, count(*) OVER () FROM fault ORDER BY position, text LIMIT ?"
+            found = self.all(sql, NAMED)
+        if found:
+            texts, (number, *_) = zip(*found, strict=True)
             more = [f"and {number - NAMED:,} more"] if number > NAMED else []
             raise SourceError(
                 f"{self._what}: {said}: {number:,} found: {'; '.join([*texts, *more])}", hint=hint
@@ -151,7 +138,8 @@ class Finds(tempdb.Scratch):
                     yield _split(self._run(list(alike)))
                     continue
                 while some := list(islice(alike, LONGEST)):
-                    yield from _small(self._run(some))
+                    run = self._run(some)
+                    yield from [run] if max(run.sizes) <= SMALL else run.lobs()
 
     def _run(self, rows: Sequence[_Row]) -> LobRun:
         """Return the run of files with one folder and one extension, or of a LOB's parts."""
@@ -183,14 +171,6 @@ class Finds(tempdb.Scratch):
                 yield [path for (path,) in self._database.execute(_AT_PLACE, place)]
 
 
-def _small(run: LobRun) -> Iterator[LobRun | LobRef]:
-    """Yield a run, or each of its LOBs when one has more than ``SMALL`` bytes."""
-    if max(run.sizes) <= SMALL:
-        yield run
-    else:
-        yield from run.lobs()
-
-
 _PARTS = 4  # values that the parts of a LOB have in common: those of its place
 
 
@@ -206,7 +186,7 @@ def _likeness(row: _Row) -> tuple[object, ...]:
 def _split(parts: LobRun) -> LobRef:
     """Return a LOB by the files of its parts, in order."""
     first = parts.lob(0)
-    extension = extension_of(_named(parts.files[0].rpartition("/")[2]).whole)
+    extension = extension_of(whole_of(parts.files[0]))
     return replace(
         first,
         size=sum(parts.sizes),
@@ -258,11 +238,11 @@ def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> No
             path = "/".join(listing.folder)
             files: list[tuple[int, int, str]] = []
             for name, *_ in listing.files:
-                if column is None or (numbers := _row_and_part(name)) is None:
+                if column is None or (named := _named(name)) is None:
                     where = shown(f"{path}/{name}" if path else name)
                     finds.refuse(where, where)
                 else:
-                    files.append((*numbers, name))
+                    files.append((named.row, named.part, name))
             if column is not None:
                 finds.put_files(column, path, files)
             seen(len(files))
@@ -289,23 +269,8 @@ def _column(path: tuple[str, ...], above: tuple[str, ...]) -> _Column | None:
     return int(schema), int(table), cell_key(f"c{column}{below.replace('/', '.')}")
 
 
-def _row_and_part(name: str) -> tuple[int, int] | None:
-    """Return row and part number of a file's name (-1 for the whole), or None for other names."""
-    found = _FILE.fullmatch(name)
-    if found is not None and found[3] is found[4] is None:
-        return int(found[2]) + 1, -1
-    named = _named_or_none(name)
-    return None if named is None else (named.row, named.part)
-
-
-def _named(name: str) -> _FileName:
-    found = _named_or_none(name)
-    if found is None:  # only names that were taken before come here
-        raise ValueError(f"{name!r} is not the name of a LOB")
-    return found
-
-
-def _named_or_none(name: str) -> _FileName | None:
+def _named(name: str) -> _FileName | None:
+    """Return a file's name taken apart, or None for one that no LOB has."""
     found = _FILE.fullmatch(name)
     if found is None:
         return None
@@ -322,7 +287,7 @@ def _named_or_none(name: str) -> _FileName | None:
 def _fault(files: Sequence[str]) -> str:
     """Return the reason why the files of one place are not one LOB, or "" when they are."""
     own = [each.rpartition("/")[2] for each in files]
-    names = list(map(_named, own))
+    names = [named for each in own if (named := _named(each)) is not None]
     where = f"{files[0].rpartition('/')[0]}: "
     wholes = sorted({each.whole for each in names})
     if len(wholes) > 1:

@@ -16,7 +16,7 @@ from metspack.files import reading
 from metspack.files.byteranges import HeldMedium, Medium, Stamp
 from metspack.files.reading import Closable
 from metspack.files.threads import ThreadedHashers
-from metspack.model import Digest, Extent, LobRef, LobRun, Proofs, ZipExtent
+from metspack.model import Digest, Extent, LobCell, LobRef, LobRun, Proofs, ZipExtent
 from metspack.siard import entries
 from metspack.sizes import TextLength
 from metspack.uris import shown
@@ -44,8 +44,6 @@ class Holdings:
 
 class OpenHoldings(Closable):
     """Holdings opened when they are needed, a few at a time; a context manager, for one thread."""
-
-    __slots__ = ("_buffer", "_holdings", "_media")
 
     def __init__(self, holdings: Holdings) -> None:
         self._holdings = holdings
@@ -85,19 +83,14 @@ class OpenHoldings(Closable):
     def proven_contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
         """Yield as ``small_contents`` does, but None also for a LOB with another digest than stated."""
         shared = run.shared
-        stated: dict[str, list[Sequence[str]]] = {}
-        for name, values in ((shared.digest, run.digests), (shared.proof, run.proofs)):
-            if name is not None:
-                stated.setdefault(name, []).append(values)
-        is_known = stated.keys() <= OCTETS.keys()
-        # Cell and METS mostly have digests of one algorithm, which is computed once; no digest is "".
-        proving = [
-            (
-                digest_function(name),
-                [each[0] if len({*each}) == 1 else "" for each in zip(*columns, strict=True)],
-            )
-            for name, columns in (stated if is_known else {}).items()
-        ]
+        # Cell and METS mostly have the same digests, which are computed once.
+        stated = {
+            (name, tuple(values))
+            for name, values in ((shared.digest, run.digests), (shared.proof, run.proofs))
+            if name is not None
+        }
+        is_known = all(name in OCTETS for name, _ in stated)
+        proving = [(digest_function(name), values) for name, values in stated if is_known]
         for number, data in enumerate(self.small_contents(run)):
             is_proven = data is not None and all(each(data) == values[number] for each, values in proving)
             yield data if is_known and is_proven else None
@@ -222,10 +215,9 @@ class Passage:
         self.hashers = ThreadedHashers(dict.fromkeys((*algorithms, *said)))
         self.is_part_digest = False
         self.media_type = lob.media_type if lob.recorded is None else lob.recorded
-        self.unit: str | None = None if lob.cell.length is None else "bytes"
+        self.unit: str | None = "bytes" if lob.cell.length == lob.size else None
         self._accepted = accepted
-        # Counting characters costs as much as a digest; only a text LOB that is not all ASCII needs it.
-        self._lengths = TextLength() if lob.cell.length not in {None, lob.size} else None
+        self._lengths = needed_lengths(lob.cell, lob.size)
         self._last = ThreadedHashers((expected.algorithm,)) if expected and len(lob.extents) > 1 else None
         self._what = what(lob)
         self._blocks = self._read(holdings)
@@ -243,7 +235,7 @@ class Passage:
                     each.update(block)
                 yield block
             if proof is not None and proving is not None:
-                _check(about, proof, proving)
+                check_digest(about, proof, proving)
 
     def portion(self, size: int | None = None) -> Iterator[bytes]:
         """Yield the next ``size`` bytes, or all that are left; fewer only at the LOB's end."""
@@ -264,26 +256,16 @@ class Passage:
             raise AssertionError(f"{self._what} was not taken whole")
         cell, proof = self.lob.cell, self._proofs.whole
         if proof is not None:
-            _check(self._what, proof, self.hashers)
-        if self._lengths is not None and cell.length is not None:
-            self.unit = self._lengths.unit(cell.length)
-            if self.unit is None:
-                raise SourceError(
-                    f"{self._what} has {self._lengths}, but its cell says length {cell.length:,}",
-                    hint="The archive contradicts itself; find out which is right before building a package.",
-                )
+            check_digest(self._what, proof, self.hashers)
+        if self._lengths is not None:
+            self.unit = unit_of(self._what, cell, self._lengths)
         if cell.digest is None or (found := self.hashers.digest(cell.digest.algorithm)) == cell.digest:
             return
         self.is_part_digest = (
             self._last is not None and self._last.digest(cell.digest.algorithm) == cell.digest
         )
         if not self.is_part_digest:
-            raise SourceError(
-                f"{self._what} has the {found.algorithm} {found.value}, but its cell says "
-                f"{cell.digest.value}",
-                hint="The LOB or its digest was changed after the archive was made; get another copy of the "
-                "archive.",
-            )
+            raise another_digest(self._what, cell.digest, found)
         # In a package, METS proves each part.
         if PART_DIGEST not in self._accepted and None in (self._proofs.extents or (None,)):
             raise SourceError(
@@ -295,7 +277,34 @@ class Passage:
             )
 
 
-def _check(about: str, proof: Digest, hashers: Hashers) -> None:
+def needed_lengths(cell: LobCell, size: int) -> TextLength | None:
+    """Return a count of characters for a LOB whose cell states another length than its bytes.
+
+    Counting costs as much as a digest; only a text LOB that is not all ASCII needs it.
+    """
+    return None if cell.length in {None, size} else TextLength()
+
+
+def unit_of(what: str, cell: LobCell, lengths: TextLength) -> str:
+    """Return the unit of a cell's length; raises ``SourceError`` where the LOB has it in none."""
+    length = cell.length or 0
+    if (unit := lengths.unit(length)) is None:
+        raise SourceError(
+            f"{what} has {lengths}, but its cell says length {length:,}",
+            hint="The archive contradicts itself; find out which is right before building a package.",
+        )
+    return unit
+
+
+def another_digest(what: str, stated: Digest, found: Digest) -> SourceError:
+    """Return the error of a LOB with another digest than its cell states."""
+    return SourceError(
+        f"{what} has the {found.algorithm} {found.value}, but its cell says {stated.value}",
+        hint="The LOB or its digest was changed after the archive was made; get another copy of the archive.",
+    )
+
+
+def check_digest(about: str, proof: Digest, hashers: Hashers) -> None:
     """Raise SourceError unless bytes have the digest in METS."""
     found = hashers.digest(proof.algorithm)
     if found != proof:

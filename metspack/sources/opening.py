@@ -150,11 +150,7 @@ class SourceFacts:
     def document(self) -> dict[str, object]:
         """Return the facts as an object for JSON."""
         digests = [
-            {
-                "algorithm": stated.algorithm,
-                "stated": stated.value,
-                "found": None if found is None else found.value,
-            }
+            {"algorithm": stated.algorithm, "stated": stated.value, "found": found and found.value}
             for stated, found in self.digests
         ]
         seal = self.verdict and {
@@ -167,18 +163,14 @@ class SourceFacts:
     @classmethod
     def restored(cls, document: Mapping[str, Any]) -> SourceFacts:
         """Return the facts in an object of ``document``."""
-        seal = document["message_digest"] or {"verdict": None, "digests": (), "unreadable": ()}
-        values = {
-            "name": document["name"],
-            "size": document["size"],
-            "sha256": document["sha256"],
-            "verdict": None if seal["verdict"] is None else SealVerdict(seal["verdict"]),
-            "digests": tuple(
+        values = {name: document[name] for name in ("name", "size", "sha256")}
+        if seal := document["message_digest"]:
+            values["verdict"] = SealVerdict(seal["verdict"])
+            values["digests"] = tuple(
                 (_digest(each, "stated"), None if each["found"] is None else _digest(each, "found"))
                 for each in seal["digests"]
-            ),
-            "unread": tuple(map(str, seal["unreadable"])),
-        }
+            )
+            values["unread"] = tuple(map(str, seal["unreadable"]))
         return journal.read_as(cls, values)
 
     def seal_words(self) -> str:

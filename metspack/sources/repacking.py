@@ -47,8 +47,6 @@ class Departures(tempdb.Scratch):
     there are held as one stretch of its bytes. Raises ``TargetError`` when the temporary disk is full.
     """
 
-    __slots__ = ("_container", "_is_merged", "_root")
-
     def __init__(self, container: ZipContainer | None = None, root: str = "") -> None:
         super().__init__(_NAMES, _STRETCHES, "BEGIN")
         self._container = container

@@ -182,8 +182,10 @@ def rewrite(
         moved=moved_lobs,
         folders=folders,
         upgrade=upgrade,
+        wrote=wrote,
+        meanwhile=meanwhile,
     )
-    return _write(archive, changes, target, work, algorithms, wrote, meanwhile)
+    return _write(archive, changes, target, work, algorithms)
 
 
 def copy(
@@ -238,6 +240,8 @@ class _Changes:
     moved: Callable[[int], None] = lambda _amount: None
     folders: LobFolders | None = None
     upgrade: Upgrade | None = None
+    wrote: Callable[[int], None] = lambda _amount: None
+    meanwhile: Callable[[], object] = lambda: None
 
 
 def _upgraded(table: Table, splice: _Splice | None) -> _Splice:
@@ -297,14 +301,8 @@ def _with_fields_noted(value: NewCells, table: Table, fields: dict[int, set[tupl
     return NewCells(one=one, many=many)
 
 
-def _write(  # noqa: PLR0917 -- what the callers were given, in their order
-    archive: Archive,
-    changes: _Changes,
-    target: Path,
-    work: Path,
-    algorithms: Iterable[str],
-    wrote: Callable[[int], None] = lambda _amount: None,
-    meanwhile: Callable[[], object] = lambda: None,
+def _write(
+    archive: Archive, changes: _Changes, target: Path, work: Path, algorithms: Iterable[str]
 ) -> Hashers:
     """Write the entries that stay, and the added ones between content and header.
 
@@ -316,14 +314,14 @@ def _write(  # noqa: PLR0917 -- what the callers were given, in their order
         schemas = {} if changes.upgrade is None else table_schemas(archive.metadata.tables, changes.upgrade)
         for entry in entries(archive, changes.departures, header=False):
             splice, before = changes.splices.get(entry.name), writer.file.size
-            meanwhile()
+            changes.meanwhile()
             if splice is not None:
-                entry.rewrite(writer, splice(reading.told(entry.contents(), lambda _: meanwhile())))
+                entry.rewrite(writer, splice(reading.told(entry.contents(), lambda _: changes.meanwhile())))
             elif (schema := schemas.pop(entry.name, None)) is not None:
                 entry.rewrite(writer, (schema(),))
             else:
                 entry.copy(writer)
-            wrote(writer.file.size - before)
+            changes.wrote(writer.file.size - before)
         for name, schema in schemas.items():
             writer.add(name, (schema(),), method=STORED)
         hashers = ThreadedHashers({*algorithms, *_seal_algorithms(archive)})
@@ -405,6 +403,7 @@ def write_reserved(task: _ReservedRun, moved: Callable[[int], None]) -> _Written
     return _WrittenRun(records=listed, stop=at)
 
 
+@dataclass
 class _Additions:
     """Entries that are appended, with their folders where the archive has entries for folders.
 
@@ -412,25 +411,21 @@ class _Additions:
     ``given`` takes the names.
     """
 
-    def __init__(
-        self,
-        writer: ZipWriter,
-        archive: Archive,
-        changes: _Changes,
-        given: Departures,
-        hashers: ThreadedHashers,
-    ) -> None:
-        self._writer = writer
-        self._archive = archive
-        self._changes = changes
-        self._given = given
-        self._hashers = hashers
-        self._lists = any(archive.tree.extent(f"{each.folder_path}/") for each in archive.metadata.tables)
+    writer: ZipWriter
+    archive: Archive
+    changes: _Changes
+    given: Departures
+    hashers: ThreadedHashers
+
+    def __post_init__(self) -> None:
+        """Look for entries for folders."""
+        tree, tables = self.archive.tree, self.archive.metadata.tables
+        self._lists = any(tree.extent(f"{each.folder_path}/") for each in tables)
         self._folder = ""
 
     def add_each(self, workers: Workers) -> None:
         """Append the entries; raises ``SourceError`` for a name that is there already."""
-        for folder, some in groupby(self._changes.added, self._new_folder):
+        for folder, some in groupby(self.changes.added, self._new_folder):
             if folder is None:
                 for each in some:
                     for one in (each,) if isinstance(each, Added) else each.one_by_one():
@@ -439,9 +434,9 @@ class _Additions:
             self._add_folders(f"{folder}/")
             tasks = (self._reserve(each) for each in self._together(some))
             # The file is in its final state up to the end of each run.
-            for written in workers.results(write_reserved, tasks, self._changes.moved):
-                self._writer.list_run(written.records)
-                _hash(self._hashers, self._writer, written.stop)
+            for written in workers.results(write_reserved, tasks, self.changes.moved):
+                self.writer.list_run(written.records)
+                _hash(self.hashers, self.writer, written.stop)
 
     def _together(self, some: Iterable[Added | AddedRun]) -> Iterator[AddedRun]:
         """Write deflated runs, whose length is open until then, and yield the others."""
@@ -450,12 +445,12 @@ class _Additions:
                 yield each
             elif isinstance(each, AddedRun):
                 for names, contents in each.together():
-                    self._writer.add_run(names, contents, method=each.method)
-                    self._changes.moved(sum(map(len, contents)))
+                    self.writer.add_run(names, contents, method=each.method)
+                    self.changes.moved(sum(map(len, contents)))
 
     def _reserve(self, added: AddedRun) -> _ReservedRun:
-        start = self._writer.reserve(added.names, added.run.sizes)
-        file = self._writer.file
+        start = self.writer.reserve(added.names, added.run.sizes)
+        file = self.writer.file
         return _ReservedRun(added=added, path=file.path, start=start, stop=file.size)
 
     def _new_folder(self, added: Added | AddedRun) -> str | None:
@@ -469,23 +464,23 @@ class _Additions:
             raise ValueError(f"{each.name!r} is not a name for an entry of the content")
         if not self._is_new(each.name):
             raise SourceError(
-                f"{self._archive.name}: a LOB is to become the entry {each.name!r}, which is there already",
+                f"{self.archive.name}: a LOB is to become the entry {each.name!r}, which is there already",
                 hint="Two LOBs cannot have one name: the archive or the list of its LOBs is damaged.",
             )
         self._add_folders(each.name)
-        self._writer.add(each.name, each.blocks, method=each.method, most=each.size)
+        self.writer.add(each.name, each.blocks, method=each.method, most=each.size)
 
     def _add_folders(self, name: str) -> None:
         folder = name.rpartition("/")[0]
         if self._lists and folder not in {"", self._folder}:
             for above in accumulate(folder.split("/"), "{}/{}".format):
                 if self._is_new(f"{above}/"):
-                    self._writer.add_folder(f"{above}/")
+                    self.writer.add_folder(f"{above}/")
         self._folder = folder
 
     def _is_new(self, name: str) -> bool:
-        return self._given.add(name) and (
-            self._archive.tree.extent(name) is None or name in self._changes.departures
+        return self.given.add(name) and (
+            self.archive.tree.extent(name) is None or name in self.changes.departures
         )
 
     def _are_new(self, names: Sequence[str]) -> bool:
@@ -496,8 +491,8 @@ class _Additions:
             and not others
             and are_plain(names)
             and not f"{folder}/".startswith(HEADER)
-            and is_empty(self._archive.tree, f"{folder}/")
-            and self._given.add_new(names)
+            and is_empty(self.archive.tree, f"{folder}/")
+            and self.given.add_new(names)
         )
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from metspack.errors import ConfigError
+from metspack.locations.errors import LobsUnresolved
 from metspack.locations.mappingtxt import mapping_beside, read_mapping
-from metspack.sources.archive import Archive, Grants, LobsUnresolved
+from metspack.sources.archive import Archive, Grants
 from tests.siard.forging import Table, column, siard
 
 LOB = "content/schema0/table0/lob1/record0.bin"

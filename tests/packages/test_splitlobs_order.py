@@ -245,8 +245,8 @@ NO_ORDER = (
             (
                 OrderError,
                 (
-                    f"its part p1 has the ORDER {'8' * 100!r} in the parent's map (mets.xml "
-                    "line 51); expected a whole number"
+                    "its part p1 has in the parent's map (mets.xml line 51) the ORDER "
+                    f"{'8' * 100!r}; expected a whole number"
                 ),
                 REPAIR,
             ),

@@ -171,13 +171,13 @@ DAMAGES = (
     Damage(
         name="part changed",
         change=lambda root: part(root, 1).write_bytes(b"#" * 21),
-        said=r"LOB s0\.t2\.c4\.r2, .*\.p1: .* has another MD5 than .*: expected \w{32}; found \w{32}",
+        said=r"LOB s0\.t2\.c4\.r2: its part .*\.p1, .* has the MD5 \w{32}, but METS says \w{32}",
         late=True,
     ),
     Damage(
         name="parts right and whole wrong",
         change=_another_whole,
-        said=r"all its bytes have another MD5 than the whole \(mets\.xml line \d+\) says",
+        said=r"the whole \(mets\.xml line \d+\) has the MD5 \w{32}, but METS says \w{32}",
         late=True,
     ),
 )

@@ -10,10 +10,10 @@ import pytest
 from lxml import etree
 
 from metspack.errors import ConfigError, SourceError
-from metspack.locations.errors import LobMissing, LobRefused
+from metspack.locations.errors import LobMissing, LobRefused, LobsUnresolved
 from metspack.model import Budgets, LobRef
 from metspack.siard.tables import Tally
-from metspack.sources.archive import Archive, Grants, LobsUnresolved, by_extension, extension_of
+from metspack.sources.archive import Archive, Grants, by_extension, extension_of
 from tests.laws import spread
 from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, Table, column, field, metadata, siard

@@ -17,7 +17,7 @@ from metspack.errors import SourceError
 from metspack.layouts import lobseg
 from metspack.model import SMALL, FileExtent, LobCell, LobPlace, LobRef, LobRun, one_by_one
 from metspack.sources import lobfolder
-from metspack.sources.lobfolder import cell_key, cell_of, extension_of
+from metspack.sources.lobfolder import cell_key, cell_of
 from tests.laws import law
 
 LOB4 = "content/schema0/table2/lob4"
@@ -305,24 +305,6 @@ def test_a_named_pipe_is_refused(tmp_path: Path) -> None:
 
 
 # Sorting
-
-
-@pytest.mark.parametrize(
-    ("name", "extension"),
-    [
-        ("record0.bin", "bin"),
-        ("scan.tar.gz", "gz"),
-        ("scan", "bin"),
-        (".hidden", "bin"),
-        ("scan.", "bin"),
-        ("scan.abcdefghijk", "bin"),
-        ("scan.ä", "bin"),
-        ("scan.a_b", "bin"),
-        ("scan.pdf\n", "bin"),
-    ],
-)
-def test_the_extension_is_the_suffix_when_it_is_plain(name: str, extension: str) -> None:
-    assert extension_of(name) == extension
 
 
 def runs(finds: lobfolder.Finds) -> Iterator[LobRun]:

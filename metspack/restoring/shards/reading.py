@@ -8,15 +8,18 @@ folder while the URL's folder exists: then the file is missing, and the one foun
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from typing import Any, TextIO
+from urllib.parse import urlsplit
 
 from lxml import etree
 
@@ -45,11 +48,12 @@ class NamedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFile:
-    """A file that was found: its names below the root, and its size."""
+class FoundExtent:
+    """A stretch of a found file: its names below the root, and offset and length in bytes."""
 
     path: Names
-    size: int
+    offset: int = 0
+    length: int
 
 
 class ShardFolder:
@@ -58,10 +62,10 @@ class ShardFolder:
     def __init__(self, root: Path, files: Iterable[NamedFile]) -> None:
         self._root = root
         self._names = {each.name for each in files if each.name}
-        self._listed: dict[str, list[Names]] | None = None
+        self._listed: list[Names] | None = None
 
-    def found(self, file: NamedFile) -> FoundFile:
-        """Return the place of a file.
+    def found(self, file: NamedFile) -> FoundExtent:
+        """Return a file that is there, whole.
 
         A relative or ``file:`` URL gives it. Where that is empty or outside, and for every other URL, the
         place is ``file_name`` or an end of the URL's path below the root, or in the only folder with a file
@@ -113,9 +117,9 @@ class ShardFolder:
             hint="If the file is to be read, name a folder above it with --root.",
         )
 
-    def _one(self, file: NamedFile, candidates: Iterable[Names]) -> FoundFile | None:
+    def _one(self, file: NamedFile, candidates: Iterable[Names]) -> FoundExtent | None:
         """Return the only file at some names, or None; raises ``SourceError`` for several."""
-        found: dict[tuple[int, int], FoundFile] = {}
+        found: dict[tuple[int, int], FoundExtent] = {}
         for path in candidates:
             try:
                 with reading.opening(self._root, path) as descriptor:
@@ -128,7 +132,8 @@ class ShardFolder:
                 ) from None
             except SourceError as error:
                 raise SourceError(f"{file.where}: {error.message}", hint=_FILES) from None
-            found.setdefault((status.st_dev, status.st_ino), FoundFile(path=path, size=status.st_size))
+            place = FoundExtent(path=path, length=status.st_size)
+            found.setdefault((status.st_dev, status.st_ino), place)
         places = list(found.values())
         if len(places) > 1:
             raise SourceError(
@@ -151,11 +156,8 @@ class ShardFolder:
     def _elsewhere(self, name: str) -> list[Names]:
         """Return the regular files with a name in all folders, sorted."""
         if self._listed is None:
-            self._listed = {}
-            for path in self._below():
-                if path[-1] in self._names:
-                    self._listed.setdefault(path[-1], []).append(path)
-        return sorted(self._listed.get(name, ()))
+            self._listed = sorted(self._below())
+        return [path for path in self._listed if path[-1] == name]
 
     def _below(self) -> Iterator[Names]:
         top = os.fspath(self._root)
@@ -202,36 +204,26 @@ def _check(file: NamedFile) -> None:
 
 def _is_local(url: str) -> bool:
     """Return whether a URL names a file here: without a scheme, with ``file:``, or on a drive."""
-    split = _split(url)
-    return split is not None and (split.scheme in {"", "file"} or len(split.scheme) == 1)
-
-
-def _split(url: str) -> SplitResult | None:
-    """Return the components of a URL, or None for one with an invalid host."""
-    try:
-        return urlsplit(url)
-    except ValueError:
-        return None
+    scheme = _SCHEME.match(url)
+    return scheme is None or scheme[1].lower() == "file"
 
 
 def _ends(url: str | None) -> Iterator[Names]:
     """Yield the path of a URL and every end of it, the longest first."""
-    split = _split(url or "")
-    if split is None or not split.path:
-        return
     try:
-        path = uris.joined((), uris.parsed(split.path))
-    except uris.ReferenceRefused:
+        path = uris.joined((), uris.parsed(urlsplit(url or "").path))
+    except (ValueError, uris.ReferenceRefused):
         return
     for start in range(len(path)):
         yield path[start:]
 
 
+_SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]+):")
 _LONGEST = 64_000_000
 _NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
-_TEXT = re.compile(rb'"[^"]*"?')  # in JSON without escapes, where it has no line feed
 _SHOWN = 20
 _PEEKED = 1 << 10
+_BLOCK = 1 << 13
 _FORM = (
     "A shard file is JSON as metspack shards --json writes it, one object after the other or in an array, or "
     "XML with a shard_metadata element."
@@ -243,19 +235,9 @@ _UNITS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundExtent:
-    """A stretch of a found file: its names below the root, and offset and length in bytes."""
-
-    path: tuple[str, ...]
-    offset: int
-    length: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FoundShard:
     """A shard whose files were found below ``root``; its bytes are the extents', in order."""
 
-    source: str
     root: Path
     extents: tuple[FoundExtent, ...]
 
@@ -296,23 +278,20 @@ def read_shard(path: Path, *, root: Path, unit: str | None = None, lob: str | No
         extents.append(_extent(places, file))
     if not extents:
         raise SourceError(f"{path}: the shard has no file", hint=_FORM)
-    return FoundShard(source=str(path), root=root, extents=tuple(extents))
+    return FoundShard(root=root, extents=tuple(extents))
 
 
 def concatenated(shard: FoundShard) -> Iterator[bytes]:
     """Yield a shard's bytes in blocks; raises ``SourceError`` for an unreadable or cut file."""
     for each in shard.extents:
-        try:
-            descriptor = reading.opened(shard.root, each.path)
-        except OSError as error:
-            raise SourceError(f"{'/'.join(each.path)} cannot be opened: {error.strerror}") from None
         left = each.length
         try:
-            for block in reading.chunks(descriptor, each.offset, each.offset + each.length):
-                left -= len(block)
-                yield block
-        finally:
-            reading.release(descriptor)
+            with reading.opening(shard.root, each.path) as descriptor:
+                for block in reading.chunks(descriptor, each.offset, each.offset + each.length):
+                    left -= len(block)
+                    yield block
+        except OSError as error:
+            raise SourceError(f"{'/'.join(each.path)} cannot be read: {error.strerror}") from None
         if left:
             raise SourceError(
                 f"{'/'.join(each.path)} ended {left:,} bytes early: it was cut while it was read",
@@ -329,16 +308,15 @@ def _files(path: Path, lob: str | None) -> list[NamedFile]:
         ) from None
     with open(descriptor, "rb") as file:
         head = file.peek(_PEEKED)[:_PEEKED].removeprefix(b"\xef\xbb\xbf").lstrip()
-        if head[:1] == b"{":
-            return _chosen(path, _of_json(path, iter(lambda: file.readline(_LONGEST), b""), lob), lob)
+        if head[:1] in {b"{", b"["}:
+            with io.TextIOWrapper(file, "utf-8-sig", "surrogateescape") as text:
+                return _chosen(path, _of_json(path, text, lob), lob)
         data = file.read(_LONGEST + 1)
     if len(data) > _LONGEST:
         raise SourceError(
             f"{path}: has more than {_LONGEST:,} bytes; expected one shard, or a few",
             hint="Write the shard of one LOB to a file, or use the JSON form, which is read line by line.",
         )
-    if head[:1] == b"[":
-        return _chosen(path, _of_array(path, data, lob), lob)
     try:
         root = safexml.tree(data)
     except safexml.XmlError as error:
@@ -348,73 +326,56 @@ def _files(path: Path, lob: str | None) -> list[NamedFile]:
 
 def _chosen(path: Path, found: Iterator[tuple[str, list[NamedFile]]], lob: str | None) -> list[NamedFile]:
     """Return the files of the only shard found; raises ``SourceError`` for none or several."""
-    names: list[str] = []
-    files: list[NamedFile] = []
-    for name, each in found:
-        files = each
-        names.append(name)
-        if len(names) > _SHOWN:
-            break
-    if len(names) == 1:
-        return files
-    if names:
-        count = f"more than {_SHOWN}" if len(names) > _SHOWN else len(names)
+    some = list(islice(found, _SHOWN + 1))
+    if len(some) == 1:
+        return some[0][1]
+    if some:
+        count = f"more than {_SHOWN}" if len(some) > _SHOWN else len(some)
         raise SourceError(
-            f"{path} has {count} shards: {', '.join(names[:_SHOWN])}; expected one",
+            f"{path} has {count} shards: {', '.join(name for name, _ in some[:_SHOWN])}; expected one",
             hint="Say which LOB is meant.",
         )
     which = "no shard" if lob is None else f"no shard of {lob!r}"
     raise SourceError(f"{path} has {which}", hint=_FORM)
 
 
-def _of_json(path: Path, lines: Iterator[bytes], lob: str | None) -> Iterator[tuple[str, list[NamedFile]]]:
-    # The lines of a pretty-printed shard are JSON only together.
-    waiting: list[bytes] = []
-    size = start = depth = 0
-    for number, line in enumerate(lines, start=1):
-        if not (waiting or line.strip()):
-            continue
-        start = start or number
-        waiting.append(line)
-        size += len(line)
-        bare = _TEXT.sub(b"", line.replace(rb"\\", b"").replace(rb"\"", b""))
-        depth += bare.count(b"{") - bare.count(b"}")
-        if size > _LONGEST:
-            break
-        # An object ends where all its braces are closed: if it is invalid there, further lines cannot help.
-        if depth > 0 or not line.rstrip().endswith(b"}"):
-            continue
-        try:
-            shard = json.loads(b"".join(waiting).decode("utf-8-sig"))
-        except (ValueError, RecursionError):
-            break
-        waiting, where = [], f"{path} line {start}"
-        size = start = depth = 0
-        # JSON that ends with a brace is an object.
-        yield from _json_shard(where, shard, lob)
-    if waiting:
-        raise SourceError(f"{path} line {start}: is not JSON", hint=_FORM)
-
-
-def _of_array(path: Path, data: bytes, lob: str | None) -> Iterator[tuple[str, list[NamedFile]]]:
-    try:
-        found = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise SourceError(
-            f"{path}: begins as a JSON array of shards and is not JSON: {error}", hint=_FORM
-        ) from None
-    for number, shard in enumerate(found, start=1):
-        where = f"{path} shard {number}"
+def _of_json(path: Path, file: TextIO, lob: str | None) -> Iterator[tuple[str, list[NamedFile]]]:
+    for where, shard in _values(path, file):
         if not isinstance(shard, dict):
             raise SourceError(f"{where}: is not an object", hint=_FORM)
-        yield from _json_shard(where, shard, lob)
+        if lob is None or lob in (shard.get("lob"), shard.get("pid")):
+            yield str(shard.get("lob")), _json_files(where, shard)
 
 
-def _json_shard(
-    where: str, shard: Mapping[str, Any], lob: str | None
-) -> Iterator[tuple[str, list[NamedFile]]]:
-    if lob is None or lob in (shard.get("lob"), shard.get("pid")):
-        yield str(shard.get("lob")), _json_files(where, shard)
+def _values(path: Path, file: TextIO) -> Iterator[tuple[str, Any]]:
+    """Yield the values of JSON that stand one after the other, or in arrays, each with its place."""
+    decoder, text, line = json.JSONDecoder(), "", 1
+    # The last value may be incomplete: it is decoded again once twice as much is read.
+    while block := file.read(min(max(_BLOCK, len(text)), _LONGEST - len(text))):
+        text += block
+        with suppress(ValueError, RecursionError):
+            while rest := text.lstrip():
+                line += text[: len(text) - len(rest)].count("\n")
+                text = rest
+                value, end = decoder.raw_decode(text)
+                if isinstance(value, list):
+                    yield from (
+                        (f"{path} shard {number}", each) for number, each in enumerate(value, start=1)
+                    )
+                else:
+                    yield f"{path} line {line}", value
+                line += text[:end].count("\n")
+                text = text[end:]
+    if text.strip():
+        raise SourceError(f"{path} line {line}: is not JSON of at most {_LONGEST:,} characters", hint=_FORM)
+
+
+_FIELDS = (
+    ("offset", {int}, "a whole number"),
+    ("length", {int}, "a whole number"),
+    ("url", {str, type(None)}, "a text"),
+    ("name", {str, type(None)}, "a text"),
+)
 
 
 def _json_files(where: str, shard: Mapping[str, Any]) -> list[NamedFile]:
@@ -424,13 +385,9 @@ def _json_files(where: str, shard: Mapping[str, Any]) -> list[NamedFile]:
     read = []
     for number, each in enumerate(files, start=1):
         here = f"{where}, file {number}"
-        for name in ("offset", "length"):
-            if type(each.get(name)) is not int:
-                found = each.get(name)
-                raise SourceError(f"{here}: has the {name} {found!r}; expected a whole number", hint=_FORM)
-        for name in ("url", "name"):
-            if not isinstance(each.get(name), str | None):
-                raise SourceError(f"{here}: has the {name} {each[name]!r}; expected a text", hint=_FORM)
+        for name, kinds, expected in _FIELDS:
+            if type(found := each.get(name)) not in kinds:
+                raise SourceError(f"{here}: has the {name} {found!r}; expected {expected}", hint=_FORM)
         unit = shard.get("unit")
         read.append(
             NamedFile(
@@ -462,18 +419,17 @@ def _xml_file(path: Path, element: etree._Element) -> NamedFile:
         if name in held:
             raise SourceError(f"{where}: the file has two {name} elements; expected one", hint=_FORM)
         held[name] = child
-    numbers = []
-    for name in ("program_start_offset", "program_clip_length"):
+    numbers = ("program_start_offset", "program_clip_length")
+    for name in numbers:
         if name not in held:
             raise SourceError(f"{where}: the file has no {name}", hint=_FORM)
-        numbers.append(held[name])
     texts = {name: (child.text or "").strip(uris.WHITE_SPACE) for name, child in held.items()}
     return NamedFile(
         url=texts.get("file_url"),
         name=texts.get("file_name"),
         offset=texts["program_start_offset"],
         length=texts["program_clip_length"],
-        units=tuple(each.get("unit") for each in numbers),
+        units=tuple(held[name].get("unit") for name in numbers),
         where=where,
     )
 
@@ -503,10 +459,10 @@ def _number(file: NamedFile, name: str, text: str) -> int:
 def _extent(places: ShardFolder, file: NamedFile) -> FoundExtent:
     offset, length = _number(file, "offset", file.offset), _number(file, "length", file.length)
     place = places.found(file)
-    if offset + length > place.size:
+    if offset + length > place.length:
         raise SourceError(
             f"{file.where}: asks for bytes {offset:,} to {offset + length:,} of {'/'.join(place.path)}, "
-            f"which has {place.size:,} bytes",
+            f"which has {place.length:,} bytes",
             hint="The shard is of another version of the file, or counts something else than bytes.",
         )
-    return FoundExtent(path=place.path, offset=offset, length=length)
+    return replace(place, offset=offset, length=length)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
 from metspack import safexml, uris
-from metspack.errors import MetspackError, SourceError
+from metspack.errors import SourceError
 from metspack.files.byteranges import Stretch
 from metspack.model import Budgets
-from metspack.packages.cells import cells, meant, opened_archive
 from metspack.packages.files import Inflated, PackageFiles
+from metspack.packages.listing import LobListing
 from metspack.packages.lobs import Disagreement, HeldLob, HeldPart
 from metspack.packages.package import Package
 from metspack.restoring.joining import listed
@@ -95,33 +95,22 @@ def unlisted(package: Package, budgets: Budgets | None = None) -> Iterator[Disag
 
     An archive that cannot be read is one further disagreement.
     """
-    for path in package.archives:
-        name = "/".join(path)
-        try:
-            with opened_archive(package, path, budgets) as archive:
-                for table in archive.tables:
-                    for cell in cells(archive, table):
-                        lob = package.index.prefix(path) + cell.place.id
-                        if package.index.holds(lob):
-                            continue
-                        try:
-                            meant(package, path, archive, table, cell)
-                        except MetspackError as error:
-                            yield Disagreement(
-                                lob=lob,
-                                part="",
-                                what=f"{name} has a cell of it",
-                                expected="a file that METS lists, or an entry",
-                                found=error.message,
-                            )
-        except SourceError as error:
-            yield Disagreement(
-                lob="",
-                part="",
-                what=f"the cells of {name} cannot be compared with METS",
-                expected="an archive that can be read",
-                found=error.message,
-            )
+    try:
+        for row in LobListing(package, budgets=budgets):
+            if row.fault and row.archive and not package.index.holds(row.id):
+                yield Disagreement(
+                    lob=row.id,
+                    what=f"the archive {row.archive} has a cell of it",
+                    expected="a file that METS lists, or an entry",
+                    found=row.fault,
+                )
+    except SourceError as error:
+        yield Disagreement(
+            lob="",
+            what="the cells of an archive cannot be compared with METS",
+            expected="an archive that can be read",
+            found=error.message,
+        )
 
 
 VIRTUAL = "http://www.statsbiblioteket.dk/doms/shard/"
@@ -231,18 +220,7 @@ def shard_document(shard: Shard) -> dict[str, object]:
         "pid": shard.pid,
         "url": shard.url,
         "unit": UNIT,
-        "files": [
-            {
-                "id": each.id,
-                "url": each.url,
-                "name": each.name,
-                "offset": each.offset,
-                "length": each.length,
-                "media_type": each.media_type,
-                "format_uri": each.format_uri,
-            }
-            for each in shard.files
-        ],
+        "files": list(map(asdict, shard.files)),
     }
 
 

@@ -148,14 +148,16 @@ def test_a_lob_that_a_cell_names_and_no_mets_lists_is_told(metspack: Commands, r
     outcome = metspack("shards", root, "--json")
     assert outcome.code == 1
     (said,) = outcome.err.splitlines()
-    assert said.startswith(f"error: LOB {LOBS[0].id}: Northwind.siard has a cell of it: expected a file that")
+    assert said.startswith(
+        f"error: LOB {LOBS[0].id}: the archive Northwind has a cell of it: expected a file that"
+    )
     assert "which no METS lists" in said
     assert [json.loads(line)["lob"] for line in outcome.out.splitlines()] == [LOBS[1].id, LOBS[2].id]
     assert metspack("shards", root, LOBS[1].id).code == 0
     (root / "Northwind.siard").write_bytes(b"no archive")
     outcome = metspack("shards", root)
     assert (outcome.code, len(outcome.err.splitlines())) == (1, 1)
-    assert "the cells of Northwind.siard cannot be compared with METS" in outcome.err
+    assert "the cells of an archive cannot be compared with METS" in outcome.err
 
 
 def test_a_child_that_cannot_be_read_is_told_and_the_others_are_listed(

@@ -407,8 +407,8 @@ def test_a_shard_that_is_wrong_or_leads_outside_is_refused(
         ('{"unit": "bytes", "files": [{"offset": -1, "length": 1, "url": "a"}]}', "is negative"),
         ('{"unit": "bytes", "files": []}', "the shard has no file"),
         ("{" * 5_000 + "}", "is not JSON"),
-        ("[" * 100_000, "a JSON array .* is not JSON"),
-        ("[{]", "a JSON array .* is not JSON"),
+        ("[" * 100_000, "line 1: is not JSON"),
+        ("[{]", "line 1: is not JSON"),
         ("[]", "has no shard"),
         ("[1]", "shard 1: is not an object"),
         ('[{"files": [{"offset": 1, "length": "1"}]}]', "shard 1, file 1: has the length '1'"),
@@ -431,7 +431,7 @@ def test_a_shard_file_that_is_not_there_or_too_long_is_told(
         read(written(tmp_path, metadata(one("a", 0, 1))), store)
     with pytest.raises(SourceError, match="is not JSON"):
         read(written(tmp_path, '{"a": [' + "1, " * 30 + "1]}"), store)
-    with pytest.raises(SourceError, match="has more than 20 bytes"):
+    with pytest.raises(SourceError, match="is not JSON of at most 20 characters"):
         read(written(tmp_path, "[" + "1, " * 30 + "1]"), store)
 
 
@@ -442,7 +442,7 @@ def test_a_file_that_changes_before_it_is_read_is_told(tmp_path: Path, store: Pa
     with pytest.raises(SourceError, match="ten ended 3 bytes early"):
         list(concatenated(found))
     (store / "ten").unlink()
-    with pytest.raises(SourceError, match="ten cannot be opened"):
+    with pytest.raises(SourceError, match="ten cannot be read"):
         list(concatenated(found))
 
 
@@ -477,7 +477,7 @@ def test_a_cut_of_a_shard_is_the_slice(lengths: list[int], draw: st.DataObject) 
     extents = tuple(
         FoundExtent(path=("f",), offset=10 * number, length=length) for number, length in enumerate(lengths)
     )
-    shard = FoundShard(source="", root=Path(), extents=extents)
+    shard = FoundShard(root=Path(), extents=extents)
     first = draw.draw(st.integers(0, shard.size))
     offsets = range(first, draw.draw(st.integers(first, shard.size)))
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import pytest
 
-from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.model import Digest, LobCell, LobPlace
 from metspack.packages.lobs import HeldLob, HeldPart
-from metspack.packages.proofs import CellProving, Proving
+from metspack.restoring.joining import Proving
 from tests.packages import forge
 
 PIECES = (b"one", b"", b"three")
@@ -101,29 +98,9 @@ def test_a_whole_one_is_proven_by_its_digest(digest: Digest | None, is_proven: b
         (cell(right(DATA), 1), None),
         (cell(), False),
         (cell(None, len(DATA)), False),
+        (cell(None, 1), None),
         (None, False),
     ],
 )
 def test_a_cell_proves_when_it_agrees(said: LobCell | None, is_proven: bool | None) -> None:
     assert proven(lob(part(None, DATA, None), whole=None), (DATA,), said) == is_proven
-
-
-@pytest.mark.parametrize(
-    ("said", "wrong"),
-    [
-        (cell(right("größer".encode()), 6), ""),
-        (cell(BAD, 8), "MD5"),
-        (cell(None, 7), "length"),
-        (cell(), ""),
-    ],
-)
-def test_a_lob_in_the_archive_is_proven_by_its_cell(said: LobCell, wrong: str) -> None:
-    hashers = Hashers(("MD5",))
-    proving = CellProving(said, hashers)
-    hashers.update("größer".encode())
-    proving.update("größer".encode())
-    error = (
-        rf"LOB s0\.t0\.c1\.r1: the entry x has another {wrong} than its cell s0\.t0\.c1\.r1 in the SIARD says"
-    )
-    with pytest.raises(SourceError, match=error) if wrong else nullcontext():
-        proving.end("the entry x has", "hint")
