@@ -38,7 +38,7 @@ BUDGETS: Mapping[str, int] = {
     "stores": 346,
     "files": 3_194,
     "layouts": 577,
-    "containers": 2_078,
+    "containers": 1_869,
     "siard": 2_032,
     "locations": 2_056,
     "sources": 1_775,

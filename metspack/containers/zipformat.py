@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 import struct
 import zlib
+from collections.abc import Iterator
 from contextlib import suppress
+from operator import eq, or_
 from typing import NamedTuple
 
 from metspack.errors import SourceError
@@ -79,23 +81,7 @@ MISLEADING = (
 )
 _CLAUSE_NAMES = "Names in an archive are relative paths with '/' (APPNOTE 4.4.17, SIARD 2.2 P_4.2)."
 
-_METHODS = {
-    1: "shrink",
-    6: "implode",
-    9: "deflate64",
-    10: "PKWARE DCL implode",
-    12: "bzip2",
-    14: "lzma",
-    18: "IBM TERSE",
-    19: "IBM LZ77",
-    20: "zstd (old number)",
-    93: "zstd",
-    94: "mp3",
-    95: "xz",
-    96: "jpeg",
-    97: "WavPack",
-    98: "PPMd",
-}
+_METHODS = {9: "deflate64", 12: "bzip2", 14: "lzma", 93: "zstd", 95: "xz"}
 
 _KINDS = (
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
@@ -315,14 +301,19 @@ def _size_fault(method: int, compressed: int, size: int, budgets: Budgets) -> tu
 
 def extra_field(extra: bytes, number: int = ZIP64_EXTRA) -> bytes | None:
     """Return the data of the first extra field with that id, or None (APPNOTE 4.5.1)."""
-    position = 0
-    while position + 4 <= len(extra):
-        found, length = struct.unpack_from("<HH", extra, position)
-        position += 4
-        if found == number:
-            return extra[position : position + length] if position + length <= len(extra) else None
-        position += length
-    return None
+    field = next((field for found, field in extra_fields(extra) if found == number), b"")
+    return field[4:] if field and len(field) == 4 + int.from_bytes(field[2:4], "little") else None
+
+
+def extra_fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield id and bytes of each extra field; a rest that is no field comes last, with the id -1."""
+    at = 0
+    while at + 4 <= len(extra):
+        number, length = struct.unpack_from("<2H", extra, at)
+        yield number, extra[at : at + 4 + length]
+        at += 4 + length
+    if at < len(extra):
+        yield -1, extra[at:]
 
 
 def widened(short: tuple[int, int, int, int], extra: bytes) -> tuple[int, int, int, int]:
@@ -346,17 +337,13 @@ def widened(short: tuple[int, int, int, int], extra: bytes) -> tuple[int, int, i
         form = _WHOLE_ZIP64.get(len(field))
         whole = struct.unpack(form, field) if form else ()
         values = [*whole, *short[len(whole) :]]
-        agreed = all(map(_agrees, needed, short, values))
+        agreed = all(map(or_, needed, map(eq, short, values)))
         if any(needed[len(whole) :]) or not agreed:
             raise ValueError(f"its ZIP64 extra field has {len(field):,} bytes; expected {expected}")
     return values[0], values[1], values[2], values[3]
 
 
 _WHOLE_ZIP64 = {16: "<QQ", 24: "<QQQ", 28: "<QQQI"}
-
-
-def _agrees(needed: bool, short: int, wide: int) -> bool:
-    return needed or short == wide
 
 
 def local_header_length(head: bytes, extent: ZipExtent, what: str) -> tuple[int, bool, bool]:

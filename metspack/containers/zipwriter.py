@@ -28,8 +28,9 @@ from metspack.containers.zipformat import (
     WHOLE_CENTRAL,
     ZIP64_EXTRA,
     ZIP64_VERSION,
-    encoded,
+    extra_fields,
     unicode_path,
+    widened,
 )
 from metspack.containers.zipreader import CentralRecord
 from metspack.errors import TargetError
@@ -37,7 +38,7 @@ from metspack.files import writing
 
 # Fields of a central record by position (APPNOTE 4.3.12).
 _VERSION, _FLAGS, _METHOD, _TIME, _DATE, _CRC, _COMPRESSED, _SIZE = 2, 3, 4, 5, 6, 7, 8, 9
-_NAME_LENGTH, _EXTRA_LENGTH, _COMMENT_LENGTH, _OFFSET = 10, 11, 12, 16
+_NAME_LENGTH, _EXTRA_LENGTH, _COMMENT_LENGTH, _DISK, _OFFSET = 10, 11, 12, 13, 16
 
 _LEVEL = 6
 GROWTH = 32
@@ -95,7 +96,8 @@ class ZipWriter:
             return
         # What does not deflate becomes a little longer, five bytes in every block of 16 KiB.
         most = MAX32 if most is None else most + (most >> 10) + 64
-        self._put(_Central(_new(name, method, when)), contents, name, most)
+        _, (record,) = new_entries((name,), (b"",), 0, method=method, when=when)
+        self._put(_Central(record), contents, name, most)
 
     def add_run(
         self,
@@ -128,7 +130,7 @@ class ZipWriter:
 
     def add_folder(self, name: str) -> None:
         """Append a folder, named with ``/`` at the end."""
-        self._put(_Central(_new(name, STORED)), (), name, 0)
+        self.add_run((name,), (b"",), method=STORED)
 
     def _put(self, central: _Central, contents: Iterable[bytes], name: str, most: int) -> None:
         offset = self.file.size
@@ -266,15 +268,6 @@ def moment(when: datetime) -> tuple[int, int]:
     return when.hour << 11 | when.minute << 5 | when.second >> 1, years << 9 | when.month << 5 | when.day
 
 
-def _new(name: str, method: int, when: tuple[int, int] = (0, _FIRST_DAY)) -> bytes:
-    """Return the central record of a new entry."""
-    flags = 0 if name.isascii() else UTF8
-    attributes = _FOLDER_MODE if name.endswith("/") else _FILE_MODE
-    raw = encoded(name, flags)
-    fields = (_UNIX | _OLDEST, _OLDEST, flags, method, *when, 0, 0, 0, len(raw), 0, 0, 0, 0)
-    return WHOLE_CENTRAL.pack(CENTRAL_SIGNATURE, *fields, attributes, 0) + raw
-
-
 class _Central:
     """A central directory record, taken apart and put together again."""
 
@@ -308,10 +301,11 @@ class _Central:
 
     def relocated(self, offset: int) -> bytes:
         """Return the record of a copied entry, which has only another offset."""
-        size, compressed, _ = self._sizes()
         if self.fields[_OFFSET] != MAX32 and offset < MAX32:
             self.fields[_OFFSET] = offset
             return self.joined()
+        short = tuple(self.fields[each] for each in (_SIZE, _COMPRESSED, _OFFSET, _DISK))
+        size, compressed, *_ = widened(short, self._extra)
         return self._rebuilt(size=size, compressed=compressed, offset=offset)
 
     def renewed(self, *, offset: int, crc: int, compressed: int, size: int) -> bytes:
@@ -341,32 +335,10 @@ class _Central:
         self.fields[_EXTRA_LENGTH] = len(self._extra)
         return WHOLE_CENTRAL.pack(*self.fields) + self._name + self._extra + self._comment
 
-    def _sizes(self) -> tuple[int, int, int]:
-        """Return size, compressed size and offset, those at their maximum from the ZIP64 field."""
-        values = [self.fields[_SIZE], self.fields[_COMPRESSED], self.fields[_OFFSET]]
-        held = next((part[4:] for kind, part in _extras(self._extra) if kind == ZIP64_EXTRA), b"")
-        for position, value in enumerate(values):
-            if value == MAX32 and len(held) >= 8:  # noqa: PLR2004 -- the bytes of a ZIP64 value
-                (values[position],) = struct.unpack_from("<Q", held)
-                held = held[8:]
-        size, compressed, offset = values
-        return size, compressed, offset
-
-
-def _extras(extra: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield kind and bytes of each extra field; a rest that is no field comes last, kind -1."""
-    at = 0
-    while at + 4 <= len(extra):
-        kind, length = struct.unpack_from("<2H", extra, at)
-        yield kind, extra[at : at + 4 + length]
-        at += 4 + length
-    if at < len(extra):
-        yield -1, extra[at:]
-
 
 def _without(extra: bytes, kind: int) -> bytes:
     """Return extra fields without those of one kind."""
-    return b"".join(part for each, part in _extras(extra) if each != kind)
+    return b"".join(part for each, part in extra_fields(extra) if each != kind)
 
 
 def _ending(entries: int, start: int, length: int, comment: bytes) -> bytes:
