@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from itertools import count
@@ -97,7 +96,7 @@ def run_events(descriptor: int) -> RunEvents:
     """Return the events of a run from an open journal, which stays open; raises ``OSError``."""
     events: list[dict[str, Any]] = []
     size = 0
-    for number, event, stop in sealed_events(descriptor):
+    for number, event, stop in sealed_events(descriptor, _LINE):
         if event is None or not _is_run_event(event):
             return RunEvents(events=tuple(events), size=size, damaged=number)
         events.append(event)
@@ -105,7 +104,7 @@ def run_events(descriptor: int) -> RunEvents:
     return RunEvents(events=tuple(events), size=size)
 
 
-def sealed_events(descriptor: int, longest: int = _LINE) -> Iterator[tuple[int, dict[str, Any] | None, int]]:
+def sealed_events(descriptor: int, longest: int) -> Iterator[tuple[int, dict[str, Any] | None, int]]:
     """Yield for each line of an open file its number from 1, event, and end in bytes.
 
     The file stays open. A damaged line, or one of more bytes than ``longest``, has None for its event and the
@@ -183,11 +182,13 @@ def check_kinds(partial: Path) -> None:
 def recovery(descriptor: int) -> Recovery | None:
     """Return the state that an open journal records, or None when it is not a transaction's.
 
-    An unfinished last line is ignored.
+    An unfinished last line is ignored, and whatever follows a damaged one.
     """
     found: Recovery | None = None
     try:
-        for line in _events(descriptor):
+        for _number, line, _end in sealed_events(descriptor, _LINE):
+            if line is None:
+                break
             name = line.get("event")
             if found is None:
                 if name != BEGUN or line["command"] != IN_PLACE:
@@ -201,23 +202,6 @@ def recovery(descriptor: int) -> Recovery | None:
     except (KeyError, TypeError, ValueError):
         return None
     return found
-
-
-def _events(descriptor: int) -> Iterator[dict[str, Any]]:
-    with reading.buffered(descriptor) as file:
-        file.seek(0)
-        is_first = True
-        while line := file.readline(_FIRST_LINE if is_first else _LINE):
-            if not line.endswith(b"\n"):
-                return
-            event = None
-            with suppress(ValueError, RecursionError):  # the rest of a line that a kill cut off
-                event = json.loads(line)
-            if isinstance(event, dict):
-                yield event
-            elif is_first:
-                return
-            is_first = False
 
 
 def is_locked(descriptor: int) -> bool:

@@ -65,7 +65,7 @@ def _sweep(partial: Path) -> None:
 class Partial:
     """``<target>.partial/``, where a package or files for one are made before publication."""
 
-    journal: writing.Journal | writing.RunJournal
+    journal: writing.RunJournal
 
     def __init__(self, target: Path, root: Path) -> None:
         self.target = target
@@ -73,19 +73,6 @@ class Partial:
         self.package = self.root / "package"
         self.work = self.root / "work"
         self._room: tuple[int, int | None] | None = None
-
-    def _make(self) -> None:
-        """Make the folder, which must not exist, and its content; raises ``TargetError``."""
-        try:
-            writing.make_directory(self.root)
-            writing.make_directory(self.package)
-            writing.make_directory(self.work)
-            self.journal = writing.Journal(journal.journal_of(self.root))
-        except BaseException as error:  # also an interruption at the moment in which the folder was made
-            if not isinstance(error.__cause__, FileExistsError):
-                with suppress(TargetError):  # the first error is the one to report
-                    self.discard()
-            raise
 
     def keep_room(self) -> None:
         """Remember the free space: ``free`` and ``free_files`` ignore what is written from now on."""
@@ -117,15 +104,6 @@ class Partial:
             status = os.statvfs(self.root)
         return status.f_favail if status.f_files else None
 
-    def discard(self) -> None:
-        """Remove everything under ``<target>.partial/``, the journal last, on disk as well."""
-        remove_contents(self.root)
-        journal = getattr(self, "journal", None)
-        if journal is not None:
-            journal.close()
-            del self.journal
-        writing.remove(self.root)
-
 
 def remove_contents(partial: Path) -> None:
     """Remove all in a ``.partial`` folder but the journal, on disk too. Raises ``TargetError``."""
@@ -142,8 +120,6 @@ class Staging(Partial):
     the first, and ``created`` is the time that it wrote. Raises ``TargetError`` when the target exists,
     another run is at work on it, or ``.partial`` was left by another command.
     """
-
-    journal: writing.RunJournal
 
     def __init__(self, target: Path, run: RunFacts, terms: StagingTerms = USUAL) -> None:
         super().__init__(*check_vacant(target))
@@ -301,18 +277,17 @@ class Staging(Partial):
 
     def publish(self) -> None:
         """Make the package visible under the target's name, complete and on disk; remove the rest."""
-        writing.sync_tree(self.package)
-        self.journal.record(event=journal.PUBLISHING)
-        self._published = self.package
-        writing.move(self.package, self.target)
-        self._end()
+        self._publish(self.package, writing.move)
 
     def publish_file(self, name: str) -> None:
         """Make one finished file of the package visible under the target's name; remove the rest."""
+        self._publish(self.package / name, writing.put)
+
+    def _publish(self, made: Path, put: Callable[[Path, Path], None]) -> None:
         writing.sync_tree(self.package)
         self.journal.record(event=journal.PUBLISHING)
-        self._published = self.package / name
-        writing.put(self._published, self.target)
+        self._published = made
+        put(made, self.target)
         self._end()
 
     def _is_published(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -45,14 +45,16 @@ class Transaction(Partial):
                 hint="Move its contents into a folder on that file system, and name that folder.",
             )
         super().__init__(folder, journal.partial_of(folder))
-        self._make()
         self._is_needed = False
         try:
+            for each in (self.root, self.package, self.work):
+                writing.make_directory(each)
+            self.journal = writing.RunJournal(journal.journal_of(self.root))
             self.journal.record(event=journal.BEGUN, command=journal.IN_PLACE)
             writing.sync_directory(self.root)  # what is made here next does not outlive the journal's name
-        except BaseException:
-            with suppress(TargetError):  # the first error is the one to report
-                self.discard()
+        except BaseException as error:  # also an interruption at the moment in which the folder was made
+            if not isinstance(error.__cause__, FileExistsError):
+                self._discard_after_error()
             raise
 
     def publish(self, puts: Sequence[str], *, check: Callable[[], None]) -> None:
@@ -90,8 +92,17 @@ class Transaction(Partial):
         elif kind is None:
             self.discard()
         else:
-            with suppress(TargetError):  # the first error is the one to report
-                self.discard()
+            self._discard_after_error()
+
+    def discard(self) -> None:
+        """Remove everything under ``<folder>.partial/``, the journal last, on disk as well."""
+        _remove(self.root)
+        if hasattr(self, "journal"):
+            self.journal.close()
+
+    def _discard_after_error(self) -> None:
+        with suppress(TargetError):  # the first error is the one to report
+            self.discard()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +171,8 @@ def recover(folder: Path, *, is_whole: Callable[[Recovery], bool]) -> None:
         if found is not None and found.event != journal.BEGUN:
             _check_places(folder, partial, found)
             if not is_whole(found):
-                with closing(writing.Journal(journal.journal_of(partial), goes_on=True)) as log:
+                with writing.RunJournal(journal.journal_of(partial)) as log:
+                    log.cut(journal.run_events(log.descriptor).size)
                     _Steps(folder, partial, found.puts).take_back(log.record)
         _remove(partial)
 
@@ -204,8 +216,5 @@ def _is_bare(partial: Path) -> bool:
 
 
 def _digest(root: Path, path: str) -> str:
-    hashers = Hashers((_ALGORITHM,))
     with reading.opening(root, path.split("/")) as descriptor:
-        for block in reading.chunks(descriptor):
-            hashers.update(block)
-    return hashers.digest(_ALGORITHM).value
+        return Hashers((_ALGORITHM,)).take(reading.chunks(descriptor)).digest(_ALGORITHM).value

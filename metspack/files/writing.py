@@ -199,12 +199,12 @@ def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
 class _Descriptor(Closable):
     """An object with an open descriptor; a context manager."""
 
-    __slots__ = ("_descriptor",)
-    _descriptor: int
+    __slots__ = ("descriptor",)
+    descriptor: int
 
     def close(self) -> None:
         """Close the descriptor."""
-        descriptor, self._descriptor = self._descriptor, -1
+        descriptor, self.descriptor = self.descriptor, -1
         release(descriptor)
 
 
@@ -219,12 +219,12 @@ class SharedFile(_Descriptor):
     def __init__(self, path: Path) -> None:
         self.path = path
         with explained(path):
-            self._descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            self.descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
 
     def write(self, offset: int, block: bytes) -> None:
         """Put bytes at an offset."""
         with explained(self.path):
-            pwrite(self._descriptor, block, offset)
+            pwrite(self.descriptor, block, offset)
 
 
 class OpenFolder(_Descriptor):
@@ -239,19 +239,19 @@ class OpenFolder(_Descriptor):
         self.path = path
         self._is_synced = is_synced
         with explained(path):
-            self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            self.descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def write(self, name: str, data: bytes | memoryview) -> None:
         """Write a file that did not exist before; raises ``TargetError``."""
         try:
-            descriptor = os.open(name, _CREATE, 0o644, dir_fd=self._descriptor)
+            descriptor = os.open(name, _CREATE, 0o644, dir_fd=self.descriptor)
             try:
                 write(descriptor, data)
                 if self._is_synced:
                     os.fsync(descriptor)
             except BaseException:
                 with suppress(OSError):  # the first error is the one to report
-                    os.unlink(name, dir_fd=self._descriptor)
+                    os.unlink(name, dir_fd=self.descriptor)
                 raise
             finally:
                 release(descriptor)
@@ -266,7 +266,7 @@ class OpenFolder(_Descriptor):
         it cannot be linked.
         """
         try:
-            os.link(file, name, src_dir_fd=folder, dst_dir_fd=self._descriptor, follow_symlinks=False)
+            os.link(file, name, src_dir_fd=folder, dst_dir_fd=self.descriptor, follow_symlinks=False)
         except FileNotFoundError:
             return False
         except OSError as error:
@@ -279,7 +279,7 @@ class OpenFolder(_Descriptor):
     def take_back(self, name: str) -> None:
         """Remove a name that this run made; one that is already gone is fine."""
         with explained(self.path / name), suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=self._descriptor)
+            os.unlink(name, dir_fd=self.descriptor)
 
 
 def make_directory(path: Path) -> None:
@@ -390,20 +390,20 @@ def _syncfs() -> Callable[[int], int] | None:
 _TELLS_ERRORS = (5, 8)
 
 
-class SyncedTogether(Closable):
+class SyncedTogether(_Descriptor):
     """A folder's file system, whose new files are put on disk together; a context manager.
 
     ``is_possible``: the system can do that and reports errors, all since this was opened. Raises
     ``TargetError``.
     """
 
-    __slots__ = ("_descriptor", "is_possible", "path")
+    __slots__ = ("is_possible", "path")
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.is_possible = _syncfs() is not None
         with explained(path):
-            self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            self.descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def sync(self, *folders: Path) -> None:
         """Put all new files on disk or, where not ``is_possible``, the entries of ``folders``.
@@ -414,7 +414,7 @@ class SyncedTogether(Closable):
             if (sync := _syncfs()) is None:
                 for folder in chain.from_iterable(map(_directories, folders)):
                     sync_directory(Path(folder))
-            elif sync(self._descriptor):
+            elif sync(self.descriptor):
                 import ctypes  # noqa: PLC0415 -- as above
 
                 raise OSError(number := ctypes.get_errno(), os.strerror(number))
@@ -422,11 +422,7 @@ class SyncedTogether(Closable):
     def lock_shared(self) -> None:
         """Take a shared lock on the folder; ``wait_for_others`` waits for all its holders."""
         with suppress(OSError):  # a file system that knows no locks
-            fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-
-    def close(self) -> None:
-        """Close the folder, and unlock it."""
-        release(self._descriptor)
+            fcntl.flock(self.descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 def wait_for_others(folder: Path) -> bool:
@@ -531,31 +527,11 @@ def open_whole(target: Path, *, replaces: bool = False) -> Iterator[NewFile]:
         remove(staged)
 
 
-class Journal(_Descriptor):
-    """An append-only file of JSON lines with checksums, on disk before ``record`` returns.
-
-    The file is locked while it is open. Raises ``TargetError``.
-    """
-
-    def __init__(self, path: Path, *, goes_on: bool = False) -> None:
-        self._path = path
-        with explained(path):
-            self._descriptor = os.open(path, _APPEND if goes_on else _CREATE | os.O_APPEND, 0o644)
-            if goes_on:  # an unfinished last line must not become the start of the next
-                write(self._descriptor, b"\n")
-        take_lock(self._descriptor)
-
-    def record(self, **event: object) -> None:
-        """Append one event."""
-        _append(self._descriptor, self._path, journal.sealed(event))
-        with explained(self._path):
-            os.fsync(self._descriptor)
-
-
-class RunJournal:
+class RunJournal(_Descriptor):
     """The journal of a run, new or left by an earlier one; it is locked while it is open.
 
-    ``is_held``: another run has locked it, and this process may only read it. Raises ``TargetError``.
+    It is a file of JSON lines with checksums. ``is_held``: another run has locked it, and this process may
+    only read it. Raises ``TargetError``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -580,23 +556,17 @@ class RunJournal:
 
     def record(self, **event: object) -> None:
         """Append one event, on disk when this returns."""
-        _append_whole(self.descriptor, self._path, journal.sealed(event))
+        self.record_all([event])
 
     def record_all(self, events: Iterable[Mapping[str, object]]) -> None:
         """Append several events, on disk when this returns."""
         _append_whole(self.descriptor, self._path, "\n".join(map(journal.sealed, events)))
 
-    def close(self) -> None:
-        """Close the file; a second call does nothing."""
-        descriptor, self.descriptor = self.descriptor, -1
-        if descriptor >= 0:
-            release(descriptor)
-
 
 def record_event(path: Path, event: Mapping[str, object]) -> None:
     """Append an event to the journal of this process's run, on disk when this returns."""
     with explained(path):
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(path, _APPEND)
         try:
             _append_whole(descriptor, path, journal.sealed(event))
         finally:
@@ -612,11 +582,11 @@ class Log(_Descriptor):
     def __init__(self, path: Path) -> None:
         self._path = path
         with explained(path):
-            self._descriptor = os.open(path, _LOG, 0o644)
+            self.descriptor = os.open(path, _LOG, 0o644)
 
     def record(self, **event: object) -> None:
         """Append one event as a line of JSON, its facts in the order given."""
-        _append(self._descriptor, self._path, json.dumps(event))
+        _append(self.descriptor, self._path, json.dumps(event))
 
 
 def _append(descriptor: int, path: Path, text: str) -> None:

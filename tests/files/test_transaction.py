@@ -13,7 +13,7 @@ from metspack.errors import TargetError
 from metspack.files import journal, writing
 from metspack.files.journal import Recovery
 from metspack.files.transaction import Transaction, recover
-from metspack.files.writing import Journal
+from metspack.files.writing import RunJournal
 from tests.trees import names, tree
 
 Act = Callable[[], object]
@@ -42,12 +42,12 @@ def is_whole(folder: Path) -> Callable[[Recovery], bool]:
 
 def watching(monkeypatch: pytest.MonkeyPatch, told: Callable[[str, Act], None]) -> None:
     """Let every step of a transaction, a journal's word or a file's name, be done by ``told``."""
-    record, put, take_away = Journal.record, writing.put, writing.take_away
+    record, put, take_away = RunJournal.record, writing.put, writing.take_away
 
-    def recording(journal: Journal, **event: object) -> None:
+    def recording(journal: RunJournal, **event: object) -> None:
         told(f"record {event['event']}", lambda: record(journal, **event))
 
-    monkeypatch.setattr(Journal, "record", recording)
+    monkeypatch.setattr(RunJournal, "record", recording)
     monkeypatch.setattr(writing, "put", lambda *paths: told("put", lambda: put(*paths)))
     monkeypatch.setattr(writing, "take_away", lambda path: told("take away", lambda: take_away(path)))
 
