@@ -7,7 +7,7 @@ an archive is data from elsewhere and may not make the reader open, fetch or exp
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -144,18 +144,9 @@ def unusual_declaration(head: bytes) -> str:
 
 def feed(parser: expat.XMLParserType, blocks: Iterable[bytes]) -> None:
     """Feed a whole document to an expat parser; raises ``XmlError`` where it is not well-formed."""
-    feeding(parser)(blocks)
-
-
-def feeding(parser: expat.XMLParserType) -> Callable[[Iterable[bytes]], None]:
-    """Return the function that feeds blocks to ``parser`` and ends the document after the last."""
-
-    def feed(blocks: Iterable[bytes]) -> None:
-        for block in blocks:
-            feed_block(parser, block, final=False)
-        feed_block(parser, b"", final=True)
-
-    return feed
+    for block in blocks:
+        feed_block(parser, block, final=False)
+    feed_block(parser, b"", final=True)
 
 
 def feed_block(parser: expat.XMLParserType, block: bytes, *, final: bool) -> None:

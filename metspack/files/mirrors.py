@@ -26,7 +26,6 @@ from metspack.errors import ConfigError, SourceError, SourceUnfinishedError, Tar
 from metspack.files import pwrite
 from metspack.stores import client, ranges
 from metspack.stores.client import StoredObject
-from metspack.stores.ranges import Ranges
 from metspack.stores.urls import StoreUrl, note_mirrors, shown
 
 UNFINISHED = "metspack-unfinished.json"
@@ -41,9 +40,9 @@ _REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT,
 _FILLED = 256 << 20  # bytes that are kept filled by one process, beside the last
 _OURS = 0o700  # the mode of folders
 _LISTED = _OURS | stat.S_ISVTX  # and of folders that are listed completely
-_EMPTY, _FULL = 0o700, 0o600  # modes of files
+_FULL = 0o600  # the mode of files that are filled
 
-EMPTIED = _EMPTY
+EMPTIED = 0o700
 """The mode of a file on disk whose bytes are only in a store."""
 
 _METS = re.compile(r"mets\.xml", re.IGNORECASE)
@@ -363,27 +362,24 @@ def _put(root: str, found: StoredObject) -> None:
     if not found.size and found.key.endswith("/"):
         return  # what some programs put for a folder
     place = os.path.join(root, found.key)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _EMPTY)
+        descriptor = os.open(place, flags, EMPTIED)
     except FileNotFoundError:
         _make_folders(os.path.dirname(place), root)
-        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _EMPTY)
+        descriptor = os.open(place, flags, EMPTIED)
     except FileExistsError:
         return
     except NotADirectoryError:
-        raise _both(root, found) from None
+        raise SourceError(
+            f"{shown(place)}: its key goes on from that of another object, which no folder can hold",
+            hint="Rename one of the two objects.",
+        ) from None
     try:
         os.ftruncate(descriptor, found.size)
         os.utime(descriptor, ns=(found.modified, found.modified))
     finally:
         os.close(descriptor)
-
-
-def _both(root: str, found: StoredObject) -> SourceError:
-    return SourceError(
-        f"{shown(root)}/{found.key}: its key goes on from that of another object, which no folder can hold",
-        hint="Rename one of the two objects.",
-    )
 
 
 def _make_folders(place: str, root: str) -> None:
@@ -406,10 +402,8 @@ def object_at(descriptor: int, place: str) -> tuple[client.Store, StoredObject]:
     """Return the store and the object of an open mirror."""
     found = os.fstat(descriptor)
     scheme, bucket, key = place[len(_base) + 1 :].split("/", 2)
-    modified = found.st_mtime_ns
-    return client.store(scheme.rstrip(":"), bucket), StoredObject(
-        key=key, size=found.st_size, modified=modified
-    )
+    stored = StoredObject(key=key, size=found.st_size, modified=found.st_mtime_ns)
+    return client.store(scheme.rstrip(":"), bucket), stored
 
 
 def place_of(root: Path, segments: Sequence[str] = ()) -> str:
@@ -437,16 +431,6 @@ def prepare_below(root: str, segments: Sequence[str]) -> None:
         if not os.path.isdir(at):
             return
         _list(at, scheme, bucket)
-
-
-def is_large(descriptor: int) -> bool:
-    """Return whether the object of an open mirror is read by ranges."""
-    return os.fstat(descriptor).st_size >= LARGE
-
-
-def ranged(descriptor: int, place: str) -> Ranges:
-    """Return the bytes of the object of an open mirror, to be read by ranges."""
-    return Ranges(*object_at(descriptor, place))
 
 
 _full: deque[tuple[str, int]] = deque()
@@ -504,10 +488,7 @@ def _emptied(place: str) -> bool:
     try:
         fcntl.flock(writer, fcntl.LOCK_EX | fcntl.LOCK_NB)
         found = os.fstat(writer)
-        os.fchmod(writer, _EMPTY)
-        os.ftruncate(writer, 0)
-        os.ftruncate(writer, found.st_size)
-        os.utime(writer, ns=(found.st_mtime_ns, found.st_mtime_ns))
+        _free(writer, found.st_size, found.st_mtime_ns)
     except BlockingIOError:
         return False
     finally:
@@ -522,12 +503,16 @@ def empty(path: Path, size: int, modified: int) -> None:
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
-        os.fchmod(descriptor, EMPTIED)
-        os.ftruncate(descriptor, 0)
-        os.ftruncate(descriptor, size)
-        os.utime(descriptor, ns=(modified, modified))
+        _free(descriptor, size, modified)
     finally:
         os.close(descriptor)
+
+
+def _free(descriptor: int, size: int, modified: int) -> None:
+    os.fchmod(descriptor, EMPTIED)
+    os.ftruncate(descriptor, 0)
+    os.ftruncate(descriptor, size)
+    os.utime(descriptor, ns=(modified, modified))
 
 
 def working_folder(url: str) -> str:

@@ -14,7 +14,7 @@ import stat
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, repeat
@@ -139,8 +139,8 @@ def opened_by_ranges(root: Path, segments: Sequence[str]) -> tuple[int, Ranges |
     """
     if mirrors.are_used() and (place := mirrors.place_of(root, segments)):
         descriptor = _opened(root, segments)
-        if mirrors.is_large(descriptor):
-            return descriptor, mirrors.ranged(descriptor, place)
+        if os.fstat(descriptor).st_size >= mirrors.LARGE:
+            return descriptor, Ranges(*mirrors.object_at(descriptor, place))
         release(descriptor)
     return opened(root, segments), None
 
@@ -213,20 +213,25 @@ def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
     return folder
 
 
+@contextmanager
+def scanning(root: Path, segments: Sequence[str] = ()) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """Give the entries of the folder of ``opened_folder`` for the length of a block."""
+    folder = opened_folder(root, segments)
+    try:
+        with os.scandir(folder) as entries:
+            yield entries
+    finally:
+        release(folder)
+
+
 def holds_nothing(root: Path, segments: Sequence[str] = ()) -> bool:
     """Return whether it is certain that there is no folder of that path."""
-    return _refused(root, segments) in {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
-
-
-def _refused(root: Path, segments: Sequence[str]) -> int | None:
-    """Return the errno of opening a folder, or None without one and where stores are used."""
-    if mirrors.are_used():
-        return None
-    try:
-        release(opened_folder(root, segments))
-    except OSError as error:
-        return error.errno
-    return None
+    if not mirrors.are_used():
+        try:
+            release(opened_folder(root, segments))
+        except OSError as error:
+            return error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
+    return False
 
 
 @contextmanager
@@ -386,23 +391,16 @@ def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> lis
 
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
+    found: list[str] = []
     folder = opened_folder(root, folders)
     try:
-        # An exception for each name that is not there would take twice as long. Some sandboxes refuse the
-        # call, though, as if nothing were there: not even the folder itself.
-        is_answered = os.access(".", os.F_OK, dir_fd=folder, follow_symlinks=False)
-        is_there = partial(os.access, mode=os.F_OK, follow_symlinks=False) if is_answered else _is_there
-        return [name for name in names if is_there(name, dir_fd=folder)]
+        for name in names:
+            with suppress(OSError):
+                os.lstat(name, dir_fd=folder)
+                found.append(name)
     finally:
         release(folder)
-
-
-def _is_there(name: str, *, dir_fd: int) -> bool:
-    try:
-        os.lstat(name, dir_fd=dir_fd)
-    except OSError:
-        return False
-    return True
+    return found
 
 
 def _status(found: os.stat_result) -> Status:
@@ -644,22 +642,14 @@ def hash_runs(runs: Sequence[FileRun], progress: Callable[[int], None]) -> list[
 
 
 def _hash_run(run: FileRun, buffer: memoryview, progress: Callable[[int], None]) -> HashedRun:
-    names = run.names.split("/")
-    if run.asked.is_plain:
-        return _hash_small(run, names, buffer, progress)
-    outcomes = [hash_file(run.root, (*run.folder, name), run.asked, progress) for name in names]
-    return HashedRun.of(outcomes, run.asked.algorithms)
-
-
-def _hash_small(
-    run: FileRun, names: Sequence[str], buffer: memoryview, progress: Callable[[int], None]
-) -> HashedRun:
     """Read files that are expected to be small; larger ones, and errors, are read once more."""
-    algorithms = run.asked.algorithms
+    names, algorithms = run.names.split("/"), run.asked.algorithms
     sizes, others = array("q"), dict[int, Outcome]()
     columns = [(name, digest_function(name), list[str]()) for name in algorithms]
     untold = 0
-    contents = small_files(run.root, run.folder, names, repeat(None), buffer)
+    contents: Iterable[memoryview | None] = repeat(None)
+    if run.asked.is_plain:
+        contents = small_files(run.root, run.folder, names, repeat(None), buffer)
     for number, (data, name) in enumerate(zip(contents, names, strict=False)):
         if data is not None:
             for _, digest, values in columns:

@@ -450,22 +450,15 @@ def put(staged: Path, target: Path) -> None:
 
     The file appears there whole or not at all. The staged name may remain a second name of the file.
     """
-    if hard_link(staged, target):  # a link never replaces what is there, which a rename does
-        sync_directory(target.parent)
-    else:
-        move(staged, target)
-
-
-def hard_link(path: Path, name: Path) -> bool:
-    """Give a file a second name; return whether the file system has hard links. Raises ``TargetError``."""
-    with explained(name):
-        try:
-            os.link(path, name, follow_symlinks=False)
+    with explained(target):
+        try:  # a link never replaces what is there, which a rename does
+            os.link(staged, target, follow_symlinks=False)
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            return False
-    return True
+            move(staged, target)
+        else:
+            sync_directory(target.parent)
 
 
 def move(source: Path, target: Path) -> None:

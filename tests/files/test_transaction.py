@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Callable
@@ -34,6 +35,10 @@ def publish(folder: Path, check: Callable[[], None]) -> None:
         for path, data in (("inner/put", b"put"), ("last", b"the last")):
             (staging.package / path).write_bytes(data)
         staging.publish(["inner/put", "last"], check=check)
+
+
+def refuse_links(*_: object, **_named: object) -> None:
+    raise PermissionError(errno.EPERM, "no links here")
 
 
 def is_whole(folder: Path) -> Callable[[Recovery], bool]:
@@ -73,7 +78,7 @@ def test_a_kill_at_any_step_is_ended_or_taken_back(
             raise TargetError("it is wrong")
 
     if not links:
-        monkeypatch.setattr(writing, "hard_link", lambda *_: False)
+        monkeypatch.setattr(os, "link", refuse_links)
     with monkeypatch.context() as patched:
         watching(patched, told)
         if fails:
