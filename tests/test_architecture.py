@@ -34,11 +34,11 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_883,
-    "stores": 346,
-    "files": 3_121,
+    "(foundation)": 2_830,
+    "stores": 338,
+    "files": 3_093,
     "layouts": 577,
-    "containers": 1_857,
+    "containers": 1_850,
     "siard": 2_032,
     "locations": 2_056,
     "sources": 1_775,

@@ -244,59 +244,49 @@ def central_row(record: bytes, at: int, what: str, budgets: Budgets) -> Row:
         raise refusal(what, name, problem, DAMAGED)
     if disk:
         raise refusal(what, name, f"lies on disk {disk + 1:,}; expected the first and only one", SPLIT)
-    problem, hint = _kind_fault(name, made, attributes, size) or _method_fault(flags & MAX16, method)
-    if not problem:
-        problem, hint = _size_fault(method, compressed, size, budgets)
-    if problem:
+    row = Row(offset, name, compressed, size, crc, method, flags, at)
+    for problem, hint in _faults(row, made, attributes, budgets):
         raise refusal(what, name, problem, hint)
-    return Row(offset, name, compressed, size, crc, method, flags, at)
+    return row
 
 
 SPLIT = "Archives over several disks are not read: join them first (`zip -s 0 split.zip --out whole.zip`)."
-_FINE = ("", "")
 
 
-def _kind_fault(name: str, made: int, attributes: int, size: int) -> tuple[str, str] | None:
+def _faults(row: Row, made: int, attributes: int, budgets: Budgets) -> Iterator[tuple[str, str]]:
+    """Yield each feature of an entry that is not accepted, and the remedy."""
+    flags, method, size, compressed = row.flags & MAX16, row.method, row.size, row.compressed
     if made >> 8 in _UNIX_SYSTEMS and attributes >> 28 not in ORDINARY_KINDS:
         what = "a symbolic link" if attributes >> 28 == _LINK else "a special file"
-        return (
+        yield (
             f"is {what} (Unix mode {attributes >> 16:#o}); expected a file or a directory",
             "A link could lead out of the archive, so it is not followed: put the file itself in its place.",
         )
-    if size and name.endswith("/"):
-        return f"is a directory and has {size:,} bytes of data; expected none", MISLEADING
-    return None
-
-
-def _method_fault(flags: int, method: int) -> tuple[str, str]:
+    if size and row.name.endswith("/"):
+        yield f"is a directory and has {size:,} bytes of data; expected none", MISLEADING
     if flags & _ENCRYPTED or method == _AES:
-        return (
+        yield (
             f"is encrypted (flags {flags:#06x}, method {method})",
             "A SIARD file is not password-protected or encrypted (SIARD 2.2 G_4.1-3): decrypt it first.",
         )
     if flags & _PATCHED:
-        return "holds compressed patched data (flag bit 5)", MISLEADING
+        yield "holds compressed patched data (flag bit 5)", MISLEADING
     if method not in {STORED, DEFLATED}:
         name = f" ({_METHODS[method]})" if method in _METHODS else ""
-        return (
+        yield (
             f"is compressed with method {method}{name}; expected 0 (stored) or 8 (deflate)",
             "SIARD allows stored and deflate only (SIARD 2.2 G_4.1-2): unpack it and zip it again.",
         )
-    return _FINE
-
-
-def _size_fault(method: int, compressed: int, size: int, budgets: Budgets) -> tuple[str, str]:
     if method == STORED and compressed != size:
-        return (
+        yield (
             f"is stored in {compressed:,} bytes and has the size {size:,}; expected them to be equal",
             DAMAGED,
         )
     if size > budgets.ratio * compressed:
-        return (
+        yield (
             f"would grow from {compressed:,} to {size:,} bytes; at most {budgets.ratio:,} times expected",
             "Deflate cannot reach that, so the sizes are wrong, or the archive is a decompression bomb.",
         )
-    return _FINE
 
 
 def extra_field(extra: bytes, number: int = ZIP64_EXTRA) -> bytes | None:

@@ -398,7 +398,7 @@ def _make_folders(place: str, root: str) -> None:
 # --- Reading ---
 
 
-def object_at(descriptor: int, place: str) -> tuple[client.Store, StoredObject]:
+def object_at(descriptor: int, place: str) -> tuple[client.ObStore, StoredObject]:
     """Return the store and the object of an open mirror."""
     found = os.fstat(descriptor)
     scheme, bucket, key = place[len(_base) + 1 :].split("/", 2)

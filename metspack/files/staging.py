@@ -113,6 +113,20 @@ def remove_contents(partial: Path) -> None:
         writing.sync_directory(partial)
 
 
+def is_bare(partial: Path) -> bool:
+    """Return whether a ``.partial`` is left by a run interrupted before its first event."""
+    first = journal.journal_of(partial)
+    try:
+        return all(
+            not any(path.iterdir())
+            if path.name in {"package", "work"}
+            else path == first and path.lstat().st_size == 0
+            for path in partial.iterdir()
+        )
+    except OSError:
+        return False
+
+
 class Staging(Partial):
     """``<target>.partial/``, where a package is made before one rename publishes it.
 
@@ -174,14 +188,8 @@ class Staging(Partial):
 
     def _check_ours(self) -> None:
         """Raise ``TargetExistsError`` for a ``.partial`` that no run made."""
-        is_run = self.root.is_dir() and not self.root.is_symlink()
-        if is_run and not os.path.lexists(journal.journal_of(self.root)):
-            with writing.explained(self.root):
-                is_run = all(
-                    each.name in {"package", "work"} and not list(each.iterdir())
-                    for each in list(self.root.iterdir())
-                )
-        if not is_run:
+        is_folder = self.root.is_dir() and not self.root.is_symlink()
+        if not is_folder or not (os.path.lexists(journal.journal_of(self.root)) or is_bare(self.root)):
             raise TargetExistsError(
                 f"{self.root} exists already, and its origin is unknown",
                 hint="Files of the target are made there: move it away, or choose another target.",

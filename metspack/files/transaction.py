@@ -19,7 +19,7 @@ from metspack.digests import Hashers
 from metspack.errors import SourceError, TargetError, TargetUnfinishedError
 from metspack.files import journal, reading, writing
 from metspack.files.journal import Recovery
-from metspack.files.staging import Partial, remove_contents
+from metspack.files.staging import Partial, is_bare, remove_contents
 
 _ALGORITHM = "SHA-256"
 
@@ -163,7 +163,7 @@ def recover(folder: Path, *, is_whole: Callable[[Recovery], bool]) -> None:
             found = journal.recovery(descriptor)
         except (OSError, SourceError):
             pass  # there is no journal, or it cannot be read
-        if found is None and not _is_bare(partial):
+        if found is None and not is_bare(partial):
             raise TargetUnfinishedError(
                 f"{partial} exists already, and its origin is unknown",
                 hint="When no other build is running, remove it and run the command again.",
@@ -199,20 +199,6 @@ def _remove(partial: Path) -> None:
     """Remove a ``.partial`` folder, last of all the journal, which identifies it."""
     remove_contents(partial)
     writing.remove(partial)
-
-
-def _is_bare(partial: Path) -> bool:
-    """Return whether a ``.partial`` is left by a run interrupted before its first event."""
-    first = journal.journal_of(partial)
-    try:
-        return all(
-            not any(path.iterdir())
-            if path.name in {"package", "work"}
-            else path == first and path.lstat().st_size == 0
-            for path in partial.iterdir()
-        )
-    except OSError:
-        return False
 
 
 def _digest(root: Path, path: str) -> str:

@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from metspack.stores import client
-from metspack.stores.client import Store, StoredObject
+from metspack.stores.client import ObStore, StoredObject
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -60,7 +60,7 @@ def in_flight(work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
 class Ranges:
     """The bytes of an object, read by ranges, with only a few blocks of it in memory."""
 
-    def __init__(self, store: Store, found: StoredObject) -> None:
+    def __init__(self, store: ObStore, found: StoredObject) -> None:
         self._read = partial(store.read, found)
         self.size = found.size
         self._blocks: OrderedDict[int, Future[bytes]] = OrderedDict()
