@@ -15,7 +15,7 @@ import time
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
@@ -150,11 +150,8 @@ def opened(address: str | None, credit: Credit = lambda _workers: None) -> Itera
     if address is None:
         yield None
         return
-    cluster = Cluster(address, credit)
-    try:
+    with closing(Cluster(address, credit)) as cluster:
         yield cluster
-    finally:
-        cluster.close()
 
 
 class Cluster:
@@ -170,37 +167,34 @@ class Cluster:
         self.credit = credit
         self._local: Any = None
         self._client: Any = None
-        with _quiet():
-            distributed = _library()
-            try:
-                local = _LOCAL.fullmatch(address)
-                if local is not None:
-                    self._local = distributed.LocalCluster(
-                        n_workers=int(local[1]),
-                        threads_per_worker=1,
-                        processes=True,
-                        host="127.0.0.1",
-                        dashboard_address=None,
-                        silence_logs=_CRITICAL,
-                    )
-                self._client = distributed.Client(
-                    self._local or address, timeout=_ANSWER, set_as_default=False, name="metspack"
-                )
-                self.jobs = len(self.ask(self._client.ncores))
-            except (OSError, ValueError, RuntimeError) as error:
-                self.close()
-                raise TargetError(
-                    f"no Dask scheduler answers at {address} within {_ANSWER:.0f} seconds",
-                    hint="Start one (dask scheduler), or name the address that it printed.",
-                ) from error
-            except BaseException:
-                self.close()
-                raise
         try:
+            with _quiet():
+                self._connect(_library(), _LOCAL.fullmatch(address))
             self._check(WorkerTerms(version=__version__, python=_python()))
         except BaseException:
             self.close()
             raise
+
+    def _connect(self, distributed: Any, local: re.Match[str] | None) -> None:
+        try:
+            if local is not None:
+                self._local = distributed.LocalCluster(
+                    n_workers=int(local[1]),
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address=None,
+                    silence_logs=_CRITICAL,
+                )
+            self._client = distributed.Client(
+                self._local or self.address, timeout=_ANSWER, set_as_default=False, name="metspack"
+            )
+            self.jobs = len(self.ask(self._client.ncores))
+        except (OSError, ValueError, RuntimeError) as error:
+            raise TargetError(
+                f"no Dask scheduler answers at {self.address} within {_ANSWER:.0f} seconds",
+                hint="Start one (dask scheduler), or name the address that it printed.",
+            ) from error
 
     def _check(self, terms: WorkerTerms) -> None:
         """Raise ``TargetError`` unless there are workers and all of them are fit."""

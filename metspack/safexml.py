@@ -28,9 +28,6 @@ class XmlError(MetspackError):
         self.line = line
         self.column = column
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.message, self.hint, self.line, self.column)
-
 
 class DoctypeError(XmlError):
     """XML that has a document type declaration."""
@@ -68,10 +65,6 @@ class Allowance:
         if self._left < 0:
             why = f"the document has more than {self._most:,} {self._what}"
             raise exceeded(why, self._budget, self._parser)
-
-
-def _restored(kind: type[XmlError], message: str, hint: str, line: int, column: int) -> XmlError:
-    return kind(message, hint=hint, line=line, column=column)
 
 
 _NO_DTD_HINT = (

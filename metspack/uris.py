@@ -11,8 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, unique
-from functools import partial
-from typing import Any, NoReturn
+from typing import NoReturn
 from urllib.parse import quote, unquote_to_bytes
 
 from metspack.errors import SourceError
@@ -29,9 +28,6 @@ class ReferenceRefused(SourceError):  # noqa: N818 -- a reference is refused, no
     def __init__(self, message: str, *, rule: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.rule = rule
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), rule=self.rule, hint=self.hint), (self.message,)
 
 
 @unique

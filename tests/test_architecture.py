@@ -34,9 +34,9 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_830,
+    "(foundation)": 2_806,
     "stores": 338,
-    "files": 3_093,
+    "files": 3_087,
     "layouts": 577,
     "containers": 1_850,
     "siard": 2_032,

@@ -112,7 +112,7 @@ def sealed_events(descriptor: int, longest: int) -> Iterator[tuple[int, dict[str
     may have been stopped in it. Raises ``OSError``.
     """
     size, fault = 0, None
-    with open(reading.opened(descriptor), "rb", closefd=True) as file:
+    with open(descriptor, "rb", closefd=False) as file:
         file.seek(0)
         for number in count(1):
             line = file.readline((_FIRST_LINE if number == 1 else longest) if fault is None else 1)

@@ -114,22 +114,22 @@ def release(descriptor: int) -> None:
             raise
 
 
-def opened(root: Path | int, segments: Sequence[str] = ()) -> int:
+def opened(root: Path, segments: Sequence[str] = ()) -> int:
     """Return a descriptor of the regular file at ``segments`` below ``root``, read-only.
 
     ``root`` is trusted (a person named it) and may itself be a link, also to a file when there are
     no segments; below it no link is followed. Raises OSError as ``os.open`` does, with ELOOP or
     ENOTDIR for a symbolic link, and ``SourceError`` when what is found is not a regular file.
     """
-    if mirrors.are_used() and isinstance(root, Path) and (place := mirrors.place_of(root, segments)):
-        descriptor = _opened(root, segments)
+    place = mirrors.place_of(root, segments) if mirrors.are_used() else ""
+    descriptor = _opened(root, segments)
+    if place:
         try:
             mirrors.fill(descriptor, place)
         except BaseException:
             release(descriptor)
             raise
-        return descriptor
-    return _opened(root, segments)
+    return descriptor
 
 
 def opened_by_ranges(root: Path, segments: Sequence[str]) -> tuple[int, Ranges | None]:
@@ -145,14 +145,14 @@ def opened_by_ranges(root: Path, segments: Sequence[str]) -> tuple[int, Ranges |
     return opened(root, segments), None
 
 
-def _opened(root: Path | int, segments: Sequence[str]) -> int:
+def _opened(root: Path, segments: Sequence[str]) -> int:
     if not segments:
-        descriptor = os.open(root, _READ) if isinstance(root, Path) else os.dup(root)
+        descriptor = os.open(root, _READ)
     else:
         for segment in segments:
             if segment in {"", ".", ".."} or "/" in segment or "\0" in segment:
                 raise SourceError(f"{segment!r} is not a name of a file or folder")
-        folder = os.open(root, _WALK) if isinstance(root, Path) else os.dup(root)
+        folder = os.open(root, _WALK)
         try:
             for segment in segments[:-1]:
                 below = os.open(segment, _WALK | os.O_NOFOLLOW, dir_fd=folder)
@@ -169,16 +169,16 @@ def _opened(root: Path | int, segments: Sequence[str]) -> int:
         raise
     if not stat.S_ISREG(mode):
         release(descriptor)
-        what = "/".join(segments) or (str(root) if isinstance(root, Path) else "it")
+        what = "/".join(segments) or str(root)
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), what)
         raise SourceError(f"{what} is not a regular file but {kind(mode)}")
     return descriptor
 
 
-def name_file(error: OSError, root: Path | int, segments: Sequence[str]) -> None:
+def name_file(error: OSError, root: Path, segments: Sequence[str]) -> None:
     """Add the file at ``segments`` below ``root`` to an error that names no file."""
-    if error.filename is None and isinstance(root, Path):
+    if error.filename is None:
         error.filename = str(root.joinpath(*segments))
 
 
@@ -235,7 +235,7 @@ def holds_nothing(root: Path, segments: Sequence[str] = ()) -> bool:
 
 
 @contextmanager
-def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
+def opening(root: Path, segments: Sequence[str] = ()) -> Iterator[int]:
     """Give the descriptor of ``opened`` for the length of a block.
 
     An OSError of the block that names no file gets the name of this one.
@@ -252,16 +252,12 @@ def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
 
 @contextmanager
 def streaming(
-    root: Path | int, segments: Sequence[str] = ()
+    root: Path, segments: Sequence[str] = ()
 ) -> Iterator[tuple[int, Callable[..., Iterator[bytes]]]]:
     """Give the descriptor of ``opening``, and a function that yields bytes as ``chunks`` does.
 
     The descriptor of a large object in a store is good only for its status; errors are those of ``opening``.
     """
-    if isinstance(root, int):
-        with opening(root, segments) as descriptor:
-            yield descriptor, partial(chunks, descriptor)
-        return
     descriptor, ranges = opened_by_ranges(root, segments)
     try:
         yield descriptor, partial(chunks, descriptor) if ranges is None else ranges.chunks
@@ -275,11 +271,9 @@ def streaming(
 
 
 @contextmanager
-def buffered(
-    root: Path | int, segments: Sequence[str] = (), *, start: int = 0
-) -> Iterator[io.BufferedReader]:
+def buffered(path: Path, *, start: int = 0) -> Iterator[io.BufferedReader]:
     """Give the file of ``opening`` with a buffer, to read lines from byte ``start`` on."""
-    with opening(root, segments) as descriptor:
+    with opening(path) as descriptor:
         if start:  # its own seek() would hide why the system refuses it
             os.lseek(descriptor, start, os.SEEK_SET)
         with open(descriptor, "rb", closefd=False) as file:
