@@ -60,8 +60,6 @@ try:
 except ImportError:
     inflating = zlib
 
-_HEADER_GUESS = 512  # most local headers, with their name and extra field, are far shorter
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
@@ -105,7 +103,7 @@ def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]
         raise refusal(what, extent.name, problem, DAMAGED)
 
 
-_HEAD = 1 << 12  # bytes that hold most local headers
+_HEAD = 512  # most local headers, with their name and extra field, are far shorter
 _LOCAL_SIZE, _unpacked = LOCAL.size, LOCAL.unpack_from
 _NOT_PLAIN = STREAMED | REFUSED_FLAGS
 _SLACK = 128  # bytes that the extra field of a local header may have
@@ -234,7 +232,7 @@ def span(medium: Medium, extent: ZipExtent, *, what: str) -> Span:
     Raises SourceError when the local header or the data descriptor differs from the central
     directory, or the entry reaches into the next one.
     """
-    return _span(medium, _head(medium, extent, _HEADER_GUESS, what), extent, what)
+    return _span(medium, _head(medium, extent, _HEAD, what), extent, what)
 
 
 def _head(medium: Medium, extent: ZipExtent, length: int, what: str) -> bytes:

@@ -88,12 +88,8 @@ class ZipWriter:
 
         ``when`` is a result of ``moment``; ``most`` is the largest number of bytes in ``contents``, or None
         for any: sizes of 4 GiB and more need room in the local header. Raises TargetError when there are
-        more. A tuple of one block is written at once, with the same bytes.
+        more.
         """
-        is_whole = most is not None and isinstance(contents, tuple) and len(contents) == 1
-        if is_whole and max(map(len, contents)) < MAX32 >> 1:
-            self.add_run((name,), contents, method=method, when=when)
-            return
         # What does not deflate becomes a little longer, five bytes in every block of 16 KiB.
         most = MAX32 if most is None else most + (most >> 10) + 64
         _, (record,) = new_entries((name,), (b"",), 0, method=method, when=when)

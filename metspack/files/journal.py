@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from itertools import count
@@ -223,17 +224,11 @@ def interrupted(folder: Path) -> str | None:
     nothing.
     """
     partial = partial_of(folder.resolve())
-    # Without a ``.partial``, as beside a finished package, nothing is opened.
-    found = _read(partial) if os.path.lexists(partial) else None
-    return partial.name if found is not None and found.event in {PUTTING, TAKING_BACK} else None
-
-
-def _read(partial: Path) -> Recovery | None:
-    try:
-        with reading.opening(partial, (NAME,)) as descriptor:
-            return recovery(descriptor)
-    except (OSError, SourceError):
-        return None
+    with suppress(OSError, SourceError), reading.opening(partial, (NAME,)) as descriptor:
+        found = recovery(descriptor)
+        if found is not None and found.event in {PUTTING, TAKING_BACK}:
+            return partial.name
+    return None
 
 
 # --- Runs that make a target: their progress, and how to resume them ---

@@ -72,37 +72,23 @@ class Partial:
         self.root = root
         self.package = self.root / "package"
         self.work = self.root / "work"
-        self._room: tuple[int, int | None] | None = None
+        self._room: os.statvfs_result | None = None
 
     def keep_room(self) -> None:
-        """Remember the free space: ``free`` and ``free_files`` ignore what is written from now on."""
-        self._room = self.free(), self.free_files()
+        """Remember the free space: ``room`` ignores what is written from now on."""
+        self._room = self.room()
+
+    def room(self) -> os.statvfs_result:
+        """Return the status of its file system, with the free bytes and inodes."""
+        if self._room is not None:
+            return self._room
+        with writing.explained(self.root):
+            return os.statvfs(self.root)
 
     def device(self) -> int:
         """Return the device of its file system, as ``FileExtent.device``."""
         with writing.explained(self.root):
             return os.stat(self.root).st_dev
-
-    def free(self) -> int:
-        """Return the free bytes of its file system."""
-        if self._room is not None:
-            return self._room[0]
-        with writing.explained(self.root):
-            status = os.statvfs(self.root)
-        return status.f_bavail * status.f_frsize
-
-    def block(self) -> int:
-        """Return the block size of its file system: a file takes whole blocks."""
-        with writing.explained(self.root):
-            return os.statvfs(self.root).f_frsize
-
-    def free_files(self) -> int | None:
-        """Return the free inodes of its file system, or None when they are unlimited."""
-        if self._room is not None:
-            return self._room[1]
-        with writing.explained(self.root):
-            status = os.statvfs(self.root)
-        return status.f_favail if status.f_files else None
 
 
 def remove_contents(partial: Path) -> None:
@@ -366,14 +352,13 @@ def check_space(staging: Partial, *, files: int, bytes_: int) -> None:
 
     The count includes the files that every target needs once, and whole blocks for each file.
     """
-    where, files = staging.target.parent, files + _AROUND
-    free = staging.free_files()
-    if free is not None and free < files:
+    where, files, room = staging.target.parent, files + _AROUND, staging.room()
+    if room.f_files and room.f_favail < files:  # where there is no number of inodes, they are unlimited
         raise TargetError(
-            f"not enough free inodes at {where}: needed {files:,}, free {free:,}",
+            f"not enough free inodes at {where}: needed {files:,}, free {room.f_favail:,}",
             hint="Every file and folder takes one: remove some there, or work on another file system.",
         )
-    need, have = bytes_ + staging.block() * files, staging.free()
+    need, have = bytes_ + room.f_frsize * files, room.f_bavail * room.f_frsize
     if have < need:
         raise TargetError(
             f"not enough free space at {where}: needed {need:,} bytes, free {have:,}",

@@ -145,10 +145,10 @@ class NewFile:
     def close(self) -> None:
         """Flush and fsync, then close."""
         try:
-            self.flush()
             if self._is_synced:
-                with explained(self.path):
-                    os.fsync(self._descriptor)
+                self.sync()
+            else:
+                self.flush()
         finally:
             self.discard()
 
