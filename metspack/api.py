@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from metspack import clock
 from metspack.building import build as building_build
@@ -37,7 +37,7 @@ from metspack.errors import (
 from metspack.files import writing
 from metspack.files.journal import StagingTerms, Status
 from metspack.files.journal import status as run_status
-from metspack.files.reading import StrPath, as_path, as_paths, as_place, as_places
+from metspack.files.reading import Closable, StrPath, as_path, as_paths, as_place, as_places
 from metspack.files.staging import check_vacant
 from metspack.inspecting.verification import Verdict
 from metspack.layouts import LAYOUTS
@@ -494,7 +494,7 @@ def open_lob(
         return joining.open_lob(package, lob, verify=verify)
 
 
-class Package:
+class Package(Closable):
     """A package to walk: its archives, segments and LOBs; a context manager, for one thread.
 
     ``path`` is its folder, the METS file of its parent, or a zip or tar file. Its METS files are read at the
@@ -508,12 +508,6 @@ class Package:
         self.path = as_place(path)
         self._budgets = budgets
         self._reader = PackageReader(self.path, budgets, as_places(roots))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Package({str(self.path)!r})"

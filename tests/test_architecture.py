@@ -34,11 +34,11 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_806,
+    "(foundation)": 2_802,
     "stores": 338,
-    "files": 3_054,
+    "files": 3_038,
     "layouts": 577,
-    "containers": 1_845,
+    "containers": 1_819,
     "siard": 2_032,
     "locations": 2_056,
     "sources": 1_775,

@@ -13,7 +13,6 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from tarfile import BLOCKSIZE, PAX_FORMAT, RECORDSIZE, USTAR_FORMAT, TarInfo
-from types import TracebackType
 from typing import Protocol, Self
 
 from metspack.containers.zipformat import CENTRAL, LOCAL, STORED
@@ -279,9 +278,7 @@ class Pack:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             self._form.abandon()
             writing.remove(self._form.file.path)

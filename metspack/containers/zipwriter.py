@@ -37,7 +37,7 @@ from metspack.errors import TargetError
 from metspack.files import writing
 
 # Fields of a central record by position (APPNOTE 4.3.12).
-_VERSION, _FLAGS, _METHOD, _TIME, _DATE, _CRC, _COMPRESSED, _SIZE = 2, 3, 4, 5, 6, 7, 8, 9
+_VERSION, _FLAGS, _METHOD, _CRC, _COMPRESSED, _SIZE = 2, 3, 4, 7, 8, 9
 _NAME_LENGTH, _EXTRA_LENGTH, _COMMENT_LENGTH, _DISK, _OFFSET = 10, 11, 12, 13, 16
 
 _LEVEL = 6
@@ -275,25 +275,12 @@ class _Central:
         self._comment = raw[at : at + self.fields[_COMMENT_LENGTH]]
 
     def local_header(self, *, large: bool, crc: int, compressed: int, size: int) -> bytes:
-        fields = self.fields
         extra = struct.pack("<2H2Q", ZIP64_EXTRA, 16, size, compressed) if large else b""
-        return (
-            LOCAL.pack(
-                LOCAL_SIGNATURE,
-                ZIP64_VERSION if large else _OLDEST,
-                fields[_FLAGS] & UTF8,
-                fields[_METHOD],
-                fields[_TIME],
-                fields[_DATE],
-                crc,
-                MAX32 if large else compressed,
-                MAX32 if large else size,
-                len(self._name),
-                len(extra),
-            )
-            + self._name
-            + extra
-        )
+        sizes = (MAX32, MAX32) if large else (compressed, size)
+        flags, kept = self.fields[_FLAGS] & UTF8, self.fields[_METHOD:_CRC]  # method, time and date
+        fields = (flags, *kept, crc, *sizes, len(self._name), len(extra))
+        version = ZIP64_VERSION if large else _OLDEST
+        return LOCAL.pack(LOCAL_SIGNATURE, version, *fields) + self._name + extra
 
     def relocated(self, offset: int) -> bytes:
         """Return the record of a copied entry, which has only another offset."""
@@ -340,19 +327,9 @@ def _without(extra: bytes, kind: int) -> bytes:
 def _ending(entries: int, start: int, length: int, comment: bytes) -> bytes:
     end = b""
     if entries >= MAX16 or start >= MAX32 or length >= MAX32:
-        end = END64.pack(
-            END64_SIGNATURE,
-            END64.size - 12,
-            ZIP64_VERSION,
-            ZIP64_VERSION,
-            0,
-            0,
-            entries,
-            entries,
-            length,
-            start,
-        ) + LOCATOR.pack(LOCATOR_SIGNATURE, 0, start + length, 1)
+        whole = (ZIP64_VERSION, ZIP64_VERSION, 0, 0, entries, entries, length, start)
+        end = END64.pack(END64_SIGNATURE, END64.size - 12, *whole)
+        end += LOCATOR.pack(LOCATOR_SIGNATURE, 0, start + length, 1)
     few = min(entries, MAX16)
-    return end + (
-        END.pack(END_SIGNATURE, 0, 0, few, few, min(length, MAX32), min(start, MAX32), len(comment)) + comment
-    )
+    short = (0, 0, few, few, min(length, MAX32), min(start, MAX32), len(comment))
+    return end + END.pack(END_SIGNATURE, *short) + comment

@@ -366,7 +366,7 @@ def _put(root: str, found: StoredObject) -> None:
     try:
         descriptor = os.open(place, flags, EMPTIED)
     except FileNotFoundError:
-        _make_folders(os.path.dirname(place), root)
+        _make_folders(os.path.dirname(place))
         descriptor = os.open(place, flags, EMPTIED)
     except FileExistsError:
         return
@@ -382,13 +382,10 @@ def _put(root: str, found: StoredObject) -> None:
         os.close(descriptor)
 
 
-def _make_folders(place: str, root: str) -> None:
-    if place == root or os.path.isdir(place):
-        return
-    _make_folders(os.path.dirname(place), root)
+def _make_folders(place: str) -> None:
     try:
-        os.mkdir(place, _OURS)
-    except FileExistsError:
+        os.makedirs(place, _OURS, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
         raise SourceError(
             f"{shown(place)} is both an object and the folder of others",
             hint="Rename one of the two.",

@@ -75,12 +75,8 @@ def beginning(
     database: sqlite3.Connection, table: str, columns: Sequence[str], prefix: str
 ) -> Iterator[tuple[Any, ...]]:
     """Yield columns of rows whose first one begins with ``prefix``, sorted by its code points."""
-    first, listed = columns[0], ", ".join(columns)
-    sql = f"SELECT {listed} FROM {table} WHERE {first} >= ? "  # noqa: S608 -- names
-    if prefix and prefix.isascii():  # the first text behind them is computed: SQLite itself ends there
-        beyond = prefix[:-1] + chr(ord(prefix[-1]) + 1)
-        return database.execute(f"{sql} AND {first} < ? ORDER BY {first}", (prefix, beyond))
-    sql += f"ORDER BY {first}"
+    first = columns[0]
+    sql = f"SELECT {', '.join(columns)} FROM {table} WHERE {first} >= ? ORDER BY {first}"  # noqa: S608 -- names
     return takewhile(lambda row: row[0].startswith(prefix), database.execute(sql, (prefix,)))
 
 

@@ -20,7 +20,6 @@ from contextvars import ContextVar
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from metspack.errors import TargetError, hint_of
@@ -161,9 +160,7 @@ class NewFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
         else:
