@@ -12,13 +12,8 @@ from typing import Protocol, Self
 
 from metspack.model import Digest
 
-_HASHLIB_NAMES = {
-    "MD5": "md5",
-    "SHA-1": "sha1",
-    "SHA-256": "sha256",
-    "SHA-384": "sha384",
-    "SHA-512": "sha512",
-}
+_HASHLIB = ("MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512")
+_HASHLIB_NAMES = {name: name.replace("-", "").lower() for name in _HASHLIB}
 _ZLIB = {"Adler-32": zlib.adler32, "CRC32": zlib.crc32}
 _SHORT = 4  # bytes of a checksum, of which some tools leave out leading zeros
 OCTETS = {

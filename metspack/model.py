@@ -231,8 +231,10 @@ class RunShared:
 ExtentColumns = tuple[list[int], list[list[Any]]]
 """Sizes of extents, and the columns of their other values, as in a ``LobRun``."""
 
-_OF_ENTRY = ("name", "offset", "limit", "compressed", "crc", "method", "flags")  # columns of entries
-_OFFSET, _LIMIT, _COMPRESSED = map(_OF_ENTRY.index, ("offset", "limit", "compressed"))
+OF_ENTRY = ("name", "offset", "limit", "compressed", "crc", "method", "flags")
+"""The columns of the extents of entries in a ``LobRun``."""
+
+_OFFSET, _LIMIT, _COMPRESSED = map(OF_ENTRY.index, ("offset", "limit", "compressed"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,7 +315,7 @@ class LobRun(Columnar):
         shared, size = self.shared, self.sizes[number]
         own = [column[number] for column in self.extents]
         if shared.folders is None:
-            values = dict(zip(_OF_ENTRY, own, strict=True))
+            values = dict(zip(OF_ENTRY, own, strict=True))
             return ZipExtent(**values, size=size, archive=shared.holding)
         name, modified, inode, device = own
         return FileExtent(

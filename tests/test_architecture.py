@@ -34,11 +34,11 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_802,
+    "(foundation)": 2_797,
     "stores": 338,
-    "files": 3_038,
+    "files": 3_030,
     "layouts": 577,
-    "containers": 1_819,
+    "containers": 1_816,
     "siard": 2_032,
     "locations": 2_056,
     "sources": 1_775,

@@ -152,7 +152,8 @@ class Tar(tempdb.Scratch):
             if b"size" in extended:
                 size = self._number(extended[b"size"])
                 at = data + -(-size // _BLOCK) * _BLOCK
-            self._check_end(data, size)
+            if data + size > self.medium.size:
+                raise self._refusal(f"is cut off: a member at byte {data:,} would have {size:,} bytes")
             raw = extended.get(b"path") or _short_name(block)
             what = _KINDS.get(kind, "d" if raw.endswith(b"/") else "f")
             if name := self._name(raw):
@@ -161,10 +162,6 @@ class Tar(tempdb.Scratch):
                 yield Member(name=name + slash, kind=what, offset=data, size=size)
             extended = {}
         self._end = at
-
-    def _check_end(self, start: int, size: int) -> None:
-        if start + size > self.medium.size:
-            raise self._refusal(f"is cut off: a member at byte {start:,} would have {size:,} bytes")
 
     def _header(self, block: bytes, at: int) -> tuple[bytes, int]:
         """Return a header's type and size; raises SourceError when its checksum is wrong."""

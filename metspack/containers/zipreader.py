@@ -51,7 +51,7 @@ from metspack.errors import SourceError, SourceNotFoundError
 from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium, Stretch
 from metspack.files.reading import Closable
-from metspack.model import Budgets, ExtentColumns, LobRun, ZipExtent
+from metspack.model import OF_ENTRY, Budgets, ExtentColumns, LobRun, ZipExtent
 
 inflating: Any
 """The module for deflate and CRC-32: zlib, or the faster isal_zlib of ``metspack[fast]``."""
@@ -188,12 +188,11 @@ def _start(head: memoryview, row: _Row) -> int | None:
 
 def _checked_start(medium: Medium, head: memoryview, row: _Row) -> int | None:
     """Return where data begins by local header and descriptor, or None if they are wrong."""
-    size, name, offset, limit, compressed, crc, method, flags, _ = row
-    where = {"name": name, "offset": offset, "limit": limit, "method": method, "flags": flags}
+    size, *values, _ = row
+    found = ZipExtent(**dict(zip(OF_ENTRY, values, strict=True)), size=size)
     try:
         if len(head) >= LOCAL.size:
-            found = ZipExtent(**where, compressed=compressed, size=size, crc=crc)
-            place = _span(medium, bytes(head), found, name)
+            place = _span(medium, bytes(head), found, found.name)
             return place.data - place.start
     except (OSError, SourceError, struct.error):
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 
 
@@ -20,6 +21,17 @@ def read_into(descriptor: int, buffer: memoryview, size: int) -> int:
     while 0 < done < size and (more := os.readv(descriptor, (buffer[done:size],))):
         done += more
     return done
+
+
+def lock(descriptor: int, how: int) -> bool:
+    """Lock an open file without waiting, shared or alone; return False when another process is in the way."""
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks: other holders stay unseen
+        return True
+    return True
 
 
 def write(descriptor: int, data: bytes | memoryview) -> None:

@@ -25,7 +25,7 @@ from metspack.errors import (
     TargetError,
     TargetUnfinishedError,
 )
-from metspack.files import reading
+from metspack.files import lock, reading
 from metspack.resources import __version__
 
 Kind = TypeVar("Kind")
@@ -207,14 +207,10 @@ def recovery(descriptor: int) -> Recovery | None:
 
 def is_locked(descriptor: int) -> bool:
     """Return whether a process works with an open journal: it has it locked."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # a file system without locks: other holders stay unseen
-        return False
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
-    return False
+    is_free = lock(descriptor, fcntl.LOCK_SH)
+    if is_free:
+        lock(descriptor, fcntl.LOCK_UN)
+    return not is_free
 
 
 def interrupted(folder: Path) -> str | None:

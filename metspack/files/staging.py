@@ -230,30 +230,27 @@ class Staging(Partial):
 
         The error then states that, and how to resume.
         """
-        if self._is_published():
-            complete = f"{self.target} is complete"
-            if isinstance(error, Interrupted):
-                error.kept, error.hint = complete, "Nothing is left to be done."
-            elif isinstance(error, MetspackError):
-                rest = f"{complete}; {self.root} can be removed."
-                error.hint = " ".join(filter(None, (error.hint, rest)))
-            self._end()
-            return
-        if not self._can_go_on or self._is_final(error) or not self._is_worth():
+        is_published = self._is_published()
+        if is_published:
+            kept, how = f"{self.target} is complete", "Nothing is left to be done."
+        elif not self._can_go_on or self._is_final(error) or not self._is_worth():
             self.discard()
             return
-        is_there = self.journal.is_there()
-        self.journal.close()
-        if is_there:
-            kept = f"{self.root} keeps what is done: {journal.status(self.root).kept()}"
-            how = f"To go on, {_again(self._terms.command)}; --restart starts over."
         else:
+            is_there = self.journal.is_there()
+            self.journal.close()
             kept = f"{self.root} was removed or replaced while this run was at work there: it keeps nothing"
             how = f"To start over, {_again(self._terms.command)}."
+            if is_there:
+                kept = f"{self.root} keeps what is done: {journal.status(self.root).kept()}"
+                how = f"To go on, {_again(self._terms.command)}; --restart starts over."
         if isinstance(error, Interrupted):
             error.kept, error.hint = kept, how
         elif isinstance(error, MetspackError):
-            error.hint = " ".join(filter(None, (error.hint, f"{kept}. {how}")))
+            rest = f"{kept}; {self.root} can be removed." if is_published else f"{kept}. {how}"
+            error.hint = " ".join(filter(None, (error.hint, rest)))
+        if is_published:
+            self._end()
 
     def _is_final(self, error: BaseException) -> bool:
         """Return whether an error, or an interruption with ``discards``, ends the run for good."""

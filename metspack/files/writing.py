@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Self
 
 from metspack.errors import TargetError, hint_of
-from metspack.files import journal, pwrite, threads, write
+from metspack.files import journal, lock, pwrite, threads, write
 from metspack.files.reading import Closable, chunks, release
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -418,8 +418,7 @@ class SyncedTogether(_Descriptor):
 
     def lock_shared(self) -> None:
         """Take a shared lock on the folder; ``wait_for_others`` waits for all its holders."""
-        with suppress(OSError):  # a file system that knows no locks
-            fcntl.flock(self.descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        lock(self.descriptor, fcntl.LOCK_SH)
 
 
 def wait_for_others(folder: Path) -> bool:
@@ -487,13 +486,7 @@ def take_away(path: Path) -> None:
 
 def take_lock(descriptor: int) -> bool:
     """Lock an open file until it is closed; return False when another process holds it."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks: other holders stay unseen
-        return True
-    return True
+    return lock(descriptor, fcntl.LOCK_EX)
 
 
 @contextmanager
