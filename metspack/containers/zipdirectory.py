@@ -47,10 +47,9 @@ _unusual = re.compile(rb"[\\\0:]|/[/.]|\A[/.]|\A\Z").search
 def read(medium: Medium, start: int, length: int, what: str) -> bytes:
     """Return exactly ``length`` bytes from ``start``; raises SourceError when there are fewer."""
     try:
-        blocks = list(medium.chunks(start, start + length))
+        data = medium.pread(length, start)
     except OSError as error:
         raise unreadable(what, error, start) from error
-    data = blocks[0] if len(blocks) == 1 else b"".join(blocks)
     if len(data) < length:
         raise SourceError(
             f"{what}: expected {length:,} bytes from byte {start:,} on; found {len(data):,}",

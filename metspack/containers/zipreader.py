@@ -237,12 +237,7 @@ def span(medium: Medium, extent: ZipExtent, *, what: str) -> Span:
 def _head(medium: Medium, extent: ZipExtent, length: int, what: str) -> bytes:
     """Return the entry's first bytes, ``length`` of them or fewer, with the whole local header."""
     room = extent.limit - extent.offset
-    try:
-        head = medium.pread(min(length, room), extent.offset)
-    except OSError as error:
-        raise unreadable(what, error, extent.offset) from error
-    if len(head) < LOCAL.size:
-        head = read(medium, extent.offset, LOCAL.size, what)
+    head = read(medium, extent.offset, max(LOCAL.size, min(length, room)), what)
     *_, named, extra = LOCAL.unpack_from(head)
     needed = LOCAL.size + named + extra
     if needed > room:

@@ -33,6 +33,7 @@ from metspack.containers.zipformat import (
     widened,
 )
 from metspack.containers.zipreader import CentralRecord
+from metspack.digests import Hashers
 from metspack.errors import TargetError
 from metspack.files import writing
 
@@ -134,8 +135,8 @@ class ZipWriter:
         large = most >= MAX32
         self.file.write(central.local_header(large=large, crc=0, compressed=0, size=0))
         start = self.file.size
-        sums = _Sums()
-        for piece in _packed(sums.over(contents), central.fields[_METHOD]):
+        sums = Hashers(("CRC32",))
+        for piece in _packed(sums.passing(contents), central.fields[_METHOD]):
             self.file.write(piece)
         compressed = self.file.size - start
         if not large and max(compressed, sums.size) >= MAX32:
@@ -143,10 +144,11 @@ class ZipWriter:
                 f"{name!r} has grown to {sums.size:,} bytes, expected fewer than {MAX32:,}",
                 hint="A shorter --name may help; please report this as a fault of metspack.",
             )
+        crc = int(sums.digest("CRC32").value, 16)
         self.file.patch(
-            offset, central.local_header(large=large, crc=sums.crc, compressed=compressed, size=sums.size)
+            offset, central.local_header(large=large, crc=crc, compressed=compressed, size=sums.size)
         )
-        self._list(central.renewed(offset=offset, crc=sums.crc, compressed=compressed, size=sums.size))
+        self._list(central.renewed(offset=offset, crc=crc, compressed=compressed, size=sums.size))
 
     def _list(self, record: bytes) -> None:
         self._directory.write(record)
@@ -193,20 +195,6 @@ def new_entries(
         records.append(b"".join((record, raw, extra)))
         offset += LOCAL.size + len(raw) + len(packed)
     return entries, records
-
-
-class _Sums:
-    """CRC-32 and size of the blocks that pass through."""
-
-    def __init__(self) -> None:
-        self.crc = 0
-        self.size = 0
-
-    def over(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
-        for block in blocks:
-            self.crc = zlib.crc32(block, self.crc)
-            self.size += len(block)
-            yield block
 
 
 def _packed(blocks: Iterable[bytes], method: int) -> Iterator[bytes]:

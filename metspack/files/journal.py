@@ -113,8 +113,7 @@ def sealed_events(descriptor: int, longest: int) -> Iterator[tuple[int, dict[str
     may have been stopped in it. Raises ``OSError``.
     """
     size, fault = 0, None
-    with open(descriptor, "rb", closefd=False) as file:
-        file.seek(0)
+    with reading.from_byte(0, descriptor) as file:
         for number in count(1):
             line = file.readline((_FIRST_LINE if number == 1 else longest) if fault is None else 1)
             if not line:
@@ -461,19 +460,16 @@ def status(path: Path) -> Status:
             raise SourceNotFoundError(f"{path} was not found", hint="Name a target, or its .partial folder.")
         return Status(path=path, state="complete")
     try:
-        descriptor = reading.opened(partial, (NAME,))
+        with reading.opening(partial, (NAME,)) as descriptor:
+            found = run_events(descriptor)
+            is_running = is_locked(descriptor)
+            changing = recovery(descriptor)
+            newest = os.fstat(descriptor).st_mtime
     except OSError as error:
         raise SourceError(
             f"{partial} has no journal that can be read: {error.strerror}",
             hint="No run of metspack is at work there, or it has just begun.",
         ) from None
-    try:
-        found = run_events(descriptor)
-        is_running = is_locked(descriptor)
-        changing = recovery(descriptor)
-        newest = os.fstat(descriptor).st_mtime
-    finally:
-        os.close(descriptor)
     if changing is not None:
         return Status(
             path=path,

@@ -23,7 +23,7 @@ from pathlib import Path, PosixPath
 from typing import Any
 
 from metspack.errors import ConfigError, SourceError, SourceUnfinishedError, TargetError
-from metspack.files import pwrite
+from metspack.files import held, lock, pwrite
 from metspack.stores import client, ranges
 from metspack.stores.client import StoredObject
 from metspack.stores.urls import StoreUrl, note_mirrors, shown
@@ -148,11 +148,11 @@ def _begun() -> str:
                 break
             except FileExistsError:
                 number += 1
-        lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         if not _locks:
             atexit.register(forget_all)
-        _locks.append(lock)
+        _locks.append(descriptor)
         _use(place)
     return _base
 
@@ -184,18 +184,13 @@ def keep(key: str, *, anew: bool) -> None:
     if place == _base:
         return
     if os.path.isdir(place):
-        lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_ours = os.fstat(lock).st_uid == os.getuid()
-        except BlockingIOError:
-            is_ours = False
-        if not is_ours:
-            os.close(lock)
+        descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        if not lock(descriptor, fcntl.LOCK_EX) or os.fstat(descriptor).st_uid != os.getuid():
+            os.close(descriptor)
             return
         if anew:
             _remove(place)
-            os.close(lock)
+            os.close(descriptor)
         else:
             for scheme in os.listdir(_base):
                 for bucket in os.listdir(os.path.join(_base, scheme)):
@@ -203,7 +198,7 @@ def keep(key: str, *, anew: bool) -> None:
                     _make_folder(os.path.join(place, scheme, bucket))
             _remove(_base)
             os.close(_locks.pop())
-            _locks.append(lock)
+            _locks.append(descriptor)
             _use(place)
             return
     os.rename(_base, place)
@@ -231,13 +226,10 @@ def _remove_left(above: str) -> None:
     with suppress(OSError):
         for each in os.scandir(above):
             if _NAME.fullmatch(each.name) and each.stat(follow_symlinks=False).st_uid == os.getuid():
-                with suppress(OSError):
-                    lock = os.open(each.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-                    try:
-                        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        _remove(each.path)
-                    finally:
-                        os.close(lock)
+                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+                with suppress(OSError), held(os.open(each.path, flags)) as descriptor:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    _remove(each.path)
 
 
 def _remove(folder: str) -> None:
@@ -320,10 +312,9 @@ def _list(place: str, scheme: str, bucket: str) -> None:
     """List one folder once, with all below it if it is a package's."""
     if place in _known:
         return
-    lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if stat.S_IMODE(os.fstat(lock).st_mode) == _LISTED:
+    with held(os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as descriptor:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if stat.S_IMODE(os.fstat(descriptor).st_mode) == _LISTED:
             _known.add(place)
             return
         root = os.path.join(_base, scheme, bucket)
@@ -340,12 +331,10 @@ def _list(place: str, scheme: str, bucket: str) -> None:
         else:
             for folder in folders:
                 _make_folder(os.path.join(root, folder))
-        os.fchmod(lock, _LISTED)
+        os.fchmod(descriptor, _LISTED)
         _known.add(place)
         if not objects and not folders and place != root:
             os.rmdir(place)  # there is no such folder: a store has none that is empty
-    finally:
-        os.close(lock)
 
 
 def _mark_listed(folder: str) -> None:
@@ -446,8 +435,7 @@ def fill(descriptor: int, place: str) -> None:
 
 @_on_disk()
 def _fill(place: str) -> None:
-    writer = os.open(place, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
+    with held(os.open(place, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)) as writer:
         fcntl.flock(writer, fcntl.LOCK_EX)
         if stat.S_IMODE(os.fstat(writer).st_mode) == _FULL:
             return
@@ -459,8 +447,6 @@ def _fill(place: str) -> None:
         os.utime(writer, ns=(found.modified, found.modified))
         os.fchmod(writer, _FULL)
         _full.append((place, found.size))
-    finally:
-        os.close(writer)
     _empty_some()
 
 
@@ -478,18 +464,14 @@ def _empty_some() -> None:
 
 
 def _emptied(place: str) -> bool:
-    try:
-        writer = os.open(place, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return True
-    try:
-        fcntl.flock(writer, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with (
+        suppress(FileNotFoundError),
+        held(os.open(place, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)) as writer,
+    ):
+        if not lock(writer, fcntl.LOCK_EX):
+            return False
         found = os.fstat(writer)
         _free(writer, found.st_size, found.st_mtime_ns)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(writer)
     return True
 
 
@@ -498,11 +480,8 @@ def empty(path: Path, size: int, modified: int) -> None:
 
     The mode is set first: when the process is killed here, another run can repair the file by it.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
+    with held(os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)) as descriptor:
         _free(descriptor, size, modified)
-    finally:
-        os.close(descriptor)
 
 
 def _free(descriptor: int, size: int, modified: int) -> None:

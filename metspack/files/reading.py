@@ -23,7 +23,8 @@ from typing import Self
 
 from metspack.digests import OCTETS, digest_function
 from metspack.errors import ConfigError, MetspackError, SourceError
-from metspack.files import mirrors, pread, read_into
+from metspack.files import held, mirrors, pread, read_into
+from metspack.files import release as release  # noqa: PLC0414 -- for others as well
 from metspack.files.threads import ThreadedHashers
 from metspack.sizes import TextLength
 from metspack.stores.ranges import Ranges
@@ -98,20 +99,6 @@ class Closable(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def release(descriptor: int) -> None:
-    """Close a descriptor whose bytes were read or are on disk, ignoring errors but EBADF.
-
-    A negative number stands for a file that is closed already.
-    """
-    if descriptor < 0:
-        return
-    try:
-        os.close(descriptor)
-    except OSError as error:
-        if error.errno == errno.EBADF:  # a fault of ours: the number may be another file's by now
-            raise
 
 
 def opened(root: Path, segments: Sequence[str] = ()) -> int:
@@ -216,12 +203,8 @@ def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
 @contextmanager
 def scanning(root: Path, segments: Sequence[str] = ()) -> Iterator[Iterator[os.DirEntry[str]]]:
     """Give the entries of the folder of ``opened_folder`` for the length of a block."""
-    folder = opened_folder(root, segments)
-    try:
-        with os.scandir(folder) as entries:
-            yield entries
-    finally:
-        release(folder)
+    with held(opened_folder(root, segments)) as folder, os.scandir(folder) as entries:
+        yield entries
 
 
 def holds_nothing(root: Path, segments: Sequence[str] = ()) -> bool:
@@ -273,11 +256,14 @@ def streaming(
 @contextmanager
 def buffered(path: Path, *, start: int = 0) -> Iterator[io.BufferedReader]:
     """Give the file of ``opening`` with a buffer, to read lines from byte ``start`` on."""
-    with opening(path) as descriptor:
-        if start:  # its own seek() would hide why the system refuses it
-            os.lseek(descriptor, start, os.SEEK_SET)
-        with open(descriptor, "rb", closefd=False) as file:
-            yield file
+    with opening(path) as descriptor, from_byte(start, descriptor) as file:
+        yield file
+
+
+def from_byte(start: int, descriptor: int) -> io.BufferedReader:
+    """Return an open file with a buffer, from a byte on; closing it leaves the descriptor open."""
+    os.lseek(descriptor, start, os.SEEK_SET)  # its own seek() would hide why the system refuses it
+    return open(descriptor, "rb", closefd=False)
 
 
 @contextmanager
@@ -366,8 +352,7 @@ def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[S
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
     found: list[Status | None] = []
-    folder = opened_folder(root, folders)
-    try:
+    with held(opened_folder(root, folders)) as folder:
         for name in names:
             try:
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -375,8 +360,6 @@ def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[S
                 found.append(None)
             else:
                 found.append(_status(status) if stat.S_ISREG(status.st_mode) else None)
-    finally:
-        release(folder)
     return found
 
 
@@ -386,14 +369,11 @@ def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> lis
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
     found: list[str] = []
-    folder = opened_folder(root, folders)
-    try:
+    with held(opened_folder(root, folders)) as folder:
         for name in names:
             with suppress(OSError):
                 os.lstat(name, dir_fd=folder)
                 found.append(name)
-    finally:
-        release(folder)
     return found
 
 

@@ -23,10 +23,11 @@ from pathlib import Path
 from typing import Self
 
 from metspack.errors import TargetError, hint_of
-from metspack.files import journal, lock, pwrite, threads, write
-from metspack.files.reading import Closable, chunks, release
+from metspack.files import held, journal, lock, pwrite, release, threads, write
+from metspack.files.reading import Closable, chunks
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 _PATIENCE = 10.0  # seconds for others to unlock a folder
 _LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe may have no reader
@@ -179,17 +180,13 @@ def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
     if not size:
         remove(path)
         return NewFile(path)
-    with explained(path):
-        before = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        try:
-            os.unlink(path)
-            file = NewFile(path)
-            for block in chunks(before, 0, size, size=_BUFFER):
-                file.write(block)
-            if file.size < size:
-                raise OSError(errno.EIO, f"ends at byte {file.size:,}; expected {size:,}")
-        finally:
-            release(before)
+    with explained(path), held(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)) as before:
+        os.unlink(path)
+        file = NewFile(path)
+        for block in chunks(before, 0, size, size=_BUFFER):
+            file.write(block)
+        if file.size < size:
+            raise OSError(errno.EIO, f"ends at byte {file.size:,}; expected {size:,}")
     return file
 
 
@@ -236,7 +233,7 @@ class OpenFolder(_Descriptor):
         self.path = path
         self._is_synced = is_synced
         with explained(path):
-            self.descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            self.descriptor = os.open(path, _FOLDER)
 
     def write(self, name: str, data: bytes | memoryview) -> None:
         """Write a file that did not exist before; raises ``TargetError``."""
@@ -301,12 +298,8 @@ def make_directories(path: Path) -> None:
 
 def sync_directory(path: Path) -> None:
     """Put a directory's entries on disk."""
-    with explained(path):
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            release(descriptor)
+    with explained(path), held(os.open(path, _FOLDER)) as descriptor:
+        os.fsync(descriptor)
 
 
 def sync_tree(path: Path) -> None:
@@ -400,7 +393,7 @@ class SyncedTogether(_Descriptor):
         self.path = path
         self.is_possible = _syncfs() is not None
         with explained(path):
-            self.descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            self.descriptor = os.open(path, _FOLDER)
 
     def sync(self, *folders: Path) -> None:
         """Put all new files on disk or, where not ``is_possible``, the entries of ``folders``.
@@ -423,16 +416,12 @@ class SyncedTogether(_Descriptor):
 
 def wait_for_others(folder: Path) -> bool:
     """Wait until the lock of a folder is free; return False after ``_PATIENCE`` seconds."""
-    with explained(folder):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with explained(folder), held(os.open(folder, _FOLDER)) as descriptor:
         ending = time.monotonic() + _PATIENCE
         while not take_lock(descriptor):
             if time.monotonic() > ending:
                 return False
             time.sleep(0.02)
-    finally:
-        release(descriptor)
     return True
 
 
@@ -548,12 +537,8 @@ class RunJournal(_Descriptor):
 
 def record_event(path: Path, event: Mapping[str, object]) -> None:
     """Append an event to the journal of this process's run, on disk when this returns."""
-    with explained(path):
-        descriptor = os.open(path, _APPEND)
-        try:
-            _append_whole(descriptor, path, journal.sealed(event))
-        finally:
-            release(descriptor)
+    with explained(path), held(os.open(path, _APPEND)) as descriptor:
+        _append_whole(descriptor, path, journal.sealed(event))
 
 
 class Log(_Descriptor):
