@@ -131,15 +131,6 @@ def unique_name() -> str:
     return os.urandom(8).hex()
 
 
-def check_address(address: str) -> None:
-    """Raise ``ConfigError`` unless an address has one of ``FORMS``."""
-    if not _ADDRESS.fullmatch(address) and not _LOCAL.fullmatch(address):
-        raise ConfigError(
-            f"--cluster {address!r} is not {FORMS}",
-            hint="Name a Dask scheduler as tcp://HOST:PORT, or local:4 for four workers on this machine.",
-        )
-
-
 @contextmanager
 def opened(address: str | None, credit: Credit = lambda _workers: None) -> Iterator[Cluster | None]:
     """Give a cluster for the length of a block, or None without an address.
@@ -161,7 +152,11 @@ class Cluster:
     """
 
     def __init__(self, address: str, credit: Credit = lambda _workers: None) -> None:
-        check_address(address)
+        if not _ADDRESS.fullmatch(address) and not _LOCAL.fullmatch(address):
+            raise ConfigError(
+                f"--cluster {address!r} is not {FORMS}",
+                hint="Name a Dask scheduler as tcp://HOST:PORT, or local:4 for four workers on this machine.",
+            )
         self.address = address
         self.moved: Counter[str] = Counter()  # by worker, in tasks that were accepted
         self.credit = credit

@@ -245,14 +245,12 @@ def _kind(text: str, path: str, *, drive: str | None, is_file: bool) -> Kind:
 
 
 def _unescaped(path: str) -> list[Repair]:
-    found = []
-    if " " in path:
-        found.append(Repair.SPACE)
-    if not path.isascii():
-        found.append(Repair.NON_ASCII)
-    if _NOT_IN_URI.search(path):
-        found.append(Repair.UNESCAPED)
-    return found
+    found = {
+        Repair.SPACE: " " in path,
+        Repair.NON_ASCII: not path.isascii(),
+        Repair.UNESCAPED: _NOT_IN_URI.search(path) is not None,
+    }
+    return [each for each, is_there in found.items() if is_there]
 
 
 def _segments(text: str, path: str) -> tuple[tuple[str, ...], bool]:

@@ -34,11 +34,11 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_797,
-    "stores": 338,
-    "files": 2_990,
+    "(foundation)": 2_793,
+    "stores": 335,
+    "files": 2_974,
     "layouts": 577,
-    "containers": 1_803,
+    "containers": 1_801,
     "siard": 2_032,
     "locations": 2_056,
     "sources": 1_775,

@@ -100,7 +100,7 @@ def directory(medium: Medium, size: int, what: str) -> Directory:
     tail = read(medium, base, size - base, what)
     position = _end_position(medium, tail, base, size, what)
     comment = tail[position - base + END.size :]
-    short = _end(tail, position - base)
+    short = _End(*END.unpack_from(tail, position - base)[1:7])
     locator_at = position - LOCATOR.size
     stop, end, zip64 = position, short, False
     if locator_at >= 0:
@@ -129,10 +129,6 @@ def _count_lies(said: int, found: str, what: str) -> SourceError:
     )
 
 
-def _end(data: bytes, position: int) -> _End:
-    return _End(*END.unpack_from(data, position)[1:7])
-
-
 def _end_position(medium: Medium, tail: bytes, base: int, size: int, what: str) -> int:
     """Return the offset of the end record: the one whose comment reaches to the last byte."""
     position = tail.find(_END_MAGIC)
@@ -157,7 +153,7 @@ def _end_position(medium: Medium, tail: bytes, base: int, size: int, what: str) 
 
 def _refuse_trailing(tail: bytes, position: int, base: int, size: int, what: str) -> None:
     """Raise SourceError when the end record belongs to this file, right behind its directory."""
-    end = _end(tail, position)
+    end = _End(*END.unpack_from(tail, position)[1:7])
     expected = (end.start, end.length, base + position)
     if MAX32 not in expected and end.start + end.length != base + position:
         return

@@ -364,11 +364,9 @@ def _put(root: str, found: StoredObject) -> None:
             f"{shown(place)}: its key goes on from that of another object, which no folder can hold",
             hint="Rename one of the two objects.",
         ) from None
-    try:
+    with held(descriptor):
         os.ftruncate(descriptor, found.size)
         os.utime(descriptor, ns=(found.modified, found.modified))
-    finally:
-        os.close(descriptor)
 
 
 def _make_folders(place: str) -> None:
@@ -525,15 +523,13 @@ def small_contents(
             descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
             return None
-        try:
+        with held(descriptor):
             found = os.fstat(descriptor)
             status = found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev
             if not stat.S_ISREG(found.st_mode) or found.st_size >= most or (stamp and status != stamp):
                 return None
             store, there = object_at(descriptor, place)
             return store.read(there, 0, there.size)
-        finally:
-            os.close(descriptor)
 
     return ranges.in_flight(read, names)
 

@@ -308,14 +308,12 @@ def small_files(
     except OSError:
         yield from (None for _ in names)
         return
-    try:
+    with held(folder):
         for name, stamp in zip(names, stamps, strict=False):
             try:
                 yield _small(folder, name, stamp, buffer, seen)
             except OSError:
                 yield None
-    finally:
-        release(folder)
 
 
 def _small(

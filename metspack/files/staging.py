@@ -387,8 +387,8 @@ class StretchDone:
     @classmethod
     def restored(cls, document: Mapping[str, Any]) -> StretchDone:
         """Return the stretch from the event that ``document`` returned."""
-        names = ("number", "digest", "files", "bytes")
-        return cls(**{name: document[name] for name in names}, sizes=tuple(document["sizes"]))
+        values = {name: document[name] for name in ("number", "digest", "files", "bytes")}
+        return cls(**values, sizes=tuple(document["sizes"]))
 
     def has_notes(self, paths: Iterable[Path]) -> bool:
         """Return whether the files of notes exist with their recorded sizes."""

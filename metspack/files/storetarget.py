@@ -46,6 +46,7 @@ class StoreTarget:
                 hint=f"Name a prefix in it: {target}/NAME.",
             )
         self._prefix = "/".join(names)
+        self._mark_key = f"{self._prefix}/{UNFINISHED}"
         self._store = client.store(scheme.rstrip(":"), self._bucket)
         self._check_free()
         self._folder = Path(mirrors.working_folder(self.shown))
@@ -59,9 +60,7 @@ class StoreTarget:
         with suppress(FileNotFoundError):
             self._store.head(self._prefix)
             raise TargetExistsError(f"{self.shown} is an object already", hint="Choose another prefix.")
-        if not objects and not folders:
-            return
-        if f"{self._prefix}/{UNFINISHED}" not in {each.key for each in objects}:
+        if (objects or folders) and self._mark_key not in {each.key for each in objects}:
             raise TargetExistsError(
                 f"{self.shown} is not empty",
                 hint="Choose another prefix, or remove what is there: nothing is overwritten.",
@@ -74,9 +73,8 @@ class StoreTarget:
         emptying is repaired. Raises ``TargetExistsError`` for a mark of other facts, unless ``restarts``.
         """
         told = json.dumps(facts, sort_keys=True).encode(errors="surrogateescape")
-        mark = (
-            f"{json.dumps({'metspack': 'unfinished', 'facts': hashlib.sha256(told).hexdigest()})}\n".encode()
-        )
+        words = {"metspack": "unfinished", "facts": hashlib.sha256(told).hexdigest()}
+        mark = f"{json.dumps(words)}\n".encode()
         there = self._mark()
         if there not in {None, mark} and not restarts:
             raise TargetExistsError(
@@ -85,7 +83,7 @@ class StoreTarget:
                 "--restart removes what is there.",
             )
         if there != mark:
-            self._store.put(f"{self._prefix}/{UNFINISHED}", (mark,), len(mark))
+            self._store.put(self._mark_key, (mark,), len(mark))
         if there is not None and restarts:
             self._remove_others({UNFINISHED})
         self._is_begun = True
@@ -106,7 +104,7 @@ class StoreTarget:
     def _mark(self) -> bytes | None:
         """Return the content of the mark, or None without one."""
         try:
-            found = self._store.head(f"{self._prefix}/{UNFINISHED}")
+            found = self._store.head(self._mark_key)
         except FileNotFoundError:
             return None
         return self._store.read(found, 0, found.size)
@@ -117,7 +115,6 @@ class StoreTarget:
         With ``empties`` their bytes on disk are freed; each file keeps its size and its time of change.
         Raises ``StoreError`` and ``TargetError``.
         """
-        waiting = ((path, found) for path in paths if (found := self._unsent(package, path)) is not None)
 
         def put(task: tuple[str, os.stat_result]) -> tuple[str, os.stat_result]:
             path, found = task
@@ -129,18 +126,10 @@ class StoreTarget:
                 raise
             return task
 
-        done: list[tuple[str, os.stat_result]] = []
-        large: list[tuple[str, os.stat_result]] = []
-
-        def small() -> Iterator[tuple[str, os.stat_result]]:
-            for task in waiting:
-                if task[1].st_size > PART:
-                    large.append(task)  # its parts are in flight beside each other
-                else:
-                    yield task
-
-        done += ranges.in_flight(put, small())
-        done += map(put, large)
+        waiting = [(path, found) for path in paths if (found := self._unsent(package, path)) is not None]
+        small = [task for task in waiting if task[1].st_size <= PART]
+        large = [task for task in waiting if task[1].st_size > PART]  # parts are in flight beside each other
+        done = [*ranges.in_flight(put, small), *map(put, large)]
         if not done:
             return
         noted = [(path, found.st_size, found.st_mtime_ns) for path, found in done]
@@ -176,7 +165,7 @@ class StoreTarget:
             self._verify(listed, verify)
         self.send(package, sorted(last), empties=False)
         self._await_listing({path: os.lstat(package / path).st_size for path in everything})
-        self._store.remove(f"{self._prefix}/{UNFINISHED}")
+        self._store.remove(self._mark_key)
         mirrors.relist(self._target)
 
     def _await_listing(self, expected: Mapping[str, int]) -> dict[str, StoredObject]:
@@ -233,7 +222,7 @@ class StoreTarget:
         """Remove the objects put, the mark last, and the folder on disk; a finished package stays."""
         if self._is_begun and self._mark() is not None:
             self._remove_others({UNFINISHED})
-            self._store.remove(f"{self._prefix}/{UNFINISHED}")
+            self._store.remove(self._mark_key)
         self.close()
 
 

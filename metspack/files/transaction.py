@@ -22,9 +22,6 @@ from metspack.files.staging import Partial, is_bare, remove_contents
 
 _ALGORITHM = "SHA-256"
 
-Record = Callable[..., None]
-"""A function that writes an event to the journal."""
-
 
 def _staged_in(partial: Path, path: str) -> Path:
     """Return the path of a new file before it is put into the folder at ``path``."""
@@ -115,7 +112,7 @@ class _Steps:
         for path, _ in self.puts:
             writing.put(self._staged(path), self.folder / path)
 
-    def take_back(self, record: Record) -> None:
+    def take_back(self, record: Callable[..., None]) -> None:
         """Remove the new files, the last first."""
         # On a full disk no event can be written, but files can be removed.
         with suppress(TargetError):

@@ -82,7 +82,10 @@ class Ranges:
             self._near = offset, self._read(offset, offset + _NEAR)
             return self._near[1][: stop - offset]
         ahead = jobs() if is_onward else 0
-        self._ask(first, min(last + ahead, (self.size - 1) // BLOCK))
+        for number in range(first, min(last + ahead, (self.size - 1) // BLOCK) + 1):
+            if number not in self._blocks:
+                start = number * BLOCK
+                self._blocks[number] = _threads(jobs()).submit(self._read, start, start + BLOCK)
         pieces = [self._blocks[number].result() for number in range(first, last + 1)]
         kept = range(first - _KEPT, last + ahead + 1)
         for number in [each for each in self._blocks if each not in kept]:
@@ -98,12 +101,6 @@ class Ranges:
             block = self.pread(min(BLOCK - start % BLOCK, stop - start), start)
             yield block
             start += len(block)
-
-    def _ask(self, first: int, last: int) -> None:
-        for number in range(first, last + 1):
-            if number not in self._blocks:
-                start = number * BLOCK
-                self._blocks[number] = _threads(jobs()).submit(self._read, start, start + BLOCK)
 
     def close(self) -> None:
         """Cancel the requests for blocks ahead."""
