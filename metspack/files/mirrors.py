@@ -85,10 +85,6 @@ class StorePath(PosixPath):
         """Return the path itself: a store has no links."""
         return self
 
-    def is_absolute(self) -> bool:
-        """Return True."""
-        return True
-
     def iterdir(self) -> Iterator[StorePath]:  # type: ignore[override]
         """Yield the paths in the folder."""
         return (self / name for name in os.listdir(self))

@@ -23,11 +23,6 @@ from metspack.files.staging import Partial, is_bare, remove_contents
 _ALGORITHM = "SHA-256"
 
 
-def _staged_in(partial: Path, path: str) -> Path:
-    """Return the path of a new file before it is put into the folder at ``path``."""
-    return partial / "package" / path
-
-
 class Transaction(Partial):
     """``<folder>.partial/``, where files for a folder are made; a context manager.
 
@@ -132,7 +127,8 @@ class _Steps:
             return False
 
     def _staged(self, path: str) -> Path:
-        return _staged_in(self.partial, path)
+        """Return the path of a new file before it is put into the folder at ``path``."""
+        return self.partial / "package" / path
 
 
 def recover(folder: Path, *, is_whole: Callable[[Recovery], bool]) -> None:
@@ -182,7 +178,7 @@ def _check_places(folder: Path, partial: Path, found: Recovery) -> None:
         if not {"", ".", ".."}.isdisjoint(names) or "\0" in path:
             raise journal.strange(partial, f"its journal names {path!r}, which is no path below {folder}")
         above.update("/".join(names[:number]) for number in range(1, len(names)))
-    roots = (folder, _staged_in(partial, ""))
+    roots = (folder, partial / "package")
     places = (partial, partial / "work", *(root / below for root in roots for below in sorted(above)))
     for place in places:
         if place.is_symlink():
