@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from metspack import clock
 from metspack.building import build as building_build
@@ -18,33 +18,60 @@ from metspack.building import draft, inplace
 from metspack.building.draft import Draft
 from metspack.building.inplace import Described
 from metspack.building.options import BuildOptions, Built, PackageOptions
-from metspack.checking import explained
+from metspack.checking import Checking, CheckSummary, Level, PackageResult, Profile, explained
+from metspack.checking.links.graph import Graph
 from metspack.checking.options import CheckOptions
 from metspack.containers.ipwriter import FORMS
-from metspack.errors import ConfigError, SourceError
+from metspack.errors import (
+    ConfigError,
+    LobNotFoundError,
+    MetspackError,
+    PlanError,
+    SourceError,
+    SourceNotFoundError,
+    SourceUnfinishedError,
+    TargetError,
+    TargetExistsError,
+    TargetUnfinishedError,
+)
 from metspack.files import writing
 from metspack.files.journal import StagingTerms, Status
 from metspack.files.journal import status as run_status
-from metspack.files.reading import StrPath, as_path, as_paths, as_place, as_places
+from metspack.files.reading import Closable, StrPath, as_path, as_paths, as_place, as_places
 from metspack.files.staging import check_vacant
+from metspack.inspecting.verification import Verdict
 from metspack.layouts import LAYOUTS
 from metspack.layouts.names import FolderStyle, stem_of
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets import dialects
-from metspack.model import Budgets, Explanation
+from metspack.mets.dialects.csip.package import CsipOptions
+from metspack.mets.dialects.csip.terms import Agents
+from metspack.model import (
+    Budgets,
+    Digest,
+    Explanation,
+    Finding,
+    FindingPlace,
+    Limits,
+    LinkMode,
+    PlannedSegment,
+    Severity,
+)
 from metspack.packages import cells
-from metspack.packages.listing import LobEntry, LobListing, segment_weight
+from metspack.packages.listing import EntryFile, LobEntry, LobListing, segment_weight
 from metspack.packages.lobs import HeldSegment
 from metspack.packages.package import Package as PackageReader
+from metspack.planning.division import Split
 from metspack.progress import Progress, Silent
 from metspack.reporting import inspection as reporting_inspection
 from metspack.reporting.formats import CheckReport
 from metspack.reporting.inspection import InspectionReport
 from metspack.reporting.linkgraph import LinkReport
+from metspack.resources import __version__
 from metspack.restoring import joining
 from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import Restored, RestoreOptions, restore_files
-from metspack.restoring.shards.writing import Shard
+from metspack.restoring.shards.writing import Shard, ShardFile
 from metspack.restoring.shards.writing import shards as related_shards
 from metspack.restoring.siard import Into, restore_archive
 from metspack.siard.upgrade import TARGET
@@ -52,6 +79,84 @@ from metspack.sizes import parsed_range
 from metspack.sources import opening
 from metspack.sources.archive import Grants
 from metspack.sources.lobstream import ACCEPTABLE
+
+__all__ = [
+    "Agents",
+    "ArchiveSummary",
+    "Budgets",
+    "BuildOptions",
+    "Built",
+    "CheckOptions",
+    "CheckReport",
+    "CheckSummary",
+    "Checking",
+    "ConfigError",
+    "CsipOptions",
+    "Described",
+    "Digest",
+    "Draft",
+    "DryRun",
+    "EntryFile",
+    "Explanation",
+    "Finding",
+    "FindingPlace",
+    "FolderStyle",
+    "Grants",
+    "Graph",
+    "InspectionReport",
+    "Into",
+    "Level",
+    "Limits",
+    "LinkMode",
+    "LinkReport",
+    "LobEntry",
+    "LobNotFoundError",
+    "Merged",
+    "MetspackError",
+    "Package",
+    "PackageOptions",
+    "PackageResult",
+    "PlanError",
+    "PlannedSegment",
+    "Profile",
+    "Progress",
+    "Reportable",
+    "RestoreOptions",
+    "Restored",
+    "Segment",
+    "Severity",
+    "Shard",
+    "ShardFile",
+    "SourceError",
+    "SourceNotFoundError",
+    "SourceUnfinishedError",
+    "Split",
+    "Status",
+    "StrPath",
+    "TargetError",
+    "TargetExistsError",
+    "TargetUnfinishedError",
+    "Verdict",
+    "__version__",
+    "build",
+    "cat",
+    "check",
+    "convert",
+    "describe",
+    "explain",
+    "inspect",
+    "links",
+    "list_lobs",
+    "merge",
+    "open_lob",
+    "plan",
+    "report",
+    "restore",
+    "restore_dry_run",
+    "restore_siard",
+    "shards",
+    "status",
+]
 
 _Options = TypeVar("_Options", PackageOptions, BuildOptions)
 
@@ -389,7 +494,7 @@ def open_lob(
         return joining.open_lob(package, lob, verify=verify)
 
 
-class Package:
+class Package(Closable):
     """A package to walk: its archives, segments and LOBs; a context manager, for one thread.
 
     ``path`` is its folder, the METS file of its parent, or a zip or tar file. Its METS files are read at the
@@ -403,12 +508,6 @@ class Package:
         self.path = as_place(path)
         self._budgets = budgets
         self._reader = PackageReader(self.path, budgets, as_places(roots))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Package({str(self.path)!r})"

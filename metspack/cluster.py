@@ -15,7 +15,7 @@ import time
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
@@ -131,15 +131,6 @@ def unique_name() -> str:
     return os.urandom(8).hex()
 
 
-def check_address(address: str) -> None:
-    """Raise ``ConfigError`` unless an address has one of ``FORMS``."""
-    if not _ADDRESS.fullmatch(address) and not _LOCAL.fullmatch(address):
-        raise ConfigError(
-            f"--cluster {address!r} is not {FORMS}",
-            hint="Name a Dask scheduler as tcp://HOST:PORT, or local:4 for four workers on this machine.",
-        )
-
-
 @contextmanager
 def opened(address: str | None, credit: Credit = lambda _workers: None) -> Iterator[Cluster | None]:
     """Give a cluster for the length of a block, or None without an address.
@@ -150,11 +141,8 @@ def opened(address: str | None, credit: Credit = lambda _workers: None) -> Itera
     if address is None:
         yield None
         return
-    cluster = Cluster(address, credit)
-    try:
+    with closing(Cluster(address, credit)) as cluster:
         yield cluster
-    finally:
-        cluster.close()
 
 
 class Cluster:
@@ -164,43 +152,44 @@ class Cluster:
     """
 
     def __init__(self, address: str, credit: Credit = lambda _workers: None) -> None:
-        check_address(address)
+        if not _ADDRESS.fullmatch(address) and not _LOCAL.fullmatch(address):
+            raise ConfigError(
+                f"--cluster {address!r} is not {FORMS}",
+                hint="Name a Dask scheduler as tcp://HOST:PORT, or local:4 for four workers on this machine.",
+            )
         self.address = address
         self.moved: Counter[str] = Counter()  # by worker, in tasks that were accepted
         self.credit = credit
         self._local: Any = None
         self._client: Any = None
-        with _quiet():
-            distributed = _library()
-            try:
-                local = _LOCAL.fullmatch(address)
-                if local is not None:
-                    self._local = distributed.LocalCluster(
-                        n_workers=int(local[1]),
-                        threads_per_worker=1,
-                        processes=True,
-                        host="127.0.0.1",
-                        dashboard_address=None,
-                        silence_logs=_CRITICAL,
-                    )
-                self._client = distributed.Client(
-                    self._local or address, timeout=_ANSWER, set_as_default=False, name="metspack"
-                )
-                self.jobs = len(self.ask(self._client.ncores))
-            except (OSError, ValueError, RuntimeError) as error:
-                self.close()
-                raise TargetError(
-                    f"no Dask scheduler answers at {address} within {_ANSWER:.0f} seconds",
-                    hint="Start one (dask scheduler), or name the address that it printed.",
-                ) from error
-            except BaseException:
-                self.close()
-                raise
         try:
+            with _quiet():
+                self._connect(_library(), _LOCAL.fullmatch(address))
             self._check(WorkerTerms(version=__version__, python=_python()))
         except BaseException:
             self.close()
             raise
+
+    def _connect(self, distributed: Any, local: re.Match[str] | None) -> None:
+        try:
+            if local is not None:
+                self._local = distributed.LocalCluster(
+                    n_workers=int(local[1]),
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address=None,
+                    silence_logs=_CRITICAL,
+                )
+            self._client = distributed.Client(
+                self._local or self.address, timeout=_ANSWER, set_as_default=False, name="metspack"
+            )
+            self.jobs = len(self.ask(self._client.ncores))
+        except (OSError, ValueError, RuntimeError) as error:
+            raise TargetError(
+                f"no Dask scheduler answers at {self.address} within {_ANSWER:.0f} seconds",
+                hint="Start one (dask scheduler), or name the address that it printed.",
+            ) from error
 
     def _check(self, terms: WorkerTerms) -> None:
         """Raise ``TargetError`` unless there are workers and all of them are fit."""

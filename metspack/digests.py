@@ -12,22 +12,13 @@ from typing import Protocol, Self
 
 from metspack.model import Digest
 
-_HASHLIB_NAMES = {
-    "MD5": "md5",
-    "SHA-1": "sha1",
-    "SHA-256": "sha256",
-    "SHA-384": "sha384",
-    "SHA-512": "sha512",
-}
+_HASHLIB = ("MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512")
+_HASHLIB_NAMES = {name: name.replace("-", "").lower() for name in _HASHLIB}
 _ZLIB = {"Adler-32": zlib.adler32, "CRC32": zlib.crc32}
+_SHORT = 4  # bytes of a checksum, of which some tools leave out leading zeros
 OCTETS = {
-    "MD5": 16,
-    "SHA-1": 20,
-    "SHA-256": 32,
-    "SHA-384": 48,
-    "SHA-512": 64,
-    "Adler-32": 4,
-    "CRC32": 4,
+    **{name: hashlib.new(each, usedforsecurity=False).digest_size for name, each in _HASHLIB_NAMES.items()},
+    **dict.fromkeys(_ZLIB, _SHORT),
 }
 """The METS names of the algorithms that can be computed, and the bytes of their digests.
 
@@ -272,7 +263,6 @@ class Hashers:
         return {each: self.digest(each).value for each in (*self._known, *self._hashers)}
 
 
-_SHORT = 4  # bytes of a checksum, of which some tools leave out leading zeros
 _SPELLINGS = {name.upper().replace("-", ""): name for name in OCTETS}
 _HEX = re.compile(r"[0-9A-Fa-f]+")
 _PREFIX = re.compile(r"(md5|sha-?(?:1|256|384|512)):?", re.IGNORECASE)

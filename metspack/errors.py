@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import errno
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -23,12 +24,8 @@ class MetspackError(Exception):
         self.details: Sequence[str] = tuple(details)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exceptions cross process boundaries; the default would lose the keywords.
-        return _restored, (type(self), self.message, self.hint, tuple(self.details))
-
-
-def _restored(kind: type[MetspackError], message: str, hint: str, details: tuple[str, ...]) -> MetspackError:
-    return kind(message, hint=hint, details=details)
+        # Exceptions cross process boundaries; the default calls the class without the keywords.
+        return copyreg.__newobj__, (type(self), self.message), vars(self)  # type: ignore[attr-defined]
 
 
 class SourceError(MetspackError):

@@ -7,7 +7,7 @@ segments from 0 (recommendation 0.28 §5.1). The module imports nothing of metsp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import Enum, unique
 from functools import total_ordering
 from typing import Any, ClassVar, Self, cast
@@ -231,7 +231,10 @@ class RunShared:
 ExtentColumns = tuple[list[int], list[list[Any]]]
 """Sizes of extents, and the columns of their other values, as in a ``LobRun``."""
 
-_OFFSET, _LIMIT, _COMPRESSED = 1, 2, 3  # columns of an entry: where it begins, and may end; its bytes there
+OF_ENTRY = ("name", "offset", "limit", "compressed", "crc", "method", "flags")
+"""The columns of the extents of entries in a ``LobRun``."""
+
+_OFFSET, _LIMIT, _COMPRESSED = map(OF_ENTRY.index, ("offset", "limit", "compressed"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,18 +315,8 @@ class LobRun(Columnar):
         shared, size = self.shared, self.sizes[number]
         own = [column[number] for column in self.extents]
         if shared.folders is None:
-            name, offset, limit, compressed, crc, method, flags = own
-            return ZipExtent(
-                name=name,
-                offset=offset,
-                limit=limit,
-                compressed=compressed,
-                size=size,
-                crc=crc,
-                method=method,
-                flags=flags,
-                archive=shared.holding,
-            )
+            values = dict(zip(OF_ENTRY, own, strict=True))
+            return ZipExtent(**values, size=size, archive=shared.holding)
         name, modified, inode, device = own
         return FileExtent(
             root=shared.holding,
@@ -337,15 +330,14 @@ class LobRun(Columnar):
     def lob(self, number: int) -> LobRef:
         """Return one of the LOBs, by its place in the run from 0."""
         shared, size = self.shared, self.sizes[number]
+        digest = Digest(algorithm=shared.digest, value=self.digests[number]) if shared.digest else None
+        proof = Digest(algorithm=shared.proof, value=self.proofs[number]) if shared.proof else None
         cell = LobCell(
-            place=LobPlace(schema=shared.schema, table=shared.table, cell=shared.cell, row=self.rows[number]),
+            place=replace(self.place, row=self.rows[number]),
             file=self.files[number],
             length=size if shared.is_measured else None,
-            digest=None
-            if shared.digest is None
-            else Digest(algorithm=shared.digest, value=self.digests[number]),
+            digest=digest,
         )
-        proof = None if shared.proof is None else Digest(algorithm=shared.proof, value=self.proofs[number])
         return LobRef(
             cell=cell,
             size=size,
@@ -497,15 +489,7 @@ class Explanation:
 
     def to_json(self) -> dict[str, object]:
         """Return the explanation as data for JSON, as ``metspack explain --json`` has it."""
-        return {
-            "code": self.code,
-            "title": self.title,
-            "severity": self.severity.value,
-            "meaning": self.meaning,
-            "clause": self.clause,
-            "remedy": self.remedy,
-            "example": self.example or None,
-        }
+        return {**asdict(self), "severity": self.severity.value, "example": self.example or None}
 
 
 MOST_PLACES = 10_000

@@ -42,29 +42,6 @@ def are_many(files: int) -> bool:
     return files >= _SMALL_FILES
 
 
-def useful(wanted: int | None, *, files: int, size: int) -> int:
-    """Return the number of processes: ``wanted``, else as many as files and bytes justify."""
-    if wanted is not None:
-        return wanted
-    return 1 if files < _SMALL_FILES and size < _SMALL_BYTES else os.cpu_count() or 1
-
-
-def of_large(jobs: int) -> int:
-    """Return the number of processes for large files: one, with threads, keeps two cores busy."""
-    return max(1, jobs // 2)
-
-
-def results(
-    work: Callable[[Task, Moved], Result], tasks: Iterable[Task], jobs: int, moved: Moved
-) -> Generator[Result, None, None]:
-    """Yield the results of ``work`` in the order of the tasks, with up to ``jobs`` processes.
-
-    ``work`` is a function of a module. The first error, in that order, stops the rest and is raised;
-    ``TargetError`` when a process was killed.
-    """
-    yield from HERE.results(work, tasks, jobs, moved)
-
-
 class Pool(Protocol):
     """Workers under way: tasks are given out to them, and each result is waited for."""
 
@@ -133,7 +110,7 @@ class Workers:
     def results(
         self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], moved: Moved
     ) -> Generator[Result, None, None]:
-        """Yield the results of the tasks, as the function ``results`` does."""
+        """Yield the results of the tasks, as ``Executor.results`` does."""
         yield from self.begin(work, tasks, moved).results()
 
     def note_end(self, *, is_done: bool) -> None:
@@ -171,16 +148,23 @@ class Executor:
     """The workers of a command: processes of this machine."""
 
     def useful(self, wanted: int | None, *, files: int, size: int) -> int:
-        """Return how many to use, as the function ``useful`` does."""
-        return useful(wanted, files=files, size=size)
+        """Return the number of processes: ``wanted``, else as many as files and bytes justify."""
+        if wanted is not None:
+            return wanted
+        return 1 if files < _SMALL_FILES and size < _SMALL_BYTES else os.cpu_count() or 1
 
     def of_large(self, jobs: int) -> int:
-        """Return how many to use for large files, as the function ``of_large`` does."""
-        return of_large(jobs)
+        """Return the number of processes for large files: one, with threads, keeps two cores busy."""
+        return max(1, jobs // 2)
 
     def prepare(self, work: Callable[..., object], wanted: int | None, *, files: int) -> None:
-        """Let them get ready, as the function ``prepare`` does."""
-        prepare(work, wanted, files=files)
+        """Start processes for coming work with files, if these are many and ``keeping`` is on."""
+        if not are_many(files) or not _keepers:
+            return
+        jobs = self.useful(wanted, files=files, size=0)
+        if jobs > 1 and all(each.jobs < jobs for each in _kept):
+            _kept.append(pool := _Pool(jobs))
+            pool.start(work)
 
     def workers(self, jobs: int) -> Workers:
         """Return so many of them; one is this process itself."""
@@ -189,12 +173,17 @@ class Executor:
     def results(
         self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], jobs: int, moved: Moved
     ) -> Generator[Result, None, None]:
-        """Yield the results of the tasks, as the function ``results`` does."""
+        """Yield the results of ``work`` in the order of the tasks, with up to ``jobs`` processes.
+
+        ``work`` is a function of a module. The first error, in that order, stops the rest and is raised;
+        ``TargetError`` when a process was killed.
+        """
         with self.workers(jobs) as workers:
             yield from workers.results(work, tasks, moved)
 
 
 HERE = Executor()
+useful, of_large, prepare, results = HERE.useful, HERE.of_large, HERE.prepare, HERE.results
 
 _kept: list[_Pool] = []
 _keepers: list[None] = []
@@ -213,16 +202,6 @@ def keeping() -> Iterator[None]:
         _keepers.pop()
         while _kept and not _keepers:
             _kept.pop().close()
-
-
-def prepare(work: Callable[..., object], wanted: int | None, *, files: int) -> None:
-    """Start processes for coming work with files, if these are many and ``keeping`` is on."""
-    if not are_many(files) or not _keepers:
-        return
-    jobs = useful(wanted, files=files, size=0)
-    if jobs > 1 and all(each.jobs < jobs for each in _kept):
-        _kept.append(pool := _Pool(jobs))
-        pool.start(work)
 
 
 def _taken(jobs: int) -> _Pool | None:

@@ -7,7 +7,7 @@ an archive is data from elsewhere and may not make the reader open, fetch or exp
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -27,9 +27,6 @@ class XmlError(MetspackError):
         super().__init__(message, hint=hint)
         self.line = line
         self.column = column
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.message, self.hint, self.line, self.column)
 
 
 class DoctypeError(XmlError):
@@ -68,10 +65,6 @@ class Allowance:
         if self._left < 0:
             why = f"the document has more than {self._most:,} {self._what}"
             raise exceeded(why, self._budget, self._parser)
-
-
-def _restored(kind: type[XmlError], message: str, hint: str, line: int, column: int) -> XmlError:
-    return kind(message, hint=hint, line=line, column=column)
 
 
 _NO_DTD_HINT = (
@@ -144,18 +137,9 @@ def unusual_declaration(head: bytes) -> str:
 
 def feed(parser: expat.XMLParserType, blocks: Iterable[bytes]) -> None:
     """Feed a whole document to an expat parser; raises ``XmlError`` where it is not well-formed."""
-    feeding(parser)(blocks)
-
-
-def feeding(parser: expat.XMLParserType) -> Callable[[Iterable[bytes]], None]:
-    """Return the function that feeds blocks to ``parser`` and ends the document after the last."""
-
-    def feed(blocks: Iterable[bytes]) -> None:
-        for block in blocks:
-            feed_block(parser, block, final=False)
-        feed_block(parser, b"", final=True)
-
-    return feed
+    for block in blocks:
+        feed_block(parser, block, final=False)
+    feed_block(parser, b"", final=True)
 
 
 def feed_block(parser: expat.XMLParserType, block: bytes, *, final: bool) -> None:

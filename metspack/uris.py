@@ -11,8 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, unique
-from functools import partial
-from typing import Any, NoReturn
+from typing import NoReturn
 from urllib.parse import quote, unquote_to_bytes
 
 from metspack.errors import SourceError
@@ -29,9 +28,6 @@ class ReferenceRefused(SourceError):  # noqa: N818 -- a reference is refused, no
     def __init__(self, message: str, *, rule: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.rule = rule
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), rule=self.rule, hint=self.hint), (self.message,)
 
 
 @unique
@@ -249,14 +245,12 @@ def _kind(text: str, path: str, *, drive: str | None, is_file: bool) -> Kind:
 
 
 def _unescaped(path: str) -> list[Repair]:
-    found = []
-    if " " in path:
-        found.append(Repair.SPACE)
-    if not path.isascii():
-        found.append(Repair.NON_ASCII)
-    if _NOT_IN_URI.search(path):
-        found.append(Repair.UNESCAPED)
-    return found
+    found = {
+        Repair.SPACE: " " in path,
+        Repair.NON_ASCII: not path.isascii(),
+        Repair.UNESCAPED: _NOT_IN_URI.search(path) is not None,
+    }
+    return [each for each, is_there in found.items() if is_there]
 
 
 def _segments(text: str, path: str) -> tuple[tuple[str, ...], bool]:

@@ -71,7 +71,7 @@ DATA = {".j2", ".sql", ".toml", ".json", ".txt", ".xml"}
 _VERBS = {"check", "tell", "write"}
 """What a name may begin with that ends in a participle: ``write_merged`` writes what is merged."""
 
-_OPENING = {f"metspack.files.writing.{name}" for name in ("NewFile", "Journal", "Log")}
+_OPENING = {f"metspack.files.writing.{name}" for name in ("NewFile", "RunJournal", "Log")}
 """Classes that make a file when they are made."""
 
 _MIRRORS = "metspack.files.mirrors"

@@ -13,7 +13,6 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from tarfile import BLOCKSIZE, PAX_FORMAT, RECORDSIZE, USTAR_FORMAT, TarInfo
-from types import TracebackType
 from typing import Protocol, Self
 
 from metspack.containers.zipformat import CENTRAL, LOCAL, STORED
@@ -151,22 +150,8 @@ class Packing:
         return Pack(form(target, work, when), ip.rpartition("/")[2], tuple(algorithms))
 
 
-class _Form(Protocol):
-    """A zip or tar file that grows; its file is closed by its owner."""
-
-    file: writing.NewFile
-
-    def add(self, name: str, blocks: Iterable[bytes], size: int) -> None: ...
-
-    def add_run(self, files: Sequence[tuple[str, bytes]]) -> bytes: ...
-
-    def finish(self) -> None: ...
-
-    def abandon(self) -> None: ...
-
-
 class _Zip:
-    """A zip file; ZIP64 where sizes, offsets or numbers need it."""
+    """A zip file that grows, with ZIP64 where sizes, offsets or numbers need it; its owner closes it."""
 
     def __init__(self, target: Path, work: Path, when: datetime) -> None:
         self._writer = ZipWriter(target, work)
@@ -188,7 +173,7 @@ class _Zip:
 
 
 class _TarWriter:
-    """A tar file: ustar, and pax where a name or a size needs it."""
+    """A tar file that grows: ustar, and pax where a name or a size needs it; its owner closes it."""
 
     def __init__(self, target: Path, work: Path, when: datetime) -> None:
         del work
@@ -241,7 +226,7 @@ class Pack:
     after their data.
     """
 
-    def __init__(self, form: _Form, folder: str, algorithms: tuple[str, ...]) -> None:
+    def __init__(self, form: _Zip | _TarWriter, folder: str, algorithms: tuple[str, ...]) -> None:
         self._form = form
         self._folder = folder
         self._hashers = ThreadedHashers(algorithms)
@@ -293,9 +278,7 @@ class Pack:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             self._form.abandon()
             writing.remove(self._form.file.path)

@@ -10,7 +10,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from metspack.containers.zipformat import PLAIN, folder_of_all
 from metspack.errors import SourceError
@@ -34,8 +34,7 @@ _TABLE = "CREATE TABLE member (name BLOB PRIMARY KEY, kind TEXT, offset INTEGER,
 _HINT = "Get the file again from another copy, or unpack it with a tool that you trust."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class Member(NamedTuple):
     """A member: ``kind`` f (file), d (folder, its name ends with ``/``), l (link), s (special)."""
 
     name: bytes
@@ -68,9 +67,8 @@ class Tar(tempdb.Scratch):
     def _put(self, member: Member, number: int, most: int) -> None:
         if number >= most:
             raise self._refusal(f"has more than {most:,} members")
-        row = (member.name, member.kind, member.offset, member.size)
         try:
-            self._database.execute("INSERT INTO member VALUES (?, ?, ?, ?)", row)
+            self._database.execute("INSERT INTO member VALUES (?, ?, ?, ?)", member)
         except sqlite3.IntegrityError:
             if member.kind != "d":
                 raise self._refusal(f"has the member {_shown(member.name)} twice") from None
@@ -82,22 +80,18 @@ class Tar(tempdb.Scratch):
         names = self._database.execute(sql).fetchone()
         return folder_of_all(*(os.fsdecode(each or b"") for each in names))
 
-    def member(self, name: bytes) -> Member | None:
-        """Return the member of exactly that name, or None without one."""
-        sql = "SELECT name, kind, offset, size FROM member WHERE name = ?"
-        return next((_member(row) for row in self._database.execute(sql, (name,))), None)
-
     def extent(self, name: str) -> ZipExtent | None:
         """Return the extent of the file of exactly that name, or None without one."""
-        member = self.member(os.fsencode(name))
-        if member is None or member.kind != "f":
+        row = self.row("SELECT offset, size FROM member WHERE name = ? AND kind = 'f'", os.fsencode(name))
+        if row is None:
             return None
+        offset, size = row
         return ZipExtent(
             name=name,
-            offset=member.offset,
-            limit=member.offset + member.size,
-            compressed=member.size,
-            size=member.size,
+            offset=offset,
+            limit=offset + size,
+            compressed=size,
+            size=size,
             crc=0,
             method=PLAIN,
             flags=0,
@@ -107,7 +101,7 @@ class Tar(tempdb.Scratch):
         """Yield the members whose names begin with ``prefix``, sorted as bytes."""
         sql = "SELECT name, kind, offset, size FROM member WHERE name >= ? AND name < ? ORDER BY name"
         for row in self._database.execute(sql, (prefix, prefix + b"\xff")):
-            yield _member(row)
+            yield Member(*row)
 
     def stray(self) -> str:
         """Return words on an end that is missing, or on bytes behind it, or "" for a usual end.
@@ -158,7 +152,8 @@ class Tar(tempdb.Scratch):
             if b"size" in extended:
                 size = self._number(extended[b"size"])
                 at = data + -(-size // _BLOCK) * _BLOCK
-            self._check_end(data, size)
+            if data + size > self.medium.size:
+                raise self._refusal(f"is cut off: a member at byte {data:,} would have {size:,} bytes")
             raw = extended.get(b"path") or _short_name(block)
             what = _KINDS.get(kind, "d" if raw.endswith(b"/") else "f")
             if name := self._name(raw):
@@ -167,10 +162,6 @@ class Tar(tempdb.Scratch):
                 yield Member(name=name + slash, kind=what, offset=data, size=size)
             extended = {}
         self._end = at
-
-    def _check_end(self, start: int, size: int) -> None:
-        if start + size > self.medium.size:
-            raise self._refusal(f"is cut off: a member at byte {start:,} would have {size:,} bytes")
 
     def _header(self, block: bytes, at: int) -> tuple[bytes, int]:
         """Return a header's type and size; raises SourceError when its checksum is wrong."""
@@ -221,10 +212,6 @@ class Tar(tempdb.Scratch):
         if raw.startswith(b"/") or b".." in names or b"\0" in raw:
             raise self._refusal(f"has a member that would lie outside its folder: {_shown(raw)}")
         return b"/".join(names)
-
-
-def _member(row: tuple[bytes, str, int, int]) -> Member:
-    return Member(name=row[0], kind=row[1], offset=row[2], size=row[3])
 
 
 def _short_name(block: bytes) -> bytes:

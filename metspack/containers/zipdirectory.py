@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import chain, repeat
-from operator import add, gt, lt
-from typing import Any
+from typing import Any, NamedTuple
 
 from metspack.containers.zipformat import (
     CENTRAL,
@@ -45,24 +42,14 @@ _BLOCK = 1 << 18  # more than the longest record; small blocks stay in the proce
 _LOCAL_MAGIC = b"PK\x03\x04"
 _SPANNED_MAGICS = (b"PK\x07\x08", b"PK00")
 _unusual = re.compile(rb"[\\\0:]|/[/.]|\A[/.]|\A\Z").search
-_ALIKE = (*range(12), *range(28, 36), 41)
-"""The bytes that are equal in all records of a run: not time, sizes, CRC-32, mode, offset."""
-_FEW = 8  # a run of fewer is not worth it
-_NEAREST, _FARTHEST = 16, 4096  # records that are looked at together
-_LONGEST_PAUSE = 256
-_AT_ONCE = 50
-_SLOTS = 5
-ROW_FIELDS = 8
-"""The number of fields of a ``Row``."""
 
 
 def read(medium: Medium, start: int, length: int, what: str) -> bytes:
     """Return exactly ``length`` bytes from ``start``; raises SourceError when there are fewer."""
     try:
-        blocks = list(medium.chunks(start, start + length))
+        data = medium.pread(length, start)
     except OSError as error:
         raise unreadable(what, error, start) from error
-    data = blocks[0] if len(blocks) == 1 else b"".join(blocks)
     if len(data) < length:
         raise SourceError(
             f"{what}: expected {length:,} bytes from byte {start:,} on; found {len(data):,}",
@@ -90,9 +77,8 @@ class Directory:
     comment: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _End:
-    """The numbers in an end of central directory record, of either kind."""
+class _End(NamedTuple):
+    """The numbers in an end of central directory record of either kind, in the order of the record."""
 
     disk: int
     directory_disk: int
@@ -114,7 +100,7 @@ def directory(medium: Medium, size: int, what: str) -> Directory:
     tail = read(medium, base, size - base, what)
     position = _end_position(medium, tail, base, size, what)
     comment = tail[position - base + END.size :]
-    short = _end(tail, position - base)
+    short = _End(*END.unpack_from(tail, position - base)[1:7])
     locator_at = position - LOCATOR.size
     stop, end, zip64 = position, short, False
     if locator_at >= 0:
@@ -143,13 +129,6 @@ def _count_lies(said: int, found: str, what: str) -> SourceError:
     )
 
 
-def _end(data: bytes, position: int) -> _End:
-    _, disk, directory_disk, here, entries, length, start, _ = END.unpack_from(data, position)
-    return _End(
-        disk=disk, directory_disk=directory_disk, here=here, entries=entries, length=length, start=start
-    )
-
-
 def _end_position(medium: Medium, tail: bytes, base: int, size: int, what: str) -> int:
     """Return the offset of the end record: the one whose comment reaches to the last byte."""
     position = tail.find(_END_MAGIC)
@@ -174,7 +153,7 @@ def _end_position(medium: Medium, tail: bytes, base: int, size: int, what: str) 
 
 def _refuse_trailing(tail: bytes, position: int, base: int, size: int, what: str) -> None:
     """Raise SourceError when the end record belongs to this file, right behind its directory."""
-    end = _end(tail, position)
+    end = _End(*END.unpack_from(tail, position)[1:7])
     expected = (end.start, end.length, base + position)
     if MAX32 not in expected and end.start + end.length != base + position:
         return
@@ -220,7 +199,7 @@ def _end64(medium: Medium, locator: bytes, locator_at: int, what: str) -> tuple[
             hint=DAMAGED,
         )
     record = read(medium, position, END64.size, what)
-    signature, length, _, _, disk, directory_disk, here, entries, extent, start = END64.unpack(record)
+    signature, length, _, _, *numbers = END64.unpack(record)
     if signature != END64_SIGNATURE or position + 12 + length != locator_at:
         raise SourceError(
             f"{what}: byte {position:,}: expected a ZIP64 end record, signature "
@@ -228,37 +207,27 @@ def _end64(medium: Medium, locator: bytes, locator_at: int, what: str) -> tuple[
             f"found {signature:#010x} and {length:,}",
             hint="Something stands before the archive, or it is damaged. " + MISLEADING,
         )
-    return position, _End(
-        disk=disk, directory_disk=directory_disk, here=here, entries=entries, length=extent, start=start
-    )
+    return position, _End(*numbers)
 
 
 def _check_both(short: _End, wide: _End, position: int, what: str) -> None:
     """Raise SourceError unless each number of the short end record is the wide one's or maximal."""
-    for name, maximum in (
-        ("disk", MAX16),
-        ("directory_disk", MAX16),
-        ("here", MAX16),
-        ("entries", MAX16),
-        ("length", MAX32),
-        ("start", MAX32),
-    ):
-        said, expected = getattr(short, name), getattr(wide, name)
+    for (name, maximum), said, expected in zip(_MAXIMA.items(), short, wide, strict=True):
         if said not in {maximum, expected}:
             raise SourceError(
-                f"{what}: byte {position:,}: the end record says {_WORDS[name]} {said:,}; "
+                f"{what}: byte {position:,}: the end record says {name} {said:,}; "
                 f"expected {expected:,} as in the ZIP64 end record",
                 hint=MISLEADING,
             )
 
 
-_WORDS = {
-    "disk": "disk",
-    "directory_disk": "central directory on disk",
-    "here": "entries on this disk",
-    "entries": "entries",
-    "length": "central directory size",
-    "start": "central directory offset",
+_MAXIMA = {
+    "disk": MAX16,
+    "central directory on disk": MAX16,
+    "entries on this disk": MAX16,
+    "entries": MAX16,
+    "central directory size": MAX32,
+    "central directory offset": MAX32,
 }
 
 
@@ -284,26 +253,13 @@ def _check_place(medium: Medium, end: _End, stop: int, what: str) -> None:
 class CentralRecords:
     """The records of a central directory in order, each checked; iterating reads them once.
 
-    They come many at a time, as the fields of one ``Row`` after the other in one list. The records read
-    before an error are yielded before it is raised.
-
-    After iterating, and for those read so far: ``ordered`` when no entry begins before the least end of the
-    one before it, so that none overlap (30 bytes of local header, the name and the compressed data);
-    ``zip64`` when a record uses or needs ZIP64 (version 4.5). Raises SourceError as ``central_row`` does, and
-    when the directory differs from the end record.
+    Each is a tuple in the form of a ``Row``. After iterating, and for those read so far: ``ordered`` when no
+    entry begins before the least end of the one before it, so that none overlap (30 bytes of local header,
+    the name and the compressed data); ``zip64`` when a record uses or needs ZIP64 (version 4.5). Raises
+    SourceError as ``central_row`` does, and when the directory differs from the end record.
     """
 
-    __slots__ = (
-        "_budgets",
-        "_directory",
-        "_least",
-        "_medium",
-        "_pause",
-        "_reach",
-        "_what",
-        "ordered",
-        "zip64",
-    )
+    __slots__ = ("_budgets", "_directory", "_least", "_medium", "_what", "ordered", "zip64")
 
     def __init__(self, medium: Medium, directory: Directory, budgets: Budgets, what: str) -> None:
         self._medium = medium
@@ -311,44 +267,36 @@ class CentralRecords:
         self._budgets = budgets
         self._what = what
         self._least = 0  # the least end of the last entry
-        self._reach, self._pause = _NEAREST, _FEW
         self.ordered = True
         self.zip64 = False
 
-    def __iter__(self) -> Iterator[list[Any]]:
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
         start, stop, said = self._directory.start, self._directory.stop, self._directory.entries
         self._least = found = 0
         while start < stop:
             buffer = read(self._medium, start, min(_BLOCK, stop - start), self._what)
-            values: list[Any] = []
-            try:
-                taken = self._take(buffer, start, values)
-            except SourceError:
-                yield values
-                raise
-            yield values
-            if not taken:
+            taken, count = yield from self._take(buffer, start)
+            if not count:
                 raise SourceError(
                     f"{self._what}: byte {start:,}: the last record of the central directory is not whole; "
                     f"expected it to end at byte {stop:,}",
                     hint=DAMAGED,
                 )
             start += taken
-            found += len(values) // ROW_FIELDS
+            found += count
         if found != said:
             raise _count_lies(said, f"{found:,}", self._what)
         if self._least > self._directory.start:
             self.ordered = False
 
-    def _take(self, buffer: bytes, base: int, values: list[Any]) -> int:
-        """Take the whole records in ``buffer``, from offset ``base`` on; return the bytes taken.
+    def _take(self, buffer: bytes, base: int) -> Generator[tuple[Any, ...], None, tuple[int, int]]:
+        """Yield the whole records in ``buffer``, from offset ``base`` on; return their bytes and number.
 
-        This is the loop that runs ten million times: ordinary records with equal bytes (``_ALIKE``) are taken
-        together, any other ordinary record is taken here, and one that is unusual in any way goes to
-        ``central_row``, which takes or refuses it.
+        This is the loop that runs ten million times: ordinary records are taken here, and one that is unusual
+        in any way goes to ``central_row``, which takes or refuses it.
         """
         unpack, ratio, edge = CENTRAL.unpack_from, self._budgets.ratio, len(buffer) - CENTRAL.size
-        position = looked = 0
+        position = count = 0
         while position <= edge:
             (
                 signature, _, needed, flags, method, crc, compressed, size,
@@ -364,11 +312,6 @@ class CentralRecords:
             stop = start + named + extra + comment
             if stop > len(buffer):
                 break
-            if position >= looked:
-                if taken := self._take_alike(buffer, position, stop - position, base, values):
-                    position = looked = position + taken
-                    continue
-                looked = position + self._pause * (stop - position)
             raw = buffer[start : start + named]
             if offset == MAX32 and extra >= _OFFSET_ALONE.size:
                 offset = self._far(buffer, start + named, size, compressed)
@@ -387,80 +330,18 @@ class CentralRecords:
                 row = central_row(buffer[position:stop], base + position, self._what, self._budgets)
                 self.zip64 |= (row.offset, row.size, row.compressed) != (offset, size, compressed)
                 offset, compressed = row.offset, row.compressed
-                values += row
+                yield row
             else:
                 # A Row in all but type: making one takes as long as checking it.
-                values += (offset, raw.decode(), compressed, size, crc, method, flags, base + position)
+                yield offset, raw.decode(), compressed, size, crc, method, flags, base + position
             if needed == ZIP64_VERSION:
                 self.zip64 = True
             if offset < self._least:
                 self.ordered = False
             self._least = offset + 30 + named + compressed
             position = stop
-        return position
-
-    def _take_alike(self, buffer: bytes, position: int, step: int, base: int, values: list[Any]) -> int:
-        """Take ordinary records of ``step`` bytes with the first one's form; return their bytes.
-
-        Return 0 without any. The stretches that are looked at grow with the runs and become rarer where
-        there are none, so that little is done in vain.
-        """
-        records = buffer[position : position + self._reach * step]
-        number = _run_of(records, step)
-        taken = self._take_run(records[: number * step], step, base + position, values) if number else 0
-        is_whole = taken > len(records) - step
-        self._reach = min(self._reach * 4, _FARTHEST) if is_whole else _NEAREST
-        self._pause = _FEW if taken else min(self._pause * 2, _LONGEST_PAUSE)
-        return taken
-
-    def _take_run(self, records: bytes, step: int, base: int, values: list[Any]) -> int:
-        """Take the first records of ``step`` bytes whose names have one folder.
-
-        Returns the bytes taken, 0 unless all are ordinary.
-        """
-        (_, _, needed, flags, method, _, _, _, named, extra, _, disk, attributes, far) = CENTRAL.unpack_from(
-            records
-        )
-        number, is_far = len(records) // step, far == MAX32 and extra >= _OFFSET_ALONE.size
-        fields = _fields(records, named, step, is_far=is_far)
-        crcs, compressed, sizes, raws, offsets = (fields[slot::_SLOTS] for slot in range(_SLOTS))
-        folder = raws[0][: raws[0].rfind(b"/") + 1]
-        joined = b"\n%b\n" % b"\n".join(raws)
-        if folder and joined.count(b"\n" + folder) != number:
-            bounds = range(CENTRAL.size, CENTRAL.size + len(folder))
-            here = _alike(records, step, bounds)
-            return self._take_run(records[: here * step], step, base, values) if _FEW <= here < number else 0
-        ratio = self._budgets.ratio
-        if (
-            flags & REFUSED_FLAGS
-            or (method != DEFLATED and (method or compressed != sizes))
-            or max(*compressed, *sizes) == MAX32
-            or max(offsets) > (self._directory.start if is_far else MAX32 - 1)
-            or disk
-            or attributes >> 28 not in ORDINARY_KINDS
-            or ((compressed != sizes or ratio < 1) and any(map(gt, sizes, map(ratio.__mul__, compressed))))
-            or (folder and _unusual(folder))
-            or named == len(folder)
-            or b"." in records[CENTRAL.size + len(folder) :: step]
-            or joined.count(b"/") != number * folder.count(b"/")
-            or joined.count(b"\n") != number + 1
-            or any(each in joined for each in (b"\\", b"\0", b":"))
-            or not joined.isascii()
-            or (is_far and not _are_far(records, named, step))
-            or (extra and renames(records))
-        ):
-            return 0
-        self.zip64 |= is_far or needed == ZIP64_VERSION
-        ends = list(map(add, map(add, offsets, compressed), repeat(30 + named)))
-        self.ordered &= not any(map(lt, offsets, chain((self._least,), ends)))
-        self._least = ends[-1]
-        rows: list[Any] = [None] * (ROW_FIELDS * number)
-        names, places = joined[1:-1].decode().split("\n"), range(base, base + len(records), step)
-        same = ([each] * number for each in (method, flags))
-        for slot, column in enumerate((offsets, names, compressed, sizes, crcs, *same, places)):
-            rows[slot::ROW_FIELDS] = column
-        values += rows
-        return len(records)
+            count += 1
+        return position, count
 
     def _far(self, buffer: bytes, position: int, size: int, compressed: int) -> int:
         """Return the offset beyond 4 GiB in the extra field at ``position``, or 0xFFFFFFFF.
@@ -468,61 +349,11 @@ class CentralRecords:
         Archives with LOBs are large, so that this form, a ZIP64 field with only an offset, is ordinary.
         """
         number, length, offset = _OFFSET_ALONE.unpack_from(buffer, position)
-        if (
-            (number, length) != (ZIP64_EXTRA, 8)
-            or MAX32 in (size, compressed)
-            or offset > self._directory.start
-        ):
+        is_alone = (number, length) == (ZIP64_EXTRA, 8) and MAX32 not in (size, compressed)
+        if not is_alone or offset > self._directory.start:
             return MAX32
         self.zip64 = True
         return int(offset)
-
-
-def _run_of(records: bytes, step: int) -> int:
-    """Return how many records of ``step`` bytes form a run, 0 for fewer than ``_FEW``."""
-    last = (_FEW - 1) * step
-    # Names of other lengths are nearly always seen here, at once.
-    if len(records) < last + step or records[last + 28 : last + 36] != records[28:36]:
-        return 0
-    number = _alike(records[: len(records) // step * step], step, _ALIKE)
-    return 0 if number < _FEW else number
-
-
-def _alike(records: bytes, step: int, places: Iterable[int]) -> int:
-    """Return how many records of ``step`` bytes equal the first one at some places."""
-    stop = len(records)
-    for place in places:
-        column = records[place:stop:step]
-        stop = step * (len(column) - len(column.lstrip(column[:1])))
-    return stop // step
-
-
-def _are_far(records: bytes, named: int, step: int) -> bool:
-    """Return whether all records have a ZIP64 field with only their offset."""
-    field = CENTRAL.size + named
-    is_alone = _OFFSET_ALONE.unpack_from(records, field)[:2] == (ZIP64_EXTRA, 8)
-    return (
-        is_alone and _alike(records, step, (*range(42, 46), *range(field, field + 4))) == len(records) // step
-    )
-
-
-def _fields(records: bytes, named: int, step: int, *, is_far: bool) -> list[Any]:
-    """Return CRC-32, compressed size, size, name and offset of each record in one list."""
-    whole = len(records) // step // _AT_ONCE * _AT_ONCE * step
-    many, one = (_form(named, step, number, is_far=is_far) for number in (_AT_ONCE, 1))
-    found = chain(many.iter_unpack(records[:whole]), one.iter_unpack(records[whole:]))
-    fields = list(chain.from_iterable(found))
-    if not is_far:  # there the offset comes before the name
-        fields[3::_SLOTS], fields[4::_SLOTS] = fields[4::_SLOTS], fields[3::_SLOTS]
-    return fields
-
-
-@lru_cache(maxsize=64)
-def _form(named: int, step: int, number: int, *, is_far: bool) -> struct.Struct:
-    """Return the form of the fields that differ between records, for ``number`` records."""
-    rest = step - CENTRAL.size - named
-    form = f"16xIII18x{named}s4xQ{rest - 12}x" if is_far else f"16xIII14xI{named}s{rest}x"
-    return struct.Struct("<" + number * form)
 
 
 class RecordWindow:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 import struct
 import zlib
+from collections.abc import Iterator
 from contextlib import suppress
+from operator import eq, or_
 from typing import NamedTuple
 
 from metspack.errors import SourceError
@@ -79,23 +81,7 @@ MISLEADING = (
 )
 _CLAUSE_NAMES = "Names in an archive are relative paths with '/' (APPNOTE 4.4.17, SIARD 2.2 P_4.2)."
 
-_METHODS = {
-    1: "shrink",
-    6: "implode",
-    9: "deflate64",
-    10: "PKWARE DCL implode",
-    12: "bzip2",
-    14: "lzma",
-    18: "IBM TERSE",
-    19: "IBM LZ77",
-    20: "zstd (old number)",
-    93: "zstd",
-    94: "mp3",
-    95: "xz",
-    96: "jpeg",
-    97: "WavPack",
-    98: "PPMd",
-}
+_METHODS = {9: "deflate64", 12: "bzip2", 14: "lzma", 93: "zstd", 95: "xz"}
 
 _KINDS = (
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
@@ -258,71 +244,66 @@ def central_row(record: bytes, at: int, what: str, budgets: Budgets) -> Row:
         raise refusal(what, name, problem, DAMAGED)
     if disk:
         raise refusal(what, name, f"lies on disk {disk + 1:,}; expected the first and only one", SPLIT)
-    problem, hint = _kind_fault(name, made, attributes, size) or _method_fault(flags & MAX16, method)
-    if not problem:
-        problem, hint = _size_fault(method, compressed, size, budgets)
-    if problem:
+    row = Row(offset, name, compressed, size, crc, method, flags, at)
+    for problem, hint in _faults(row, made, attributes, budgets):
         raise refusal(what, name, problem, hint)
-    return Row(offset, name, compressed, size, crc, method, flags, at)
+    return row
 
 
 SPLIT = "Archives over several disks are not read: join them first (`zip -s 0 split.zip --out whole.zip`)."
-_FINE = ("", "")
 
 
-def _kind_fault(name: str, made: int, attributes: int, size: int) -> tuple[str, str] | None:
+def _faults(row: Row, made: int, attributes: int, budgets: Budgets) -> Iterator[tuple[str, str]]:
+    """Yield each feature of an entry that is not accepted, and the remedy."""
+    flags, method, size, compressed = row.flags & MAX16, row.method, row.size, row.compressed
     if made >> 8 in _UNIX_SYSTEMS and attributes >> 28 not in ORDINARY_KINDS:
         what = "a symbolic link" if attributes >> 28 == _LINK else "a special file"
-        return (
+        yield (
             f"is {what} (Unix mode {attributes >> 16:#o}); expected a file or a directory",
             "A link could lead out of the archive, so it is not followed: put the file itself in its place.",
         )
-    if size and name.endswith("/"):
-        return f"is a directory and has {size:,} bytes of data; expected none", MISLEADING
-    return None
-
-
-def _method_fault(flags: int, method: int) -> tuple[str, str]:
+    if size and row.name.endswith("/"):
+        yield f"is a directory and has {size:,} bytes of data; expected none", MISLEADING
     if flags & _ENCRYPTED or method == _AES:
-        return (
+        yield (
             f"is encrypted (flags {flags:#06x}, method {method})",
             "A SIARD file is not password-protected or encrypted (SIARD 2.2 G_4.1-3): decrypt it first.",
         )
     if flags & _PATCHED:
-        return "holds compressed patched data (flag bit 5)", MISLEADING
+        yield "holds compressed patched data (flag bit 5)", MISLEADING
     if method not in {STORED, DEFLATED}:
         name = f" ({_METHODS[method]})" if method in _METHODS else ""
-        return (
+        yield (
             f"is compressed with method {method}{name}; expected 0 (stored) or 8 (deflate)",
             "SIARD allows stored and deflate only (SIARD 2.2 G_4.1-2): unpack it and zip it again.",
         )
-    return _FINE
-
-
-def _size_fault(method: int, compressed: int, size: int, budgets: Budgets) -> tuple[str, str]:
     if method == STORED and compressed != size:
-        return (
+        yield (
             f"is stored in {compressed:,} bytes and has the size {size:,}; expected them to be equal",
             DAMAGED,
         )
     if size > budgets.ratio * compressed:
-        return (
+        yield (
             f"would grow from {compressed:,} to {size:,} bytes; at most {budgets.ratio:,} times expected",
             "Deflate cannot reach that, so the sizes are wrong, or the archive is a decompression bomb.",
         )
-    return _FINE
 
 
 def extra_field(extra: bytes, number: int = ZIP64_EXTRA) -> bytes | None:
     """Return the data of the first extra field with that id, or None (APPNOTE 4.5.1)."""
-    position = 0
-    while position + 4 <= len(extra):
-        found, length = struct.unpack_from("<HH", extra, position)
-        position += 4
-        if found == number:
-            return extra[position : position + length] if position + length <= len(extra) else None
-        position += length
-    return None
+    field = next((field for found, field in extra_fields(extra) if found == number), b"")
+    return field[4:] if field and len(field) == 4 + int.from_bytes(field[2:4], "little") else None
+
+
+def extra_fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield id and bytes of each extra field; a rest that is no field comes last, with the id -1."""
+    at = 0
+    while at + 4 <= len(extra):
+        number, length = struct.unpack_from("<2H", extra, at)
+        yield number, extra[at : at + 4 + length]
+        at += 4 + length
+    if at < len(extra):
+        yield -1, extra[at:]
 
 
 def widened(short: tuple[int, int, int, int], extra: bytes) -> tuple[int, int, int, int]:
@@ -346,17 +327,13 @@ def widened(short: tuple[int, int, int, int], extra: bytes) -> tuple[int, int, i
         form = _WHOLE_ZIP64.get(len(field))
         whole = struct.unpack(form, field) if form else ()
         values = [*whole, *short[len(whole) :]]
-        agreed = all(map(_agrees, needed, short, values))
+        agreed = all(map(or_, needed, map(eq, short, values)))
         if any(needed[len(whole) :]) or not agreed:
             raise ValueError(f"its ZIP64 extra field has {len(field):,} bytes; expected {expected}")
     return values[0], values[1], values[2], values[3]
 
 
 _WHOLE_ZIP64 = {16: "<QQ", 24: "<QQQ", 28: "<QQQI"}
-
-
-def _agrees(needed: bool, short: int, wide: int) -> bool:
-    return needed or short == wide
 
 
 def local_header_length(head: bytes, extent: ZipExtent, what: str) -> tuple[int, bool, bool]:

@@ -14,13 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import chain, islice
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
 from metspack.containers.zipdirectory import (
-    ROW_FIELDS,
     CentralRecords,
     Directory,
     RecordWindow,
@@ -52,7 +51,7 @@ from metspack.errors import SourceError, SourceNotFoundError
 from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium, Stretch
 from metspack.files.reading import Closable
-from metspack.model import Budgets, ExtentColumns, LobRun, ZipExtent
+from metspack.model import OF_ENTRY, Budgets, ExtentColumns, LobRun, ZipExtent
 
 inflating: Any
 """The module for deflate and CRC-32: zlib, or the faster isal_zlib of ``metspack[fast]``."""
@@ -60,8 +59,6 @@ try:
     inflating = import_module("isal.isal_zlib")
 except ImportError:
     inflating = zlib
-
-_HEADER_GUESS = 512  # most local headers, with their name and extra field, are far shorter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +103,7 @@ def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]
         raise refusal(what, extent.name, problem, DAMAGED)
 
 
-_HEAD = 1 << 12  # bytes that hold most local headers
+_HEAD = 512  # most local headers, with their name and extra field, are far shorter
 _LOCAL_SIZE, _unpacked = LOCAL.size, LOCAL.unpack_from
 _NOT_PLAIN = STREAMED | REFUSED_FLAGS
 _SLACK = 128  # bytes that the extra field of a local header may have
@@ -191,12 +188,11 @@ def _start(head: memoryview, row: _Row) -> int | None:
 
 def _checked_start(medium: Medium, head: memoryview, row: _Row) -> int | None:
     """Return where data begins by local header and descriptor, or None if they are wrong."""
-    size, name, offset, limit, compressed, crc, method, flags, _ = row
-    where = {"name": name, "offset": offset, "limit": limit, "method": method, "flags": flags}
+    size, *values, _ = row
+    found = ZipExtent(**dict(zip(OF_ENTRY, values, strict=True)), size=size)
     try:
         if len(head) >= LOCAL.size:
-            found = ZipExtent(**where, compressed=compressed, size=size, crc=crc)
-            place = _span(medium, bytes(head), found, name)
+            place = _span(medium, bytes(head), found, found.name)
             return place.data - place.start
     except (OSError, SourceError, struct.error):
         pass
@@ -235,18 +231,13 @@ def span(medium: Medium, extent: ZipExtent, *, what: str) -> Span:
     Raises SourceError when the local header or the data descriptor differs from the central
     directory, or the entry reaches into the next one.
     """
-    return _span(medium, _head(medium, extent, _HEADER_GUESS, what), extent, what)
+    return _span(medium, _head(medium, extent, _HEAD, what), extent, what)
 
 
 def _head(medium: Medium, extent: ZipExtent, length: int, what: str) -> bytes:
     """Return the entry's first bytes, ``length`` of them or fewer, with the whole local header."""
     room = extent.limit - extent.offset
-    try:
-        head = medium.pread(min(length, room), extent.offset)
-    except OSError as error:
-        raise unreadable(what, error, extent.offset) from error
-    if len(head) < LOCAL.size:
-        head = read(medium, extent.offset, LOCAL.size, what)
+    head = read(medium, extent.offset, max(LOCAL.size, min(length, room)), what)
     *_, named, extra = LOCAL.unpack_from(head)
     needed = LOCAL.size + named + extra
     if needed > room:
@@ -337,11 +328,6 @@ def _inflated(blocks: Iterator[bytes], extent: ZipExtent, what: str) -> Iterator
         raise refusal(what, extent.name, problem, DAMAGED)
 
 
-__all__ = ["CentralRecord", "Span", "ZipContainer", "contents", "is_hollow", "span"]
-
-_FOLDERS = 4096
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CentralRecord:
     """An entry with its whole central directory record, verbatim."""
@@ -358,7 +344,7 @@ class ZipContainer(Closable):
     To be used by one thread; the function ``contents`` serves other threads, with the medium only.
     """
 
-    __slots__ = ("_directory", "_folders", "_index", "comment", "medium", "path", "size", "zip64")
+    __slots__ = ("_directory", "_index", "comment", "medium", "path", "size", "zip64")
 
     def __init__(self, path: Path, medium: Medium, budgets: Budgets) -> None:
         """Read and check the directory of an open file; use ``opened``."""
@@ -375,8 +361,6 @@ class ZipContainer(Closable):
         records = CentralRecords(medium, self._directory, budgets, str(path))
         self._index = _index(records, self._directory, str(path))
         self.zip64 = self._directory.zip64 or records.zip64
-        # Folders in which a name was looked up in vain, and whether the archive has such a folder.
-        self._folders: dict[str, bool] = {}
 
     @classmethod
     def opened(
@@ -419,28 +403,14 @@ class ZipContainer(Closable):
 
     def extent(self, name: str) -> ZipExtent | None:
         """Return the extent of the entry with exactly that name, or None without one."""
-        folder = name[: name.rfind("/") + 1]
-        if not self._folders.get(folder, True):
-            return None
         try:
-            row = self._index.execute(_BY_NAME, (name,)).fetchone()
-            if row is None and folder and folder not in self._folders:
-                if len(self._folders) >= _FOLDERS:
-                    self._folders.clear()
-                self._folders[folder] = next(self.names(folder), None) is not None
+            row = self._index.execute(_BY_NAME, (self._directory.start, name)).fetchone()
         except UnicodeEncodeError:  # a lone surrogate: no archive can hold such a name
             return None
-        return None if row is None else _extent(row, row[8] or self._directory.start)
+        return None if row is None else _extent(row)
 
     def columns(self, names: Sequence[str]) -> ExtentColumns | None:
         """Return sizes and extents of entries as columns of a ``LobRun``, or None if one is missing."""
-        different = dict.fromkeys(names)
-        if len(different) < len(names):  # each is looked up once, however often it is named
-            if (once := self.columns(list(different))) is None:
-                return None
-            at = {name: number for number, name in enumerate(different)}
-            chosen = itemgetter(*map(at.__getitem__, names))
-            return list(chosen(once[0])), [list(chosen(column)) for column in once[1]]
         found = self._in_order(names)
         if found is None:
             given = (self._directory.start, json.dumps(names))
@@ -488,8 +458,8 @@ class ZipContainer(Closable):
             places = dict(some)
             offsets = places.values() if chosen is None else [places[each] for each in chosen(places)]
             for row in self._index.execute(_AT_OFFSETS, (self._directory.start, json.dumps([*offsets]))):
-                found_at, raw = _extent(row, row[8]), window.record(row[7])
-                yield CentralRecord(extent=found_at, raw=raw, is_directory=row[1].endswith("/"))
+                found, raw = _extent(row), window.record(row[7])
+                yield CentralRecord(extent=found, raw=raw, is_directory=found.name.endswith("/"))
 
     def entries_within(self, stretches: Iterable[tuple[int, int]]) -> Iterator[list[tuple[str, int]]]:
         """Yield names and offsets of entries that begin in stretches of the file, many at a time."""
@@ -507,7 +477,7 @@ class ZipContainer(Closable):
         Damaged entries are passed over.
         """
         for row in tempdb.rows(self._index, _SPACED, (self._directory.start,)):
-            found = _extent(row, row[8])
+            found = _extent(row)
             with suppress(SourceError):
                 stop = span(self.medium, found, what=str(self.path)).stop
                 if stop < found.limit:
@@ -555,7 +525,7 @@ _SCHEMA = """CREATE TABLE entry (
     offset INTEGER PRIMARY KEY, name TEXT NOT NULL, compressed INTEGER NOT NULL, size INTEGER NOT NULL,
     crc INTEGER NOT NULL, method INTEGER NOT NULL, flags INTEGER NOT NULL, at INTEGER NOT NULL
 )"""
-_COLUMNS = "offset, name, compressed, size, crc, method, flags, at"
+_COLUMNS = ", ".join(Row._fields)
 _AT_ONCE = 1_000
 _LIMIT = (
     "(SELECT next.offset FROM entry AS next WHERE next.offset > entry.offset ORDER BY next.offset LIMIT 1)"
@@ -568,7 +538,7 @@ _SPACED = (
 _AT_OFFSETS = f"{_LIMITED} WHERE offset IN (SELECT value FROM json_each(?)) ORDER BY offset"  # noqa: S608
 _NAMES_WITHIN = "SELECT name, offset FROM entry WHERE offset >= ? AND offset < ? ORDER BY offset"
 _NAMES_IN_FOLDER = "SELECT name, offset FROM entry WHERE name >= ? AND name < ? ORDER BY offset"
-_BY_NAME = f"SELECT {_COLUMNS}, {_LIMIT} FROM entry WHERE name = ?"  # noqa: S608 - constants
+_BY_NAME = f"{_LIMITED} WHERE name = ?"
 _FROM_NAME = (
     "SELECT size, name, offset, compressed, crc, method, flags FROM entry "
     "WHERE offset >= (SELECT offset FROM entry WHERE name = ?) ORDER BY offset LIMIT ?"
@@ -593,25 +563,16 @@ def _index(records: CentralRecords, found: Directory, what: str) -> sqlite3.Conn
     return index
 
 
-_PUT = "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_PUT_TOGETHER = tempdb.BulkInsert(
-    "entry", "(?{0}, ?{1}, ?{2}, ?{3}, ?{4}, ?{5}, ?{6}, ?{7})", shared=0, own=ROW_FIELDS, is_strict=True
-)
 _TWICE = "is in the central directory more than once; expected each name once"
 
 
 def _fill(index: sqlite3.Connection, records: CentralRecords, what: str) -> None:
     index.execute("BEGIN")
     try:
-        for values in records:
-            # Ordered records cannot contradict one another: many at a time are inserted.
-            if records.ordered and values:
-                _PUT_TOGETHER.run_columns(index, (), [values[slot::ROW_FIELDS] for slot in range(ROW_FIELDS)])
-            else:
-                index.executemany(_PUT, _rows(values))
+        index.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)", records)
     except sqlite3.IntegrityError:
         (before,) = index.execute("SELECT count(*) FROM entry").fetchone()
-        row = Row(*next(islice(chain.from_iterable(map(_rows, records)), before, None)))
+        row = Row(*next(islice(records, before, None)))
         (other,) = index.execute("SELECT name FROM entry WHERE offset = ?", (row.offset,)).fetchone()
         if other == row.name:
             raise refusal(what, row.name, _TWICE, MISLEADING) from None
@@ -624,11 +585,6 @@ def _fill(index: sqlite3.Connection, records: CentralRecords, what: str) -> None
         ).fetchone()
         raise refusal(what, name, _TWICE, MISLEADING) from None
     index.execute("COMMIT")
-
-
-def _rows(values: list[Any]) -> Iterator[tuple[Any, ...]]:
-    """Return the rows of a flat list of values."""
-    return zip(*[iter(values)] * ROW_FIELDS, strict=True)
 
 
 def _overlap(row: Row, other: str, limit: int, what: str) -> SourceError:
@@ -657,8 +613,7 @@ def _check_extents(index: sqlite3.Connection, records: CentralRecords, found: Di
         )
     if records.ordered:
         return
-    rows = index.execute(f"SELECT {_COLUMNS} FROM entry ORDER BY offset")  # noqa: S608 - a constant
-    for each, limit in _limited(rows, found.start):
+    for *each, limit in index.execute(f"{_LIMITED} ORDER BY offset", (found.start,)):
         row = Row(*each)
         if row.offset + LOCAL.size > found.start:
             raise refusal(
@@ -674,24 +629,7 @@ def _check_extents(index: sqlite3.Connection, records: CentralRecords, found: Di
             raise _overlap(row, other, limit, what)
 
 
-def _limited(rows: Iterator[Any], end: int) -> Iterator[tuple[Any, int]]:
-    """Yield rows in physical order, each with the offset of the next or ``end``."""
-    row = next(rows, None)
-    while row is not None:
-        following = next(rows, None)
-        yield row, following[0] if following else end
-        row = following
-
-
-def _extent(row: tuple[Any, ...], limit: int) -> ZipExtent:
-    offset, name, compressed, size, crc, method, flags = row[:7]
-    return ZipExtent(
-        name=name,
-        offset=offset,
-        limit=limit,
-        compressed=compressed,
-        size=size,
-        crc=crc,
-        method=method,
-        flags=flags,
-    )
+def _extent(row: tuple[Any, ...]) -> ZipExtent:
+    """Return the extent of a row of ``_LIMITED``."""
+    *fields, _at, limit = row
+    return ZipExtent(**dict(zip(Row._fields, fields, strict=False)), limit=limit)

@@ -28,16 +28,18 @@ from metspack.containers.zipformat import (
     WHOLE_CENTRAL,
     ZIP64_EXTRA,
     ZIP64_VERSION,
-    encoded,
+    extra_fields,
     unicode_path,
+    widened,
 )
 from metspack.containers.zipreader import CentralRecord
+from metspack.digests import Hashers
 from metspack.errors import TargetError
 from metspack.files import writing
 
 # Fields of a central record by position (APPNOTE 4.3.12).
-_VERSION, _FLAGS, _METHOD, _TIME, _DATE, _CRC, _COMPRESSED, _SIZE = 2, 3, 4, 5, 6, 7, 8, 9
-_NAME_LENGTH, _EXTRA_LENGTH, _COMMENT_LENGTH, _OFFSET = 10, 11, 12, 16
+_VERSION, _FLAGS, _METHOD, _CRC, _COMPRESSED, _SIZE = 2, 3, 4, 7, 8, 9
+_NAME_LENGTH, _EXTRA_LENGTH, _COMMENT_LENGTH, _DISK, _OFFSET = 10, 11, 12, 13, 16
 
 _LEVEL = 6
 GROWTH = 32
@@ -87,15 +89,12 @@ class ZipWriter:
 
         ``when`` is a result of ``moment``; ``most`` is the largest number of bytes in ``contents``, or None
         for any: sizes of 4 GiB and more need room in the local header. Raises TargetError when there are
-        more. A tuple of one block is written at once, with the same bytes.
+        more.
         """
-        is_whole = most is not None and isinstance(contents, tuple) and len(contents) == 1
-        if is_whole and max(map(len, contents)) < MAX32 >> 1:
-            self.add_run((name,), contents, method=method, when=when)
-            return
         # What does not deflate becomes a little longer, five bytes in every block of 16 KiB.
         most = MAX32 if most is None else most + (most >> 10) + 64
-        self._put(_Central(_new(name, method, when)), contents, name, most)
+        _, (record,) = new_entries((name,), (b"",), 0, method=method, when=when)
+        self._put(_Central(record), contents, name, most)
 
     def add_run(
         self,
@@ -128,7 +127,7 @@ class ZipWriter:
 
     def add_folder(self, name: str) -> None:
         """Append a folder, named with ``/`` at the end."""
-        self._put(_Central(_new(name, STORED)), (), name, 0)
+        self.add_run((name,), (b"",), method=STORED)
 
     def _put(self, central: _Central, contents: Iterable[bytes], name: str, most: int) -> None:
         offset = self.file.size
@@ -136,8 +135,8 @@ class ZipWriter:
         large = most >= MAX32
         self.file.write(central.local_header(large=large, crc=0, compressed=0, size=0))
         start = self.file.size
-        sums = _Sums()
-        for piece in _packed(sums.over(contents), central.fields[_METHOD]):
+        sums = Hashers(("CRC32",))
+        for piece in _packed(sums.passing(contents), central.fields[_METHOD]):
             self.file.write(piece)
         compressed = self.file.size - start
         if not large and max(compressed, sums.size) >= MAX32:
@@ -145,10 +144,11 @@ class ZipWriter:
                 f"{name!r} has grown to {sums.size:,} bytes, expected fewer than {MAX32:,}",
                 hint="A shorter --name may help; please report this as a fault of metspack.",
             )
+        crc = int(sums.digest("CRC32").value, 16)
         self.file.patch(
-            offset, central.local_header(large=large, crc=sums.crc, compressed=compressed, size=sums.size)
+            offset, central.local_header(large=large, crc=crc, compressed=compressed, size=sums.size)
         )
-        self._list(central.renewed(offset=offset, crc=sums.crc, compressed=compressed, size=sums.size))
+        self._list(central.renewed(offset=offset, crc=crc, compressed=compressed, size=sums.size))
 
     def _list(self, record: bytes) -> None:
         self._directory.write(record)
@@ -195,20 +195,6 @@ def new_entries(
         records.append(b"".join((record, raw, extra)))
         offset += LOCAL.size + len(raw) + len(packed)
     return entries, records
-
-
-class _Sums:
-    """CRC-32 and size of the blocks that pass through."""
-
-    def __init__(self) -> None:
-        self.crc = 0
-        self.size = 0
-
-    def over(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
-        for block in blocks:
-            self.crc = zlib.crc32(block, self.crc)
-            self.size += len(block)
-            yield block
 
 
 def _packed(blocks: Iterable[bytes], method: int) -> Iterator[bytes]:
@@ -266,15 +252,6 @@ def moment(when: datetime) -> tuple[int, int]:
     return when.hour << 11 | when.minute << 5 | when.second >> 1, years << 9 | when.month << 5 | when.day
 
 
-def _new(name: str, method: int, when: tuple[int, int] = (0, _FIRST_DAY)) -> bytes:
-    """Return the central record of a new entry."""
-    flags = 0 if name.isascii() else UTF8
-    attributes = _FOLDER_MODE if name.endswith("/") else _FILE_MODE
-    raw = encoded(name, flags)
-    fields = (_UNIX | _OLDEST, _OLDEST, flags, method, *when, 0, 0, 0, len(raw), 0, 0, 0, 0)
-    return WHOLE_CENTRAL.pack(CENTRAL_SIGNATURE, *fields, attributes, 0) + raw
-
-
 class _Central:
     """A central directory record, taken apart and put together again."""
 
@@ -286,32 +263,20 @@ class _Central:
         self._comment = raw[at : at + self.fields[_COMMENT_LENGTH]]
 
     def local_header(self, *, large: bool, crc: int, compressed: int, size: int) -> bytes:
-        fields = self.fields
         extra = struct.pack("<2H2Q", ZIP64_EXTRA, 16, size, compressed) if large else b""
-        return (
-            LOCAL.pack(
-                LOCAL_SIGNATURE,
-                ZIP64_VERSION if large else _OLDEST,
-                fields[_FLAGS] & UTF8,
-                fields[_METHOD],
-                fields[_TIME],
-                fields[_DATE],
-                crc,
-                MAX32 if large else compressed,
-                MAX32 if large else size,
-                len(self._name),
-                len(extra),
-            )
-            + self._name
-            + extra
-        )
+        sizes = (MAX32, MAX32) if large else (compressed, size)
+        flags, kept = self.fields[_FLAGS] & UTF8, self.fields[_METHOD:_CRC]  # method, time and date
+        fields = (flags, *kept, crc, *sizes, len(self._name), len(extra))
+        version = ZIP64_VERSION if large else _OLDEST
+        return LOCAL.pack(LOCAL_SIGNATURE, version, *fields) + self._name + extra
 
     def relocated(self, offset: int) -> bytes:
         """Return the record of a copied entry, which has only another offset."""
-        size, compressed, _ = self._sizes()
         if self.fields[_OFFSET] != MAX32 and offset < MAX32:
             self.fields[_OFFSET] = offset
             return self.joined()
+        short = tuple(self.fields[each] for each in (_SIZE, _COMPRESSED, _OFFSET, _DISK))
+        size, compressed, *_ = widened(short, self._extra)
         return self._rebuilt(size=size, compressed=compressed, offset=offset)
 
     def renewed(self, *, offset: int, crc: int, compressed: int, size: int) -> bytes:
@@ -341,50 +306,18 @@ class _Central:
         self.fields[_EXTRA_LENGTH] = len(self._extra)
         return WHOLE_CENTRAL.pack(*self.fields) + self._name + self._extra + self._comment
 
-    def _sizes(self) -> tuple[int, int, int]:
-        """Return size, compressed size and offset, those at their maximum from the ZIP64 field."""
-        values = [self.fields[_SIZE], self.fields[_COMPRESSED], self.fields[_OFFSET]]
-        held = next((part[4:] for kind, part in _extras(self._extra) if kind == ZIP64_EXTRA), b"")
-        for position, value in enumerate(values):
-            if value == MAX32 and len(held) >= 8:  # noqa: PLR2004 -- the bytes of a ZIP64 value
-                (values[position],) = struct.unpack_from("<Q", held)
-                held = held[8:]
-        size, compressed, offset = values
-        return size, compressed, offset
-
-
-def _extras(extra: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield kind and bytes of each extra field; a rest that is no field comes last, kind -1."""
-    at = 0
-    while at + 4 <= len(extra):
-        kind, length = struct.unpack_from("<2H", extra, at)
-        yield kind, extra[at : at + 4 + length]
-        at += 4 + length
-    if at < len(extra):
-        yield -1, extra[at:]
-
 
 def _without(extra: bytes, kind: int) -> bytes:
     """Return extra fields without those of one kind."""
-    return b"".join(part for each, part in _extras(extra) if each != kind)
+    return b"".join(part for each, part in extra_fields(extra) if each != kind)
 
 
 def _ending(entries: int, start: int, length: int, comment: bytes) -> bytes:
     end = b""
     if entries >= MAX16 or start >= MAX32 or length >= MAX32:
-        end = END64.pack(
-            END64_SIGNATURE,
-            END64.size - 12,
-            ZIP64_VERSION,
-            ZIP64_VERSION,
-            0,
-            0,
-            entries,
-            entries,
-            length,
-            start,
-        ) + LOCATOR.pack(LOCATOR_SIGNATURE, 0, start + length, 1)
+        whole = (ZIP64_VERSION, ZIP64_VERSION, 0, 0, entries, entries, length, start)
+        end = END64.pack(END64_SIGNATURE, END64.size - 12, *whole)
+        end += LOCATOR.pack(LOCATOR_SIGNATURE, 0, start + length, 1)
     few = min(entries, MAX16)
-    return end + (
-        END.pack(END_SIGNATURE, 0, 0, few, few, min(length, MAX32), min(start, MAX32), len(comment)) + comment
-    )
+    short = (0, 0, few, few, min(length, MAX32), min(start, MAX32), len(comment))
+    return end + END.pack(END_SIGNATURE, *short) + comment

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 def pread(descriptor: int, size: int, start: int) -> bytes:
@@ -20,6 +24,40 @@ def read_into(descriptor: int, buffer: memoryview, size: int) -> int:
     while 0 < done < size and (more := os.readv(descriptor, (buffer[done:size],))):
         done += more
     return done
+
+
+def release(descriptor: int) -> None:
+    """Close a descriptor whose bytes were read or are on disk, ignoring errors but EBADF.
+
+    A negative number stands for a file that is closed already.
+    """
+    if descriptor < 0:
+        return
+    try:
+        os.close(descriptor)
+    except OSError as error:
+        if error.errno == errno.EBADF:  # a fault of ours: the number may be another file's by now
+            raise
+
+
+@contextmanager
+def held(descriptor: int) -> Iterator[int]:
+    """Give an open descriptor for the length of a block, and release it."""
+    try:
+        yield descriptor
+    finally:
+        release(descriptor)
+
+
+def lock(descriptor: int, how: int) -> bool:
+    """Lock an open file without waiting, shared or alone; return False when another process is in the way."""
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks: other holders stay unseen
+        return True
+    return True
 
 
 def write(descriptor: int, data: bytes | memoryview) -> None:

@@ -182,8 +182,7 @@ class Medium(Closable):
             reading.release(self._descriptors.pop())
 
 
-_BLOCK = 1 << 18
-_BLOCKS = "CREATE TABLE block (number INTEGER PRIMARY KEY, data BLOB);"
+_BLOCKS = "CREATE TABLE block (start INTEGER PRIMARY KEY, data BLOB);"
 
 
 class SpooledMedium(Medium):
@@ -193,52 +192,33 @@ class SpooledMedium(Medium):
     errors of reading it, and ``sqlite3.Error`` when the temporary disk is full.
     """
 
-    __slots__ = ("_at", "_block", "_database")
+    __slots__ = ("_block", "_database", "_start")
 
     def __init__(self, paths: Sequence[Path], blocks: Iterable[bytes]) -> None:
         self.paths = tuple(paths)
         self.stamps = ()
         self._descriptors, self._ranges = [], {}
-        self._at, self._block = -1, b""
-        self._database = tempdb.create(schema=_BLOCKS)
+        self.size, self._start, self._block = 0, 0, b""
+        self._database = tempdb.create("BEGIN", schema=_BLOCKS)
         try:
-            self.size = self._keep(blocks)
+            for block in filter(None, blocks):
+                self._database.execute("INSERT INTO block VALUES (?, ?)", (self.size, block))
+                self.size += len(block)
         except BaseException:
             self.close()
             raise
-
-    def _keep(self, blocks: Iterable[bytes]) -> int:
-        """Store all bytes in blocks of one size, and return their number."""
-        self._database.execute("BEGIN")
-        held, number = bytearray(), 0
-        for block in blocks:
-            held += block
-            while len(held) >= _BLOCK:
-                self._put(number, bytes(held[:_BLOCK]))
-                del held[:_BLOCK]
-                number += 1
-        self._put(number, bytes(held))
-        return number * _BLOCK + len(held)
-
-    def _put(self, number: int, data: bytes) -> None:
-        self._database.execute("INSERT INTO block VALUES (?, ?)", (number, data))
 
     def pread(self, size: int, offset: int) -> bytes:
         """Return up to ``size`` bytes from ``offset``: fewer only at the end."""
         stop = min(offset + size, self.size)
         pieces = []
         while offset < stop:
-            number, start = divmod(offset, _BLOCK)
-            pieces.append(self._numbered(number)[start : start + stop - offset])
+            if not self._start <= offset < self._start + len(self._block):
+                sql = "SELECT start, data FROM block WHERE start <= ? ORDER BY start DESC LIMIT 1"
+                self._start, self._block = self._database.execute(sql, (offset,)).fetchone()
+            pieces.append(self._block[offset - self._start : stop - self._start])
             offset += len(pieces[-1])
         return b"".join(pieces)
-
-    def _numbered(self, number: int) -> bytes:
-        if number != self._at:
-            sql = "SELECT data FROM block WHERE number = ?"
-            (self._block,) = self._database.execute(sql, (number,)).fetchone()
-            self._at = number
-        return self._block
 
     def close(self) -> None:
         """Remove the stored bytes."""

@@ -119,18 +119,15 @@ class LineReader:
 
     def fits(self, blocks: Iterable[bytes]) -> bool:
         """Return whether a content is a list's; its first digest gives the algorithm if need be."""
-        found = _NAME.fullmatch(self._name)
-        line = None
         for written in islice(reading.lines(unmarked(blocks)[1]), _SOME):
             each = self.parsed(written)
             if each.digest:
-                line = each
-                break
+                self.algorithm = each.algorithm
+                return True
             if _DIGEST.match(written):
                 self.fault = self.fault or each.reason
-        if line is not None:
-            self.algorithm = line.algorithm
-        return line is not None or (found is not None and found[1] is not None)
+        found = _NAME.fullmatch(self._name)
+        return found is not None and found[1] is not None
 
     def parsed(self, line: bytes) -> DigestLine:
         """Return the digest and path of a line, or the reason why it has none."""

@@ -25,7 +25,7 @@ from metspack.errors import (
     TargetError,
     TargetUnfinishedError,
 )
-from metspack.files import reading
+from metspack.files import lock, reading
 from metspack.resources import __version__
 
 Kind = TypeVar("Kind")
@@ -97,7 +97,7 @@ def run_events(descriptor: int) -> RunEvents:
     """Return the events of a run from an open journal, which stays open; raises ``OSError``."""
     events: list[dict[str, Any]] = []
     size = 0
-    for number, event, stop in sealed_events(descriptor):
+    for number, event, stop in sealed_events(descriptor, _LINE):
         if event is None or not _is_run_event(event):
             return RunEvents(events=tuple(events), size=size, damaged=number)
         events.append(event)
@@ -105,7 +105,7 @@ def run_events(descriptor: int) -> RunEvents:
     return RunEvents(events=tuple(events), size=size)
 
 
-def sealed_events(descriptor: int, longest: int = _LINE) -> Iterator[tuple[int, dict[str, Any] | None, int]]:
+def sealed_events(descriptor: int, longest: int) -> Iterator[tuple[int, dict[str, Any] | None, int]]:
     """Yield for each line of an open file its number from 1, event, and end in bytes.
 
     The file stays open. A damaged line, or one of more bytes than ``longest``, has None for its event and the
@@ -113,8 +113,7 @@ def sealed_events(descriptor: int, longest: int = _LINE) -> Iterator[tuple[int, 
     may have been stopped in it. Raises ``OSError``.
     """
     size, fault = 0, None
-    with open(reading.opened(descriptor), "rb", closefd=True) as file:
-        file.seek(0)
+    with reading.from_byte(0, descriptor) as file:
         for number in count(1):
             line = file.readline((_FIRST_LINE if number == 1 else longest) if fault is None else 1)
             if not line:
@@ -183,11 +182,13 @@ def check_kinds(partial: Path) -> None:
 def recovery(descriptor: int) -> Recovery | None:
     """Return the state that an open journal records, or None when it is not a transaction's.
 
-    An unfinished last line is ignored.
+    An unfinished last line is ignored, and whatever follows a damaged one.
     """
     found: Recovery | None = None
     try:
-        for line in _events(descriptor):
+        for _number, line, _end in sealed_events(descriptor, _LINE):
+            if line is None:
+                break
             name = line.get("event")
             if found is None:
                 if name != BEGUN or line["command"] != IN_PLACE:
@@ -203,33 +204,12 @@ def recovery(descriptor: int) -> Recovery | None:
     return found
 
 
-def _events(descriptor: int) -> Iterator[dict[str, Any]]:
-    with reading.buffered(descriptor) as file:
-        file.seek(0)
-        is_first = True
-        while line := file.readline(_FIRST_LINE if is_first else _LINE):
-            if not line.endswith(b"\n"):
-                return
-            event = None
-            with suppress(ValueError, RecursionError):  # the rest of a line that a kill cut off
-                event = json.loads(line)
-            if isinstance(event, dict):
-                yield event
-            elif is_first:
-                return
-            is_first = False
-
-
 def is_locked(descriptor: int) -> bool:
     """Return whether a process works with an open journal: it has it locked."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # a file system without locks: other holders stay unseen
-        return False
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
-    return False
+    is_free = lock(descriptor, fcntl.LOCK_SH)
+    if is_free:
+        lock(descriptor, fcntl.LOCK_UN)
+    return not is_free
 
 
 def interrupted(folder: Path) -> str | None:
@@ -239,17 +219,11 @@ def interrupted(folder: Path) -> str | None:
     nothing.
     """
     partial = partial_of(folder.resolve())
-    # Without a ``.partial``, as beside a finished package, nothing is opened.
-    found = _read(partial) if os.path.lexists(partial) else None
-    return partial.name if found is not None and found.event in {PUTTING, TAKING_BACK} else None
-
-
-def _read(partial: Path) -> Recovery | None:
-    try:
-        with reading.opening(partial, (NAME,)) as descriptor:
-            return recovery(descriptor)
-    except (OSError, SourceError):
-        return None
+    with suppress(OSError, SourceError), reading.opening(partial, (NAME,)) as descriptor:
+        found = recovery(descriptor)
+        if found is not None and found.event in {PUTTING, TAKING_BACK}:
+            return partial.name
+    return None
 
 
 # --- Runs that make a target: their progress, and how to resume them ---
@@ -486,19 +460,16 @@ def status(path: Path) -> Status:
             raise SourceNotFoundError(f"{path} was not found", hint="Name a target, or its .partial folder.")
         return Status(path=path, state="complete")
     try:
-        descriptor = reading.opened(partial, (NAME,))
+        with reading.opening(partial, (NAME,)) as descriptor:
+            found = run_events(descriptor)
+            is_running = is_locked(descriptor)
+            changing = recovery(descriptor)
+            newest = os.fstat(descriptor).st_mtime
     except OSError as error:
         raise SourceError(
             f"{partial} has no journal that can be read: {error.strerror}",
             hint="No run of metspack is at work there, or it has just begun.",
         ) from None
-    try:
-        found = run_events(descriptor)
-        is_running = is_locked(descriptor)
-        changing = recovery(descriptor)
-        newest = os.fstat(descriptor).st_mtime
-    finally:
-        os.close(descriptor)
     if changing is not None:
         return Status(
             path=path,

@@ -23,10 +23,9 @@ from pathlib import Path, PosixPath
 from typing import Any
 
 from metspack.errors import ConfigError, SourceError, SourceUnfinishedError, TargetError
-from metspack.files import pwrite
+from metspack.files import held, lock, pwrite
 from metspack.stores import client, ranges
 from metspack.stores.client import StoredObject
-from metspack.stores.ranges import Ranges
 from metspack.stores.urls import StoreUrl, note_mirrors, shown
 
 UNFINISHED = "metspack-unfinished.json"
@@ -41,9 +40,9 @@ _REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT,
 _FILLED = 256 << 20  # bytes that are kept filled by one process, beside the last
 _OURS = 0o700  # the mode of folders
 _LISTED = _OURS | stat.S_ISVTX  # and of folders that are listed completely
-_EMPTY, _FULL = 0o700, 0o600  # modes of files
+_FULL = 0o600  # the mode of files that are filled
 
-EMPTIED = _EMPTY
+EMPTIED = 0o700
 """The mode of a file on disk whose bytes are only in a store."""
 
 _METS = re.compile(r"mets\.xml", re.IGNORECASE)
@@ -85,10 +84,6 @@ class StorePath(PosixPath):
     def resolve(self, strict: bool = False) -> StorePath:  # noqa: ARG002 -- as Path has it
         """Return the path itself: a store has no links."""
         return self
-
-    def is_absolute(self) -> bool:
-        """Return True."""
-        return True
 
     def iterdir(self) -> Iterator[StorePath]:  # type: ignore[override]
         """Yield the paths in the folder."""
@@ -149,11 +144,11 @@ def _begun() -> str:
                 break
             except FileExistsError:
                 number += 1
-        lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         if not _locks:
             atexit.register(forget_all)
-        _locks.append(lock)
+        _locks.append(descriptor)
         _use(place)
     return _base
 
@@ -185,18 +180,13 @@ def keep(key: str, *, anew: bool) -> None:
     if place == _base:
         return
     if os.path.isdir(place):
-        lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_ours = os.fstat(lock).st_uid == os.getuid()
-        except BlockingIOError:
-            is_ours = False
-        if not is_ours:
-            os.close(lock)
+        descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        if not lock(descriptor, fcntl.LOCK_EX) or os.fstat(descriptor).st_uid != os.getuid():
+            os.close(descriptor)
             return
         if anew:
             _remove(place)
-            os.close(lock)
+            os.close(descriptor)
         else:
             for scheme in os.listdir(_base):
                 for bucket in os.listdir(os.path.join(_base, scheme)):
@@ -204,7 +194,7 @@ def keep(key: str, *, anew: bool) -> None:
                     _make_folder(os.path.join(place, scheme, bucket))
             _remove(_base)
             os.close(_locks.pop())
-            _locks.append(lock)
+            _locks.append(descriptor)
             _use(place)
             return
     os.rename(_base, place)
@@ -232,13 +222,10 @@ def _remove_left(above: str) -> None:
     with suppress(OSError):
         for each in os.scandir(above):
             if _NAME.fullmatch(each.name) and each.stat(follow_symlinks=False).st_uid == os.getuid():
-                with suppress(OSError):
-                    lock = os.open(each.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-                    try:
-                        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        _remove(each.path)
-                    finally:
-                        os.close(lock)
+                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+                with suppress(OSError), held(os.open(each.path, flags)) as descriptor:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    _remove(each.path)
 
 
 def _remove(folder: str) -> None:
@@ -321,10 +308,9 @@ def _list(place: str, scheme: str, bucket: str) -> None:
     """List one folder once, with all below it if it is a package's."""
     if place in _known:
         return
-    lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if stat.S_IMODE(os.fstat(lock).st_mode) == _LISTED:
+    with held(os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as descriptor:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if stat.S_IMODE(os.fstat(descriptor).st_mode) == _LISTED:
             _known.add(place)
             return
         root = os.path.join(_base, scheme, bucket)
@@ -341,12 +327,10 @@ def _list(place: str, scheme: str, bucket: str) -> None:
         else:
             for folder in folders:
                 _make_folder(os.path.join(root, folder))
-        os.fchmod(lock, _LISTED)
+        os.fchmod(descriptor, _LISTED)
         _known.add(place)
         if not objects and not folders and place != root:
             os.rmdir(place)  # there is no such folder: a store has none that is empty
-    finally:
-        os.close(lock)
 
 
 def _mark_listed(folder: str) -> None:
@@ -363,36 +347,28 @@ def _put(root: str, found: StoredObject) -> None:
     if not found.size and found.key.endswith("/"):
         return  # what some programs put for a folder
     place = os.path.join(root, found.key)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _EMPTY)
+        descriptor = os.open(place, flags, EMPTIED)
     except FileNotFoundError:
-        _make_folders(os.path.dirname(place), root)
-        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _EMPTY)
+        _make_folders(os.path.dirname(place))
+        descriptor = os.open(place, flags, EMPTIED)
     except FileExistsError:
         return
     except NotADirectoryError:
-        raise _both(root, found) from None
-    try:
+        raise SourceError(
+            f"{shown(place)}: its key goes on from that of another object, which no folder can hold",
+            hint="Rename one of the two objects.",
+        ) from None
+    with held(descriptor):
         os.ftruncate(descriptor, found.size)
         os.utime(descriptor, ns=(found.modified, found.modified))
-    finally:
-        os.close(descriptor)
 
 
-def _both(root: str, found: StoredObject) -> SourceError:
-    return SourceError(
-        f"{shown(root)}/{found.key}: its key goes on from that of another object, which no folder can hold",
-        hint="Rename one of the two objects.",
-    )
-
-
-def _make_folders(place: str, root: str) -> None:
-    if place == root or os.path.isdir(place):
-        return
-    _make_folders(os.path.dirname(place), root)
+def _make_folders(place: str) -> None:
     try:
-        os.mkdir(place, _OURS)
-    except FileExistsError:
+        os.makedirs(place, _OURS, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
         raise SourceError(
             f"{shown(place)} is both an object and the folder of others",
             hint="Rename one of the two.",
@@ -402,14 +378,12 @@ def _make_folders(place: str, root: str) -> None:
 # --- Reading ---
 
 
-def object_at(descriptor: int, place: str) -> tuple[client.Store, StoredObject]:
+def object_at(descriptor: int, place: str) -> tuple[client.ObStore, StoredObject]:
     """Return the store and the object of an open mirror."""
     found = os.fstat(descriptor)
     scheme, bucket, key = place[len(_base) + 1 :].split("/", 2)
-    modified = found.st_mtime_ns
-    return client.store(scheme.rstrip(":"), bucket), StoredObject(
-        key=key, size=found.st_size, modified=modified
-    )
+    stored = StoredObject(key=key, size=found.st_size, modified=found.st_mtime_ns)
+    return client.store(scheme.rstrip(":"), bucket), stored
 
 
 def place_of(root: Path, segments: Sequence[str] = ()) -> str:
@@ -439,16 +413,6 @@ def prepare_below(root: str, segments: Sequence[str]) -> None:
         _list(at, scheme, bucket)
 
 
-def is_large(descriptor: int) -> bool:
-    """Return whether the object of an open mirror is read by ranges."""
-    return os.fstat(descriptor).st_size >= LARGE
-
-
-def ranged(descriptor: int, place: str) -> Ranges:
-    """Return the bytes of the object of an open mirror, to be read by ranges."""
-    return Ranges(*object_at(descriptor, place))
-
-
 _full: deque[tuple[str, int]] = deque()
 
 
@@ -465,8 +429,7 @@ def fill(descriptor: int, place: str) -> None:
 
 @_on_disk()
 def _fill(place: str) -> None:
-    writer = os.open(place, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
+    with held(os.open(place, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)) as writer:
         fcntl.flock(writer, fcntl.LOCK_EX)
         if stat.S_IMODE(os.fstat(writer).st_mode) == _FULL:
             return
@@ -478,8 +441,6 @@ def _fill(place: str) -> None:
         os.utime(writer, ns=(found.modified, found.modified))
         os.fchmod(writer, _FULL)
         _full.append((place, found.size))
-    finally:
-        os.close(writer)
     _empty_some()
 
 
@@ -497,21 +458,14 @@ def _empty_some() -> None:
 
 
 def _emptied(place: str) -> bool:
-    try:
-        writer = os.open(place, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return True
-    try:
-        fcntl.flock(writer, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with (
+        suppress(FileNotFoundError),
+        held(os.open(place, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)) as writer,
+    ):
+        if not lock(writer, fcntl.LOCK_EX):
+            return False
         found = os.fstat(writer)
-        os.fchmod(writer, _EMPTY)
-        os.ftruncate(writer, 0)
-        os.ftruncate(writer, found.st_size)
-        os.utime(writer, ns=(found.st_mtime_ns, found.st_mtime_ns))
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(writer)
+        _free(writer, found.st_size, found.st_mtime_ns)
     return True
 
 
@@ -520,14 +474,15 @@ def empty(path: Path, size: int, modified: int) -> None:
 
     The mode is set first: when the process is killed here, another run can repair the file by it.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
-        os.fchmod(descriptor, EMPTIED)
-        os.ftruncate(descriptor, 0)
-        os.ftruncate(descriptor, size)
-        os.utime(descriptor, ns=(modified, modified))
-    finally:
-        os.close(descriptor)
+    with held(os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)) as descriptor:
+        _free(descriptor, size, modified)
+
+
+def _free(descriptor: int, size: int, modified: int) -> None:
+    os.fchmod(descriptor, EMPTIED)
+    os.ftruncate(descriptor, 0)
+    os.ftruncate(descriptor, size)
+    os.utime(descriptor, ns=(modified, modified))
 
 
 def working_folder(url: str) -> str:
@@ -564,15 +519,13 @@ def small_contents(
             descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
             return None
-        try:
+        with held(descriptor):
             found = os.fstat(descriptor)
             status = found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev
             if not stat.S_ISREG(found.st_mode) or found.st_size >= most or (stamp and status != stamp):
                 return None
             store, there = object_at(descriptor, place)
             return store.read(there, 0, there.size)
-        finally:
-            os.close(descriptor)
 
     return ranges.in_flight(read, names)
 

@@ -14,7 +14,7 @@ import stat
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, repeat
@@ -23,7 +23,8 @@ from typing import Self
 
 from metspack.digests import OCTETS, digest_function
 from metspack.errors import ConfigError, MetspackError, SourceError
-from metspack.files import mirrors, pread, read_into
+from metspack.files import held, mirrors, pread, read_into
+from metspack.files import release as release  # noqa: PLC0414 -- for others as well
 from metspack.files.threads import ThreadedHashers
 from metspack.sizes import TextLength
 from metspack.stores.ranges import Ranges
@@ -100,36 +101,22 @@ class Closable(ABC):
         self.close()
 
 
-def release(descriptor: int) -> None:
-    """Close a descriptor whose bytes were read or are on disk, ignoring errors but EBADF.
-
-    A negative number stands for a file that is closed already.
-    """
-    if descriptor < 0:
-        return
-    try:
-        os.close(descriptor)
-    except OSError as error:
-        if error.errno == errno.EBADF:  # a fault of ours: the number may be another file's by now
-            raise
-
-
-def opened(root: Path | int, segments: Sequence[str] = ()) -> int:
+def opened(root: Path, segments: Sequence[str] = ()) -> int:
     """Return a descriptor of the regular file at ``segments`` below ``root``, read-only.
 
     ``root`` is trusted (a person named it) and may itself be a link, also to a file when there are
     no segments; below it no link is followed. Raises OSError as ``os.open`` does, with ELOOP or
     ENOTDIR for a symbolic link, and ``SourceError`` when what is found is not a regular file.
     """
-    if mirrors.are_used() and isinstance(root, Path) and (place := mirrors.place_of(root, segments)):
-        descriptor = _opened(root, segments)
+    place = mirrors.place_of(root, segments) if mirrors.are_used() else ""
+    descriptor = _opened(root, segments)
+    if place:
         try:
             mirrors.fill(descriptor, place)
         except BaseException:
             release(descriptor)
             raise
-        return descriptor
-    return _opened(root, segments)
+    return descriptor
 
 
 def opened_by_ranges(root: Path, segments: Sequence[str]) -> tuple[int, Ranges | None]:
@@ -139,20 +126,20 @@ def opened_by_ranges(root: Path, segments: Sequence[str]) -> tuple[int, Ranges |
     """
     if mirrors.are_used() and (place := mirrors.place_of(root, segments)):
         descriptor = _opened(root, segments)
-        if mirrors.is_large(descriptor):
-            return descriptor, mirrors.ranged(descriptor, place)
+        if os.fstat(descriptor).st_size >= mirrors.LARGE:
+            return descriptor, Ranges(*mirrors.object_at(descriptor, place))
         release(descriptor)
     return opened(root, segments), None
 
 
-def _opened(root: Path | int, segments: Sequence[str]) -> int:
+def _opened(root: Path, segments: Sequence[str]) -> int:
     if not segments:
-        descriptor = os.open(root, _READ) if isinstance(root, Path) else os.dup(root)
+        descriptor = os.open(root, _READ)
     else:
         for segment in segments:
             if segment in {"", ".", ".."} or "/" in segment or "\0" in segment:
                 raise SourceError(f"{segment!r} is not a name of a file or folder")
-        folder = os.open(root, _WALK) if isinstance(root, Path) else os.dup(root)
+        folder = os.open(root, _WALK)
         try:
             for segment in segments[:-1]:
                 below = os.open(segment, _WALK | os.O_NOFOLLOW, dir_fd=folder)
@@ -169,16 +156,16 @@ def _opened(root: Path | int, segments: Sequence[str]) -> int:
         raise
     if not stat.S_ISREG(mode):
         release(descriptor)
-        what = "/".join(segments) or (str(root) if isinstance(root, Path) else "it")
+        what = "/".join(segments) or str(root)
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), what)
         raise SourceError(f"{what} is not a regular file but {kind(mode)}")
     return descriptor
 
 
-def name_file(error: OSError, root: Path | int, segments: Sequence[str]) -> None:
+def name_file(error: OSError, root: Path, segments: Sequence[str]) -> None:
     """Add the file at ``segments`` below ``root`` to an error that names no file."""
-    if error.filename is None and isinstance(root, Path):
+    if error.filename is None:
         error.filename = str(root.joinpath(*segments))
 
 
@@ -213,24 +200,25 @@ def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
     return folder
 
 
+@contextmanager
+def scanning(root: Path, segments: Sequence[str] = ()) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """Give the entries of the folder of ``opened_folder`` for the length of a block."""
+    with held(opened_folder(root, segments)) as folder, os.scandir(folder) as entries:
+        yield entries
+
+
 def holds_nothing(root: Path, segments: Sequence[str] = ()) -> bool:
     """Return whether it is certain that there is no folder of that path."""
-    return _refused(root, segments) in {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
-
-
-def _refused(root: Path, segments: Sequence[str]) -> int | None:
-    """Return the errno of opening a folder, or None without one and where stores are used."""
-    if mirrors.are_used():
-        return None
-    try:
-        release(opened_folder(root, segments))
-    except OSError as error:
-        return error.errno
-    return None
+    if not mirrors.are_used():
+        try:
+            release(opened_folder(root, segments))
+        except OSError as error:
+            return error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
+    return False
 
 
 @contextmanager
-def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
+def opening(root: Path, segments: Sequence[str] = ()) -> Iterator[int]:
     """Give the descriptor of ``opened`` for the length of a block.
 
     An OSError of the block that names no file gets the name of this one.
@@ -247,16 +235,12 @@ def opening(root: Path | int, segments: Sequence[str] = ()) -> Iterator[int]:
 
 @contextmanager
 def streaming(
-    root: Path | int, segments: Sequence[str] = ()
+    root: Path, segments: Sequence[str] = ()
 ) -> Iterator[tuple[int, Callable[..., Iterator[bytes]]]]:
     """Give the descriptor of ``opening``, and a function that yields bytes as ``chunks`` does.
 
     The descriptor of a large object in a store is good only for its status; errors are those of ``opening``.
     """
-    if isinstance(root, int):
-        with opening(root, segments) as descriptor:
-            yield descriptor, partial(chunks, descriptor)
-        return
     descriptor, ranges = opened_by_ranges(root, segments)
     try:
         yield descriptor, partial(chunks, descriptor) if ranges is None else ranges.chunks
@@ -270,15 +254,16 @@ def streaming(
 
 
 @contextmanager
-def buffered(
-    root: Path | int, segments: Sequence[str] = (), *, start: int = 0
-) -> Iterator[io.BufferedReader]:
+def buffered(path: Path, *, start: int = 0) -> Iterator[io.BufferedReader]:
     """Give the file of ``opening`` with a buffer, to read lines from byte ``start`` on."""
-    with opening(root, segments) as descriptor:
-        if start:  # its own seek() would hide why the system refuses it
-            os.lseek(descriptor, start, os.SEEK_SET)
-        with open(descriptor, "rb", closefd=False) as file:
-            yield file
+    with opening(path) as descriptor, from_byte(start, descriptor) as file:
+        yield file
+
+
+def from_byte(start: int, descriptor: int) -> io.BufferedReader:
+    """Return an open file with a buffer, from a byte on; closing it leaves the descriptor open."""
+    os.lseek(descriptor, start, os.SEEK_SET)  # its own seek() would hide why the system refuses it
+    return open(descriptor, "rb", closefd=False)
 
 
 @contextmanager
@@ -323,14 +308,12 @@ def small_files(
     except OSError:
         yield from (None for _ in names)
         return
-    try:
+    with held(folder):
         for name, stamp in zip(names, stamps, strict=False):
             try:
                 yield _small(folder, name, stamp, buffer, seen)
             except OSError:
                 yield None
-    finally:
-        release(folder)
 
 
 def _small(
@@ -367,8 +350,7 @@ def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[S
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
     found: list[Status | None] = []
-    folder = opened_folder(root, folders)
-    try:
+    with held(opened_folder(root, folders)) as folder:
         for name in names:
             try:
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -376,8 +358,6 @@ def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[S
                 found.append(None)
             else:
                 found.append(_status(status) if stat.S_ISREG(status.st_mode) else None)
-    finally:
-        release(folder)
     return found
 
 
@@ -386,23 +366,13 @@ def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> lis
 
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
-    folder = opened_folder(root, folders)
-    try:
-        # An exception for each name that is not there would take twice as long. Some sandboxes refuse the
-        # call, though, as if nothing were there: not even the folder itself.
-        is_answered = os.access(".", os.F_OK, dir_fd=folder, follow_symlinks=False)
-        is_there = partial(os.access, mode=os.F_OK, follow_symlinks=False) if is_answered else _is_there
-        return [name for name in names if is_there(name, dir_fd=folder)]
-    finally:
-        release(folder)
-
-
-def _is_there(name: str, *, dir_fd: int) -> bool:
-    try:
-        os.lstat(name, dir_fd=dir_fd)
-    except OSError:
-        return False
-    return True
+    found: list[str] = []
+    with held(opened_folder(root, folders)) as folder:
+        for name in names:
+            with suppress(OSError):
+                os.lstat(name, dir_fd=folder)
+                found.append(name)
+    return found
 
 
 def _status(found: os.stat_result) -> Status:
@@ -644,22 +614,14 @@ def hash_runs(runs: Sequence[FileRun], progress: Callable[[int], None]) -> list[
 
 
 def _hash_run(run: FileRun, buffer: memoryview, progress: Callable[[int], None]) -> HashedRun:
-    names = run.names.split("/")
-    if run.asked.is_plain:
-        return _hash_small(run, names, buffer, progress)
-    outcomes = [hash_file(run.root, (*run.folder, name), run.asked, progress) for name in names]
-    return HashedRun.of(outcomes, run.asked.algorithms)
-
-
-def _hash_small(
-    run: FileRun, names: Sequence[str], buffer: memoryview, progress: Callable[[int], None]
-) -> HashedRun:
     """Read files that are expected to be small; larger ones, and errors, are read once more."""
-    algorithms = run.asked.algorithms
+    names, algorithms = run.names.split("/"), run.asked.algorithms
     sizes, others = array("q"), dict[int, Outcome]()
     columns = [(name, digest_function(name), list[str]()) for name in algorithms]
     untold = 0
-    contents = small_files(run.root, run.folder, names, repeat(None), buffer)
+    contents: Iterable[memoryview | None] = repeat(None)
+    if run.asked.is_plain:
+        contents = small_files(run.root, run.folder, names, repeat(None), buffer)
     for number, (data, name) in enumerate(zip(contents, names, strict=False)):
         if data is not None:
             for _, digest, values in columns:

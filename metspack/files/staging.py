@@ -65,66 +65,30 @@ def _sweep(partial: Path) -> None:
 class Partial:
     """``<target>.partial/``, where a package or files for one are made before publication."""
 
-    journal: writing.Journal | writing.RunJournal
+    journal: writing.RunJournal
 
     def __init__(self, target: Path, root: Path) -> None:
         self.target = target
         self.root = root
         self.package = self.root / "package"
         self.work = self.root / "work"
-        self._room: tuple[int, int | None] | None = None
-
-    def _make(self) -> None:
-        """Make the folder, which must not exist, and its content; raises ``TargetError``."""
-        try:
-            writing.make_directory(self.root)
-            writing.make_directory(self.package)
-            writing.make_directory(self.work)
-            self.journal = writing.Journal(journal.journal_of(self.root))
-        except BaseException as error:  # also an interruption at the moment in which the folder was made
-            if not isinstance(error.__cause__, FileExistsError):
-                with suppress(TargetError):  # the first error is the one to report
-                    self.discard()
-            raise
+        self._room: os.statvfs_result | None = None
 
     def keep_room(self) -> None:
-        """Remember the free space: ``free`` and ``free_files`` ignore what is written from now on."""
-        self._room = self.free(), self.free_files()
+        """Remember the free space: ``room`` ignores what is written from now on."""
+        self._room = self.room()
+
+    def room(self) -> os.statvfs_result:
+        """Return the status of its file system, with the free bytes and inodes."""
+        if self._room is not None:
+            return self._room
+        with writing.explained(self.root):
+            return os.statvfs(self.root)
 
     def device(self) -> int:
         """Return the device of its file system, as ``FileExtent.device``."""
         with writing.explained(self.root):
             return os.stat(self.root).st_dev
-
-    def free(self) -> int:
-        """Return the free bytes of its file system."""
-        if self._room is not None:
-            return self._room[0]
-        with writing.explained(self.root):
-            status = os.statvfs(self.root)
-        return status.f_bavail * status.f_frsize
-
-    def block(self) -> int:
-        """Return the block size of its file system: a file takes whole blocks."""
-        with writing.explained(self.root):
-            return os.statvfs(self.root).f_frsize
-
-    def free_files(self) -> int | None:
-        """Return the free inodes of its file system, or None when they are unlimited."""
-        if self._room is not None:
-            return self._room[1]
-        with writing.explained(self.root):
-            status = os.statvfs(self.root)
-        return status.f_favail if status.f_files else None
-
-    def discard(self) -> None:
-        """Remove everything under ``<target>.partial/``, the journal last, on disk as well."""
-        remove_contents(self.root)
-        journal = getattr(self, "journal", None)
-        if journal is not None:
-            journal.close()
-            del self.journal
-        writing.remove(self.root)
 
 
 def remove_contents(partial: Path) -> None:
@@ -135,6 +99,20 @@ def remove_contents(partial: Path) -> None:
         writing.sync_directory(partial)
 
 
+def is_bare(partial: Path) -> bool:
+    """Return whether a ``.partial`` is left by a run interrupted before its first event."""
+    first = journal.journal_of(partial)
+    try:
+        return all(
+            not any(path.iterdir())
+            if path.name in {"package", "work"}
+            else path == first and path.lstat().st_size == 0
+            for path in partial.iterdir()
+        )
+    except OSError:
+        return False
+
+
 class Staging(Partial):
     """``<target>.partial/``, where a package is made before one rename publishes it.
 
@@ -142,8 +120,6 @@ class Staging(Partial):
     the first, and ``created`` is the time that it wrote. Raises ``TargetError`` when the target exists,
     another run is at work on it, or ``.partial`` was left by another command.
     """
-
-    journal: writing.RunJournal
 
     def __init__(self, target: Path, run: RunFacts, terms: StagingTerms = USUAL) -> None:
         super().__init__(*check_vacant(target))
@@ -198,14 +174,8 @@ class Staging(Partial):
 
     def _check_ours(self) -> None:
         """Raise ``TargetExistsError`` for a ``.partial`` that no run made."""
-        is_run = self.root.is_dir() and not self.root.is_symlink()
-        if is_run and not os.path.lexists(journal.journal_of(self.root)):
-            with writing.explained(self.root):
-                is_run = all(
-                    each.name in {"package", "work"} and not list(each.iterdir())
-                    for each in list(self.root.iterdir())
-                )
-        if not is_run:
+        is_folder = self.root.is_dir() and not self.root.is_symlink()
+        if not is_folder or not (os.path.lexists(journal.journal_of(self.root)) or is_bare(self.root)):
             raise TargetExistsError(
                 f"{self.root} exists already, and its origin is unknown",
                 hint="Files of the target are made there: move it away, or choose another target.",
@@ -260,30 +230,27 @@ class Staging(Partial):
 
         The error then states that, and how to resume.
         """
-        if self._is_published():
-            complete = f"{self.target} is complete"
-            if isinstance(error, Interrupted):
-                error.kept, error.hint = complete, "Nothing is left to be done."
-            elif isinstance(error, MetspackError):
-                rest = f"{complete}; {self.root} can be removed."
-                error.hint = " ".join(filter(None, (error.hint, rest)))
-            self._end()
-            return
-        if not self._can_go_on or self._is_final(error) or not self._is_worth():
+        is_published = self._is_published()
+        if is_published:
+            kept, how = f"{self.target} is complete", "Nothing is left to be done."
+        elif not self._can_go_on or self._is_final(error) or not self._is_worth():
             self.discard()
             return
-        is_there = self.journal.is_there()
-        self.journal.close()
-        if is_there:
-            kept = f"{self.root} keeps what is done: {journal.status(self.root).kept()}"
-            how = f"To go on, {_again(self._terms.command)}; --restart starts over."
         else:
+            is_there = self.journal.is_there()
+            self.journal.close()
             kept = f"{self.root} was removed or replaced while this run was at work there: it keeps nothing"
             how = f"To start over, {_again(self._terms.command)}."
+            if is_there:
+                kept = f"{self.root} keeps what is done: {journal.status(self.root).kept()}"
+                how = f"To go on, {_again(self._terms.command)}; --restart starts over."
         if isinstance(error, Interrupted):
             error.kept, error.hint = kept, how
         elif isinstance(error, MetspackError):
-            error.hint = " ".join(filter(None, (error.hint, f"{kept}. {how}")))
+            rest = f"{kept}; {self.root} can be removed." if is_published else f"{kept}. {how}"
+            error.hint = " ".join(filter(None, (error.hint, rest)))
+        if is_published:
+            self._end()
 
     def _is_final(self, error: BaseException) -> bool:
         """Return whether an error, or an interruption with ``discards``, ends the run for good."""
@@ -301,18 +268,17 @@ class Staging(Partial):
 
     def publish(self) -> None:
         """Make the package visible under the target's name, complete and on disk; remove the rest."""
-        writing.sync_tree(self.package)
-        self.journal.record(event=journal.PUBLISHING)
-        self._published = self.package
-        writing.move(self.package, self.target)
-        self._end()
+        self._publish(self.package, writing.move)
 
     def publish_file(self, name: str) -> None:
         """Make one finished file of the package visible under the target's name; remove the rest."""
+        self._publish(self.package / name, writing.put)
+
+    def _publish(self, made: Path, put: Callable[[Path, Path], None]) -> None:
         writing.sync_tree(self.package)
         self.journal.record(event=journal.PUBLISHING)
-        self._published = self.package / name
-        writing.put(self._published, self.target)
+        self._published = made
+        put(made, self.target)
         self._end()
 
     def _is_published(self) -> bool:
@@ -383,14 +349,13 @@ def check_space(staging: Partial, *, files: int, bytes_: int) -> None:
 
     The count includes the files that every target needs once, and whole blocks for each file.
     """
-    where, files = staging.target.parent, files + _AROUND
-    free = staging.free_files()
-    if free is not None and free < files:
+    where, files, room = staging.target.parent, files + _AROUND, staging.room()
+    if room.f_files and room.f_favail < files:  # where there is no number of inodes, they are unlimited
         raise TargetError(
-            f"not enough free inodes at {where}: needed {files:,}, free {free:,}",
+            f"not enough free inodes at {where}: needed {files:,}, free {room.f_favail:,}",
             hint="Every file and folder takes one: remove some there, or work on another file system.",
         )
-    need, have = bytes_ + staging.block() * files, staging.free()
+    need, have = bytes_ + room.f_frsize * files, room.f_bavail * room.f_frsize
     if have < need:
         raise TargetError(
             f"not enough free space at {where}: needed {need:,} bytes, free {have:,}",
@@ -422,8 +387,8 @@ class StretchDone:
     @classmethod
     def restored(cls, document: Mapping[str, Any]) -> StretchDone:
         """Return the stretch from the event that ``document`` returned."""
-        names = ("number", "digest", "files", "bytes")
-        return cls(**{name: document[name] for name in names}, sizes=tuple(document["sizes"]))
+        values = {name: document[name] for name in ("number", "digest", "files", "bytes")}
+        return cls(**values, sizes=tuple(document["sizes"]))
 
     def has_notes(self, paths: Iterable[Path]) -> bool:
         """Return whether the files of notes exist with their recorded sizes."""

@@ -46,6 +46,7 @@ class StoreTarget:
                 hint=f"Name a prefix in it: {target}/NAME.",
             )
         self._prefix = "/".join(names)
+        self._mark_key = f"{self._prefix}/{UNFINISHED}"
         self._store = client.store(scheme.rstrip(":"), self._bucket)
         self._check_free()
         self._folder = Path(mirrors.working_folder(self.shown))
@@ -56,22 +57,14 @@ class StoreTarget:
 
     def _check_free(self) -> None:
         objects, folders = self._store.level(self._prefix)
-        if self._is_object():
+        with suppress(FileNotFoundError):
+            self._store.head(self._prefix)
             raise TargetExistsError(f"{self.shown} is an object already", hint="Choose another prefix.")
-        if not objects and not folders:
-            return
-        if f"{self._prefix}/{UNFINISHED}" not in {each.key for each in objects}:
+        if (objects or folders) and self._mark_key not in {each.key for each in objects}:
             raise TargetExistsError(
                 f"{self.shown} is not empty",
                 hint="Choose another prefix, or remove what is there: nothing is overwritten.",
             )
-
-    def _is_object(self) -> bool:
-        try:
-            self._store.head(self._prefix)
-        except FileNotFoundError:
-            return False
-        return True
 
     def begin(self, facts: Mapping[str, Any], package: Path, *, is_resumed: bool, restarts: bool) -> None:
         """Mark the prefix as unfinished; with ``restarts`` objects of an earlier run are removed.
@@ -80,25 +73,19 @@ class StoreTarget:
         emptying is repaired. Raises ``TargetExistsError`` for a mark of other facts, unless ``restarts``.
         """
         told = json.dumps(facts, sort_keys=True).encode(errors="surrogateescape")
-        mark = (
-            f"{json.dumps({'metspack': 'unfinished', 'facts': hashlib.sha256(told).hexdigest()})}\n".encode()
-        )
-        key = f"{self._prefix}/{UNFINISHED}"
-        try:
-            there = self._store.head(key)
-        except FileNotFoundError:
-            self._store.put(key, (mark,), len(mark))
-        else:
-            if self._store.read(there, 0, there.size) != mark:
-                if not restarts:
-                    raise TargetExistsError(
-                        f"{self.shown} holds an unfinished package of another source or other options",
-                        hint="Run that command again to finish it, choose another prefix, or start over: "
-                        "--restart removes what is there.",
-                    )
-                self._store.put(key, (mark,), len(mark))
-            if restarts:
-                self._remove_others({UNFINISHED})
+        words = {"metspack": "unfinished", "facts": hashlib.sha256(told).hexdigest()}
+        mark = f"{json.dumps(words)}\n".encode()
+        there = self._mark()
+        if there not in {None, mark} and not restarts:
+            raise TargetExistsError(
+                f"{self.shown} holds an unfinished package of another source or other options",
+                hint="Run that command again to finish it, choose another prefix, or start over: "
+                "--restart removes what is there.",
+            )
+        if there != mark:
+            self._store.put(self._mark_key, (mark,), len(mark))
+        if there is not None and restarts:
+            self._remove_others({UNFINISHED})
         self._is_begun = True
         if not is_resumed:
             writing.remove(self._log)
@@ -114,13 +101,20 @@ class StoreTarget:
                 if _is_emptied(found) and (found.st_size, found.st_mtime_ns) != stamp:
                     mirrors.empty(package / path, *stamp)
 
+    def _mark(self) -> bytes | None:
+        """Return the content of the mark, or None without one."""
+        try:
+            found = self._store.head(self._mark_key)
+        except FileNotFoundError:
+            return None
+        return self._store.read(found, 0, found.size)
+
     def send(self, package: Path, paths: Iterable[str], *, empties: bool) -> None:
         """Put files of the package that are still missing in the store, and record that.
 
         With ``empties`` their bytes on disk are freed; each file keeps its size and its time of change.
         Raises ``StoreError`` and ``TargetError``.
         """
-        waiting = ((path, found) for path in paths if (found := self._unsent(package, path)) is not None)
 
         def put(task: tuple[str, os.stat_result]) -> tuple[str, os.stat_result]:
             path, found = task
@@ -132,18 +126,10 @@ class StoreTarget:
                 raise
             return task
 
-        done: list[tuple[str, os.stat_result]] = []
-        large: list[tuple[str, os.stat_result]] = []
-
-        def small() -> Iterator[tuple[str, os.stat_result]]:
-            for task in waiting:
-                if task[1].st_size > PART:
-                    large.append(task)  # its parts are in flight beside each other
-                else:
-                    yield task
-
-        done += ranges.in_flight(put, small())
-        done += map(put, large)
+        waiting = [(path, found) for path in paths if (found := self._unsent(package, path)) is not None]
+        small = [task for task in waiting if task[1].st_size <= PART]
+        large = [task for task in waiting if task[1].st_size > PART]  # parts are in flight beside each other
+        done = [*ranges.in_flight(put, small), *map(put, large)]
         if not done:
             return
         noted = [(path, found.st_size, found.st_mtime_ns) for path, found in done]
@@ -179,7 +165,7 @@ class StoreTarget:
             self._verify(listed, verify)
         self.send(package, sorted(last), empties=False)
         self._await_listing({path: os.lstat(package / path).st_size for path in everything})
-        self._store.remove(f"{self._prefix}/{UNFINISHED}")
+        self._store.remove(self._mark_key)
         mirrors.relist(self._target)
 
     def _await_listing(self, expected: Mapping[str, int]) -> dict[str, StoredObject]:
@@ -189,8 +175,7 @@ class StoreTarget:
             if attempt:
                 time.sleep(wait)
                 wait *= 2
-            start = len(self._prefix) + 1
-            listed = {each.key[start:]: each for each in self._store.below(self._prefix)}
+            listed = dict(self._listed())
             missing = [
                 path for path, size in expected.items() if path not in listed or listed[path].size != size
             ]
@@ -206,10 +191,14 @@ class StoreTarget:
 
     def _remove_others(self, kept: Collection[str]) -> None:
         """Remove all objects below the prefix except those ``kept``."""
-        start = len(self._prefix) + 1
-        for each in list(self._store.below(self._prefix)):
-            if each.key[start:] not in kept:
+        for path, each in list(self._listed()):
+            if path not in kept:
                 self._store.remove(each.key)
+
+    def _listed(self) -> Iterator[tuple[str, StoredObject]]:
+        """Yield the objects below the prefix, each with its path from there."""
+        for each in self._store.below(self._prefix):
+            yield each.key[len(self._prefix) + 1 :], each
 
     def _verify(self, listed: Mapping[str, StoredObject], digests: Mapping[str, str]) -> None:
         def compare(path: str) -> str:
@@ -231,10 +220,9 @@ class StoreTarget:
 
     def give_up(self) -> None:
         """Remove the objects put, the mark last, and the folder on disk; a finished package stays."""
-        with suppress(FileNotFoundError):
-            if self._is_begun and self._store.head(key := f"{self._prefix}/{UNFINISHED}"):
-                self._remove_others({UNFINISHED})
-                self._store.remove(key)
+        if self._is_begun and self._mark() is not None:
+            self._remove_others({UNFINISHED})
+            self._store.remove(self._mark_key)
         self.close()
 
 

@@ -6,7 +6,7 @@ import functools
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain, compress, count, takewhile
+from itertools import chain, repeat, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +75,8 @@ def beginning(
     database: sqlite3.Connection, table: str, columns: Sequence[str], prefix: str
 ) -> Iterator[tuple[Any, ...]]:
     """Yield columns of rows whose first one begins with ``prefix``, sorted by its code points."""
-    first, listed = columns[0], ", ".join(columns)
-    sql = f"SELECT {listed} FROM {table} WHERE {first} >= ? "  # noqa: S608 -- names
-    if prefix and prefix.isascii():  # the first text behind them is computed: SQLite itself ends there
-        beyond = prefix[:-1] + chr(ord(prefix[-1]) + 1)
-        return database.execute(f"{sql} AND {first} < ? ORDER BY {first}", (prefix, beyond))
-    sql += f"ORDER BY {first}"
+    first = columns[0]
+    sql = f"SELECT {', '.join(columns)} FROM {table} WHERE {first} >= ? ORDER BY {first}"  # noqa: S608 -- names
     return takewhile(lambda row: row[0].startswith(prefix), database.execute(sql, (prefix,)))
 
 
@@ -110,16 +106,13 @@ class BulkInsert:
             .removeprefix("(")
             .removesuffix(")")
         )
-        self._form = table, row, shared
         self._own = own
         self._counts = counts
-        self._is_strict = is_strict
         insert = "INSERT" if is_strict else "INSERT OR IGNORE"
         self._statements = {
             each: f"{insert} INTO {table} SELECT {made} FROM (VALUES {', '.join(rows[:each])})"  # noqa: S608 -- constants
             for each in _AT_ONCE
         }
-        self._fewer: dict[tuple[bool, ...], BulkInsert] = {}
 
     def run(
         self, database: sqlite3.Connection, shared: tuple[Any, ...], rows: Iterable[tuple[Any, ...]]
@@ -138,36 +131,9 @@ class BulkInsert:
     def run_columns(
         self, database: sqlite3.Connection, shared: tuple[Any, ...], columns: Sequence[Sequence[Any] | None]
     ) -> None:
-        """Insert rows given as columns; the single value of a column, or None, is bound once.
-
-        The first column is not None.
-        """
-        own = tuple(each is not None and not _is_one(each) for each in columns)
-        own = own if any(own) else (True, *own[1:])
-        alike = [each and each[0] for each, is_own in zip(columns, own, strict=True) if not is_own]
-        if own not in self._fewer:
-            self._fewer[own] = self._with_fewer(own)
-        rows = zip(*(each for each in compress(columns, own) if each is not None), strict=True)
-        self._fewer[own].run(database, (*shared, *alike), rows)
-
-    def _with_fewer(self, own: tuple[bool, ...]) -> BulkInsert:
-        """Return a statement whose rows have the ``own`` values only; all others are shared."""
-        table, row, shared = self._form
-        places, given = count(), count(shared + 1)
-        values = [f"{{{next(places)}}}" if is_own else str(next(given)) for is_own in own]
-        return BulkInsert(
-            table,
-            row.format(*values, row="{row}"),
-            shared=shared + len(own) - sum(own),
-            own=sum(own),
-            counts=self._counts,
-            is_strict=self._is_strict,
-        )
-
-
-def _is_one(column: Sequence[Any]) -> bool:
-    """Return whether a column has the same value in all rows."""
-    return column[0] == column[-1] and column.count(column[0]) == len(column)
+        """Insert rows given as columns, None for a column of NULL; the first column is not None."""
+        size = len(columns[0] or ())
+        self.run(database, shared, zip(*(each or repeat(None, size) for each in columns), strict=True))
 
 
 class Scratch(Closable):

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Self
 
 from metspack import processes
@@ -82,9 +81,7 @@ class BlockThread:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         error = self._end()
         if kind is None:
             _raise(error)

@@ -9,27 +9,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from metspack.digests import Hashers
 from metspack.errors import SourceError, TargetError, TargetUnfinishedError
 from metspack.files import journal, reading, writing
 from metspack.files.journal import Recovery
-from metspack.files.staging import Partial, remove_contents
+from metspack.files.staging import Partial, is_bare, remove_contents
 
 _ALGORITHM = "SHA-256"
-
-Record = Callable[..., None]
-"""A function that writes an event to the journal."""
-
-
-def _staged_in(partial: Path, path: str) -> Path:
-    """Return the path of a new file before it is put into the folder at ``path``."""
-    return partial / "package" / path
 
 
 class Transaction(Partial):
@@ -45,14 +36,16 @@ class Transaction(Partial):
                 hint="Move its contents into a folder on that file system, and name that folder.",
             )
         super().__init__(folder, journal.partial_of(folder))
-        self._make()
         self._is_needed = False
         try:
+            for each in (self.root, self.package, self.work):
+                writing.make_directory(each)
+            self.journal = writing.RunJournal(journal.journal_of(self.root))
             self.journal.record(event=journal.BEGUN, command=journal.IN_PLACE)
             writing.sync_directory(self.root)  # what is made here next does not outlive the journal's name
-        except BaseException:
-            with suppress(TargetError):  # the first error is the one to report
-                self.discard()
+        except BaseException as error:  # also an interruption at the moment in which the folder was made
+            if not isinstance(error.__cause__, FileExistsError):
+                self._discard_after_error()
             raise
 
     def publish(self, puts: Sequence[str], *, check: Callable[[], None]) -> None:
@@ -81,17 +74,24 @@ class Transaction(Partial):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Remove the ``.partial`` folder, unless it is needed to finish or take back the changes."""
         if self._is_needed:
             self.journal.close()
         elif kind is None:
             self.discard()
         else:
-            with suppress(TargetError):  # the first error is the one to report
-                self.discard()
+            self._discard_after_error()
+
+    def discard(self) -> None:
+        """Remove everything under ``<folder>.partial/``, the journal last, on disk as well."""
+        _remove(self.root)
+        if hasattr(self, "journal"):
+            self.journal.close()
+
+    def _discard_after_error(self) -> None:
+        with suppress(TargetError):  # the first error is the one to report
+            self.discard()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class _Steps:
         for path, _ in self.puts:
             writing.put(self._staged(path), self.folder / path)
 
-    def take_back(self, record: Record) -> None:
+    def take_back(self, record: Callable[..., None]) -> None:
         """Remove the new files, the last first."""
         # On a full disk no event can be written, but files can be removed.
         with suppress(TargetError):
@@ -127,7 +127,8 @@ class _Steps:
             return False
 
     def _staged(self, path: str) -> Path:
-        return _staged_in(self.partial, path)
+        """Return the path of a new file before it is put into the folder at ``path``."""
+        return self.partial / "package" / path
 
 
 def recover(folder: Path, *, is_whole: Callable[[Recovery], bool]) -> None:
@@ -152,7 +153,7 @@ def recover(folder: Path, *, is_whole: Callable[[Recovery], bool]) -> None:
             found = journal.recovery(descriptor)
         except (OSError, SourceError):
             pass  # there is no journal, or it cannot be read
-        if found is None and not _is_bare(partial):
+        if found is None and not is_bare(partial):
             raise TargetUnfinishedError(
                 f"{partial} exists already, and its origin is unknown",
                 hint="When no other build is running, remove it and run the command again.",
@@ -160,7 +161,8 @@ def recover(folder: Path, *, is_whole: Callable[[Recovery], bool]) -> None:
         if found is not None and found.event != journal.BEGUN:
             _check_places(folder, partial, found)
             if not is_whole(found):
-                with closing(writing.Journal(journal.journal_of(partial), goes_on=True)) as log:
+                with writing.RunJournal(journal.journal_of(partial)) as log:
+                    log.cut(journal.run_events(log.descriptor).size)
                     _Steps(folder, partial, found.puts).take_back(log.record)
         _remove(partial)
 
@@ -176,7 +178,7 @@ def _check_places(folder: Path, partial: Path, found: Recovery) -> None:
         if not {"", ".", ".."}.isdisjoint(names) or "\0" in path:
             raise journal.strange(partial, f"its journal names {path!r}, which is no path below {folder}")
         above.update("/".join(names[:number]) for number in range(1, len(names)))
-    roots = (folder, _staged_in(partial, ""))
+    roots = (folder, partial / "package")
     places = (partial, partial / "work", *(root / below for root in roots for below in sorted(above)))
     for place in places:
         if place.is_symlink():
@@ -189,23 +191,6 @@ def _remove(partial: Path) -> None:
     writing.remove(partial)
 
 
-def _is_bare(partial: Path) -> bool:
-    """Return whether a ``.partial`` is left by a run interrupted before its first event."""
-    first = journal.journal_of(partial)
-    try:
-        return all(
-            not any(path.iterdir())
-            if path.name in {"package", "work"}
-            else path == first and path.lstat().st_size == 0
-            for path in partial.iterdir()
-        )
-    except OSError:
-        return False
-
-
 def _digest(root: Path, path: str) -> str:
-    hashers = Hashers((_ALGORITHM,))
     with reading.opening(root, path.split("/")) as descriptor:
-        for block in reading.chunks(descriptor):
-            hashers.update(block)
-    return hashers.digest(_ALGORITHM).value
+        return Hashers((_ALGORITHM,)).take(reading.chunks(descriptor)).digest(_ALGORITHM).value

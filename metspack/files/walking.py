@@ -6,6 +6,7 @@ The files are listed and not judged. Names are handed over in lots, so that a se
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -74,25 +75,15 @@ def lots(root: Path, below: tuple[str, ...], folder: bytes, *, sizes: bool) -> I
     """
     names = tuple(os.fsdecode(folder).split("/")) if folder else ()
     try:
-        descriptor = reading.opened_folder(root, (*below, *names))
-    except OSError as error:
-        yield Lot(folder=folder, fault=error)
-        return
-    try:
-        try:
-            entries = os.scandir(descriptor)
-        except OSError as error:
-            yield Lot(folder=folder, fault=error)
-            return
-        with entries:
+        with reading.scanning(root, (*below, *names)) as entries:
             lot, count = _lot(folder, islice(entries, _MOST), sizes=sizes)
             yield lot
             while count == _MOST:
                 lot, count = _lot(folder, islice(entries, _MOST), sizes=sizes)
                 if count or lot.fault:
                     yield lot
-    finally:
-        reading.release(descriptor)
+    except OSError as error:
+        yield Lot(folder=folder, fault=error)
 
 
 def _lot(folder: bytes, entries: Iterator[os.DirEntry[str]], *, sizes: bool) -> tuple[Lot, int]:
@@ -127,14 +118,27 @@ def all_lots(
     leaves_out: Callable[[bytes], bool] = lambda _: False,
 ) -> Iterator[Lot]:
     """Yield the entries of folders and of all below them, except those left out."""
-    with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead, tempdb.explained(f"the folders of {root}"):
+    with _folders_of(root) as ahead:
         ahead.executemany(_PUT, ((each,) for each in folders))
-        last = 0
-        while (row := ahead.execute(_NEXT_FOLDER, (last,)).fetchone()) is not None:
-            last, folder = row
+        for folder in _each_of(ahead):
             for lot in lots(root, below, folder, sizes=sizes):
                 ahead.executemany(_PUT, ((each,) for each in lot.folders if not leaves_out(each)))
                 yield lot
+
+
+@contextmanager
+def _folders_of(root: Path) -> Iterator[sqlite3.Connection]:
+    """Give a database for the folders below a root that are still to be listed."""
+    with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead, tempdb.explained(f"the folders of {root}"):
+        yield ahead
+
+
+def _each_of(ahead: sqlite3.Connection) -> Iterator[bytes]:
+    """Yield the folders in their order, with those that are put there meanwhile."""
+    last = 0
+    while (row := ahead.execute(_NEXT_FOLDER, (last,)).fetchone()) is not None:
+        last, folder = row
+        yield folder
 
 
 DEEPEST = 100
@@ -190,11 +194,9 @@ def listings(
     read, for anything but files and folders (above all a symbolic link), and for folders nested deeper than
     ``DEEPEST``. Unless ``are_stamped``, files have zeros beside their names.
     """
-    with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead, tempdb.explained(f"the folders of {root}"):
+    with _folders_of(root) as ahead:
         ahead.execute(_PUT, (os.fsencode("/".join(below)),))
-        last = 0
-        while row := ahead.execute(_NEXT_FOLDER, (last,)).fetchone():
-            last, path = row
+        for path in _each_of(ahead):
             folder = tuple(os.fsdecode(path).split("/")) if path else ()
             for listing in _listed(root, folder, are_stamped=are_stamped):
                 paths = ((*listing.folder, name) for name in listing.folders)
@@ -231,14 +233,9 @@ def _listed(root: Path, folder: tuple[str, ...], *, are_stamped: bool) -> Iterat
             f"{root}: has folders nested more than {DEEPEST} deep, such as {shown('/'.join(folder))}",
             hint="No archive needs that; look at how the folder was made.",
         )
-    with _explained(root, folder):
-        descriptor = reading.opened_folder(root, folder)
-        try:
-            with os.scandir(descriptor) as found:
-                while some := list(islice(found, _MOST)):
-                    yield _listing(root, folder, some, are_stamped=are_stamped)
-        finally:
-            reading.release(descriptor)
+    with _explained(root, folder), reading.scanning(root, folder) as found:
+        while some := list(islice(found, _MOST)):
+            yield _listing(root, folder, some, are_stamped=are_stamped)
 
 
 def _listing(

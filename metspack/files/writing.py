@@ -20,14 +20,14 @@ from contextvars import ContextVar
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from metspack.errors import TargetError, hint_of
-from metspack.files import journal, pwrite, threads, write
-from metspack.files.reading import Closable, chunks, release
+from metspack.files import held, journal, lock, pwrite, release, threads, write
+from metspack.files.reading import Closable, chunks
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 _PATIENCE = 10.0  # seconds for others to unlock a folder
 _LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe may have no reader
@@ -145,10 +145,10 @@ class NewFile:
     def close(self) -> None:
         """Flush and fsync, then close."""
         try:
-            self.flush()
             if self._is_synced:
-                with explained(self.path):
-                    os.fsync(self._descriptor)
+                self.sync()
+            else:
+                self.flush()
         finally:
             self.discard()
 
@@ -161,9 +161,7 @@ class NewFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
         else:
@@ -182,29 +180,25 @@ def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
     if not size:
         remove(path)
         return NewFile(path)
-    with explained(path):
-        before = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        try:
-            os.unlink(path)
-            file = NewFile(path)
-            for block in chunks(before, 0, size, size=_BUFFER):
-                file.write(block)
-            if file.size < size:
-                raise OSError(errno.EIO, f"ends at byte {file.size:,}; expected {size:,}")
-        finally:
-            release(before)
+    with explained(path), held(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)) as before:
+        os.unlink(path)
+        file = NewFile(path)
+        for block in chunks(before, 0, size, size=_BUFFER):
+            file.write(block)
+        if file.size < size:
+            raise OSError(errno.EIO, f"ends at byte {file.size:,}; expected {size:,}")
     return file
 
 
 class _Descriptor(Closable):
     """An object with an open descriptor; a context manager."""
 
-    __slots__ = ("_descriptor",)
-    _descriptor: int
+    __slots__ = ("descriptor",)
+    descriptor: int
 
     def close(self) -> None:
         """Close the descriptor."""
-        descriptor, self._descriptor = self._descriptor, -1
+        descriptor, self.descriptor = self.descriptor, -1
         release(descriptor)
 
 
@@ -219,12 +213,12 @@ class SharedFile(_Descriptor):
     def __init__(self, path: Path) -> None:
         self.path = path
         with explained(path):
-            self._descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            self.descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
 
     def write(self, offset: int, block: bytes) -> None:
         """Put bytes at an offset."""
         with explained(self.path):
-            pwrite(self._descriptor, block, offset)
+            pwrite(self.descriptor, block, offset)
 
 
 class OpenFolder(_Descriptor):
@@ -239,19 +233,19 @@ class OpenFolder(_Descriptor):
         self.path = path
         self._is_synced = is_synced
         with explained(path):
-            self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            self.descriptor = os.open(path, _FOLDER)
 
     def write(self, name: str, data: bytes | memoryview) -> None:
         """Write a file that did not exist before; raises ``TargetError``."""
         try:
-            descriptor = os.open(name, _CREATE, 0o644, dir_fd=self._descriptor)
+            descriptor = os.open(name, _CREATE, 0o644, dir_fd=self.descriptor)
             try:
                 write(descriptor, data)
                 if self._is_synced:
                     os.fsync(descriptor)
             except BaseException:
                 with suppress(OSError):  # the first error is the one to report
-                    os.unlink(name, dir_fd=self._descriptor)
+                    os.unlink(name, dir_fd=self.descriptor)
                 raise
             finally:
                 release(descriptor)
@@ -266,7 +260,7 @@ class OpenFolder(_Descriptor):
         it cannot be linked.
         """
         try:
-            os.link(file, name, src_dir_fd=folder, dst_dir_fd=self._descriptor, follow_symlinks=False)
+            os.link(file, name, src_dir_fd=folder, dst_dir_fd=self.descriptor, follow_symlinks=False)
         except FileNotFoundError:
             return False
         except OSError as error:
@@ -279,7 +273,7 @@ class OpenFolder(_Descriptor):
     def take_back(self, name: str) -> None:
         """Remove a name that this run made; one that is already gone is fine."""
         with explained(self.path / name), suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=self._descriptor)
+            os.unlink(name, dir_fd=self.descriptor)
 
 
 def make_directory(path: Path) -> None:
@@ -304,12 +298,8 @@ def make_directories(path: Path) -> None:
 
 def sync_directory(path: Path) -> None:
     """Put a directory's entries on disk."""
-    with explained(path):
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            release(descriptor)
+    with explained(path), held(os.open(path, _FOLDER)) as descriptor:
+        os.fsync(descriptor)
 
 
 def sync_tree(path: Path) -> None:
@@ -390,20 +380,20 @@ def _syncfs() -> Callable[[int], int] | None:
 _TELLS_ERRORS = (5, 8)
 
 
-class SyncedTogether(Closable):
+class SyncedTogether(_Descriptor):
     """A folder's file system, whose new files are put on disk together; a context manager.
 
     ``is_possible``: the system can do that and reports errors, all since this was opened. Raises
     ``TargetError``.
     """
 
-    __slots__ = ("_descriptor", "is_possible", "path")
+    __slots__ = ("is_possible", "path")
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.is_possible = _syncfs() is not None
         with explained(path):
-            self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            self.descriptor = os.open(path, _FOLDER)
 
     def sync(self, *folders: Path) -> None:
         """Put all new files on disk or, where not ``is_possible``, the entries of ``folders``.
@@ -414,33 +404,24 @@ class SyncedTogether(Closable):
             if (sync := _syncfs()) is None:
                 for folder in chain.from_iterable(map(_directories, folders)):
                     sync_directory(Path(folder))
-            elif sync(self._descriptor):
+            elif sync(self.descriptor):
                 import ctypes  # noqa: PLC0415 -- as above
 
                 raise OSError(number := ctypes.get_errno(), os.strerror(number))
 
     def lock_shared(self) -> None:
         """Take a shared lock on the folder; ``wait_for_others`` waits for all its holders."""
-        with suppress(OSError):  # a file system that knows no locks
-            fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-
-    def close(self) -> None:
-        """Close the folder, and unlock it."""
-        release(self._descriptor)
+        lock(self.descriptor, fcntl.LOCK_SH)
 
 
 def wait_for_others(folder: Path) -> bool:
     """Wait until the lock of a folder is free; return False after ``_PATIENCE`` seconds."""
-    with explained(folder):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with explained(folder), held(os.open(folder, _FOLDER)) as descriptor:
         ending = time.monotonic() + _PATIENCE
         while not take_lock(descriptor):
             if time.monotonic() > ending:
                 return False
             time.sleep(0.02)
-    finally:
-        release(descriptor)
     return True
 
 
@@ -454,22 +435,15 @@ def put(staged: Path, target: Path) -> None:
 
     The file appears there whole or not at all. The staged name may remain a second name of the file.
     """
-    if hard_link(staged, target):  # a link never replaces what is there, which a rename does
-        sync_directory(target.parent)
-    else:
-        move(staged, target)
-
-
-def hard_link(path: Path, name: Path) -> bool:
-    """Give a file a second name; return whether the file system has hard links. Raises ``TargetError``."""
-    with explained(name):
-        try:
-            os.link(path, name, follow_symlinks=False)
+    with explained(target):
+        try:  # a link never replaces what is there, which a rename does
+            os.link(staged, target, follow_symlinks=False)
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            return False
-    return True
+            move(staged, target)
+        else:
+            sync_directory(target.parent)
 
 
 def move(source: Path, target: Path) -> None:
@@ -501,13 +475,7 @@ def take_away(path: Path) -> None:
 
 def take_lock(descriptor: int) -> bool:
     """Lock an open file until it is closed; return False when another process holds it."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks: other holders stay unseen
-        return True
-    return True
+    return lock(descriptor, fcntl.LOCK_EX)
 
 
 @contextmanager
@@ -531,31 +499,11 @@ def open_whole(target: Path, *, replaces: bool = False) -> Iterator[NewFile]:
         remove(staged)
 
 
-class Journal(_Descriptor):
-    """An append-only file of JSON lines with checksums, on disk before ``record`` returns.
-
-    The file is locked while it is open. Raises ``TargetError``.
-    """
-
-    def __init__(self, path: Path, *, goes_on: bool = False) -> None:
-        self._path = path
-        with explained(path):
-            self._descriptor = os.open(path, _APPEND if goes_on else _CREATE | os.O_APPEND, 0o644)
-            if goes_on:  # an unfinished last line must not become the start of the next
-                write(self._descriptor, b"\n")
-        take_lock(self._descriptor)
-
-    def record(self, **event: object) -> None:
-        """Append one event."""
-        _append(self._descriptor, self._path, journal.sealed(event))
-        with explained(self._path):
-            os.fsync(self._descriptor)
-
-
-class RunJournal:
+class RunJournal(_Descriptor):
     """The journal of a run, new or left by an earlier one; it is locked while it is open.
 
-    ``is_held``: another run has locked it, and this process may only read it. Raises ``TargetError``.
+    It is a file of JSON lines with checksums. ``is_held``: another run has locked it, and this process may
+    only read it. Raises ``TargetError``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -580,27 +528,17 @@ class RunJournal:
 
     def record(self, **event: object) -> None:
         """Append one event, on disk when this returns."""
-        _append_whole(self.descriptor, self._path, journal.sealed(event))
+        self.record_all([event])
 
     def record_all(self, events: Iterable[Mapping[str, object]]) -> None:
         """Append several events, on disk when this returns."""
         _append_whole(self.descriptor, self._path, "\n".join(map(journal.sealed, events)))
 
-    def close(self) -> None:
-        """Close the file; a second call does nothing."""
-        descriptor, self.descriptor = self.descriptor, -1
-        if descriptor >= 0:
-            release(descriptor)
-
 
 def record_event(path: Path, event: Mapping[str, object]) -> None:
     """Append an event to the journal of this process's run, on disk when this returns."""
-    with explained(path):
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
-        try:
-            _append_whole(descriptor, path, journal.sealed(event))
-        finally:
-            release(descriptor)
+    with explained(path), held(os.open(path, _APPEND)) as descriptor:
+        _append_whole(descriptor, path, journal.sealed(event))
 
 
 class Log(_Descriptor):
@@ -612,11 +550,11 @@ class Log(_Descriptor):
     def __init__(self, path: Path) -> None:
         self._path = path
         with explained(path):
-            self._descriptor = os.open(path, _LOG, 0o644)
+            self.descriptor = os.open(path, _LOG, 0o644)
 
     def record(self, **event: object) -> None:
         """Append one event as a line of JSON, its facts in the order given."""
-        _append(self._descriptor, self._path, json.dumps(event))
+        _append(self.descriptor, self._path, json.dumps(event))
 
 
 def _append(descriptor: int, path: Path, text: str) -> None:

@@ -61,7 +61,7 @@ AnyTree = ArchiveEntries[Any]
 """A tree for callers that hand its extents back to it and use only their ``size``."""
 
 
-def contents(root: Path | int, extent: FileExtent) -> Iterator[bytes]:
+def contents(root: Path, extent: FileExtent) -> Iterator[bytes]:
     """Yield a file's bytes in blocks of at most ``reading.CHUNK``; none when it is empty.
 
     ``root`` is the folder that ``extent.path`` begins in. Raises SourceError when the file cannot be

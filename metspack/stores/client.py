@@ -1,6 +1,6 @@
 """The client of a store, which lists objects, reads their ranges, puts and removes them.
 
-The protocol is ``Store``; obstore (``pip install 'metspack[cloud]'``) implements it, with a limit to retries.
+The client is obstore (``pip install 'metspack[cloud]'``), with a limit to retries.
 Credentials come from the environment and from the sources of the client; messages never have one.
 """
 
@@ -10,12 +10,13 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from metspack.errors import ConfigError, MetspackError, SourceError, StoreError
 
@@ -69,28 +70,6 @@ class StoredObject:
         return (now.size, now.modified // _SECOND) == (self.size, self.modified // _SECOND)
 
 
-class Store(Protocol):
-    """A bucket of a store. Keys are whole; methods raise ``StoreError``, and OSError for missing objects."""
-
-    def level(self, prefix: str) -> tuple[list[StoredObject], list[str]]:
-        """Return the objects right below a prefix (no slash at its end), and the prefixes below it."""
-
-    def below(self, prefix: str) -> Iterator[StoredObject]:
-        """Yield all objects below a prefix, at any depth."""
-
-    def head(self, key: str) -> StoredObject:
-        """Return an object without its bytes."""
-
-    def read(self, found: StoredObject, start: int, stop: int) -> bytes:
-        """Return a range of an object's bytes; raises ``ObjectChanged`` when it was replaced."""
-
-    def put(self, key: str, chunks: Iterable[bytes], size: int) -> None:
-        """Put an object whole, or a large one in parts; it appears complete or not at all."""
-
-    def remove(self, key: str) -> None:
-        """Remove an object; a missing one is fine."""
-
-
 def _library() -> Any:
     try:
         return import_module("obstore")
@@ -102,13 +81,16 @@ def _library() -> Any:
 
 
 @cache
-def store(scheme: str, bucket: str) -> Store:
+def store(scheme: str, bucket: str) -> ObStore:
     """Return the bucket of a URL; raises ``ConfigError`` without the library."""
     return ObStore(scheme, bucket)
 
 
 class ObStore:
-    """A bucket through obstore."""
+    """A bucket of a store, through obstore.
+
+    Keys are whole; methods raise ``StoreError``, and OSError for missing objects.
+    """
 
     def __init__(self, scheme: str, bucket: str) -> None:
         self._library = _library()
@@ -142,14 +124,14 @@ class ObStore:
             ) from None
 
     def level(self, prefix: str) -> tuple[list[StoredObject], list[str]]:
-        """Return the objects right below a prefix, and the prefixes below it."""
+        """Return the objects right below a prefix (no slash at its end), and the prefixes below it."""
         found = self._asked(
             prefix, lambda: self._library.list_with_delimiter(self._store, prefix=prefix or None)
         )
         return [StoredObject.of(each) for each in found["objects"]], list(found["common_prefixes"])
 
     def below(self, prefix: str) -> Iterator[StoredObject]:
-        """Yield all objects below a prefix."""
+        """Yield all objects below a prefix, at any depth."""
         stream = iter(self._library.list(self._store, prefix=prefix or None, chunk_size=1_000))
         while True:
             batch = self._asked(prefix, lambda: next(stream, None))
@@ -162,7 +144,7 @@ class ObStore:
         return StoredObject.of(self._asked(key, lambda: self._library.head(self._store, key)))
 
     def read(self, found: StoredObject, start: int, stop: int) -> bytes:
-        """Return a range of an object's bytes."""
+        """Return a range of an object's bytes; raises ``ObjectChanged`` when it was replaced."""
         wanted = min(stop, found.size) - start
         if wanted <= 0:
             return b""
@@ -201,7 +183,7 @@ class ObStore:
         )
 
     def put(self, key: str, chunks: Iterable[bytes], size: int) -> None:
-        """Put an object whole, or a large one in parts."""
+        """Put an object whole, or a large one in parts; it appears complete or not at all."""
         if size <= PART:
             data = b"".join(chunks)
             self._check_size(key, len(data), size)
@@ -227,11 +209,9 @@ class ObStore:
             )
 
     def remove(self, key: str) -> None:
-        """Remove an object."""
-        try:
+        """Remove an object; a missing one is fine."""
+        with suppress(FileNotFoundError):
             self._asked(key, lambda: self._library.delete(self._store, key))
-        except FileNotFoundError:
-            return
 
     def _asked(self, key: str, ask: Callable[[], T]) -> T:
         """Return the client's answer; its errors are reworded, as they may contain secrets."""

@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from metspack.stores import client
-from metspack.stores.client import Store, StoredObject
+from metspack.stores.client import ObStore, StoredObject
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -60,7 +60,7 @@ def in_flight(work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
 class Ranges:
     """The bytes of an object, read by ranges, with only a few blocks of it in memory."""
 
-    def __init__(self, store: Store, found: StoredObject) -> None:
+    def __init__(self, store: ObStore, found: StoredObject) -> None:
         self._read = partial(store.read, found)
         self.size = found.size
         self._blocks: OrderedDict[int, Future[bytes]] = OrderedDict()
@@ -82,7 +82,10 @@ class Ranges:
             self._near = offset, self._read(offset, offset + _NEAR)
             return self._near[1][: stop - offset]
         ahead = jobs() if is_onward else 0
-        self._ask(first, min(last + ahead, (self.size - 1) // BLOCK))
+        for number in range(first, min(last + ahead, (self.size - 1) // BLOCK) + 1):
+            if number not in self._blocks:
+                start = number * BLOCK
+                self._blocks[number] = _threads(jobs()).submit(self._read, start, start + BLOCK)
         pieces = [self._blocks[number].result() for number in range(first, last + 1)]
         kept = range(first - _KEPT, last + ahead + 1)
         for number in [each for each in self._blocks if each not in kept]:
@@ -98,12 +101,6 @@ class Ranges:
             block = self.pread(min(BLOCK - start % BLOCK, stop - start), start)
             yield block
             start += len(block)
-
-    def _ask(self, first: int, last: int) -> None:
-        for number in range(first, last + 1):
-            if number not in self._blocks:
-                start = number * BLOCK
-                self._blocks[number] = _threads(jobs()).submit(self._read, start, start + BLOCK)
 
     def close(self) -> None:
         """Cancel the requests for blocks ahead."""

@@ -8,9 +8,8 @@ from typing import Self
 
 from metspack.errors import ConfigError
 
-TESTED = ("s3",)
-UNTESTED = ("gs", "az")
-"""Schemes that the client speaks too, without a test of metspack on such a store."""
+SCHEMES = ("s3", "gs", "az")
+"""The schemes that the client speaks; only the first is tested."""
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{1,2}([^/]*)(?:/(.*))?", re.DOTALL)
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -52,7 +51,7 @@ class StoreUrl:
         """
         found = _URL.fullmatch(text)
         scheme = found[1].lower() if found is not None else ""
-        if found is None or scheme not in (*TESTED, *UNTESTED):
+        if found is None or scheme not in SCHEMES:
             raise ConfigError(
                 f"{_without_secrets(text)} is a URL of an unknown scheme; expected s3://BUCKET/KEY",
                 hint="Name a folder or file of this machine, or of a store: s3:// (gs:// and az:// may "

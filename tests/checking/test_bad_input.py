@@ -49,7 +49,7 @@ def test_a_location_that_is_refused_is_told_and_never_opened(
     opened: list[str] = []
     original = reading.opened
 
-    def watched(root: Path | int, segments: tuple[str, ...] = ()) -> int:
+    def watched(root: Path, segments: tuple[str, ...] = ()) -> int:
         opened.append("/".join((str(root), *segments)))
         return original(root, segments)
 

@@ -27,7 +27,7 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     original = reading.opened
 
-    def watched(root: Path | int, segments: tuple[str, ...] = ()) -> int:
+    def watched(root: Path, segments: tuple[str, ...] = ()) -> int:
         if "lob4" in segments:
             names.append("/".join(segments))
         return original(root, segments)

@@ -67,7 +67,7 @@ def test_lobs_are_read_at_the_levels_that_hash(
     opened = []
     original = reading.opened
 
-    def watched(root: Path | int, segments: Iterable[str] = ()) -> int:
+    def watched(root: Path, segments: Iterable[str] = ()) -> int:
         opened.append("/".join(segments))
         return original(root, tuple(segments))
 
@@ -109,7 +109,7 @@ def test_a_file_that_may_not_be_read_is_one_finding(
 ) -> None:
     original = reading.opened
 
-    def refused(root: Path | int, segments: Iterable[str] = ()) -> int:
+    def refused(root: Path, segments: Iterable[str] = ()) -> int:
         if "/".join(segments) == path:
             raise PermissionError(13, "Permission denied", path)
         return original(root, tuple(segments))

@@ -216,7 +216,8 @@ def test_a_target_one_may_not_write_to(program: Program, northwind: Path, place:
 def test_too_little_space_is_said_before_anything_is_copied(
     metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("metspack.files.staging.Staging.free", lambda _: 10_000)
+    room = os.statvfs_result((1000, 1000, 99, 10, 10, 0, 0, 0, 0, 255))
+    monkeypatch.setattr(Staging, "room", lambda _: room)
     outcome = refused(metspack, place, northwind)
     assert outcome.code == 4
     assert outcome.err.startswith(f"error: not enough free space at {place}: needed ")
@@ -389,6 +390,6 @@ def test_a_disk_without_room_for_so_many_files_is_refused(
     metspack: Commands, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = siards.siard(place / "Small.siard", b"x", b"y")
-    monkeypatch.setattr(Staging, "free_files", lambda _: 5)
+    monkeypatch.setattr(Staging, "room", lambda _: os.statvfs_result((4096, 4096, 9, 9, 9, 9, 5, 5, 0, 255)))
     outcome = refused(metspack, place, source)
     assert (outcome.code, "not enough free inodes" in outcome.err) == (4, True), outcome.err

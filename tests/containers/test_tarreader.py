@@ -81,7 +81,7 @@ def test_folders_come_before_what_they_hold_and_dots_are_nothing(tmp_path: Path,
             (b"a/x", "f"),
             (b"a/y", "f"),
         ]
-        assert tar.member(b"a/z") is None
+        assert tar.extent("a/z") is None
         assert data_of(tar, "a/x") == b"1"
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.files import byteranges, reading
+from metspack.files import reading
 from metspack.files.byteranges import Medium, SpooledMedium, Stamp
 
 
@@ -91,18 +91,16 @@ def test_a_stamp_tells_that_a_file_is_another(tmp_path: Path, change: Callable[[
     assert taken() != before
 
 
-@given(st.lists(st.binary(max_size=9), max_size=6), st.integers(0, 60), st.integers(0, 60), st.integers(1, 9))
+@given(st.lists(st.binary(max_size=9), max_size=6), st.integers(0, 60), st.integers(0, 60))
 def test_what_can_only_be_read_from_its_beginning_is_kept_and_read_at_every_place(
-    blocks: list[bytes], start: int, length: int, size: int
+    blocks: list[bytes], start: int, length: int
 ) -> None:
     whole = b"".join(blocks)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(byteranges, "_BLOCK", size)
-        with SpooledMedium([Path("whole")], blocks) as medium:
-            assert medium.size == len(whole)
-            assert medium.pread(length, start) == whole[start : start + length]
-            assert b"".join(medium.chunks(start, start + length)) == whole[start : start + length]
-            assert medium.stamped() == medium.stamps
+    with SpooledMedium([Path("whole")], blocks) as medium:
+        assert medium.size == len(whole)
+        assert medium.pread(length, start) == whole[start : start + length]
+        assert b"".join(medium.chunks(start, start + length)) == whole[start : start + length]
+        assert medium.stamped() == medium.stamps
 
 
 def test_what_fails_while_it_is_kept_leaves_nothing_open() -> None:

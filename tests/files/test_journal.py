@@ -20,7 +20,8 @@ def written(folder: Path, *events: object) -> Path:
     folder.mkdir()
     partial = folder.with_name(f"{folder.name}.partial")
     partial.mkdir()
-    (partial / "journal.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in events))
+    lines = [journal.sealed(each) if isinstance(each, dict) else json.dumps(each) for each in events]
+    (partial / "journal.jsonl").write_text("".join(f"{each}\n" for each in lines))
     return folder
 
 
@@ -75,10 +76,19 @@ def test_a_package_at_the_root_of_the_file_system(folder: str) -> None:
 def test_a_line_that_would_not_be_read_again_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal, "_LINE", 1_000)
     putting = {**PUTTING, "puts": [["m" * 100, "0"]] * 9}
+    folder = written(tmp_path / "out", BEGUN, putting, {"event": journal.TAKING_BACK})
+    monkeypatch.setattr(journal, "_LINE", 1_000)
     with pytest.raises(TargetError, match=r"the journal would have a line of 1,\d\d\d bytes"):
         journal.sealed(putting)
-    folder = written(tmp_path / "out", BEGUN, putting)
     assert journal.interrupted(folder) is None
     assert journal.interrupted(written(tmp_path / "other", BEGUN, PUTTING)) is not None
+
+
+@pytest.mark.parametrize("damage", [b"", b"0", b"[]"])
+def test_what_follows_a_damaged_line_does_not_count(tmp_path: Path, damage: bytes) -> None:
+    folder = written(tmp_path / "out", BEGUN, PUTTING, {"event": journal.ALL_PUT})
+    path = tmp_path / "out.partial" / "journal.jsonl"
+    *lines, last = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join((*lines, damage + b"\n", last)))
+    assert journal.interrupted(folder) is not None

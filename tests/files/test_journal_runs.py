@@ -131,7 +131,7 @@ def test_a_damaged_line_before_others_is_told_by_its_number(tmp_path: Path) -> N
             with opened(tmp_path / "j", first + bad + rest) as descriptor:
                 expected = RunEvents(events=(BEGIN,), size=len(first), damaged=2)
                 assert journal.run_events(descriptor) == expected
-                told = list(journal.sealed_events(descriptor))
+                told = list(journal.sealed_events(descriptor, 1 << 26))
                 assert told == [(1, BEGIN, len(first)), (2, None, len(first))]
 
 
@@ -141,22 +141,22 @@ def state(tmp_path: Path, content: bytes) -> Recovery | None:
         return journal.recovery(descriptor)
 
 
-def plain(*events: object) -> bytes:
-    return "".join(f"{json.dumps(each)}\n" for each in events).encode()
-
-
 def test_the_state_of_a_transaction_is_that_of_its_last_event(tmp_path: Path) -> None:
     begun = Recovery(event="begun")
-    assert state(tmp_path, plain(TRANSACTION)) == begun
+    assert state(tmp_path, lines(TRANSACTION)) == begun
     for last in (journal.PUTTING, journal.ALL_PUT, journal.TAKING_BACK):
-        events = [TRANSACTION, CHANGES, *([] if last == journal.PUTTING else [{"event": last}])]
+        events: list[Mapping[str, object]] = [
+            TRANSACTION,
+            CHANGES,
+            *([] if last == journal.PUTTING else [{"event": last}]),
+        ]
         expected = Recovery(event=last, puts=(("third/mets.xml", "0" * 64),))
         torn = json.dumps({"event": journal.ALL_PUT}).encode()
         for rest in (b"", torn, b"[1]\n", b"no word\n", b'{"event": "another"}\n'):
-            assert state(tmp_path, plain(*events) + rest) == expected
+            assert state(tmp_path, lines(*events) + rest) == expected
     for odd in (b"half of a wo\n", b"[" * 100_000 + b"\n"):
-        assert state(tmp_path, plain(TRANSACTION) + odd) == begun
-        assert state(tmp_path, odd + plain(TRANSACTION)) is None  # no journal of ours begins like that
+        assert state(tmp_path, lines(TRANSACTION) + odd) == begun
+        assert state(tmp_path, odd + lines(TRANSACTION)) is None  # no journal of ours begins like that
 
 
 def test_a_lock_of_another_is_seen_and_none_is_left(tmp_path: Path) -> None:
@@ -403,7 +403,7 @@ def test_a_run_before_its_first_event_is_beginning(tmp_path: Path, content: byte
 
 
 def test_a_change_to_a_folder_has_a_state_too(tmp_path: Path) -> None:
-    path = left(tmp_path / "out.partial", plain(TRANSACTION, CHANGES))
+    path = left(tmp_path / "out.partial", lines(TRANSACTION, CHANGES))
     expected = Status(
         path=tmp_path / "out",
         partial=tmp_path / "out.partial",

@@ -18,7 +18,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "root"
 
 
-def contents(where: Path | int, *segments: str) -> bytes:
+def contents(where: Path, *segments: str) -> bytes:
     with reading.opening(where, segments) as descriptor:
         return b"".join(reading.chunks(descriptor))
 
@@ -26,17 +26,6 @@ def contents(where: Path | int, *segments: str) -> bytes:
 def test_a_file_is_opened_below_a_root(root: Path) -> None:
     assert contents(root, "a", "b", "file") == b"0123456789"
     assert contents(root / "a" / "b" / "file") == b"0123456789"
-
-
-def test_a_file_is_opened_below_a_descriptor(root: Path) -> None:
-    folder = reading.opened_folder(root, ("a",))
-    try:
-        assert contents(folder, "b", "file") == b"0123456789"
-        assert os.listdir(folder) == ["b"]
-    finally:
-        os.close(folder)
-    with reading.opening(root, ("a", "b", "file")) as descriptor:
-        assert contents(descriptor) == b"0123456789"
 
 
 def test_an_interruption_while_a_folder_is_closed_is_not_lost(

@@ -88,10 +88,15 @@ def command(request: pytest.FixtureRequest, tmp_path: Path, northwind: Path) -> 
     return made[request.param]()
 
 
-def needed(command: Command, monkeypatch: pytest.MonkeyPatch, what: str, words: str) -> int:
+def without(room: os.statvfs_result, what: int) -> os.statvfs_result:
+    """Return the status of a file system where one of the values is 0."""
+    return os.statvfs_result((*room[:what], 0, *room[what + 1 :]))
+
+
+def needed(command: Command, monkeypatch: pytest.MonkeyPatch, what: int, words: str) -> int:
     """Return how much a command says that it needs where there is nothing."""
     with monkeypatch.context() as patched:
-        patched.setattr(Partial, what, lambda _: 0)
+        patched.setattr(Partial, "room", lambda staging: without(os.statvfs(staging.root), what))
         with pytest.raises(TargetError, match=words) as caught:
             command()
     assert caught.value.hint
@@ -105,8 +110,8 @@ def test_what_a_command_asks_for_is_enough(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = names(tmp_path / "place")
-    files = needed(command, monkeypatch, "free_files", "^not enough free inodes at ")
-    size = needed(command, monkeypatch, "free", "^not enough free space at ")
+    files = needed(command, monkeypatch, 7, "^not enough free inodes at ")
+    size = needed(command, monkeypatch, 4, "^not enough free space at ")
     assert names(tmp_path / "place") == before
     sync_tree, used = writing.sync_tree, list[tuple[int, int]]()
 
@@ -141,7 +146,7 @@ def test_a_package_is_published_by_one_rename_and_nothing_else_is_left(
     (staging.package / "mets.xml").write_bytes(b"<mets/>")
     (staging.work / "slice").write_bytes(b"")
     staging.journal.record(event="begin")
-    assert staging.free() > 0
+    assert staging.room().f_bavail > 0
     assert not staging.target.exists()
     inode = staging.package.stat().st_ino
     staging.publish()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from metspack.errors import TargetError
 from metspack.files import journal, writing
 from metspack.files.journal import Recovery
 from metspack.files.transaction import Transaction, recover
-from metspack.files.writing import Journal
+from metspack.files.writing import RunJournal
 from tests.trees import names, tree
 
 Act = Callable[[], object]
@@ -36,18 +37,22 @@ def publish(folder: Path, check: Callable[[], None]) -> None:
         staging.publish(["inner/put", "last"], check=check)
 
 
+def refuse_links(*_: object, **_named: object) -> None:
+    raise PermissionError(errno.EPERM, "no links here")
+
+
 def is_whole(folder: Path) -> Callable[[Recovery], bool]:
     return lambda _: (folder / "last").exists()
 
 
 def watching(monkeypatch: pytest.MonkeyPatch, told: Callable[[str, Act], None]) -> None:
     """Let every step of a transaction, a journal's word or a file's name, be done by ``told``."""
-    record, put, take_away = Journal.record, writing.put, writing.take_away
+    record, put, take_away = RunJournal.record, writing.put, writing.take_away
 
-    def recording(journal: Journal, **event: object) -> None:
+    def recording(journal: RunJournal, **event: object) -> None:
         told(f"record {event['event']}", lambda: record(journal, **event))
 
-    monkeypatch.setattr(Journal, "record", recording)
+    monkeypatch.setattr(RunJournal, "record", recording)
     monkeypatch.setattr(writing, "put", lambda *paths: told("put", lambda: put(*paths)))
     monkeypatch.setattr(writing, "take_away", lambda path: told("take away", lambda: take_away(path)))
 
@@ -73,7 +78,7 @@ def test_a_kill_at_any_step_is_ended_or_taken_back(
             raise TargetError("it is wrong")
 
     if not links:
-        monkeypatch.setattr(writing, "hard_link", lambda *_: False)
+        monkeypatch.setattr(os, "link", refuse_links)
     with monkeypatch.context() as patched:
         watching(patched, told)
         if fails:

@@ -18,7 +18,7 @@ from metspack import processes
 from metspack.errors import SourceError, TargetError
 from metspack.files import threads, writing
 from metspack.files.journal import unsealed
-from metspack.files.writing import Journal, NewFile, OpenFolder
+from metspack.files.writing import NewFile, OpenFolder, RunJournal
 from tests.laws import law
 from tests.trees import names, put_in_the_way
 
@@ -378,7 +378,7 @@ def test_locks_where_there_are_none(
 
 
 def test_the_journal_holds_a_line_an_event(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal")
+    journal = RunJournal(tmp_path / "journal")
     journal.record(event="begin", source="é")
     journal.record(event="end")
     journal.close()
@@ -389,7 +389,7 @@ def test_the_journal_holds_a_line_an_event(tmp_path: Path) -> None:
 def test_the_journal_is_never_half_written_in_silence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journal = Journal(tmp_path / "journal")
+    journal = RunJournal(tmp_path / "journal")
     whole = os.write
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda descriptor, data: whole(descriptor, data[:3]))

@@ -14,6 +14,7 @@ from metspack import BuildOptions, Limits
 from metspack.errors import MetspackError
 from metspack.files import mirrors, reading
 from metspack.packages.files import FolderTree
+from metspack.stores.ranges import Ranges
 from tests import siards
 from tests.stores.conftest import S3
 from tests.trees import tree
@@ -82,7 +83,7 @@ def test_ranges_of_an_object_are_its_bytes_wherever_they_begin(
     path = mirrors.path_of(f"{s3.url}/a b/ä+%20.bin")
     assert path is not None
     descriptor = os.open(path, os.O_RDONLY)
-    ranged = mirrors.ranged(descriptor, os.fspath(path))
+    ranged = Ranges(*mirrors.object_at(descriptor, os.fspath(path)))
     for start, size in [(0, 10), (10, 2_000_000), (2_000_010, 3_000_000), (5_299_990, 100), (7, 70_000)]:
         assert ranged.pread(size, start) == data[start : start + size]
     for _ in range(50):

@@ -12,7 +12,7 @@ import pytest
 
 from metspack.checking import Level, check
 from metspack.checking import options as checking_options
-from metspack.files import byteranges
+from metspack.files import byteranges, tempdb
 from metspack.model import Budgets, Finding
 from tests.findings import ordered
 from tests.packages import forge, steps
@@ -250,11 +250,16 @@ def test_an_archive_over_the_budget_is_not_inflated(package: Path, tmp_path: Pat
 def test_an_archive_for_which_the_temporary_disk_has_no_room_is_told_of(
     package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_args: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
+    real = tempdb.create
+
+    def create(*statements: str, schema: str = "", **named: int) -> sqlite3.Connection:
+        if schema == byteranges._BLOCKS:
+            filling = "INSERT INTO block VALUES (-1, zeroblob(4000))", "PRAGMA max_page_count = 2"
+            statements = (*filling, *statements)
+        return real(*statements, schema=schema, **named)
 
     target = stored(package, tmp_path / "package.zip", deflated=(NAME,))
-    monkeypatch.setattr(byteranges.SpooledMedium, "_put", full)
+    monkeypatch.setattr(tempdb, "create", create)
     (found,) = check(target)
     assert found.code == "Z023"
     assert "disk is full" in found.message

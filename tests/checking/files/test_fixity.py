@@ -144,7 +144,7 @@ def test_an_unlisted_file_that_cannot_be_read_stays_unlisted(
     (package / FIRST).rename(package / "elsewhere")
     original = reading.opened
 
-    def refused(root: Path | int, segments: tuple[str, ...] = ()) -> int:
+    def refused(root: Path, segments: tuple[str, ...] = ()) -> int:
         if segments == ("elsewhere",):
             raise PermissionError(13, "Permission denied", "elsewhere")
         return original(root, segments)
@@ -253,7 +253,7 @@ def test_a_part_that_cannot_be_read_leaves_the_whole_open(
     swap_parts(package)
     original = reading.opened
 
-    def refused(root: Path | int, segments: tuple[str, ...] = ()) -> int:
+    def refused(root: Path, segments: tuple[str, ...] = ()) -> int:
         if segments[-1:] == ("record0.bin.1",):
             raise OSError(5, "Input/output error", "record0.bin.1")
         return original(root, segments)
