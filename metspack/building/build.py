@@ -33,7 +33,7 @@ from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SiardFile
 from metspack.model import LinkMode, PlannedSegment
-from metspack.planning import assignment, planfile, slices
+from metspack.planning import assignment, slices
 from metspack.planning.assignment import Column, Course, SegmentGroups
 from metspack.planning.division import slip_words
 from metspack.planning.planfile import PlanFile
@@ -196,7 +196,6 @@ class BuildWork:
             siard, placed = self._write_all(staging, course, departures)
         staging.journal.record(event=journal.DESCRIBED)
         checked = self.describe(staging, siard, placed)
-        segmented = (course.segments, len(course.keys.names), course.lobs, course.bytes)
         missed = building_options.readers_missing(
             self.options, self.style, self.version, self.layout, self._traits(course)
         )
@@ -212,7 +211,9 @@ class BuildWork:
             kept=self.kept,
             warnings=(
                 *self.warnings,
-                *slip_words(self.division.limits, *segmented),
+                *slip_words(
+                    self.division.limits, course.segments, len({*course.keys.containers}), course.lobs
+                ),
                 *self._about_lobs(course, placed.notes),
                 *missed,
                 *checked,
@@ -382,9 +383,7 @@ class BuildWork:
         """Return the comparison of each segment, and None at the end, with the plan file, if any."""
         if self.plan is None:
             return lambda _segment: None
-        size, document = self.source.size, self.source.metadata_document
-        head = planfile.header(self.name, size, document, self.division)
-        return self.plan.agreement(head)
+        return self.plan.agreement(self.source.size, self.source.metadata_document)
 
     def _write_all(
         self, staging: Partial, course: Course, departures: Departures

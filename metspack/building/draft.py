@@ -275,7 +275,6 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
                     len(segments),
                     len({each.container for each in segments}),
                     lobs,
-                    sum(each.bytes for each in segments),
                 ),
                 *words,
                 *sharing.words(),

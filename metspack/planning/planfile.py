@@ -152,15 +152,16 @@ class PlanFile:
         for _, value in self._lines:
             yield value
 
-    def agreement(self, head: PlanHeader) -> Callable[[PlannedSegment | None], None]:
+    def agreement(self, size: int, metadata_document: bytes) -> Callable[[PlannedSegment | None], None]:
         """Return the comparison of each segment, and None at the end, with the plan.
 
         The comparison raises ``PlanError`` for a difference, and this method for a plan of another source or
         of another state of it.
         """
+        digest = hashlib.sha256(metadata_document).hexdigest()
         for what, planned, found in (
-            ("size", f"{self.header.source_size:,} bytes", f"{head.source_size:,} bytes"),
-            ("metadata.xml", self.header.metadata_sha256, head.metadata_sha256),
+            ("size", f"{self.header.source_size:,} bytes", f"{size:,} bytes"),
+            ("metadata.xml", self.header.metadata_sha256, digest),
         ):
             if planned != found:
                 raise PlanError(

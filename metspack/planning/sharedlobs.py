@@ -105,19 +105,6 @@ class Sharing(tempdb.Scratch):
     of cells that share an earlier cell's LOB, ``copies`` that of cells with a separate file for it.
     """
 
-    __slots__ = (
-        "_again",
-        "_apart",
-        "_copied",
-        "_known",
-        "_last",
-        "_shared",
-        "_shares",
-        "_waiting",
-        "copies",
-        "count",
-    )
-
     def __init__(self, *, shares: bool = True) -> None:
         self._shares = shares
         self._last: dict[_Holder, _Place] = {}
