@@ -14,7 +14,7 @@ from metspack import processes
 from metspack.building import attempts, check_made, manifests, relocation, segments, targets
 from metspack.building import options as building_options
 from metspack.building.options import BuildOptions, Built
-from metspack.building.parents import Parent, PlacedSegments, SegmentSpots
+from metspack.building.parents import Parent, PlacedChildren, PlacedSegments, SegmentSpots
 from metspack.building.placing import Links, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.resumption import COMPARED, EarlierRun
@@ -224,7 +224,7 @@ class BuildWork:
             unopened=self._unopened(),
             linked=links.lobs if self._is_linking else None,
             made_of=self.made_of,
-            children=placed.children(),
+            children=PlacedChildren(placed),
             handed_over=self.handed_over,
             sealed=self.sealed,
         )
@@ -414,7 +414,7 @@ class BuildWork:
         for each in self.sending.sent(described, staging.package, spots.of, self.packing):
             placed.take(each)
         self._workers.close()
-        corrected = placed.corrected()
+        corrected = placed.corrected
         is_corrected = self._earlier.archive is not None and self._earlier.archive["is_corrected"]
         if self.archive is not None and (written is None or (corrected and not is_corrected)):
             if os.path.lexists(target := self._archive_target(staging)):
@@ -611,7 +611,7 @@ class BuildWork:
             with ZipContainer.opened(self._archive_target(staging), self.options.budgets) as written:
                 zip64 = written.zip64
                 names = ids.name_history(self.source.stem, self.options.name, self.name)
-                style = self.style if len(placed.children()) else FolderStyle.DILCIS
+                style = self.style if len(placed.ordered) else FolderStyle.DILCIS
                 history = relocation.history(self.archive, self.made_of, written, names, style)
             checksum = siard.digest(self.options.algorithm).value
             described = SiardFile(path=path, size=siard.size, checksum=checksum, zip64=zip64)

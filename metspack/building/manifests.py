@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from functools import partial
-from operator import itemgetter
 from pathlib import Path
 
 from metspack.building import placing
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, Hashers, Seal
 from metspack.errors import ConfigError
-from metspack.files import reading, tempdb, writing
+from metspack.files import reading, writing
 from metspack.layouts import Layout, siard22
 from metspack.locations import mappingtxt
 from metspack.mets import dialects, filetable
@@ -34,12 +31,14 @@ def write(
     segments. ``top`` is the path of the parent's METS, or of the file that it is packed in. Returns the
     package's seal. Raises ``TargetError``.
     """
-    with closing(_Entries(segments, files)) as entries:
-        written = [
-            _write_manifest(package / manifest, _content(entries, work, algorithm))
-            for algorithm, manifest in NAMES.items()
-        ]
-    return _seal(package, written, files, top)
+    rows: list[tuple[str, Hashers | int]] = [*segments, *files.items()]
+    rows.sort(key=lambda row: row[0].encode())
+    written = [
+        (name, _write_file(package / name, _content(rows, work, algorithm), ("SHA-256",)))
+        for algorithm, name in NAMES.items()
+    ]
+    sealed = [*written, (top, files[top])]
+    return Seal.of((name, hashers.digest("SHA-256").value) for name, hashers in sealed)
 
 
 def size(package: Path) -> int:
@@ -47,43 +46,11 @@ def size(package: Path) -> int:
     return sum((package / name).stat().st_size for name in NAMES.values())
 
 
-def _write_manifest(path: Path, blocks: Iterable[bytes]) -> tuple[str, str]:
-    """Write a manifest, and return its name and its SHA-256."""
-    return path.name, _write_file(path, blocks, ("SHA-256",)).digest("SHA-256").value
-
-
-def _seal(package: Path, written: list[tuple[str, str]], files: Mapping[str, Hashers], top: str) -> Seal:
-    if top in files:
-        return Seal.of([*written, (top, files[top].digest("SHA-256").value)])
-    with reading.opening(package, top.split("/")) as descriptor:
-        hashers = Hashers(("SHA-256",)).take(reading.chunks(descriptor))
-    return Seal.of([*written, (top, hashers.digest("SHA-256").value)])
-
-
-class _Entries(tempdb.Scratch):
-    """Segments and files, yielded in the order of their paths by each iteration."""
-
-    __slots__ = ("_files",)
-
-    def __init__(self, segments: Iterable[tuple[str, int]], files: Mapping[str, Hashers]) -> None:
-        super().__init__(
-            "CREATE TABLE segment (path BLOB PRIMARY KEY, number INTEGER) WITHOUT ROWID", "BEGIN"
-        )
-        self._files = sorted(((path.encode(), each) for path, each in files.items()), key=itemgetter(0))
-        rows = ((path.encode(), number) for path, number in segments)
-        with tempdb.explained("the order of the manifests"):
-            self._database.executemany("INSERT INTO segment VALUES (?, ?)", rows)
-
-    def __iter__(self) -> Iterator[tuple[bytes, Hashers | int]]:
-        rows = tempdb.rows(self._database, "SELECT path, number FROM segment ORDER BY path")
-        return heapq.merge(self._files, rows, key=itemgetter(0))
-
-
-def _content(entries: Iterable[tuple[bytes, Hashers | int]], work: Path, algorithm: str) -> Iterator[bytes]:
+def _content(rows: Iterable[tuple[str, Hashers | int]], work: Path, algorithm: str) -> Iterator[bytes]:
     """Yield a manifest in blocks."""
-    for path, hashers in entries:
+    for path, hashers in rows:
         if not isinstance(hashers, int):
-            yield placing.manifest_line(hashers.digest(algorithm).value, path.decode())
+            yield placing.manifest_line(hashers.digest(algorithm).value, path)
             continue
         with reading.buffered(placing.fragment(work, hashers, algorithm)) as fragment:
             yield from iter(partial(fragment.read, reading.CHUNK), b"")

@@ -157,10 +157,6 @@ class TaskPlaced:
         """The task's number: that of its first segment."""
         return self.numbers[0]
 
-    def by_number(self) -> Iterator[tuple[int, ChildMets]]:
-        """Yield the children with their segments' numbers."""
-        yield from zip(self.numbers, self.children, strict=True)
-
 
 UTF16_LENGTHS = "LOBs whose length in the table is in UTF-16 units"
 PART_DIGESTS = "LOBs whose cell has the digest of their last part alone"
