@@ -95,11 +95,8 @@ def described(course: Course, package: Path) -> int:
             spots.of(number),
             dialect,
             None,
-            size=_SIZE,
-            files=1,
-            bytes_=_SIZE,
-            total=_SIZE,
-            digests={"MD5": _DIGEST, "SHA-256": 2 * _DIGEST},
+            (_SIZE, 1, _SIZE, _SIZE),
+            {"MD5": _DIGEST, "SHA-256": 2 * _DIGEST},
         )
         placed.take(
             TaskPlaced(numbers=(number,), children=(child,), is_split=False, has_digests=False, notes={})

@@ -47,10 +47,10 @@ BUDGETS: Mapping[str, int] = {
     "inspecting": 720,
     "packages": 3_270,
     "checking": 15_506,
-    "building": 3_421,
+    "building": 3_319,
     "reporting": 2_520,
     "restoring": 1_818,
-    "merging": 857,
+    "merging": 841,
     "cli": 3_768,
     "templates": 1_465,
 }

@@ -152,10 +152,10 @@ def making(work: Path, label: str) -> Iterator[Path]:
 
 def _copy_notes(task: SegmentTask, own: SegmentTask) -> None:
     """Copy the notes on the segments that an earlier run finished."""
-    for path, size in zip(segments.NOTES, task.finished[-1].sizes, strict=True):
+    for kind, size in zip(segments.NOTES, task.finished[-1].sizes, strict=True):
         with (
-            reading.opening(path(task.work, task.label)) as descriptor,
-            writing.NewFile(path(own.work, own.label)) as copy,
+            reading.opening(segments.notes_path(task.work, kind, task.label)) as descriptor,
+            writing.NewFile(segments.notes_path(own.work, kind, own.label)) as copy,
         ):
             for block in reading.chunks(descriptor, 0, size):
                 copy.write(block)

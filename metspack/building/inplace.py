@@ -6,17 +6,23 @@ METS files and manifests are added. Existing files keep their bytes, places and 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metspack.building import check_outcome, manifests, placing, segments
 from metspack.building import options as building_options
-from metspack.building.options import PackageOptions
-from metspack.building.segmentedfolder import SegmentedFolder, SegmentedLobs, SegmentFolder, is_package
+from metspack.building.options import MadePackage, PackageOptions
+from metspack.building.segmentedfolder import (
+    SegmentedFolder,
+    SegmentedLobs,
+    SegmentFolder,
+    descriptions,
+    is_package,
+)
 from metspack.building.segments import SegmentTask
-from metspack.digests import Hashers, Seal, Sealed
+from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
 from metspack.files import tempdb, writing
 from metspack.files.staging import check_space
@@ -28,36 +34,22 @@ from metspack.mets.filetable import PlacedFile, Placements
 from metspack.progress import Progress, Silent
 from metspack.sizes import HandedOver, counted
 from metspack.sources.archive import Archive
-from metspack.sources.opening import SourceFacts
 
 _FINDINGS = 20
+_DESCRIPTIONS = 100
 _ELSEWHERE = "Or make a package elsewhere: metspack build {} -o OUT."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Described(Sealed):
-    """Result of describing a folder: its segments, and the LOBs in them with their bytes.
+class Described(MadePackage):
+    """Result of describing a folder, which then is a package.
 
-    ``inside`` counts the LOBs inside the archive, ``unreferenced`` the files in segments that no cell names;
-    ``unopened`` are the archives that no reader of their version of SIARD opens. ``made_of`` are the facts
-    of the archive, ``children`` the segments as IPs, in the order of the parent; ``sealed`` is the package's
-    seal. ``handed_over`` are the sizes of the largest IP and the parent.
+    ``inside`` counts the LOBs inside the archive, ``unreferenced`` the files in segments that no cell names.
     """
 
     folder: Path
-    objid: str
-    name: str
-    segments: int
-    files: int
-    bytes: int
     inside: int
     unreferenced: int
-    warnings: tuple[str, ...]
-    unopened: tuple[str, ...] = ()
-    made_of: SourceFacts | None = None
-    children: Sequence[ChildMets] = ()
-    handed_over: HandedOver | None = None
-    sealed: Seal | None = None
 
 
 def describe_in_place(folder: Path, options: PackageOptions, progress: Progress | None = None) -> Described:
@@ -112,7 +104,8 @@ class _InPlaceWork:
             made_of = building_options.source_facts(options, archive, self.progress)
             self.warnings += made_of.warnings(rewritten=False)
             self.progress.stage("Reading", self.folder.amounts()[1])
-            lobs.read(self.staging, options, self.progress)
+            objids = {folder: spot.objid for folder, spot in spots.items()}
+            lobs.read(self.staging, options.accepted, self.progress, objids)
             children = self._write_children(archive, lobs, spots)
             files = self._write_parent(archive, lobs, children)
             fragments = [(f"{spot.ip}/", spot.number) for spot in spots.values()]
@@ -159,7 +152,7 @@ class _InPlaceWork:
         self.dialect = building_options.dialect(options, self.name, self.objid, archive)
 
     def _refuse_descriptions(self) -> None:
-        if found := self.folder.descriptions():
+        if found := sorted(descriptions(self.root))[:_DESCRIPTIONS]:
             raise TargetExistsError(
                 f"{self.root} has METS files or manifests already: {', '.join(found[:3])}"
                 f"{' and more' if len(found) > 3 else ''}",  # noqa: PLR2004 -- as many as were named
@@ -268,14 +261,13 @@ class _InPlaceWork:
                     checksum=whole.checksum,
                     zip64=archive.container.zip64,
                 )
-            objids = {child.folder: child.objid for child in children}
             content = ParentContent(
                 objid=self.objid,
                 name=self.name,
                 siard=siard,
                 children=children,
-                split=lobs.split_lobs,
-                parts=lambda: lobs.split_parts(objids),
+                split=lambda: segments.split_lobs(self.staging.work, [0]),
+                parts=lambda: segments.split_parts(self.staging.work, [0]),
                 pieces=pieces.files,
                 others=lambda: iter(others),
                 history=archive.missing_notes,

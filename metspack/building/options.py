@@ -115,33 +115,42 @@ class BuildOptions(PackageOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Built(Sealed):
-    """Result of a build: the target, its OBJID, segments, LOBs and their bytes, and warnings.
+class MadePackage(Sealed):
+    """Result of making a package: its OBJID and name, segments, LOBs and their bytes, and warnings.
 
-    ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
-    ``linked`` of the ``files`` are hard links, None where all were to be copied. ``readers`` lists the
-    programs that find the LOBs outside, None without such LOBs or an archive. ``unopened`` are the archives
-    that no reader opens. ``made_of`` are the facts of the source, ``children`` the segments, in the order of
-    the parent, ``handed_over`` the sizes of the largest IP and the parent; None after an addition.
+    ``unopened`` are the archives that no reader of their version of SIARD opens. ``made_of`` are the facts
+    of the source, ``children`` the segments as IPs, in the order of the parent, ``handed_over`` the sizes of
+    the largest IP and the parent; ``sealed`` is the package's seal.
     """
 
-    target: Path
     objid: str
     name: str
     segments: int
     files: int
     bytes: int
-    layout: str
-    split: int
-    kept: int
     warnings: tuple[str, ...]
-    readers: Readership | None = None
     unopened: tuple[str, ...] = ()
-    linked: int | None = None
     made_of: SourceFacts | None = None
     children: Sequence[ChildMets] = ()
     handed_over: HandedOver | None = None
     sealed: Seal | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built(MadePackage):
+    """Result of a build: the target, its layout, and the rest of what was made.
+
+    ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
+    ``linked`` of the ``files`` are hard links, None where all were to be copied. ``readers`` lists the
+    programs that find the LOBs outside, None without such LOBs or an archive.
+    """
+
+    target: Path
+    layout: str
+    split: int
+    kept: int
+    readers: Readership | None = None
+    linked: int | None = None
 
 
 def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:

@@ -85,11 +85,8 @@ class PlacedSegments:
             self._spots.of(number),
             self._spots.dialect,
             self._packing,
-            size=size,
-            files=files,
-            bytes_=bytes_,
-            total=total,
-            digests=dict(zip(self._algorithms, digests, strict=True)),
+            (size, files, bytes_, total),
+            dict(zip(self._algorithms, digests, strict=True)),
         )
 
 
@@ -104,6 +101,11 @@ class PlacedChildren(Sequence[ChildMets]):
 
     def __getitem__(self, at: int) -> ChildMets:  # type: ignore[override]
         return self._placed.child(self._placed.ordered[at])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

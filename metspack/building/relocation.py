@@ -215,7 +215,9 @@ class _Digests:
         if task is None:
             return None
         if task not in self._lines:
-            self._lines[task] = iter(segments.json_lines(segments.digests_path(self._work, task)))
+            self._lines[task] = iter(
+                segments.json_lines(segments.notes_path(self._work, segments.DIGESTS, task))
+            )
             self._waiting[task] = next(self._lines[task], None)
         waiting = self._waiting[task]
         if waiting is None or waiting[0] != place:

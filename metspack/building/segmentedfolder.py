@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
 from metspack import uris
-from metspack.building.options import PackageOptions
-from metspack.building.segments import PART_DIGESTS, UTF16_LENGTHS
+from metspack.building.segments import PART_DIGESTS, PARTS, UTF16_LENGTHS, WHOLES, json_line, notes_path
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, Hashers, is_manifest
 from metspack.errors import SourceError
-from metspack.files import tempdb, walking
+from metspack.files import tempdb, walking, writing
 from metspack.files.journal import Recovery, partial_of, strange
 from metspack.files.staging import Partial
 from metspack.files.threads import ThreadedHashers
@@ -27,7 +26,6 @@ from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, SEG
 from metspack.locations import splitparts
 from metspack.mediatypes import media_type
 from metspack.mets import PLAIN_METS, filetable, is_mets_name
-from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.mets.filetable import COLUMNS, PlacedFile
 from metspack.mets.ids import ncname
 from metspack.model import FileExtent, LobRef, ZipExtent
@@ -39,7 +37,6 @@ from metspack.sources.archive import Archive, extension_of
 from metspack.sources.lobstream import OpenHoldings, Passage, what
 from metspack.uris import ReferenceRefused, shown
 
-_SHOWN = 100
 _FILES = "the files of the folder"
 
 
@@ -125,19 +122,6 @@ class SegmentedFolder(tempdb.Scratch):
                 str(stamp.inode),
                 str(stamp.device),
             )
-
-    def descriptions(self) -> list[str]:
-        """Return the METS documents and manifests in the folder, sorted, up to a hundred."""
-        sql = (
-            "SELECT path FROM file WHERE lower(path) = ?1 OR lower(path) LIKE '%/' || ?1 "
-            "OR path LIKE 'manifest-%' ORDER BY path"
-        )
-        names = (
-            path
-            for (path,) in self._database.execute(sql, (PLAIN_METS,))
-            if is_mets_name(path) or is_manifest(path)
-        )
-        return [path for path, _ in zip(names, range(_SHOWN), strict=False)]
 
     def archives(self) -> list[str]:
         """Return the names of the SIARD archives in the root: whole, in parts or unpacked."""
@@ -328,7 +312,6 @@ class SegmentedLobs(tempdb.Scratch):
         self.notes: Counter[str] = Counter()
         super().__init__(
             f"CREATE TABLE file (n INTEGER PRIMARY KEY, segment TEXT, {', '.join(COLUMNS)})",
-            "CREATE TABLE whole (n INTEGER PRIMARY KEY, id TEXT, size INTEGER, type TEXT, checksum TEXT)",
             "BEGIN",
         )
 
@@ -393,28 +376,37 @@ class SegmentedLobs(tempdb.Scratch):
             )
         return path
 
-    def read(self, staging: Partial, options: PackageOptions, progress: Progress) -> None:
+    def read(
+        self, staging: Partial, accepted: frozenset[str], progress: Progress, objids: Mapping[str, str]
+    ) -> None:
         """Read all files of the segments once: LOBs in the order of their cells, then others.
 
-        Of the options only ``accepted`` counts. Raises ``SourceError`` for a LOB that contradicts its cell,
-        and for changed files.
+        Split LOBs and their parts are noted, with the ``objids`` of the segments' folders. Raises
+        ``SourceError`` for a LOB that contradicts its cell, and for changed files.
         """
-        algorithms = tuple(each for each in self._algorithms if each not in MANIFEST_ALGORITHMS)
-        accepted = options.accepted
-        with OpenHoldings(self._archive.holdings()) as holdings, tempdb.explained(_LOBS):
-            for lob, _ in slices.entries(slices.path(staging.work, _LISTED)):
+        work = staging.work
+        with (
+            OpenHoldings(self._archive.holdings()) as holdings,
+            tempdb.explained(_LOBS),
+            writing.NewFile(notes_path(work, WHOLES, 0)) as wholes,
+            writing.NewFile(notes_path(work, PARTS, 0)) as parts,
+        ):
+            for lob, _ in slices.entries(slices.path(work, _LISTED)):
                 if is_split(lob):
-                    passage = Passage(lob, holdings, (self._checksum, *algorithms), accepted)
-                    self._read_parts(lob, passage, progress)
+                    passage = Passage(lob, holdings, (self._checksum,), accepted)
+                    for part, segment in self._read_parts(lob, passage, progress):
+                        parts.write(json_line(lob.place.id, part, objids[segment]))
+                    checksum = passage.hashers.digest(self._checksum).value
+                    wholes.write(json_line(lob.place.id, lob.size, passage.media_type, checksum))
                 else:
                     passage = Passage(lob, holdings, self._algorithms, accepted)
                     for block in passage.portion():
                         progress.advance(len(block))
                     passage.end()
                     file = self._placed(lob.place.id, passage.media_type, passage.hashers)
-                    self._take(lob.extents[0], file)
+                    self._take(self._path(lob, lob.extents[0]), file)
                 self._note(passage)
-            for lob, _ in slices.entries(slices.path(staging.work, _AGAIN)):
+            for lob, _ in slices.entries(slices.path(work, _AGAIN)):
                 passage = Passage(lob, holdings, (), accepted)
                 for _block in passage.portion():
                     pass
@@ -423,30 +415,19 @@ class SegmentedLobs(tempdb.Scratch):
             holdings.check_unchanged()
             for extent in self._folder.unnamed():
                 self._read_unnamed(extent, progress)
-            for statement in (
-                "CREATE INDEX file_segment ON file (segment, n)",
-                "CREATE INDEX file_part ON file (n) WHERE part_of <> ''",
-            ):
-                self._database.execute(statement)
+            self._database.execute("CREATE INDEX file_segment ON file (segment, n)")
 
-    def _read_parts(self, lob: LobRef, passage: Passage, progress: Progress) -> None:
+    def _read_parts(self, lob: LobRef, passage: Passage, progress: Progress) -> Iterator[tuple[str, str]]:
+        """Read the parts of a LOB; yield the id and the segment's folder of each."""
         for number, extent in enumerate(lob.extents):
             hashers = ThreadedHashers(self._algorithms)
             for block in passage.portion(extent.size):
                 hashers.update(block)
                 progress.advance(len(block))
             part = self._placed(f"{lob.place.id}.p{number}", lob.media_type, hashers)
-            self._take(extent, replace(part, part_of=lob.place.id, sequence=number))
+            part = replace(part, part_of=lob.place.id, sequence=number)
+            yield part.id, self._take(self._path(lob, extent), part)
         passage.end()
-        self._database.execute(
-            "INSERT INTO whole (id, size, type, checksum) VALUES (?, ?, ?, ?)",
-            (
-                lob.place.id,
-                lob.size,
-                passage.media_type,
-                passage.hashers.digest(self._checksum).value,
-            ),
-        )
 
     def _note(self, passage: Passage) -> None:
         self.notes[PART_DIGESTS] += passage.is_part_digest
@@ -460,7 +441,7 @@ class SegmentedLobs(tempdb.Scratch):
             counted.strangers += (path,)
         # No LOB's id begins so: theirs are s<schema>.t<table>...
         file, _ = self.read_whole(extent, f"unreferenced.{counted.unnamed}", progress)
-        self._take(extent, file)
+        self._take(path, file)
 
     def read_whole(
         self, extent: FileExtent, identifier: str, progress: Progress
@@ -477,14 +458,12 @@ class SegmentedLobs(tempdb.Scratch):
     def _placed(self, identifier: str, kind: str, hashers: Hashers) -> PlacedFile:
         return filetable.placed_file(identifier, "", kind, hashers, self._checksum)
 
-    def _take(self, extent: FileExtent | ZipExtent, file: PlacedFile) -> None:
-        assert isinstance(extent, FileExtent)  # noqa: S101 -- _path let no other through
-        path = "/".join(extent.path)
-        if extent.root:
-            path = os.path.normpath(os.path.join(self._prefixes[extent.root], path))
+    def _take(self, path: str, file: PlacedFile) -> str:
+        """Keep the facts on a file; return the folder of its segment."""
         segment = self._folder.segment_of(path)
         row = filetable.row_of(replace(file, path=path[len(segment) + 1 :]))
         self._database.execute(_PUT, (segment, *row))
+        return segment
 
     def files(self, segment: str) -> Iterator[PlacedFile]:
         """Yield a segment's files: LOBs and parts in the order of cells, then others by path."""
@@ -495,18 +474,6 @@ class SegmentedLobs(tempdb.Scratch):
     def turns(self) -> dict[str, int]:
         """Return the segments, each with the number of its first file in reading order."""
         return dict(self._database.execute("SELECT segment, min(n) FROM file GROUP BY segment"))
-
-    def split_lobs(self) -> Iterator[SplitLob]:
-        """Yield the split LOBs in the order of their cells."""
-        sql = "SELECT id, size, type, checksum FROM whole ORDER BY n"
-        for identifier, size, kind, checksum in self._database.execute(sql):
-            yield SplitLob(id=identifier, size=size, media_type=kind, checksum=checksum)
-
-    def split_parts(self, objids: dict[str, str]) -> Iterator[SplitPart]:
-        """Yield the parts in the order of the split LOBs; ``objids`` are the segments' by folder."""
-        sql = "SELECT part_of, id, segment FROM file WHERE part_of <> '' ORDER BY n"
-        for lob, part, segment in self._database.execute(sql):
-            yield SplitPart(lob=lob, id=part, child=objids[segment])
 
 
 def is_split(lob: LobRef) -> bool:
@@ -536,15 +503,15 @@ def is_package(root: Path, found: Recovery) -> bool:
         why = "its journal names other things than one METS for each segment, and the package's own"
     elif not paths or paths[-1] != PLAIN_METS or not own.issubset(paths):
         why = "its journal does not name the parent's METS and the manifests"
-    elif foreign := next((each for each in _descriptions(root) if each not in paths), None):
+    elif foreign := next((each for each in descriptions(root) if each not in paths), None):
         why = f"the folder has {foreign!r}, which its journal does not name"
     if why:
         raise strange(partial_of(root), why)
     return os.path.lexists(root / PLAIN_METS)
 
 
-def _descriptions(root: Path) -> Iterator[str]:
-    """Yield the METS documents and manifests in a folder."""
+def descriptions(root: Path) -> Iterator[str]:
+    """Yield the paths of METS documents and manifests in a folder."""
     for folder, _, names in os.walk(root):
         for name in names:
             path = os.path.relpath(os.path.join(folder, name), root)

@@ -15,9 +15,10 @@ from itertools import chain, count, groupby
 from pathlib import Path
 
 from metspack import processes
-from metspack.building import check_made, manifests, placing
+from metspack.building import check_made, manifests, placing, segments
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
+from metspack.building.segments import PARTS, WHOLES, notes_path
 from metspack.containers.ipreader import Compressed
 from metspack.containers.ipwriter import Folder
 from metspack.digests import Seal, Sealed
@@ -235,15 +236,15 @@ class _MergeWork:
         useful = processes.useful(jobs, files=files, size=size)
         workers = useful if size < files * threads.LARGE else processes.of_large(useful)
         folder = dialect.data_folder(self.objid)
-        with Wholes(self.objid) as wholes, ManifestLines() as lines:
+        with ManifestLines() as lines:
             content = MergedContent(
                 objid=self.objid,
                 containers=sum(not each.is_list for each in self.containers),
                 archive=siard.id,
-                placing=self._copy_data(wholes, lines, workers),
+                placing=self._copy_data(lines, workers),
                 work=staging.work,
-                split=wholes.lobs,
-                parts=wholes.parts,
+                split=lambda: segments.split_lobs(staging.work, [0]),
+                parts=lambda: segments.split_parts(staging.work, [0]),
                 root=self.root,
                 documentation=self.documentation,
                 history=self._history(siard),
@@ -281,25 +282,30 @@ class _MergeWork:
             found = notes.history(content.blocks(), archive, self.options.budgets)
         return tuple(notes.noted(archive, each) for each in found)
 
-    def _copy_data(self, wholes: Wholes, lines: ManifestLines, jobs: int) -> Iterator[Placed]:
+    def _copy_data(self, lines: ManifestLines, jobs: int) -> Iterator[Placed]:
         """Copy and verify the data files; yield them for METS, and add them to ``lines``.
 
         Only this process copies parts of LOBs, as it hashes the wholes as well.
         """
-        number = 0
-        for are_parts, runs in groupby(self.found.runs(), lambda run: bool(run.part_of)):
-            tasks = map(self._task, _bundles(runs), count(number))
-            copied = (
-                (_copy(each, self.progress.advance, wholes) for each in tasks)
-                if are_parts
-                else processes.results(_copy, tasks, jobs, self.progress.advance)
-            )
-            for number in copied:
-                for each in _placed(self.staging.work, number):
-                    lines.add(each)
-                    yield each
-            number += 1
-        wholes.end()
+        work, number = self.staging.work, 0
+        with (
+            writing.NewFile(notes_path(work, WHOLES, 0)) as lobs,
+            writing.NewFile(notes_path(work, PARTS, 0)) as parts,
+        ):
+            wholes = Wholes(lobs, parts, self.objid, self.options.algorithm)
+            for are_parts, runs in groupby(self.found.runs(), lambda run: bool(run.part_of)):
+                tasks = map(self._task, _bundles(runs), count(number))
+                copied = (
+                    (_copy(each, self.progress.advance, wholes) for each in tasks)
+                    if are_parts
+                    else processes.results(_copy, tasks, jobs, self.progress.advance)
+                )
+                for number in copied:
+                    for each in _placed(work, number):
+                        lines.add(each)
+                        yield each
+                number += 1
+            wholes.end()
 
     def _task(self, bundle: tuple[DataRun, ...], number: int) -> _CopyTask:
         return _CopyTask(
@@ -383,7 +389,7 @@ def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None =
         if wholes is not None:
             for file in (run.file(number) for run in task.runs for number in range(len(run))):
                 hashers = threads.ThreadedHashers(file.said.algorithms)
-                for _ in file.blocks(hashers, wholes.start_file(file, task.checksum)):
+                for _ in file.blocks(hashers, wholes.start_part(file)):
                     pass
         moved(_amounts(found)[1])
         return task.number
@@ -457,7 +463,7 @@ class _Copier:
         """Copy one file, and add its bytes to the digest of the LOB that it is a part of."""
         algorithms = filetable.algorithms(self._checksum)
         hashers = threads.ThreadedHashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
-        whole = () if self._wholes is None else (self._wholes.start_file(file, self._checksum),)
+        whole = () if self._wholes is None else (self._wholes.start_part(file),)
         blocks = reading.told(file.blocks(hashers, *whole), self._moved)
         self._folder.put(file.path, blocks, file.said.size or 0)
         placed = filetable.placed_file(file.id, file.path, file.media_type, hashers, self._checksum)

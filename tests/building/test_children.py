@@ -61,16 +61,8 @@ CSIP = Csip.of(
 
 def child(spots: SegmentSpots, number: int, packing: Packing | None = None) -> ChildMets:
     digests = {"MD5": f"{number:032x}", "SHA-256": f"{number:064x}", SHA512: f"{number:0128x}"}
-    return named_child(
-        spots.of(number),
-        spots.dialect,
-        packing,
-        size=number + 1,
-        files=number + 2,
-        bytes_=number + 3,
-        total=number + 4,
-        digests=digests,
-    )
+    counts = [number + each for each in (1, 2, 3, 4)]
+    return named_child(spots.of(number), spots.dialect, packing, counts, digests)
 
 
 def task(spots: SegmentSpots, *numbers: int, is_split: bool = False, has_digests: bool = False) -> TaskPlaced:
