@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "inspecting": 720,
     "packages": 3_270,
     "checking": 15_506,
-    "building": 3_319,
+    "building": 3_254,
     "reporting": 2_520,
     "restoring": 1_818,
     "merging": 841,

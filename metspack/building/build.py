@@ -29,7 +29,7 @@ from metspack.files.reading import as_path
 from metspack.files.staging import Partial, check_space, check_vacant, stage
 from metspack.layouts import FolderStyle, Layout, readers
 from metspack.layouts.interface import check_style
-from metspack.layouts.readers import LobTraits, Readership
+from metspack.layouts.readers import LobTraits
 from metspack.mets import filetable, ids
 from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SiardFile
 from metspack.model import LinkMode, PlannedSegment
@@ -196,8 +196,14 @@ class BuildWork:
             siard, placed = self._write_all(staging, course, departures)
         staging.journal.record(event=journal.DESCRIBED)
         checked = self.describe(staging, siard, placed)
-        missed = building_options.readers_missing(
-            self.options, self.style, self.version, self.layout, self._traits(course)
+        archive_path = self.dialect.archive_path(self.objid, self.name)
+        readership, missed = building_options.readership(
+            self.options,
+            self.style,
+            self.version,
+            self.layout,
+            replace(self.traits, split=course.split),
+            is_merged="/" in archive_path,
         )
         return Built(
             target=staging.target,
@@ -220,8 +226,8 @@ class BuildWork:
                 *links.words(course.lobs),
                 *remarked,
             ),
-            readers=self._readers(course),
-            unopened=self._unopened(),
+            readers=readership,
+            unopened=(archive_path,) if self.version == "1.0" and self.traits.lobs else (),
             linked=links.lobs if self._is_linking else None,
             made_of=self.made_of,
             children=PlacedChildren(placed),
@@ -234,14 +240,11 @@ class BuildWork:
         self.stays = self._choose_columns()
         course = self._plan(staging, departures)
         self.objid = self.objid or ids.loose_objid(self.name, course.fingerprint)
-        self._leave_columns(departures)
-        return course
-
-    def _leave_columns(self, departures: Departures) -> None:
         if self.archive is not None:
             assignment.keep_columns(self.archive, self.stays, departures)
             if self.options.siard_version is not None:
                 self.upgrade = prepare_upgrade(self.archive, departures, self.progress)
+        return course
 
     def _compare(self, staging: Partial) -> None:
         """Compare the archive's messageDigest, unless an earlier run has."""
@@ -301,20 +304,6 @@ class BuildWork:
             )
         for value in archive.metadata.unread_digests:
             yield f"the archive's messageDigest {value!r} could not be understood and was left as it is"
-
-    def _unopened(self) -> tuple[str, ...]:
-        """Return the path of the archive when readers of its version fail to open it."""
-        has_lobs_outside = self.version == "1.0" and self.traits.lobs
-        return (self.dialect.archive_path(self.objid, self.name),) if has_lobs_outside else ()
-
-    def _readers(self, course: Course) -> Readership | None:
-        apart = "/" in self.dialect.archive_path(self.objid, self.name)
-        return building_options.readers_of(
-            self.style, self.version, self.layout, self._traits(course), is_merged=apart
-        )
-
-    def _traits(self, course: Course) -> LobTraits:
-        return replace(self.traits, split=course.split)
 
     def needed(self, course: Course) -> tuple[int, int]:
         """Return the largest possible number of new files and folders, and of their bytes."""
@@ -480,7 +469,7 @@ class BuildWork:
     ) -> SegmentTask:
         earlier = self._earlier
         task = SegmentTask(
-            segments=tuple(self.spot(course, number) for number in numbers),
+            segments=tuple(map(self.spots(course).of, numbers)),
             holdings=attempts.holdings(self.source.holdings(), self.cluster),
             package=staging.package,
             work=staging.work,
@@ -504,10 +493,6 @@ class BuildWork:
         if earlier.is_there and is_first and earlier.begun(course, numbers[0]) is None:
             segments.clear_segment(task, task.segments[0])  # begun as a whole, perhaps
         return task
-
-    def spot(self, course: Course, number: int) -> SegmentSpot:
-        """Return the folder of a segment in the package, and its OBJID."""
-        return self.spots(course).of(number)
 
     def _path_of(self, spot: SegmentSpot) -> str:
         return spot.ip if self.packing is None else self.packing.file(spot.ip)

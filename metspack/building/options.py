@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -278,24 +278,24 @@ def check_reader(options: BuildOptions) -> None:
         reader.check(own | {"dialect": options.dialect}, options.pack)
 
 
-def readers_missing(
-    options: BuildOptions, style: FolderStyle, version: str | None, layout: Layout, traits: LobTraits
-) -> tuple[str, ...]:
-    """Return a warning on LOBs that the package's intended reader fails to find."""
-    if version is None or not traits.lobs:
-        return ()
-    written = readers.Writing(version=version, layout=layout.name, style=style)
-    return readers.missed_words(options.reader, written, traits)
+def readership(
+    options: BuildOptions,
+    style: FolderStyle,
+    version: str | None,
+    layout: Layout,
+    traits: LobTraits,
+    *,
+    is_merged: bool,
+) -> tuple[Readership | None, tuple[str, ...]]:
+    """Return the programs that find a package's LOBs, and a warning on LOBs that the intended one misses.
 
-
-def readers_of(
-    style: FolderStyle, version: str | None, layout: Layout, traits: LobTraits, *, is_merged: bool = False
-) -> Readership | None:
-    """Return the programs that find a package's LOBs, or None without LOBs beside an archive."""
+    There are none without LOBs beside an archive.
+    """
     if version is None or not traits.lobs:
-        return None
+        return None, ()
     written = readers.Writing(version=version, layout=layout.name, style=style)
-    return readers.readership(written, traits, is_merged=is_merged)
+    found = readers.readership(written, traits, is_merged=is_merged)
+    return found, readers.missed_words(options.reader, written, traits)
 
 
 _NOT_OF_BYTES = {"created", "is_dated", "terms", "budgets", "jobs", "cluster", "verify"}
@@ -334,18 +334,14 @@ def _told(options: Any) -> Iterator[tuple[str, Any]]:
 
 def _words(name: str, value: Any) -> str:  # noqa: PLR0911 -- one for each kind of value
     """Return the value of an option as words, the same in every run."""
-    if isinstance(value, Limits):
-        files = "any number of files" if value.files is None else f"{value.files:,} files"
-        return f"{files}, {'any number of bytes' if value.bytes is None else f'{value.bytes:,} bytes'}"
     if isinstance(value, Enum):
         return str(value.value)
-    if isinstance(value, dict) or hasattr(value, "items"):
-        return ", ".join(f"{key}={_words(name, value[key])}" for key in sorted(value))
-    if isinstance(value, frozenset | set):
-        return ", ".join(sorted(_words(name, each) for each in value))
     if is_dataclass(value):
-        told = ((each.name, getattr(value, each.name)) for each in fields(value))
-        return ", ".join(f"{key}={_words(key, each)}" for key, each in told)
+        value = {each.name: getattr(value, each.name) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={_words(key, value[key])}" for key in sorted(value))
+    if isinstance(value, frozenset | set):
+        value = tuple(sorted(value))
     if isinstance(value, tuple | list):
         return ", ".join(_words(name, each) for each in value)
     if name in _FILES and value is not None and value != "siard":
@@ -360,11 +356,7 @@ def _words(name: str, value: Any) -> str:  # noqa: PLR0911 -- one for each kind 
 def _file_words(path: Path) -> str:
     try:
         with reading.opening(path) as descriptor:
-            return f"{path.absolute()} (SHA-256 {hashed(descriptor)})"
+            digest = Hashers(("SHA-256",)).take(reading.chunks(descriptor)).digest("SHA-256")
+            return f"{path.absolute()} (SHA-256 {digest.value})"
     except OSError:
         return str(path.absolute())
-
-
-def hashed(descriptor: int) -> str:
-    """Return the SHA-256 of an open file, in hexadecimal digits."""
-    return Hashers(("SHA-256",)).take(reading.chunks(descriptor)).digest("SHA-256").value

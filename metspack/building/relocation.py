@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from metspack import uris
@@ -139,10 +140,8 @@ class Relocation:
             self._sharing.tell_files(run, own)
             return own
         alone = [number for number, first in enumerate(firsts) if first is None]
-        those = CellRun(
-            schema=run.schema,
-            table=run.table,
-            cell=run.cell,
+        those = replace(
+            run,
             algorithm=None,
             rows=[run.rows[number] for number in alone],
             files=[run.files[number] for number in alone],
