@@ -31,7 +31,7 @@ from metspack.layouts import FolderStyle, Layout, readers
 from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits
 from metspack.mets import filetable, ids
-from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SiardFile
+from metspack.mets.dialects.interface import SegmentSpot, SiardFile
 from metspack.model import LinkMode, PlannedSegment
 from metspack.planning import assignment, slices
 from metspack.planning.assignment import Column, Course, SegmentGroups
@@ -159,8 +159,6 @@ class BuildWork:
         self.upgrade: Upgrade | None = None
         self.made_of = SourceFacts(name=source.stem)
         self._earlier: EarlierRun
-        self.handed_over: HandedOver | None = None
-        self.sealed: Seal | None = None
 
     @property
     def parent(self) -> Parent:
@@ -195,7 +193,7 @@ class BuildWork:
             self._compare(staging)
             siard, placed = self._write_all(staging, course, departures)
         staging.journal.record(event=journal.DESCRIBED)
-        checked = self.describe(staging, siard, placed)
+        sealed, handed_over, checked = self._describe(staging, siard, placed)
         archive_path = self.dialect.archive_path(self.objid, self.name)
         readership, missed = building_options.readership(
             self.options,
@@ -231,8 +229,8 @@ class BuildWork:
             linked=links.lobs if self._is_linking else None,
             made_of=self.made_of,
             children=PlacedChildren(placed),
-            handed_over=self.handed_over,
-            sealed=self.sealed,
+            handed_over=handed_over,
+            sealed=sealed,
         )
 
     def _plan_all(self, staging: Partial, departures: Departures) -> Course:
@@ -315,22 +313,21 @@ class BuildWork:
             course.bytes + copies * archive + footprint.per_lob * course.files + footprint.per_ip * ips
         )
 
-    def describe(
-        self,
-        staging: Partial,
-        siard: Hashers | None,
-        placed: PlacedSegments,
-    ) -> tuple[str, ...]:
-        """Describe the parent, write the manifests, check the package, and return the warnings."""
+    def _describe(
+        self, staging: Partial, siard: Hashers | None, placed: PlacedSegments
+    ) -> tuple[Seal, HandedOver, tuple[str, ...]]:
+        """Describe the parent, write the manifests, and check the package.
+
+        Returns the seal, the sizes of the largest IP and the parent, and the warnings.
+        """
         files = self.parent.pack_files(staging, self._write_parent(staging, siard, placed))
         # The beginning of each segment's paths in the manifests, and its number.
         fragments = (
-            (f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number)
+            (f"{spot.ip}/" if self.packing is None else self._path_of(spot), spot.number)
             for spot in placed.spots()
         )
-        self.sealed = manifests.write(staging.package, staging.work, fragments, files, self.parent.top)
-        self.handed_over = self.parent.handed_over(staging.package, files, placed)
-        return check_made(
+        sealed = manifests.write(staging.package, staging.work, fragments, files, self.parent.top)
+        checked = check_made(
             staging.package,
             self.progress,
             whole=self.options.verify and not self.sending.is_remote,
@@ -340,6 +337,7 @@ class BuildWork:
                 paths, ((spot.number, self._path_of(spot)) for spot in placed.spots())
             ),
         )
+        return sealed, self.parent.handed_over(staging.package, files, placed), checked
 
     def _choose_columns(self) -> frozenset[Column]:
         least = self.plan.header.min_size if self.plan else self.options.min_size
@@ -522,10 +520,10 @@ class BuildWork:
         ``meanwhile`` is called now and then to continue other work; progress is shown when it is None.
         """
         moved = Relocation(
-            archive,
-            course,
-            self.layout,
-            self.sharing,
+            archive=archive,
+            course=course,
+            layout=self.layout,
+            sharing=self.sharing,
             name=self.name,
             style=self.style,
             work=staging.work,
@@ -581,24 +579,16 @@ class BuildWork:
             checksum=checksum,
         )
         others = [manifests.placed(*each, checksum) for each in files.items()]
-        content = self.content(staging, siard, placed)
-        if content.siard is not None and siard is not None:
-            files[content.siard.path] = siard
-        content = replace(content, others=lambda: iter(others))
-        return files | self.dialect.write_parent(root, content)
-
-    def content(self, staging: Partial, siard: Hashers | None, placed: PlacedSegments) -> ParentContent:
-        """Return the content of the parent METS: the archive that was written, and the segments."""
-        described: SiardFile | None = None
-        history: tuple[str, ...] = ()
+        content = replace(self.parent.content(staging.work, placed), others=lambda: iter(others))
         if siard is not None and self.archive is not None:
             path = self.parent.archive_path
             with ZipContainer.opened(self._archive_target(staging), self.options.budgets) as written:
                 zip64 = written.zip64
                 names = ids.name_history(self.source.stem, self.options.name, self.name)
-                style = self.style if len(placed.ordered) else FolderStyle.DILCIS
+                style = self.style if placed.ordered else FolderStyle.DILCIS
                 history = relocation.history(self.archive, self.made_of, written, names, style)
-            checksum = siard.digest(self.options.algorithm).value
-            described = SiardFile(path=path, size=siard.size, checksum=checksum, zip64=zip64)
-        content = self.parent.content(staging.work, placed)
-        return replace(content, siard=described, history=history)
+            value = siard.digest(checksum).value
+            described = SiardFile(path=path, size=siard.size, checksum=value, zip64=zip64)
+            content = replace(content, siard=described, history=history)
+            files[path] = siard
+        return files | self.dialect.write_parent(root, content)

@@ -277,29 +277,14 @@ _LISTED, _AGAIN = 0, 1  # the slices: LOBs to be listed, and those only to be co
 _EXAMPLES = 3
 
 
-@dataclass(slots=True, kw_only=True)
-class Counted:
-    """Counts of a folder's LOBs, in segments and ``inside`` the archive, and of shared files.
-
-    ``bytes`` are those in segments. ``shared`` counts cells whose file an earlier cell names, ``example`` is
-    the first such pair; ``unnamed`` counts the files that no cell names, ``strangers`` are the first of them.
-    """
-
-    lobs: int = 0
-    bytes: int = 0
-    inside: int = 0
-    undigested: int = 0
-    shared: int = 0
-    example: tuple[str, str] = ("", "")
-    unnamed: int = 0
-    strangers: tuple[str, ...] = ()
-
-
 class SegmentedLobs(tempdb.Scratch):
     """LOBs and other files of a folder's segments, kept on disk; a context manager.
 
     ``find`` finds the LOBs of all cells, ``read`` reads all files of the segments; the other methods return
-    the results. ``notes`` counts LOBs by the warning about them.
+    the results. ``notes`` counts LOBs by the warning about them. ``lobs`` are those in segments, with
+    ``bytes``, ``inside`` those inside the archive; ``shared`` counts cells whose file an earlier cell names,
+    ``example`` is the first such pair; ``unnamed`` counts the files that no cell names, ``strangers`` are the
+    first of them.
     """
 
     def __init__(self, archive: Archive, folder: SegmentedFolder, checksum: str) -> None:
@@ -308,7 +293,11 @@ class SegmentedLobs(tempdb.Scratch):
         self._checksum = checksum
         self._algorithms = filetable.algorithms(checksum)
         self._prefixes: dict[int, str] = {}
-        self.counted = Counted()
+        self.inside = self.undigested = self.bytes = self.lobs = 0
+        self.shared = 0
+        self.example = ("", "")
+        self.unnamed = 0
+        self.strangers: list[str] = []
         self.notes: Counter[str] = Counter()
         super().__init__(
             f"CREATE TABLE file (n INTEGER PRIMARY KEY, segment TEXT, {', '.join(COLUMNS)})",
@@ -327,20 +316,20 @@ class SegmentedLobs(tempdb.Scratch):
         ):
             for lob in self._archive.lobs():
                 if lob.entries:
-                    self.counted.inside += 1
+                    self.inside += 1
                     continue
                 paths = [self._path(lob, extent) for extent in lob.extents]
-                self.counted.undigested += lob.cell.digest is None
+                self.undigested += lob.cell.digest is None
                 if not sharing.is_first(lob, ""):
                     self._share(sharing.first(lob.place.id) or "", lob)
                     continue
                 claimed = {self._folder.claim(path, lob.place.id) for path in paths}
                 if claimed == {lob.place.id}:
-                    self.counted.lobs += 1
-                    self.counted.bytes += lob.size
+                    self.lobs += 1
+                    self.bytes += lob.size
                     listed.add(lob)
                 elif claimed == {""}:
-                    self.counted.inside += 1
+                    self.inside += 1
                 elif len(claimed) == 1:
                     self._share(claimed.pop(), lob)
                     again.add(lob)
@@ -352,9 +341,9 @@ class SegmentedLobs(tempdb.Scratch):
                     )
 
     def _share(self, first: str, lob: LobRef) -> None:
-        self.counted.shared += 1
-        if self.counted.shared == 1:
-            self.counted.example = (first, lob.place.id)
+        self.shared += 1
+        if self.shared == 1:
+            self.example = (first, lob.place.id)
 
     def _path(self, lob: LobRef, extent: FileExtent | ZipExtent) -> str:
         """Return the path of a LOB's file below the folder; raises ``SourceError`` for others."""
@@ -435,12 +424,11 @@ class SegmentedLobs(tempdb.Scratch):
 
     def _read_unnamed(self, extent: FileExtent, progress: Progress) -> None:
         path = "/".join(extent.path)
-        counted = self.counted
-        counted.unnamed += 1
-        if counted.unnamed <= _EXAMPLES:
-            counted.strangers += (path,)
+        self.unnamed += 1
+        if self.unnamed <= _EXAMPLES:
+            self.strangers.append(path)
         # No LOB's id begins so: theirs are s<schema>.t<table>...
-        file, _ = self.read_whole(extent, f"unreferenced.{counted.unnamed}", progress)
+        file, _ = self.read_whole(extent, f"unreferenced.{self.unnamed}", progress)
         self._take(path, file)
 
     def read_whole(

@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from itertools import chain, count, groupby
 from pathlib import Path
 
@@ -428,6 +428,7 @@ def _amounts(placed: Iterable[Placed]) -> tuple[int, int]:
     return sum(map(len, sizes)), sum(map(sum, sizes))
 
 
+@dataclass(slots=True)
 class _Copier:
     """Copies data files into a folder, and compares each with its size and digest in METS.
 
@@ -435,14 +436,11 @@ class _Copier:
     ``wholes`` takes note of files that are parts of LOBs.
     """
 
-    def __init__(
-        self, folder: Folder, checksum: str, moved: Callable[[int], None], wholes: Wholes | None
-    ) -> None:
-        self._folder = folder
-        self._checksum = checksum
-        self._moved = moved
-        self._wholes = wholes
-        self._buffer = memoryview(bytearray(SMALL + 1))
+    folder: Folder
+    checksum: str
+    moved: Callable[[int], None]
+    wholes: Wholes | None
+    buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(SMALL + 1)))
 
     def copy(self, run: DataRun) -> Iterator[Placed]:
         """Copy files, together if they are small; yield them as METS is to list them."""
@@ -452,21 +450,21 @@ class _Copier:
         return placing.place_together(
             PlacedRun(id=run.ids, path=run.paths, size=sizes, media_type=run.media_types),
             [(run.algorithm, run.digests)],
-            run.small_contents(self._buffer),
-            self._checksum,
-            put=self._folder.put_small,
-            moved=self._moved,
+            run.small_contents(self.buffer),
+            self.checksum,
+            put=self.folder.put_small,
+            moved=self.moved,
             apart=lambda number: self._copy_one(run.file(number)),
         )
 
     def _copy_one(self, file: DataFile) -> PlacedFile:
         """Copy one file, and add its bytes to the digest of the LOB that it is a part of."""
-        algorithms = filetable.algorithms(self._checksum)
+        algorithms = filetable.algorithms(self.checksum)
         hashers = threads.ThreadedHashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
-        whole = () if self._wholes is None else (self._wholes.start_part(file),)
-        blocks = reading.told(file.blocks(hashers, *whole), self._moved)
-        self._folder.put(file.path, blocks, file.said.size or 0)
-        placed = filetable.placed_file(file.id, file.path, file.media_type, hashers, self._checksum)
+        whole = () if self.wholes is None else (self.wholes.start_part(file),)
+        blocks = reading.told(file.blocks(hashers, *whole), self.moved)
+        self.folder.put(file.path, blocks, file.said.size or 0)
+        placed = filetable.placed_file(file.id, file.path, file.media_type, hashers, self.checksum)
         return replace(placed, part_of=file.part_of, sequence=file.sequence)
 
 

@@ -200,6 +200,7 @@ class SegmentGroup(NamedTuple):
     is_described: bool
 
 
+@dataclass(eq=False)
 class SegmentGroups(Iterator[SegmentGroup]):
     """Groups of segments that one process places, in order.
 
@@ -211,19 +212,13 @@ class SegmentGroups(Iterator[SegmentGroup]):
     or None without any.
     """
 
-    def __init__(
-        self,
-        course: Course,
-        jobs: int,
-        begun: Callable[[int], PlacedBefore | None] = lambda _: None,
-        *,
-        is_named: bool = True,
-    ) -> None:
-        self._course = course
-        self._jobs = jobs
-        self._begun = begun
-        self._is_named = is_named
-        self._loads = [0.0] * jobs  # the costs given to each process, a heap
+    course: Course
+    jobs: int
+    begun: Callable[[int], PlacedBefore | None] = lambda _: None
+    is_named: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._loads = [0.0] * self.jobs  # the costs given to each process, a heap
         self._all = 0  # the costs of all segments, set after planning
         self._read = 0
         self._open: dict[str, list[int]] = {}
@@ -233,7 +228,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
     def __next__(self) -> SegmentGroup:
         if not self._tasks:
             group = self._group()
-            begun = self._begun(group[0])
+            begun = self.begun(group[0])
             cuts = self._cuts(group, begun)
             is_described = not cuts and (self._is_known if begun is None else begun is PlacedBefore.DESCRIBED)
             self._tasks.extend(SegmentGroup(group, each, is_described) for each in slices.stretches(cuts))
@@ -242,10 +237,10 @@ class SegmentGroups(Iterator[SegmentGroup]):
     @property
     def _is_known(self) -> bool:
         """Whether the facts for the METS of segments are complete."""
-        return self._is_named or bool(self._course.fingerprint)
+        return self.is_named or bool(self.course.fingerprint)
 
     def _group(self) -> list[int]:
-        course = self._course
+        course = self.course
         for number in range(self._read, len(course.keys)):
             container, _index = course.keys[number]
             if number in course.joined:
@@ -265,8 +260,8 @@ class SegmentGroups(Iterator[SegmentGroup]):
 
     def _cuts(self, group: list[int], begun: PlacedBefore | None) -> Sequence[int]:
         """Return the bytes at which the slice of a segment is cut."""
-        cuts = () if len(group) > 1 else self._course.cuts.get(group[0], ())
-        cost = sum(self._course.costs[number] for number in group)
+        cuts = () if len(group) > 1 else self.course.cuts.get(group[0], ())
+        cost = sum(self.course.costs[number] for number in group)
         if not (self._is_shared(cost) if begun is None else begun is PlacedBefore.STRETCHES):
             cuts = ()
         for _ in range(1 + len(cuts)):
@@ -275,12 +270,12 @@ class SegmentGroups(Iterator[SegmentGroup]):
 
     def _is_shared(self, cost: int) -> bool:
         """Return whether processes are to share the next segment, which has this cost."""
-        if self._jobs == 1:
+        if self.jobs == 1:
             return False
-        if not self._course.fingerprint:
+        if not self.course.fingerprint:
             return cost > _LARGE
-        self._all = self._all or sum(self._course.costs)
-        return cost > _LARGEST or (self._loads[0] + cost) * self._jobs > _LATE * self._all
+        self._all = self._all or sum(self.course.costs)
+        return cost > _LARGEST or (self._loads[0] + cost) * self.jobs > _LATE * self._all
 
 
 class _CourseWriter:
