@@ -55,11 +55,6 @@ def begin(work: Path, of: RemoteWork[Task, Result]) -> RemoteWork[Task, Result]:
     return replace(of, wanted=wanted, stop=partial(_stop, work), clear=partial(_clear, work))
 
 
-def placing(work: Path) -> RemoteWork[SegmentTask, TaskPlaced]:
-    """Begin attempts at segments in a run's working folder; return the workers' placing."""
-    return begin(work, RemoteWork(work=attempt, known=_finished, accept=accept))
-
-
 @contextmanager
 def open_cluster(options: BuildOptions, progress: Progress | None = None) -> Iterator[Cluster | None]:
     """Open the cluster of a build for the length of a block, or yield None without one.
@@ -78,17 +73,18 @@ def open_cluster(options: BuildOptions, progress: Progress | None = None) -> Ite
 def use(workers: Workers, of: Cluster | None, work: Path, found: Holdings) -> None:
     """Let the workers of a cluster, if there is one, do the work instead."""
     if of is not None:
-        workers.use(lambda: open_pool(of, work, found), of.jobs)
+        placing = RemoteWork(work=attempt, known=_finished, accept=accept)
+        workers.use(lambda: open_pool(of, work, found, placing), of.jobs)
 
 
 def open_pool(
-    of: Cluster, work: Path, found: Holdings, attempted: RemoteWork[Any, Any] | None = None
+    of: Cluster, work: Path, found: Holdings, attempted: RemoteWork[Any, Any]
 ) -> ClusterPool[Any, Any]:
     """Return a cluster's workers after checking that they see the holdings of a source.
 
-    ``attempted`` is the work of the attempts, None for the placing of segments. Raises ``TargetError``.
+    ``attempted`` is the work of the attempts. Raises ``TargetError``.
     """
-    remote = placing(work) if attempted is None else begin(work, attempted)
+    remote = begin(work, attempted)
     try:
         return of.pool(remote, list(_sights(found)))
     except BaseException:

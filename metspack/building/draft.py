@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 from metspack.building import options as building_options
@@ -224,7 +225,13 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         containers = len({each.container for each in segments})
         words = () if archive is None else assignment.words_on_columns(archive, stays, options.min_size or 0)
         return Draft(
-            header=planfile.header(name, source.size, source.metadata_document, division, options.min_size),
+            header=PlanHeader(
+                name=name,
+                source_size=source.size,
+                metadata_sha256=sha256(source.metadata_document).hexdigest(),
+                division=division,
+                min_size=options.min_size,
+            ),
             dialect=dialect,
             objid=objid,
             version=None if archive is None else archive.metadata.version,

@@ -188,12 +188,10 @@ class Relocation:
 
     def _inside(self, table: Table, cell: LobCell) -> NewCell:
         """Return a cell whose LOB stays, with its entry named in full: its column has no lobFolder."""
-        entries = self.archive.entries(table, cell)
-        if len(entries) != 1:
-            raise AssertionError(f"{cell.place.id} stays in the archive, where it has {len(entries)} entries")
+        (entry,) = self.archive.entries(table, cell)  # only columns with LOBs in one entry stay
         # SIARD 1.0 has a string there, later versions a URI.
         plain = self._version == "1.0"
-        return NewCell(file=entries[0] if plain else uris.quoted(entries[0].split("/")))
+        return NewCell(file=entry if plain else uris.quoted(entry.split("/")))
 
 
 class _Digests:

@@ -29,7 +29,7 @@ from metspack.mets.dialects.interface import (
     SplitLob,
     SplitPart,
 )
-from metspack.mets.filetable import PlacedFile, Placements
+from metspack.mets.filetable import Placed, PlacedFile, Placements
 from metspack.planning import slices
 from metspack.planning.slices import SliceStretch
 from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
@@ -159,12 +159,25 @@ order; and the parts of these, ``[LOB id, part id, child OBJID]``.
 """
 
 PLACED = "placed"
-"""The kind of notes of a stretch's files, with ``filetable.text_of`` on each line."""
+"""The kind of notes of placed files, with ``filetable.text_of`` on each line."""
 
 
 def notes_path(work: Path, kind: str, task: int | str) -> Path:
     """Return the path of a task's notes of a kind."""
     return work / f"{kind}-{task}.jsonl"
+
+
+def write_placed(path: Path, placed: Iterable[Placed], *, is_synced: bool = True) -> None:
+    """Write the notes on placed files."""
+    with writing.NewFile(path, is_synced=is_synced) as listed:
+        for each in placed:
+            listed.write(f"{filetable.text_of(each)}\n".encode())
+
+
+def placed_files(work: Path, task: int | str) -> Iterator[Placed]:
+    """Yield the placed files of a task from its notes."""
+    with reading.text(notes_path(work, PLACED, task)) as lines:
+        yield from map(filetable.placed_of, lines)
 
 
 def digest_for_cells(checksum: str) -> str:
@@ -373,9 +386,7 @@ def _place_segment(
                 place_in(folder)
             if task.is_described:
                 return describe(placements, spot, task), placements.size
-            with writing.NewFile(notes_path(task.work, PLACED, task.label)) as listed:
-                for each in placements.runs():
-                    listed.write(f"{filetable.text_of(each)}\n".encode())
+            write_placed(notes_path(task.work, PLACED, task.label), placements.runs())
             return None, placements.size
         work = task.work / f"pack-{spot.number}"
         writing.make_directory(work)
@@ -417,9 +428,8 @@ def _describe_together(task: SegmentTask, disk: writing.SyncedTogether) -> TaskP
     labels = [_label(task.number, each.stretch) for each in task.placed]
     with closing(Placements()) as placements:
         for label in labels:
-            with reading.buffered(notes_path(task.work, PLACED, label)) as lines:
-                for line in lines:
-                    placements.add(filetable.placed_of(line.decode()))
+            for each in placed_files(task.work, label):
+                placements.add(each)
         child = _describe_again(placements, spot, task)
     target = notes_path(task.work, DIGESTS, task.number)
     writing.remove(target)
@@ -430,8 +440,8 @@ def _describe_together(task: SegmentTask, disk: writing.SyncedTogether) -> TaskP
                     digests.write(block)
         size = digests.size
     notes: Counter[str] = Counter()
-    for each in task.placed:
-        notes.update(each.notes)
+    for stretch in task.placed:
+        notes.update(stretch.notes)
     done = SegmentDone(
         number=task.number,
         digest=task.digests[0] if task.digests else "",

@@ -15,7 +15,6 @@ from metspack.digests import OCTETS, Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, writing
 from metspack.files.byteranges import Below
-from metspack.files.threads import ThreadedHashers
 from metspack.layouts.names import SIARD
 from metspack.mediatypes import DEFAULT
 from metspack.merging.representation import ANOTHER, MergedIp
@@ -101,20 +100,12 @@ class DataFile:
     part_of: str = ""
     sequence: int | None = None
 
-    def blocks(self, *takers: Hashers) -> Iterator[bytes]:
-        """Yield the file's bytes and update ``takers``, whose first is compared with METS.
-
-        Raises ``SourceError``, also after the last block when the bytes contradict METS.
-        """
-        yield from proven_blocks(self.place, str(self.shown), self.said, *takers)
-
 
 def proven_blocks(place: Location, what: str, said: StatedFixity, *takers: Hashers) -> Iterator[bytes]:
     """Yield the bytes of a file and update ``takers``, whose first is compared with ``said``.
 
     Raises ``SourceError``, also after the last block when the bytes contradict METS.
     """
-    takers = takers or (ThreadedHashers(said.algorithms),)
     try:
         with open_file(place) as medium:
             for block in medium.chunks():

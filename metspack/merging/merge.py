@@ -18,7 +18,7 @@ from metspack import processes
 from metspack.building import check_made, manifests, placing, segments
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
-from metspack.building.segments import PARTS, WHOLES, notes_path
+from metspack.building.segments import PARTS, PLACED, WHOLES, notes_path, placed_files, write_placed
 from metspack.containers.ipreader import Compressed
 from metspack.containers.ipwriter import Folder
 from metspack.digests import Seal, Sealed
@@ -158,7 +158,7 @@ class _MergeWork:
         moved = [each["folder"] for each in staging.events if each["event"] == journal.DESCRIBED]
         if moved and os.path.lexists(place := staging.package / moved[-1]):
             writing.move(place, self.data)
-        self._earlier.prepare(lambda number: [_placed_path(staging.work, number)], work=DATA)
+        self._earlier.prepare(lambda number: [notes_path(staging.work, PLACED, number)], work=DATA)
         writing.make_directories(self.data)
 
     def _adopt(self, options: PackageOptions) -> DialectOptions:
@@ -185,9 +185,8 @@ class _MergeWork:
 
     def _take(self, names: tuple[str, ...], said: StatedFixity) -> None:
         """Verify a kept document of the parent, and extract it if the parent is packed."""
-        blocks = proven_blocks(
-            self.found.place(self.parent, names), str(self.parent.path.joinpath(*names)), said
-        )
+        shown, hashers = str(self.parent.path.joinpath(*names)), threads.ThreadedHashers(said.algorithms)
+        blocks = proven_blocks(self.found.place(self.parent, names), shown, said, hashers)
         if not self.parent.tree.is_packed:
             for _ in blocks:
                 pass
@@ -301,7 +300,7 @@ class _MergeWork:
                     else processes.results(_copy, tasks, jobs, self.progress.advance)
                 )
                 for number in copied:
-                    for each in _placed(work, number):
+                    for each in placed_files(work, number):
                         lines.add(each)
                         yield each
                 number += 1
@@ -364,19 +363,14 @@ class _CopyTask:
     clears: bool
 
     @property
+    def listing(self) -> Path:
+        """The path of the notes on the copied files."""
+        return notes_path(self.work, PLACED, self.number)
+
+    @property
     def digest(self) -> str:
         """The SHA-256 of the facts on the files."""
         return hashlib.sha256(repr(self.runs).encode(errors="surrogateescape")).hexdigest()
-
-
-def _placed_path(work: Path, number: int) -> Path:
-    return work / f"placed-{number}.jsonl"
-
-
-def _placed(work: Path, number: int) -> Iterator[Placed]:
-    """Yield the files of a task as METS is to list them."""
-    with reading.text(_placed_path(work, number)) as lines:
-        yield from map(filetable.placed_of, lines)
 
 
 def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None = None) -> int:
@@ -384,37 +378,36 @@ def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None =
 
     ``wholes`` takes note of those that are parts of LOBs. Raises ``SourceError`` and ``TargetError``.
     """
-    digest, listing = task.digest, _placed_path(task.work, task.number)
+    digest = task.digest
     if (found := _finished(task, digest)) is not None:
         if wholes is not None:
             for file in (run.file(number) for run in task.runs for number in range(len(run))):
                 hashers = threads.ThreadedHashers(file.said.algorithms)
-                for _ in file.blocks(hashers, wholes.start_part(file)):
+                takers = hashers, wholes.start_part(file)
+                for _ in proven_blocks(file.place, str(file.shown), file.said, *takers):
                     pass
         moved(_amounts(found)[1])
         return task.number
     with open_stretch(task.work) as disk:
         if task.clears:
-            for path in (listing, *(task.target / each for run in task.runs for each in run.paths)):
+            for path in (task.listing, *(task.target / each for run in task.runs for each in run.paths)):
                 writing.remove(path)
         is_synced = not disk.is_possible
         with closing(Folder(task.target, shared=True, is_synced=is_synced)) as folder:
             copier = _Copier(folder, task.checksum, moved, wholes)
             found = list(chain.from_iterable(map(copier.copy, task.runs)))
-        with writing.NewFile(listing, is_synced=is_synced) as listed:
-            for each in found:
-                listed.write(f"{filetable.text_of(each)}\n".encode())
+        write_placed(task.listing, found, is_synced=is_synced)
         disk.sync(task.work)
-        record_stretch(task.journal, task.number, digest, _amounts(found), [listing])
+        record_stretch(task.journal, task.number, digest, _amounts(found), [task.listing])
     return task.number
 
 
 def _finished(task: _CopyTask, digest: str) -> list[Placed] | None:
     """Return the files that an earlier run copied, or None unless all exist by name and size."""
     done = task.finished
-    if done is None or done.digest != digest or not done.has_notes([_placed_path(task.work, task.number)]):
+    if done is None or done.digest != digest or not done.has_notes([task.listing]):
         return None
-    found = list(_placed(task.work, task.number))
+    found = list(placed_files(task.work, task.number))
     files = [
         ([each.path], [each.size]) if isinstance(each, PlacedFile) else (each.path, each.size)
         for each in found
@@ -462,16 +455,14 @@ class _Copier:
         algorithms = filetable.algorithms(self.checksum)
         hashers = threads.ThreadedHashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
         whole = () if self.wholes is None else (self.wholes.start_part(file),)
-        blocks = reading.told(file.blocks(hashers, *whole), self.moved)
-        self.folder.put(file.path, blocks, file.said.size or 0)
+        blocks = proven_blocks(file.place, str(file.shown), file.said, hashers, *whole)
+        self.folder.put(file.path, reading.told(blocks, self.moved), file.said.size or 0)
         placed = filetable.placed_file(file.id, file.path, file.media_type, hashers, self.checksum)
         return replace(placed, part_of=file.part_of, sequence=file.sequence)
 
 
 def _words_on(unproven: Sequence[Path]) -> Iterator[str]:
     """Yield a warning about children's METS whose digest is missing from the parent's METS."""
-    if len(unproven) == 1:
-        yield f"{unproven[0]}: no digest in the METS of the parent proves it"
-    elif unproven:
+    if unproven:
         count = counted(len(unproven), "METS of a child", "METS of children")
         yield f"{count}, {unproven[0]} first: no digest in the METS of the parent proves them"

@@ -187,11 +187,7 @@ class _Filling:
             yield from self._close_before(run.sizes[start])
             stop = start + self._fitting(run.sizes[start:])
             own = run if stop - start == len(run) else run[start:stop]
-            self.last = own.id(-1)
-            self.first = self.first or own.id(0)
-            self.ends_in_part = False
-            self.files += len(own)
-            self.bytes += sum(own.sizes)
+            self._note(own.id(0), own.id(-1), len(own), own.bytes, is_part=False)
             yield RunSlot(container=self.container, segment=self.index, run=own)
             start = stop
 
@@ -224,12 +220,15 @@ class _Filling:
 
     def _take(self, lob: LobRef, part: Part | None) -> Slot:
         slot = Slot(container=self.container, segment=self.index, lob=lob, part=part)
-        self.last = slot.id
-        self.first = self.first or self.last
-        self.ends_in_part = part is not None
-        self.files += 1
-        self.bytes += slot.size
+        self._note(slot.id, slot.id, 1, slot.size, is_part=part is not None)
         return slot
+
+    def _note(self, first: str, last: str, files: int, size: int, *, is_part: bool) -> None:
+        self.first = self.first or first
+        self.last = last
+        self.ends_in_part = is_part
+        self.files += files
+        self.bytes += size
 
     def close(self, closed_by: ClosedBy) -> PlannedSegment:
         """Return the open segment, and open the next; raises ``PlanError`` for one too many."""

@@ -23,7 +23,8 @@ _LONGEST = 1 << 20  # bytes of a line: a segment takes some hundred
 class PlanHeader:
     """Header of a plan: size in bytes and metadata digest of its source, and its options.
 
-    ``min_size`` (bytes) left columns inside whose LOBs are all smaller; None left none.
+    A source without an archive has neither size nor metadata; only its LOBs identify it. ``min_size`` (bytes)
+    left columns inside whose LOBs are all smaller; None left none.
     """
 
     name: str
@@ -31,22 +32,6 @@ class PlanHeader:
     metadata_sha256: str
     division: Division
     min_size: int | None = None
-
-
-def header(
-    name: str, size: int, metadata_document: bytes, division: Division, min_size: int | None = None
-) -> PlanHeader:
-    """Return the header of a plan for a source of ``size`` bytes.
-
-    A source without an archive has no ``size`` and no ``metadata_document``; only its LOBs identify it.
-    """
-    return PlanHeader(
-        name=name,
-        source_size=size,
-        metadata_sha256=hashlib.sha256(metadata_document).hexdigest(),
-        division=division,
-        min_size=min_size,
-    )
 
 
 def lines(head: PlanHeader, segments: Iterable[PlannedSegment]) -> Iterator[str]:

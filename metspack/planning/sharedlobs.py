@@ -22,7 +22,6 @@ _ENTRY = struct.Struct(">cIQ")
 _WHAT = "what cells name twice"
 _SAME = "SELECT cell FROM named WHERE bytes = ? AND said = ?"
 _AT_ONCE = 1_000
-_KEPT = 1_000  # repeated LOBs whose first cell stays in memory
 _NAMES = ("utf-8", "surrogateescape")
 _HOLDERS = 10_000  # zip files and folders whose last named place stays in memory
 _BEFORE, _BEHIND = (-1, ""), (1 << 64, "")
@@ -110,7 +109,6 @@ class Sharing(tempdb.Scratch):
         self._last: dict[_Holder, _Place] = {}
         self._waiting: list[tuple[bytes, str, str]] = []
         self._again: list[tuple[str, int, int, str]] = []  # stem, first and last row, first cell
-        self._known: dict[tuple[bytes, str], str] = {}
         self._apart = False  # whether stretches were stored, whose LOBs a look-up has to unfold
         self.count = 0
         self.copies = 0
@@ -238,9 +236,6 @@ class Sharing(tempdb.Scratch):
         The other cell is given by the place of its bytes, its facts on them, its stem and its row.
         """
         key = holder.bytes(place)
-        if (first := self._known.get((key, said))) is not None:
-            self._share(stem, row, row, first)
-            return first
         cell = f"{stem}{row}"
         if place > self._before(holder):
             self._last[holder] = place  # behind all named places there: no look-up is needed
@@ -263,9 +258,6 @@ class Sharing(tempdb.Scratch):
                 self.copies += 1
                 return None
             self._database.execute(_PUT_VALUE, _split(first))
-        if len(self._known) == _KEPT:
-            self._known.clear()
-        self._known[key, said] = first
         self._share(stem, row, row, first)
         return str(first)
 
