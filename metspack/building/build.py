@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -32,7 +31,7 @@ from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits
 from metspack.mets import filetable, ids
 from metspack.mets.dialects.interface import SegmentSpot, SiardFile
-from metspack.model import LinkMode, PlannedSegment
+from metspack.model import LinkMode
 from metspack.planning import assignment, slices
 from metspack.planning.assignment import Column, Course, SegmentGroups
 from metspack.planning.division import slip_words
@@ -89,14 +88,15 @@ def build_from(
     ``command`` is the name of the command that builds; ``identity`` differs for another or a changed source.
     ``remarks`` returns further warnings about the source, and is called after planning.
     """
+    progress = progress or Silent()
     run = building_options.run_facts(command, options, identity or opening.identity(source))
     with processes.keeping(), Sharing(shares=isinstance(source, Archive)) as sharing:
-        work = BuildWork(source, sharing, options, progress or Silent())
+        work = BuildWork(source, sharing, options, progress)
         helping = attempts.open_cluster(options, progress)
         with helping as cluster, stage(target, run, options.terms) as staging:
             if staging.created != options.created:
                 options = replace(options, created=staging.created)
-                work = BuildWork(source, sharing, options, progress or Silent())
+                work = BuildWork(source, sharing, options, progress)
             work.cluster, work.sending = cluster, sending or work.sending
             work.sending.begin(staging, run, restarts=options.terms.restart)
             built = work.make(staging, remarks)
@@ -129,13 +129,7 @@ class BuildWork:
             )
         building_options.check_reader(options)
         self.dialect = building_options.dialect(options, self.name, self.objid, self.archive, self.version)
-        manifests.check(
-            self.layout,
-            options.dialect,
-            options.mapping_uri,
-            manifest=options.lob_manifest,
-            is_packed=is_packed,
-        )
+        manifests.check(self.layout, options)
         self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
         if self.packing is not None:
             self.packing.check()
@@ -356,7 +350,9 @@ class BuildWork:
             staging.work,
             sharing=self.sharing,
             departs=lambda lobs: departures.add_lobs(lobs, lobs.entries),
-            agreed=self._agreement(),
+            agreed=self.plan.agreement(self.source.size, self.source.metadata_document)
+            if self.plan
+            else lambda _segment: None,
             grown=lambda course: self._place_ahead(staging, course),
         )
 
@@ -365,12 +361,6 @@ class BuildWork:
         self._expected += lobs
         if self._placing is None and self.cluster is None:
             processes.prepare(segments.place, self.options.jobs, files=self._expected)
-
-    def _agreement(self) -> Callable[[PlannedSegment | None], None]:
-        """Return the comparison of each segment, and None at the end, with the plan file, if any."""
-        if self.plan is None:
-            return lambda _segment: None
-        return self.plan.agreement(self.source.size, self.source.metadata_document)
 
     def _write_all(
         self, staging: Partial, course: Course, departures: Departures
@@ -381,7 +371,11 @@ class BuildWork:
         Then, and after a failure, it is written afterwards, so that errors of LOBs are reported first.
         Raises ``SourceError`` and ``TargetError``.
         """
-        written = self._recalled_archive(staging, course)
+        written = None
+        if self._earlier.is_there and self.archive is not None:
+            target = self._archive_target(staging)
+            if (written := self._earlier.written_archive(course, target)) is None:
+                writing.remove(target)  # an earlier run may have begun it
         begin_lobs(self.progress, "Placing", course.bytes, course.lobs)
         if (placing := self._placing) is None:
             self._workers.jobs = course.jobs(self.options.jobs)
@@ -404,8 +398,7 @@ class BuildWork:
         corrected = placed.corrected
         is_corrected = self._earlier.archive is not None and self._earlier.archive["is_corrected"]
         if self.archive is not None and (written is None or (corrected and not is_corrected)):
-            if os.path.lexists(target := self._archive_target(staging)):
-                writing.remove(target)
+            writing.remove(self._archive_target(staging))
             self.progress.stage("Rewriting the archive", max(0, self.archive.size - course.compressed))
             written = self._write_archive(self.archive, staging, course, departures, corrected=corrected)
         if written is None:
@@ -548,15 +541,6 @@ class BuildWork:
         self._earlier.record_archive(course, written, left_out, is_corrected=bool(corrected))
         return written, left_out
 
-    def _recalled_archive(self, staging: Partial, course: Course) -> tuple[Hashers, list[str]] | None:
-        """Return the archive that an earlier run completed; remove one that it only began."""
-        if not self._earlier.is_there or self.archive is None:
-            return None
-        target = self._archive_target(staging)
-        if (written := self._earlier.written_archive(course, target)) is None:
-            writing.remove(target)
-        return written
-
     def _archive_target(self, staging: Partial) -> Path:
         return self.parent.make_root(staging) / self.parent.archive_path
 
@@ -569,16 +553,11 @@ class BuildWork:
         """Write the parent's documents, and return the files beside the segments."""
         checksum = self.options.algorithm
         root = self.parent.make_root(staging)
-        files = manifests.write_sidecars(
-            root,
-            staging.work,
-            placed.spots,
-            mets=self.dialect.mets,
-            mapping=self.options.mapping_uri,
-            manifest=self.options.lob_manifest,
-            checksum=checksum,
-        )
-        others = [manifests.placed(*each, checksum) for each in files.items()]
+        files = manifests.write_sidecars(root, staging.work, placed.spots, self.dialect.mets, self.options)
+        others = [
+            filetable.placed_file(f"ID_{name}", name, "text/plain", hashers, checksum)
+            for name, hashers in files.items()
+        ]
         content = replace(self.parent.content(staging.work, placed), others=lambda: iter(others))
         if siard is not None and self.archive is not None:
             path = self.parent.archive_path

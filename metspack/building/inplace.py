@@ -6,7 +6,6 @@ METS files and manifests are added. Existing files keep their bytes, places and 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -244,10 +243,13 @@ class _InPlaceWork:
             files[other.path] = hashers
         siard: SiardFile | None = None
         with closing(Placements()) as pieces:
-            for piece, hashers in self._pieces(archive, lobs):
-                pieces.add(piece)
+            for number, extent in enumerate(self.folder.archive_files()):
+                identifier = f"ID_{self.name.upper()}.SIARD.{number + 1}"
+                piece, hashers = lobs.read_whole(extent, identifier, self.progress)
                 if archive.container is not None:
+                    piece = replace(piece, sequence=number, media_type="application/octet-stream")
                     files[piece.path] = hashers
+                pieces.add(piece)
             if archive.container is None:
                 placing.write_manifest_fragments(pieces, "", self.staging.work, len(children), {})
             elif archive.name in files:
@@ -272,16 +274,6 @@ class _InPlaceWork:
             )
             files |= self.dialect.write_parent(self.staging.package, content)
         return files
-
-    def _pieces(self, archive: Archive, lobs: SegmentedLobs) -> Iterator[tuple[PlacedFile, Hashers]]:
-        """Read and yield the files of the archive; those of a zip file get a sequence."""
-        is_zip = archive.container is not None
-        for number, extent in enumerate(self.folder.archive_files()):
-            identifier = f"ID_{self.name.upper()}.SIARD.{number + 1}"
-            piece, hashers = lobs.read_whole(extent, identifier, self.progress)
-            if is_zip:
-                piece = replace(piece, sequence=number, media_type="application/octet-stream")
-            yield piece, hashers
 
     def _warn(self, archive: Archive, lobs: SegmentedLobs) -> None:
         if lobs.undigested:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from metspack.building import placing
+from metspack.building.options import BuildOptions
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, Hashers, Seal
 from metspack.errors import ConfigError
 from metspack.files import reading, writing
@@ -15,7 +16,6 @@ from metspack.layouts import Layout, siard22
 from metspack.locations import mappingtxt
 from metspack.mets import dialects, filetable
 from metspack.mets.dialects.interface import SegmentSpot
-from metspack.mets.filetable import PlacedFile
 
 NAMES = {algorithm: MANIFESTS[algorithm] for algorithm in MANIFEST_ALGORITHMS}
 """The manifests that are written, by their algorithms."""
@@ -62,17 +62,18 @@ MANIFEST = "manifest.txt"
 _URI = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
 
 
-def check(layout: Layout, dialect: str, mapping: str | None, *, manifest: bool, is_packed: bool) -> None:
+def check(layout: Layout, options: BuildOptions) -> None:
     """Raise ``ConfigError`` for sidecar files that the package cannot have.
 
-    Layout, dialect or packing may exclude them, and ``mapping`` must be a URI.
+    Layout, dialect or packing may exclude them, and the option ``mapping_uri`` must be a URI.
     """
-    if (why := dialects.facts(dialect).no_sidecars) and (mapping is not None or manifest):
+    mapping, manifest = options.mapping_uri, options.lob_manifest
+    if (why := dialects.facts(options.dialect).no_sidecars) and (mapping is not None or manifest):
         raise ConfigError(
-            f"the dialect {dialect} has no {mappingtxt.NAME} and no {MANIFEST}",
+            f"the dialect {options.dialect} has no {mappingtxt.NAME} and no {MANIFEST}",
             hint=f"{why}: leave --write-mapping and --write-manifest out.",
         )
-    if manifest and is_packed:
+    if manifest and options.pack is not None:
         raise ConfigError(
             f"{MANIFEST} lists the files of LOBs, which are packed",
             hint="Leave --write-manifest or --pack out: every packed IP has METS with the digests.",
@@ -93,34 +94,26 @@ def write_sidecars(
     package: Path,
     work: Path,
     segments: Callable[[], Iterable[SegmentSpot]],
-    *,
     mets: str,
-    mapping: str | None,
-    manifest: bool,
-    checksum: str,
+    options: BuildOptions,
 ) -> dict[str, Hashers]:
     """Write the requested files, and return the digests of each by its name.
 
     ``segments`` returns the segments in the package's order; ``mets`` is the name of their METS, which is not
-    a LOB. ``mapping`` is the URI above all segment folders. The digests in manifest.txt are SHA-256 where
-    METS has them, else MD5.
+    a LOB. The digests in manifest.txt are SHA-256 where METS has them, else MD5.
     """
+    checksum, mapping = options.algorithm, options.mapping_uri
     algorithms = filetable.algorithms(checksum)
     files: dict[str, Hashers] = {}
     if mapping is not None:
         target = mapping if mapping.endswith("/") else f"{mapping}/"
         lines = (f"{spot.content}/ {target}\n".encode() for spot in segments())
         files[mappingtxt.NAME] = _write_file(package / mappingtxt.NAME, lines, algorithms)
-    if manifest:
+    if options.lob_manifest:
         algorithm = "SHA-256" if checksum == "SHA-256" else "MD5"
         lines = (line for spot in segments() for line in _lob_lines(work, spot, mets, algorithm))
         files[MANIFEST] = _write_file(package / MANIFEST, lines, algorithms)
     return files
-
-
-def placed(name: str, hashers: Hashers, checksum: str) -> PlacedFile:
-    """Return a sidecar file as the parent's METS lists it."""
-    return filetable.placed_file(f"ID_{name}", name, "text/plain", hashers, checksum)
 
 
 def _lob_lines(work: Path, spot: SegmentSpot, mets: str, algorithm: str) -> Iterator[bytes]:

@@ -209,23 +209,19 @@ def written_version(archive: Archive | None, asked: str | None) -> str | None:
     ``asked`` is the version of an upgrade, None for the archive's present one. Raises ``ConfigError`` for any
     upgrade but that of an archive of SIARD 1.0.
     """
-    if archive is None:
-        if asked is not None:
-            raise ConfigError(
-                "--siard-version requires a SIARD archive, and the source is not one",
-                hint="Leave --siard-version out.",
-            )
-        return None
-    found = archive.metadata.version
-    if asked is None:
-        return found
-    if found != upgrade.SOURCE:
+    found = None if archive is None else archive.metadata.version
+    if asked is None or found == upgrade.SOURCE:
+        return asked or found
+    if found is None:
         raise ConfigError(
-            f"--siard-version {asked} rewrites an archive of SIARD {upgrade.SOURCE}, and this one is of "
-            f"SIARD {found}",
-            hint="Leave --siard-version out: archives of later versions can have LOBs outside as they are.",
+            "--siard-version requires a SIARD archive, and the source is not one",
+            hint="Leave --siard-version out.",
         )
-    return asked
+    raise ConfigError(
+        f"--siard-version {asked} rewrites an archive of SIARD {upgrade.SOURCE}, and this one is of "
+        f"SIARD {found}",
+        hint="Leave --siard-version out: archives of later versions can have LOBs outside as they are.",
+    )
 
 
 def dialect(

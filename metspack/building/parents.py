@@ -65,13 +65,17 @@ class PlacedSegments:
 
     def take(self, task: TaskPlaced) -> None:
         """Take the result of a task."""
-        self.notes.update(task.notes)
-        self.split += [task.number] if task.is_split else []
-        self.corrected.update(dict.fromkeys(task.numbers if task.has_digests else (), task.number))
-        for number, child in zip(task.numbers, task.children, strict=True):
+        digests, wholes, _ = task.last.sizes
+        self.notes.update(task.last.notes)
+        self.split += [task.number] if wholes else []
+        self.corrected.update(dict.fromkeys(task.numbers if digests else (), task.number))
+        for number, done in zip(task.numbers, task.done, strict=True):
+            child = done.child
+            if child is None:
+                continue
             stated = {self._spots.dialect.checksum_type: child.checksum, **child.digests}
-            digests = [stated[each] for each in self._algorithms]
-            facts = (child.size, child.files, child.bytes, child.total, *digests)
+            values = [stated[each] for each in self._algorithms]
+            facts = (child.size, child.files, child.bytes, child.total, *values)
             self._facts[number] = json.dumps(facts, separators=(",", ":")).encode()
 
     def spots(self) -> Iterator[SegmentSpot]:

@@ -99,12 +99,8 @@ class Relocation:
         """
         if (table.schema, table.number) not in self._tables:
             return None
-        segments_of: dict[Column, SegmentsOfColumn] = {}
-
-        def following(column: Column) -> SegmentsOfColumn:
-            if column not in segments_of:
-                segments_of[column] = SegmentsOfColumn(self.course.runs.get(column, ()))
-            return segments_of[column]
+        columns = (each for each in self.course.columns if each[:2] == (table.schema, table.number))
+        following = {each: SegmentsOfColumn(self.course.runs.get(each, ())) for each in columns}
 
         def value(cell: LobCell) -> NewCell | None:
             column = column_of(cell.place)
@@ -114,14 +110,14 @@ class Relocation:
                     self._renamed.add(column)
                 return new
             self._renamed.add(column)
-            return self._outside(cell, self._uses[column].before, following(column))
+            return self._outside(cell, self._uses[column].before, following[column])
 
         def files(run: CellRun) -> list[str] | None:
             column = column_of(run.place(0))
             if column not in self.course.columns or self._digests.tasks:
                 return None
             self._renamed.add(column)
-            return self._files(run, self._uses[column].before, following(column))
+            return self._files(run, self._uses[column].before, following[column])
 
         return NewCells(one=value, many=files)
 
@@ -131,10 +127,6 @@ class Relocation:
         Cells that share a LOB get the ``file`` of the first one.
         """
         firsts = self.sharing.firsts_of(run)
-        if not any(firsts):
-            own = self._own_files(run, before, segments_of)
-            self.sharing.tell_files(run, own)
-            return own
         alone = [number for number, first in enumerate(firsts) if first is None]
         those = replace(
             run,

@@ -84,15 +84,10 @@ class SegmentedFolder(tempdb.Scratch):
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        super().__init__()
+        columns = "path TEXT, segment TEXT, size INTEGER, modified INTEGER, inode TEXT, device TEXT, lob TEXT"
+        super().__init__(f"CREATE TABLE file ({columns})", "BEGIN")
         try:
             with tempdb.explained(_FILES), closing(walking.entries(root)) as found:
-                self._database.execute(
-                    "CREATE TABLE file "
-                    "(path TEXT, segment TEXT, size INTEGER, modified INTEGER, inode TEXT, device TEXT, "
-                    "lob TEXT)"
-                )
-                self._database.execute("BEGIN")
                 self._database.executemany(
                     "INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, NULL)", self._rows(found)
                 )
@@ -486,15 +481,14 @@ def is_package(root: Path, found: Recovery) -> bool:
     paths = [path for path, _ in found.puts]
     own = {*(MANIFESTS[each] for each in MANIFEST_ALGORITHMS), PLAIN_METS}
     others = [each for each in paths if each not in own and each.rpartition("/")[2] != PLAIN_METS]
-    why = ""
-    if others or len(set(paths)) < len(paths):
-        why = "its journal names other things than one METS for each segment, and the package's own"
-    elif not paths or paths[-1] != PLAIN_METS or not own.issubset(paths):
-        why = "its journal does not name the parent's METS and the manifests"
-    elif foreign := next((each for each in descriptions(root) if each not in paths), None):
-        why = f"the folder has {foreign!r}, which its journal does not name"
-    if why:
+    is_last = paths[-1:] == [PLAIN_METS]
+    if others or len(set(paths)) < len(paths) or not own.issubset(paths) or not is_last:
+        why = (
+            "its journal does not name one METS for each segment, the manifests and the parent's METS at last"
+        )
         raise strange(partial_of(root), why)
+    if foreign := next((each for each in descriptions(root) if each not in paths), None):
+        raise strange(partial_of(root), f"the folder has {foreign!r}, which its journal does not name")
     return os.path.lexists(root / PLAIN_METS)
 
 

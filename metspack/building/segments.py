@@ -63,7 +63,7 @@ class SegmentTask:
     links: bool = False
     stretch: SliceStretch = slices.WHOLE
     is_described: bool = True
-    placed: tuple[TaskPlaced, ...] = ()
+    placed: tuple[SegmentDone, ...] = ()
     journal: Path | None = None
     plan: Path | None = None
     digests: tuple[str, ...] = ()
@@ -124,18 +124,15 @@ class SegmentDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskPlaced:
-    """Result of a task: its segments' METS as the parent names them, and notes on LOBs.
-
-    ``is_split`` means that there are split LOBs, ``has_digests`` that there are digests for cells.
-    ``stretch`` is the placed part of the slice; without a description there are no children.
-    """
+    """Result of a task: the numbers of its segments, and its finished segments or stretch."""
 
     numbers: tuple[int, ...]
-    children: tuple[ChildMets, ...]
-    is_split: bool
-    has_digests: bool
-    notes: Mapping[str, int]
-    stretch: SliceStretch = slices.WHOLE
+    done: tuple[SegmentDone, ...]
+
+    @property
+    def last(self) -> SegmentDone:
+        """The last segment, with the notes of the whole task, or the stretch."""
+        return self.done[-1]
 
     @property
     def number(self) -> int:
@@ -327,16 +324,7 @@ def record(task: SegmentTask, done: SegmentDone, disk: writing.SyncedTogether, *
 
 def placed_of(task: SegmentTask, done: Sequence[SegmentDone]) -> TaskPlaced:
     """Return the result of a task from its finished segments or stretch."""
-    last = done[-1]
-    digests, wholes, _ = last.sizes
-    return TaskPlaced(
-        numbers=tuple(spot.number for spot in task.segments),
-        children=tuple(each.child for each in done if each.child is not None),
-        is_split=wholes > 0,
-        has_digests=digests > 0,
-        notes=last.notes,
-        stretch=task.stretch,
-    )
+    return TaskPlaced(numbers=tuple(spot.number for spot in task.segments), done=tuple(done))
 
 
 def clear(task: SegmentTask) -> None:
@@ -411,13 +399,13 @@ def described_segments(
     ``task_of`` returns the task of some segments. ``do`` is called with the task that describes a segment
     once its stretches were placed; the result of that task comes among the ``results``.
     """
-    stretches: list[TaskPlaced] = []
+    stretches: list[SegmentDone] = []
     for each in results:
-        if each.children:
+        if each.last.child is not None:
             yield each
             continue
-        stretches.append(each)
-        if each.stretch.is_last:
+        stretches.append(each.last)
+        if each.last.stretch.is_last:
             do(replace(task_of(each.numbers), placed=tuple(stretches)))
             stretches.clear()
 

@@ -178,7 +178,8 @@ def assign(
     except BaseException:
         writer.discard()
         raise
-    return writer.finish()
+    writer.course.fingerprint = writer.fingerprint.hexdigest()
+    return writer.course
 
 
 class PlacedBefore(Enum):
@@ -285,7 +286,7 @@ class _CourseWriter:
         self.course = Course()
         self._work = work
         self._open: dict[tuple[str, int], tuple[int, slices.Slice]] = {}
-        self._fingerprint = hashlib.sha256()
+        self.fingerprint = hashlib.sha256()
 
     def take(self, slot: Slot) -> None:
         course, lob, part = self.course, slot.lob, slot.part
@@ -296,7 +297,7 @@ class _CourseWriter:
         if not goes_on:
             course.split += part is not None
             course.note(lob, number)
-            self._fingerprint.update(f"{lob.place.id} {lob.size} {lob.extension}\n".encode())
+            self.fingerprint.update(f"{lob.place.id} {lob.size} {lob.extension}\n".encode())
 
     def take_run(self, slot: RunSlot) -> None:
         course, run = self.course, slot.run
@@ -306,7 +307,7 @@ class _CourseWriter:
         course.note(run, number)
         stem, extension = run.id_stem, run.shared.extension
         lines = [f"{stem}{row} {size} {extension}\n" for row, size in zip(run.rows, run.sizes, strict=True)]
-        self._fingerprint.update("".join(lines).encode())
+        self.fingerprint.update("".join(lines).encode())
 
     def _slice(self, key: tuple[str, int], *, goes_on: bool) -> tuple[int, slices.Slice]:
         """Return the number of a segment and its slice, which is begun unless it is open."""
@@ -327,10 +328,6 @@ class _CourseWriter:
         self.course.digests[number] = file.digest
         self.course.costs[number] = segment.bytes + _PER_FILE * segment.files
         self.course.segments += 1
-
-    def finish(self) -> Course:
-        self.course.fingerprint = self._fingerprint.hexdigest()
-        return self.course
 
     def discard(self) -> None:
         for _number, file in self._open.values():

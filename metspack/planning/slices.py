@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from metspack.files import reading, writing
 from metspack.model import (
@@ -48,7 +48,7 @@ def _line(lob: LobRef, part: Part | None) -> bytes:
         (place.schema, place.table, place.cell, place.row),
         (cell.file, cell.length, _said(cell.digest)),
         (lob.size, lob.extension, lob.media_type, lob.recorded),
-        [_written(extent) for extent in lob.extents],
+        [astuple(extent) for extent in lob.extents],
         part and (part.number, part.offset, part.size, part.is_last),
         proofs and (_said(proofs.whole), [_said(each) for each in proofs.extents]),
     )
@@ -61,10 +61,6 @@ def _said(digest: Digest | None) -> tuple[str, str] | None:
 
 def _digest(said: list[str] | None) -> Digest | None:
     return None if said is None else Digest(algorithm=said[0], value=said[1])
-
-
-def _written(extent: Extent) -> list[Any]:
-    return [getattr(extent, name) for name in (_ZIP if isinstance(extent, ZipExtent) else _FILE)]
 
 
 def _extent(fields: list[Any]) -> Extent:
@@ -188,7 +184,7 @@ WHOLE = SliceStretch(start=0, stop=None)
 """All of a slice."""
 
 
-class Slice:
+class Slice(writing.NewFile):
     """A slice while it is written: LOBs and parts in order, LOBs with shared values in runs.
 
     A run has up to a thousand. ``cuts`` are the bytes at which a stretch may end: never between parts of a
@@ -196,7 +192,7 @@ class Slice:
     """
 
     def __init__(self, place: Path) -> None:
-        self._file = writing.NewFile(place)
+        super().__init__(place)
         self._shared: RunShared | None = None
         self._alike: list[LobRef] = []
         self._files = self._bytes = 0  # since the last cut
@@ -212,13 +208,13 @@ class Slice:
         """Append a LOB or a part of one; raises ``TargetError``."""
         shared = None if part is not None else _shared(lob)
         if shared != self._shared or len(self._alike) == LONGEST:
-            self._flush()
+            self._end_run()
         self._shared = shared
         if shared is not None:
             self._alike.append(lob)
         else:
             goes_on = part is not None and part.number > 0
-            self._write(_line(lob, part), 1, lob.size if part is None else part.size, goes_on=goes_on)
+            self._add_line(_line(lob, part), 1, lob.size if part is None else part.size, goes_on=goes_on)
 
     def add_each(self, found: LobRun | LobRef) -> None:
         """Append a LOB or a run of LOBs; raises ``TargetError``."""
@@ -229,43 +225,30 @@ class Slice:
 
     def add_run(self, run: LobRun) -> None:
         """Append a run of LOBs; raises ``TargetError``."""
-        self._flush()
+        self._end_run()
         shared = [getattr(run.shared, name) for name in _SHARED]
         columns = (run.rows, run.files, run.sizes, run.digests, run.proofs, *run.extents)
         line = json.dumps({"run": [shared, *columns]}, separators=(",", ":")).encode() + b"\n"
-        self._write(line, len(run), sum(run.sizes))
+        self._add_line(line, len(run), sum(run.sizes))
 
-    def _write(self, line: bytes, files: int, size: int, *, goes_on: bool = False) -> None:
+    def _add_line(self, line: bytes, files: int, size: int, *, goes_on: bool = False) -> None:
         if not goes_on and (self._files >= STRETCH_FILES or self._bytes >= STRETCH_BYTES):
-            self.cuts.append(self._file.size)
+            self.cuts.append(self.size)
             self._files = self._bytes = 0
-        self._file.write(line)
+        self.write(line)
         self._hasher.update(line)
         self._files += files
         self._bytes += size
 
-    def _flush(self) -> None:
+    def _end_run(self) -> None:
         lobs, self._alike = self._alike, []
         if lobs and self._shared is not None:
             self.add_run(_run_of(self._shared, lobs))
 
     def close(self) -> None:
         """Put the slice on disk."""
-        self._flush()
-        self._file.close()
-
-    def discard(self) -> None:
-        """Close the slice, which will be removed."""
-        self._file.discard()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.discard()
+        self._end_run()
+        super().close()
 
 
 def runs(place: Path, stretch: SliceStretch = WHOLE) -> Iterator[LobRun | Entry]:
