@@ -232,7 +232,7 @@ def test_the_archive_of_other_lobs_is_written_again(
 
     (target := tmp_path / "made").mkdir()
     with monkeypatch.context() as patched:
-        patched.setattr(build.BuildWork, "describe", stop)
+        patched.setattr(build.BuildWork, "_describe", stop)
         with pytest.raises(Interrupted):
             build.build(source, target / "out", options)
     before = (partial_of(target) / "package" / "a.siard").stat().st_ino
