@@ -23,7 +23,7 @@ from typing import Any
 
 from metspack import cluster
 from metspack.building.parents import Parent, PlacedSegments, SegmentSpots
-from metspack.building.segments import TaskPlaced, named_child
+from metspack.building.segments import SegmentDone, TaskPlaced, named_child
 from metspack.cluster import ClusterExecutor, RemoteWork
 from metspack.layouts import lobseg
 from metspack.mets.dialects.interface import Software
@@ -95,15 +95,13 @@ def described(course: Course, package: Path) -> int:
             spots.of(number),
             dialect,
             None,
-            size=_SIZE,
-            files=1,
-            bytes_=_SIZE,
-            total=_SIZE,
-            digests={"MD5": _DIGEST, "SHA-256": 2 * _DIGEST},
+            (_SIZE, 1, _SIZE, _SIZE),
+            {"MD5": _DIGEST, "SHA-256": 2 * _DIGEST},
         )
-        placed.take(
-            TaskPlaced(numbers=(number,), children=(child,), is_split=False, has_digests=False, notes={})
+        done = SegmentDone(
+            number=number, digest="", bytes=child.bytes, child=child, sizes=(0, 0, 0), notes={}
         )
+        placed.take(TaskPlaced(numbers=(number,), done=(done,)))
     content = Parent(dialect=dialect, objid="PARENT", name=_NAME).content(package, placed)
     return sum(each.size for each in dialect.write_parent(package, content).values())
 

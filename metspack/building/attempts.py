@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from metspack import cluster
 from metspack.building import segments
@@ -27,11 +27,8 @@ from metspack.files.byteranges import Below, Stretch
 from metspack.files.staging import open_stretch
 from metspack.model import LinkMode
 from metspack.processes import Workers
-from metspack.progress import Progress, Silent, credit_of
+from metspack.progress import Progress, credit_of
 from metspack.sources.lobstream import Holdings
-
-Task = TypeVar("Task")
-Result = TypeVar("Result")
 
 ATTEMPTS = "attempts"
 """The folder of the attempts in the working folder of a run."""
@@ -45,23 +42,8 @@ Attempt = tuple[str, tuple[SegmentDone, ...]]
 """Result of an attempt at a task: the name of its folder, and its segments or stretch."""
 
 
-def begin(work: Path, of: RemoteWork[Task, Result]) -> RemoteWork[Task, Result]:
-    """Begin attempts in a run's working folder; return the work with ``stop`` and ``clear``."""
-    folder = work / ATTEMPTS
-    writing.remove(work / _GONE)
-    writing.make_directory(folder)
-    wanted = folder / f"{_WANTED}-{cluster.unique_name()}"
-    writing.NewFile(wanted).close()
-    return replace(of, wanted=wanted, stop=partial(_stop, work), clear=partial(_clear, work))
-
-
-def placing(work: Path) -> RemoteWork[SegmentTask, TaskPlaced]:
-    """Begin attempts at segments in a run's working folder; return the workers' placing."""
-    return begin(work, RemoteWork(work=attempt, known=_finished, accept=accept))
-
-
 @contextmanager
-def open_cluster(options: BuildOptions, progress: Progress | None = None) -> Iterator[Cluster | None]:
+def open_cluster(options: BuildOptions, progress: Progress) -> Iterator[Cluster | None]:
     """Open the cluster of a build for the length of a block, or yield None without one.
 
     Raises ``ConfigError`` and ``TargetError``.
@@ -71,24 +53,30 @@ def open_cluster(options: BuildOptions, progress: Progress | None = None) -> Ite
             "--link-mode hardlink cannot be combined with --cluster",
             hint="Links move no bytes, so other machines have nothing to do: leave one of the two out.",
         )
-    with cluster.opened(options.cluster, credit_of(progress or Silent())) as opened:
+    with cluster.opened(options.cluster, credit_of(progress)) as opened:
         yield opened
 
 
 def use(workers: Workers, of: Cluster | None, work: Path, found: Holdings) -> None:
     """Let the workers of a cluster, if there is one, do the work instead."""
     if of is not None:
-        workers.use(lambda: open_pool(of, work, found), of.jobs)
+        placing = RemoteWork(work=attempt, known=_finished, accept=accept)
+        workers.use(lambda: open_pool(of, work, found, placing), of.jobs)
 
 
 def open_pool(
-    of: Cluster, work: Path, found: Holdings, attempted: RemoteWork[Any, Any] | None = None
+    of: Cluster, work: Path, found: Holdings, attempted: RemoteWork[Any, Any]
 ) -> ClusterPool[Any, Any]:
-    """Return a cluster's workers after checking that they see the holdings of a source.
+    """Begin attempts in a run's working folder; return a cluster's workers, which see the source's holdings.
 
-    ``attempted`` is the work of the attempts, None for the placing of segments. Raises ``TargetError``.
+    ``attempted`` is the work of the attempts. Raises ``TargetError``.
     """
-    remote = placing(work) if attempted is None else begin(work, attempted)
+    folder = work / ATTEMPTS
+    writing.remove(work / _GONE)
+    writing.make_directory(folder)
+    wanted = folder / f"{_WANTED}-{cluster.unique_name()}"
+    writing.NewFile(wanted).close()
+    remote = replace(attempted, wanted=wanted, stop=partial(_stop, work), clear=partial(_clear, work))
     try:
         return of.pool(remote, list(_sights(found)))
     except BaseException:
@@ -152,10 +140,10 @@ def making(work: Path, label: str) -> Iterator[Path]:
 
 def _copy_notes(task: SegmentTask, own: SegmentTask) -> None:
     """Copy the notes on the segments that an earlier run finished."""
-    for path, size in zip(segments.NOTES, task.finished[-1].sizes, strict=True):
+    for kind, size in zip(segments.NOTES, task.finished[-1].sizes, strict=True):
         with (
-            reading.opening(path(task.work, task.label)) as descriptor,
-            writing.NewFile(path(own.work, own.label)) as copy,
+            reading.opening(segments.notes_path(task.work, kind, task.label)) as descriptor,
+            writing.NewFile(segments.notes_path(own.work, kind, own.label)) as copy,
         ):
             for block in reading.chunks(descriptor, 0, size):
                 copy.write(block)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -14,7 +13,7 @@ from metspack import processes
 from metspack.building import attempts, check_made, manifests, relocation, segments, targets
 from metspack.building import options as building_options
 from metspack.building.options import BuildOptions, Built
-from metspack.building.parents import Parent, PlacedSegments, SegmentSpots
+from metspack.building.parents import Parent, PlacedChildren, PlacedSegments, SegmentSpots
 from metspack.building.placing import Links, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.resumption import COMPARED, EarlierRun
@@ -29,11 +28,11 @@ from metspack.files.reading import as_path
 from metspack.files.staging import Partial, check_space, check_vacant, stage
 from metspack.layouts import FolderStyle, Layout, readers
 from metspack.layouts.interface import check_style
-from metspack.layouts.readers import LobTraits, Readership
+from metspack.layouts.readers import LobTraits
 from metspack.mets import filetable, ids
-from metspack.mets.dialects.interface import ParentContent, SegmentSpot, SiardFile
-from metspack.model import LinkMode, PlannedSegment
-from metspack.planning import assignment, planfile, slices
+from metspack.mets.dialects.interface import SegmentSpot, SiardFile
+from metspack.model import LinkMode
+from metspack.planning import assignment, slices
 from metspack.planning.assignment import Column, Course, SegmentGroups
 from metspack.planning.division import slip_words
 from metspack.planning.planfile import PlanFile
@@ -89,14 +88,15 @@ def build_from(
     ``command`` is the name of the command that builds; ``identity`` differs for another or a changed source.
     ``remarks`` returns further warnings about the source, and is called after planning.
     """
+    progress = progress or Silent()
     run = building_options.run_facts(command, options, identity or opening.identity(source))
     with processes.keeping(), Sharing(shares=isinstance(source, Archive)) as sharing:
-        work = BuildWork(source, sharing, options, progress or Silent())
+        work = BuildWork(source, sharing, options, progress)
         helping = attempts.open_cluster(options, progress)
         with helping as cluster, stage(target, run, options.terms) as staging:
             if staging.created != options.created:
                 options = replace(options, created=staging.created)
-                work = BuildWork(source, sharing, options, progress or Silent())
+                work = BuildWork(source, sharing, options, progress)
             work.cluster, work.sending = cluster, sending or work.sending
             work.sending.begin(staging, run, restarts=options.terms.restart)
             built = work.make(staging, remarks)
@@ -129,13 +129,7 @@ class BuildWork:
             )
         building_options.check_reader(options)
         self.dialect = building_options.dialect(options, self.name, self.objid, self.archive, self.version)
-        manifests.check(
-            self.layout,
-            options.dialect,
-            options.mapping_uri,
-            manifest=options.lob_manifest,
-            is_packed=is_packed,
-        )
+        manifests.check(self.layout, options)
         self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
         if self.packing is not None:
             self.packing.check()
@@ -159,8 +153,6 @@ class BuildWork:
         self.upgrade: Upgrade | None = None
         self.made_of = SourceFacts(name=source.stem)
         self._earlier: EarlierRun
-        self.handed_over: HandedOver | None = None
-        self.sealed: Seal | None = None
 
     @property
     def parent(self) -> Parent:
@@ -195,10 +187,15 @@ class BuildWork:
             self._compare(staging)
             siard, placed = self._write_all(staging, course, departures)
         staging.journal.record(event=journal.DESCRIBED)
-        checked = self.describe(staging, siard, placed)
-        segmented = (course.segments, len(course.keys.names), course.lobs, course.bytes)
-        missed = building_options.readers_missing(
-            self.options, self.style, self.version, self.layout, self._traits(course)
+        sealed, handed_over, checked = self._describe(staging, siard, placed)
+        archive_path = self.dialect.archive_path(self.objid, self.name)
+        readership, missed = building_options.readership(
+            self.options,
+            self.style,
+            self.version,
+            self.layout,
+            replace(self.traits, split=course.split),
+            is_merged="/" in archive_path,
         )
         return Built(
             target=staging.target,
@@ -212,20 +209,22 @@ class BuildWork:
             kept=self.kept,
             warnings=(
                 *self.warnings,
-                *slip_words(self.division.limits, *segmented),
+                *slip_words(
+                    self.division.limits, course.segments, len({*course.keys.containers}), course.lobs
+                ),
                 *self._about_lobs(course, placed.notes),
                 *missed,
                 *checked,
                 *links.words(course.lobs),
                 *remarked,
             ),
-            readers=self._readers(course),
-            unopened=self._unopened(),
+            readers=readership,
+            unopened=(archive_path,) if self.version == "1.0" and self.traits.lobs else (),
             linked=links.lobs if self._is_linking else None,
             made_of=self.made_of,
-            children=placed.children(),
-            handed_over=self.handed_over,
-            sealed=self.sealed,
+            children=PlacedChildren(placed),
+            handed_over=handed_over,
+            sealed=sealed,
         )
 
     def _plan_all(self, staging: Partial, departures: Departures) -> Course:
@@ -233,14 +232,11 @@ class BuildWork:
         self.stays = self._choose_columns()
         course = self._plan(staging, departures)
         self.objid = self.objid or ids.loose_objid(self.name, course.fingerprint)
-        self._leave_columns(departures)
-        return course
-
-    def _leave_columns(self, departures: Departures) -> None:
         if self.archive is not None:
             assignment.keep_columns(self.archive, self.stays, departures)
             if self.options.siard_version is not None:
                 self.upgrade = prepare_upgrade(self.archive, departures, self.progress)
+        return course
 
     def _compare(self, staging: Partial) -> None:
         """Compare the archive's messageDigest, unless an earlier run has."""
@@ -301,20 +297,6 @@ class BuildWork:
         for value in archive.metadata.unread_digests:
             yield f"the archive's messageDigest {value!r} could not be understood and was left as it is"
 
-    def _unopened(self) -> tuple[str, ...]:
-        """Return the path of the archive when readers of its version fail to open it."""
-        has_lobs_outside = self.version == "1.0" and self.traits.lobs
-        return (self.dialect.archive_path(self.objid, self.name),) if has_lobs_outside else ()
-
-    def _readers(self, course: Course) -> Readership | None:
-        apart = "/" in self.dialect.archive_path(self.objid, self.name)
-        return building_options.readers_of(
-            self.style, self.version, self.layout, self._traits(course), is_merged=apart
-        )
-
-    def _traits(self, course: Course) -> LobTraits:
-        return replace(self.traits, split=course.split)
-
     def needed(self, course: Course) -> tuple[int, int]:
         """Return the largest possible number of new files and folders, and of their bytes."""
         footprint, ips = self.dialect.footprint, course.segments + 1
@@ -325,22 +307,21 @@ class BuildWork:
             course.bytes + copies * archive + footprint.per_lob * course.files + footprint.per_ip * ips
         )
 
-    def describe(
-        self,
-        staging: Partial,
-        siard: Hashers | None,
-        placed: PlacedSegments,
-    ) -> tuple[str, ...]:
-        """Describe the parent, write the manifests, check the package, and return the warnings."""
+    def _describe(
+        self, staging: Partial, siard: Hashers | None, placed: PlacedSegments
+    ) -> tuple[Seal, HandedOver, tuple[str, ...]]:
+        """Describe the parent, write the manifests, and check the package.
+
+        Returns the seal, the sizes of the largest IP and the parent, and the warnings.
+        """
         files = self.parent.pack_files(staging, self._write_parent(staging, siard, placed))
         # The beginning of each segment's paths in the manifests, and its number.
         fragments = (
-            (f"{spot.ip}/" if self.packing is None else self.packing.file(spot.ip), spot.number)
+            (f"{spot.ip}/" if self.packing is None else self._path_of(spot), spot.number)
             for spot in placed.spots()
         )
-        self.sealed = manifests.write(staging.package, staging.work, fragments, files, self.parent.top)
-        self.handed_over = self.parent.handed_over(staging.package, files, placed)
-        return check_made(
+        sealed = manifests.write(staging.package, staging.work, fragments, files, self.parent.top)
+        checked = check_made(
             staging.package,
             self.progress,
             whole=self.options.verify and not self.sending.is_remote,
@@ -350,6 +331,7 @@ class BuildWork:
                 paths, ((spot.number, self._path_of(spot)) for spot in placed.spots())
             ),
         )
+        return sealed, self.parent.handed_over(staging.package, files, placed), checked
 
     def _choose_columns(self) -> frozenset[Column]:
         least = self.plan.header.min_size if self.plan else self.options.min_size
@@ -368,7 +350,9 @@ class BuildWork:
             staging.work,
             sharing=self.sharing,
             departs=lambda lobs: departures.add_lobs(lobs, lobs.entries),
-            agreed=self._agreement(),
+            agreed=self.plan.agreement(self.source.size, self.source.metadata_document)
+            if self.plan
+            else lambda _segment: None,
             grown=lambda course: self._place_ahead(staging, course),
         )
 
@@ -377,14 +361,6 @@ class BuildWork:
         self._expected += lobs
         if self._placing is None and self.cluster is None:
             processes.prepare(segments.place, self.options.jobs, files=self._expected)
-
-    def _agreement(self) -> Callable[[PlannedSegment | None], None]:
-        """Return the comparison of each segment, and None at the end, with the plan file, if any."""
-        if self.plan is None:
-            return lambda _segment: None
-        size, document = self.source.size, self.source.metadata_document
-        head = planfile.header(self.name, size, document, self.division)
-        return self.plan.agreement(head)
 
     def _write_all(
         self, staging: Partial, course: Course, departures: Departures
@@ -395,7 +371,11 @@ class BuildWork:
         Then, and after a failure, it is written afterwards, so that errors of LOBs are reported first.
         Raises ``SourceError`` and ``TargetError``.
         """
-        written = self._recalled_archive(staging, course)
+        written = None
+        if self._earlier.is_there and self.archive is not None:
+            target = self._archive_target(staging)
+            if (written := self._earlier.written_archive(course, target)) is None:
+                writing.remove(target)  # an earlier run may have begun it
         begin_lobs(self.progress, "Placing", course.bytes, course.lobs)
         if (placing := self._placing) is None:
             self._workers.jobs = course.jobs(self.options.jobs)
@@ -415,11 +395,10 @@ class BuildWork:
         for each in self.sending.sent(described, staging.package, spots.of, self.packing):
             placed.take(each)
         self._workers.close()
-        corrected = placed.corrected()
+        corrected = placed.corrected
         is_corrected = self._earlier.archive is not None and self._earlier.archive["is_corrected"]
         if self.archive is not None and (written is None or (corrected and not is_corrected)):
-            if os.path.lexists(target := self._archive_target(staging)):
-                writing.remove(target)
+            writing.remove(self._archive_target(staging))
             self.progress.stage("Rewriting the archive", max(0, self.archive.size - course.compressed))
             written = self._write_archive(self.archive, staging, course, departures, corrected=corrected)
         if written is None:
@@ -481,7 +460,7 @@ class BuildWork:
     ) -> SegmentTask:
         earlier = self._earlier
         task = SegmentTask(
-            segments=tuple(self.spot(course, number) for number in numbers),
+            segments=tuple(map(self.spots(course).of, numbers)),
             holdings=attempts.holdings(self.source.holdings(), self.cluster),
             package=staging.package,
             work=staging.work,
@@ -505,10 +484,6 @@ class BuildWork:
         if earlier.is_there and is_first and earlier.begun(course, numbers[0]) is None:
             segments.clear_segment(task, task.segments[0])  # begun as a whole, perhaps
         return task
-
-    def spot(self, course: Course, number: int) -> SegmentSpot:
-        """Return the folder of a segment in the package, and its OBJID."""
-        return self.spots(course).of(number)
 
     def _path_of(self, spot: SegmentSpot) -> str:
         return spot.ip if self.packing is None else self.packing.file(spot.ip)
@@ -538,10 +513,10 @@ class BuildWork:
         ``meanwhile`` is called now and then to continue other work; progress is shown when it is None.
         """
         moved = Relocation(
-            archive,
-            course,
-            self.layout,
-            self.sharing,
+            archive=archive,
+            course=course,
+            layout=self.layout,
+            sharing=self.sharing,
             name=self.name,
             style=self.style,
             work=staging.work,
@@ -566,15 +541,6 @@ class BuildWork:
         self._earlier.record_archive(course, written, left_out, is_corrected=bool(corrected))
         return written, left_out
 
-    def _recalled_archive(self, staging: Partial, course: Course) -> tuple[Hashers, list[str]] | None:
-        """Return the archive that an earlier run completed; remove one that it only began."""
-        if not self._earlier.is_there or self.archive is None:
-            return None
-        target = self._archive_target(staging)
-        if (written := self._earlier.written_archive(course, target)) is None:
-            writing.remove(target)
-        return written
-
     def _archive_target(self, staging: Partial) -> Path:
         return self.parent.make_root(staging) / self.parent.archive_path
 
@@ -587,34 +553,21 @@ class BuildWork:
         """Write the parent's documents, and return the files beside the segments."""
         checksum = self.options.algorithm
         root = self.parent.make_root(staging)
-        files = manifests.write_sidecars(
-            root,
-            staging.work,
-            placed.spots,
-            mets=self.dialect.mets,
-            mapping=self.options.mapping_uri,
-            manifest=self.options.lob_manifest,
-            checksum=checksum,
-        )
-        others = [manifests.placed(*each, checksum) for each in files.items()]
-        content = self.content(staging, siard, placed)
-        if content.siard is not None and siard is not None:
-            files[content.siard.path] = siard
-        content = replace(content, others=lambda: iter(others))
-        return files | self.dialect.write_parent(root, content)
-
-    def content(self, staging: Partial, siard: Hashers | None, placed: PlacedSegments) -> ParentContent:
-        """Return the content of the parent METS: the archive that was written, and the segments."""
-        described: SiardFile | None = None
-        history: tuple[str, ...] = ()
+        files = manifests.write_sidecars(root, staging.work, placed.spots, self.dialect.mets, self.options)
+        others = [
+            filetable.placed_file(f"ID_{name}", name, "text/plain", hashers, checksum)
+            for name, hashers in files.items()
+        ]
+        content = replace(self.parent.content(staging.work, placed), others=lambda: iter(others))
         if siard is not None and self.archive is not None:
             path = self.parent.archive_path
             with ZipContainer.opened(self._archive_target(staging), self.options.budgets) as written:
                 zip64 = written.zip64
                 names = ids.name_history(self.source.stem, self.options.name, self.name)
-                style = self.style if len(placed.children()) else FolderStyle.DILCIS
+                style = self.style if placed.ordered else FolderStyle.DILCIS
                 history = relocation.history(self.archive, self.made_of, written, names, style)
-            checksum = siard.digest(self.options.algorithm).value
-            described = SiardFile(path=path, size=siard.size, checksum=checksum, zip64=zip64)
-        content = self.parent.content(staging.work, placed)
-        return replace(content, siard=described, history=history)
+            value = siard.digest(checksum).value
+            described = SiardFile(path=path, size=siard.size, checksum=value, zip64=zip64)
+            content = replace(content, siard=described, history=history)
+            files[path] = siard
+        return files | self.dialect.write_parent(root, content)

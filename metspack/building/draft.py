@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 from metspack.building import options as building_options
 from metspack.building.build import BuildOptions
-from metspack.building.options import PackageOptions
 from metspack.containers.ipwriter import packed_size
 from metspack.containers.zipformat import CENTRAL, LOCAL
 from metspack.digests import MANIFEST_ALGORITHMS, OCTETS
@@ -18,7 +18,7 @@ from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import ids
 from metspack.mets.dialects.interface import Dialect, SegmentSpot, SegmentWords
-from metspack.model import LobRef, LobRun, PlannedSegment, RunSlot, ZipExtent
+from metspack.model import LobRef, LobRun, PlannedSegment, Slot, ZipExtent
 from metspack.planning import assignment, planfile
 from metspack.planning.division import planned, slip_words
 from metspack.planning.planfile import PlanHeader
@@ -67,16 +67,27 @@ class Draft:
 
     @property
     def handed_over(self) -> HandedOver:
-        """The estimated sizes of the largest IP and of the parent."""
-        segments = [(self.spot(each), each) for each in self.segments]
-        return _estimated(
-            self.dialect,
-            self.pack,
-            segments,
-            objid=self.objid,
-            archive=self.archive_bytes,
-            path=self.lob_path,
-        )
+        """The sizes of the largest IP and the parent, for documents of usual and LOBs of average size."""
+        said, digest = self.dialect.footprint, 2 * OCTETS[self.dialect.checksum_type]
+        form = "" if self.pack is None else f".{self.pack}"
+        ips = []
+        lines = 0
+        for each in self.segments:
+            spot = self.spot(each)
+            path = f"{spot.content}/{self.lob_path}"
+            name = len(path) - len(spot.ip.rpartition("/")[0])
+            row = said.row + said.paths * name + digest
+            held = [(said.documents, said.size + each.files * row), (each.files, each.bytes)]
+            ips.append((spot.ip + form, packed_size(self.pack, held, name=name)))
+            line = sum(2 * OCTETS[algorithm] + len(f"  {path}\n") for algorithm in MANIFEST_ALGORITHMS)
+            lines += line * (1 if self.pack else said.documents + each.files)
+        parent = self.dialect.parent_folder(self.objid)
+        documents = said.size + said.child * len(ips)
+        if not parent:
+            return HandedOver.of(ips, "", self.archive_bytes + documents + lines, is_estimated=True)
+        held = [(said.documents, documents), (1, self.archive_bytes)]
+        whole = packed_size(self.pack, held, name=len(parent) + 40)
+        return HandedOver.of(ips, parent + form, whole, is_estimated=True)
 
     def __iter__(self) -> Iterator[PlannedSegment]:
         """Yield the segments."""
@@ -132,23 +143,22 @@ class Draft:
 
 
 class _Leaving:
-    """The LOBs that leave an archive: their ``bytes`` in it, and the last one's path."""
+    """The ``lobs`` that leave an archive: their number, their ``bytes`` in it, and the last one's path."""
 
     def __init__(self) -> None:
-        self.bytes = 0
+        self.lobs = self.bytes = 0
         self._last: LobRef | LobRun | None = None
 
     def take(self, found: LobRef | LobRun) -> LobRef | LobRun:
         """Count LOBs that move; returns them."""
         self._last = found
+        self.lobs += len(found) if isinstance(found, LobRun) else 1
         if isinstance(found, LobRun):
             spans, packed = sum(found.limits) - sum(found.offsets), found.compressed
         else:
             own = [each for each in found.extents if isinstance(each, ZipExtent)]
-            spans, packed = (
-                sum(each.limit - each.offset for each in own),
-                sum(each.compressed for each in own),
-            )
+            spans = sum(each.limit - each.offset for each in own)
+            packed = sum(each.compressed for each in own)
         if packed and found.entries:
             names, count = sum(map(len, found.entries)), len(found.entries)
             # Besides names, the directory repeats all, some or none of a local header's fields.
@@ -166,53 +176,15 @@ class _Leaving:
         return layout.lob_path(last.place, shared.extension)
 
 
-def _estimated(
-    dialect: Dialect,
-    pack: str | None,
-    segments: Sequence[tuple[SegmentSpot, PlannedSegment]],
-    *,
-    objid: str,
-    archive: int,
-    path: str,
-) -> HandedOver:
-    """Estimate a planned package's sizes from documents of usual and LOBs of average size.
-
-    ``archive`` are the bytes of the archive without its LOBs, ``objid`` is the parent's, ``path`` that of
-    some LOB in its segment.
-    """
-    said, digest = dialect.footprint, 2 * OCTETS[dialect.checksum_type]
-    form = "" if pack is None else f".{pack}"
-    lines = 0
-
-    def sized(spot: SegmentSpot, planned: PlannedSegment) -> tuple[str, int]:
-        nonlocal lines
-        name = len(f"{spot.content}/{path}") - len(spot.ip.rpartition("/")[0])
-        row = said.row + said.paths * name + digest
-        held = [(said.documents, said.size + planned.files * row), (planned.files, planned.bytes)]
-        line = sum(2 * OCTETS[each] + len(f"  {spot.content}/{path}\n") for each in MANIFEST_ALGORITHMS)
-        lines += line * (1 if pack else said.documents + planned.files)
-        return spot.ip + form, packed_size(pack, held, name=name)
-
-    ips = [sized(*each) for each in segments]
-    parent = dialect.parent_folder(objid)
-    documents = said.size + said.child * len(ips)
-    if not parent:
-        return HandedOver.of(ips, "", archive + documents + lines, is_estimated=True)
-    whole = packed_size(pack, [(said.documents, documents), (1, archive)], name=len(parent) + 40)
-    return HandedOver.of(ips, parent + form, whole, is_estimated=True)
-
-
 def drafted(path: Path, options: BuildOptions, progress: Progress | None = None) -> Draft:
     """Return the plan that ``build.build`` follows for a source with the same options.
-
-    Only options about segments, names and OBJIDs count.
 
     Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
     given = None if options.name is None else ids.given_name(options.name)
     progress = progress or Silent()
     segments: list[PlannedSegment] = []
-    lobs = split = 0
+    split = 0
     leaving = _Leaving()
     traits = LobTraits()
     with (
@@ -224,6 +196,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         style = readers.style_for(options.reader, options.lob_folder_style, version)
         if version is not None:
             check_style(style, version)
+        name = given or ids.package_name(source.stem)
         division = building_options.division(options, version)
         stays = assignment.columns_inside(source, options.min_size, progress)
         own = (
@@ -236,21 +209,29 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         ):
             if isinstance(event, PlannedSegment):
                 segments.append(event)
-            elif isinstance(event, RunSlot):
-                lobs += len(event.run)
-            elif event.part is None:
-                lobs += 1
-            elif event.part.number == 0:
-                lobs += 1
-                split += 1
+            elif isinstance(event, Slot) and event.part is not None:
+                split += event.part.number == 0
         source.check_unchanged()
-        name = given or ids.package_name(source.stem)
-        dialect, objid = _identity(options, name, archive, version)
-        warnings = () if archive is None else archive.conventions()
-        traits = replace(traits, split=split)
+        objid = building_options.objid(options, name, archive, is_packed=options.pack is not None)
+        dialect = building_options.dialect(options, name, objid, archive, version)
+        readership, missed = building_options.readership(
+            options,
+            style,
+            version,
+            division.layout,
+            replace(traits, split=split),
+            is_merged="/" in dialect.archive_path(objid, name),
+        )
+        containers = len({each.container for each in segments})
         words = () if archive is None else assignment.words_on_columns(archive, stays, options.min_size or 0)
         return Draft(
-            header=planfile.header(name, source.size, source.metadata_document, division, options.min_size),
+            header=PlanHeader(
+                name=name,
+                source_size=source.size,
+                metadata_sha256=sha256(source.metadata_document).hexdigest(),
+                division=division,
+                min_size=options.min_size,
+            ),
             dialect=dialect,
             objid=objid,
             version=None if archive is None else archive.metadata.version,
@@ -258,42 +239,19 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
             archive_bytes=max(0, source.size - leaving.bytes),
             lob_path=leaving.path(division.layout),
             segments=tuple(segments),
-            lobs=lobs,
+            lobs=leaving.lobs,
             split=split,
             kept=sum(stays.values()),
-            readers=building_options.readers_of(
-                style,
-                version,
-                division.layout,
-                traits,
-                is_merged="/" in dialect.archive_path(objid, name),
-            ),
+            readers=readership,
             warnings=(
                 *ids.name_words(source.stem, options.name),
-                *slip_words(
-                    division.limits,
-                    len(segments),
-                    len({each.container for each in segments}),
-                    lobs,
-                    sum(each.bytes for each in segments),
-                ),
+                *slip_words(division.limits, len(segments), containers, leaving.lobs),
                 *words,
                 *sharing.words(),
-                *warnings,
-                *building_options.readers_missing(options, style, version, division.layout, traits),
+                *(() if archive is None else archive.conventions()),
+                *missed,
             ),
         )
-
-
-def _identity(
-    options: BuildOptions, name: str, archive: Archive | None, version: str | None
-) -> tuple[Dialect, str]:
-    """Return the package's dialect, and the parent's OBJID, "" where the build derives it."""
-    package = PackageOptions(
-        objid=options.objid, dialect=options.dialect, dialect_options=options.dialect_options
-    )
-    objid = building_options.objid(package, name, archive, is_packed=options.pack is not None)
-    return building_options.dialect(package, name, objid, archive, version), objid
 
 
 def objid_of(source: Path, options: BuildOptions) -> str:

@@ -6,17 +6,22 @@ METS files and manifests are added. Existing files keep their bytes, places and 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from metspack.building import check_outcome, manifests, placing, segments
 from metspack.building import options as building_options
-from metspack.building.options import PackageOptions
-from metspack.building.segmentedfolder import SegmentedFolder, SegmentedLobs, SegmentFolder, is_package
+from metspack.building.options import MadePackage, PackageOptions
+from metspack.building.segmentedfolder import (
+    SegmentedFolder,
+    SegmentedLobs,
+    SegmentFolder,
+    descriptions,
+    is_package,
+)
 from metspack.building.segments import SegmentTask
-from metspack.digests import Hashers, Seal, Sealed
+from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
 from metspack.files import tempdb, writing
 from metspack.files.staging import check_space
@@ -28,36 +33,22 @@ from metspack.mets.filetable import PlacedFile, Placements
 from metspack.progress import Progress, Silent
 from metspack.sizes import HandedOver, counted
 from metspack.sources.archive import Archive
-from metspack.sources.opening import SourceFacts
 
 _FINDINGS = 20
+_DESCRIPTIONS = 100
 _ELSEWHERE = "Or make a package elsewhere: metspack build {} -o OUT."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Described(Sealed):
-    """Result of describing a folder: its segments, and the LOBs in them with their bytes.
+class Described(MadePackage):
+    """Result of describing a folder, which then is a package.
 
-    ``inside`` counts the LOBs inside the archive, ``unreferenced`` the files in segments that no cell names;
-    ``unopened`` are the archives that no reader of their version of SIARD opens. ``made_of`` are the facts
-    of the archive, ``children`` the segments as IPs, in the order of the parent; ``sealed`` is the package's
-    seal. ``handed_over`` are the sizes of the largest IP and the parent.
+    ``inside`` counts the LOBs inside the archive, ``unreferenced`` the files in segments that no cell names.
     """
 
     folder: Path
-    objid: str
-    name: str
-    segments: int
-    files: int
-    bytes: int
     inside: int
     unreferenced: int
-    warnings: tuple[str, ...]
-    unopened: tuple[str, ...] = ()
-    made_of: SourceFacts | None = None
-    children: Sequence[ChildMets] = ()
-    handed_over: HandedOver | None = None
-    sealed: Seal | None = None
 
 
 def describe_in_place(folder: Path, options: PackageOptions, progress: Progress | None = None) -> Described:
@@ -77,20 +68,17 @@ def describe_in_place(folder: Path, options: PackageOptions, progress: Progress 
         return _InPlaceWork(found, staging, options, progress).make()
 
 
+@dataclass
 class _InPlaceWork:
     """One description of a folder: files found, documents written, all published at once."""
 
-    def __init__(
-        self, folder: SegmentedFolder, staging: Transaction, options: PackageOptions, progress: Progress
-    ) -> None:
-        self.folder = folder
-        self.root = folder.root
-        self.staging = staging
-        self.options = options
-        self.progress = progress
-        self.warnings: list[str] = []
-        self.puts: list[str] = []
-        """The files to be added to the folder, in this order."""
+    folder: SegmentedFolder
+    staging: Transaction
+    options: PackageOptions
+    progress: Progress
+    warnings: list[str] = field(default_factory=list)
+    puts: list[str] = field(default_factory=list)
+    """The files to be added to the folder, in this order."""
 
     def make(self) -> Described:
         """Find, read and describe the LOBs, publish the documents, and check the package."""
@@ -100,7 +88,7 @@ class _InPlaceWork:
         self.folder.set_apart(name)
         options = self.options
         with (
-            Archive(self.root / name, options.budgets, options.grants) as archive,
+            Archive(self.folder.root / name, options.budgets, options.grants) as archive,
             SegmentedLobs(archive, self.folder, options.algorithm) as lobs,
         ):
             self._name_package(archive)
@@ -112,7 +100,8 @@ class _InPlaceWork:
             made_of = building_options.source_facts(options, archive, self.progress)
             self.warnings += made_of.warnings(rewritten=False)
             self.progress.stage("Reading", self.folder.amounts()[1])
-            lobs.read(self.staging, options, self.progress)
+            objids = {folder: spot.objid for folder, spot in spots.items()}
+            lobs.read(self.staging, options.accepted, self.progress, objids)
             children = self._write_children(archive, lobs, spots)
             files = self._write_parent(archive, lobs, children)
             fragments = [(f"{spot.ip}/", spot.number) for spot in spots.values()]
@@ -125,18 +114,17 @@ class _InPlaceWork:
             archive.check_unchanged()
             self.folder.check_unchanged()
             self._warn(archive, lobs)
-        counts = lobs.counted
         described = Described(
-            folder=self.root,
+            folder=self.folder.root,
             objid=self.objid,
             name=self.name,
             segments=len(children),
-            files=counts.lobs,
-            bytes=counts.bytes,
-            inside=counts.inside,
-            unreferenced=counts.unnamed,
+            files=lobs.lobs,
+            bytes=lobs.bytes,
+            inside=lobs.inside,
+            unreferenced=lobs.unnamed,
             warnings=tuple(self.warnings),
-            unopened=(archive.name,) if archive.metadata.version == "1.0" and counts.lobs else (),
+            unopened=(archive.name,) if archive.metadata.version == "1.0" and lobs.lobs else (),
             made_of=made_of,
             children=children,
             handed_over=HandedOver.of(((each.path, each.total) for each in children), "", own),
@@ -159,9 +147,9 @@ class _InPlaceWork:
         self.dialect = building_options.dialect(options, self.name, self.objid, archive)
 
     def _refuse_descriptions(self) -> None:
-        if found := self.folder.descriptions():
+        if found := sorted(descriptions(self.folder.root))[:_DESCRIPTIONS]:
             raise TargetExistsError(
-                f"{self.root} has METS files or manifests already: {', '.join(found[:3])}"
+                f"{self.folder.root} has METS files or manifests already: {', '.join(found[:3])}"
                 f"{' and more' if len(found) > 3 else ''}",  # noqa: PLR2004 -- as many as were named
                 hint="Nothing is overwritten: move them away first, or run metspack check if it is a package "
                 "already.",
@@ -174,7 +162,7 @@ class _InPlaceWork:
             return names[0]
         what = f"{len(names)} SIARD archives ({', '.join(names[:3])})" if names else "no SIARD archive"
         raise SourceError(
-            f"{self.root} holds {what}; expected one",
+            f"{self.folder.root} holds {what}; expected one",
             hint="It has to hold the .siard, its parts, or the folder it was unpacked to, beside the folders "
             "with its LOBs.",
         )
@@ -187,8 +175,9 @@ class _InPlaceWork:
             objid = ids.ncname(ids.child_objid(segment.word))
             if (other := words.setdefault(objid, segment)) is not segment:
                 raise SourceError(
-                    f"{self.root}: the folders {other.path!r} and {segment.path!r} would both be {objid}",
-                    hint="Ids hold A-Z, a-z, 0-9 and - _ . only. " + _ELSEWHERE.format(self.root),
+                    f"{self.folder.root}: the folders {other.path!r} and {segment.path!r} would both be "
+                    f"{objid}",
+                    hint="Ids hold A-Z, a-z, 0-9 and - _ . only. " + _ELSEWHERE.format(self.folder.root),
                 )
             if objid == self.objid:
                 raise ConfigError(f"the OBJID {objid!r} is that of a child", hint="Choose another with --id.")
@@ -207,9 +196,9 @@ class _InPlaceWork:
             bytes_=footprint.per_lob * self.folder.amounts()[0] + footprint.per_ip * ips,
         )
         for folder in ("", *spots):
-            if not os.access(self.root / folder, os.W_OK | os.X_OK):
+            if not os.access(self.folder.root / folder, os.W_OK | os.X_OK):
                 raise TargetError(
-                    f"no file can be added to {self.root / folder}", hint="Get write permission there."
+                    f"no file can be added to {self.folder.root / folder}", hint="Get write permission there."
                 )
 
     def _write_children(
@@ -254,10 +243,13 @@ class _InPlaceWork:
             files[other.path] = hashers
         siard: SiardFile | None = None
         with closing(Placements()) as pieces:
-            for piece, hashers in self._pieces(archive, lobs):
-                pieces.add(piece)
+            for number, extent in enumerate(self.folder.archive_files()):
+                identifier = f"ID_{self.name.upper()}.SIARD.{number + 1}"
+                piece, hashers = lobs.read_whole(extent, identifier, self.progress)
                 if archive.container is not None:
+                    piece = replace(piece, sequence=number, media_type="application/octet-stream")
                     files[piece.path] = hashers
+                pieces.add(piece)
             if archive.container is None:
                 placing.write_manifest_fragments(pieces, "", self.staging.work, len(children), {})
             elif archive.name in files:
@@ -268,14 +260,13 @@ class _InPlaceWork:
                     checksum=whole.checksum,
                     zip64=archive.container.zip64,
                 )
-            objids = {child.folder: child.objid for child in children}
             content = ParentContent(
                 objid=self.objid,
                 name=self.name,
                 siard=siard,
                 children=children,
-                split=lobs.split_lobs,
-                parts=lambda: lobs.split_parts(objids),
+                split=lambda: segments.split_lobs(self.staging.work, [0]),
+                parts=lambda: segments.split_parts(self.staging.work, [0]),
                 pieces=pieces.files,
                 others=lambda: iter(others),
                 history=archive.missing_notes,
@@ -284,46 +275,35 @@ class _InPlaceWork:
             files |= self.dialect.write_parent(self.staging.package, content)
         return files
 
-    def _pieces(self, archive: Archive, lobs: SegmentedLobs) -> Iterator[tuple[PlacedFile, Hashers]]:
-        """Read and yield the files of the archive; those of a zip file get a sequence."""
-        is_zip = archive.container is not None
-        for number, extent in enumerate(self.folder.archive_files()):
-            identifier = f"ID_{self.name.upper()}.SIARD.{number + 1}"
-            piece, hashers = lobs.read_whole(extent, identifier, self.progress)
-            if is_zip:
-                piece = replace(piece, sequence=number, media_type="application/octet-stream")
-            yield piece, hashers
-
     def _warn(self, archive: Archive, lobs: SegmentedLobs) -> None:
-        counts = lobs.counted
-        if counts.undigested:
+        if lobs.undigested:
             self.warnings.append(
-                f"{counted(counts.undigested, 'LOB')} without a digest in the cell: only the length, if "
+                f"{counted(lobs.undigested, 'LOB')} without a digest in the cell: only the length, if "
                 "there is one, shows that they are what was archived"
             )
         self.warnings += [f"{what}: {number:,}" for what, number in sorted(lobs.notes.items()) if number]
-        if counts.shared:
-            first, other = counts.example
+        if lobs.shared:
+            first, other = lobs.example
             self.warnings.append(
-                f"{counted(counts.shared, 'cell')} name a LOB that another cell names too: {other} that of "
+                f"{counted(lobs.shared, 'cell')} name a LOB that another cell names too: {other} that of "
                 f"{first}, for example; each file is listed once, with the first cell's id"
             )
-        if counts.unnamed:
-            names = ", ".join(counts.strangers)
+        if lobs.unnamed:
+            names = ", ".join(lobs.strangers)
             self.warnings.append(
-                f"{counted(counts.unnamed, 'file')} in segments that no cell names ({names}"
-                f"{', ...' if counts.unnamed > len(counts.strangers) else ''}): listed as unreferenced"
+                f"{counted(lobs.unnamed, 'file')} in segments that no cell names ({names}"
+                f"{', ...' if lobs.unnamed > len(lobs.strangers) else ''}): listed as unreferenced"
             )
-        if counts.inside:
+        if lobs.inside:
             self.warnings.append(
-                f"{counted(counts.inside, 'LOB')} inside the archive: described by the archive alone"
+                f"{counted(lobs.inside, 'LOB')} inside the archive: described by the archive alone"
             )
         self.warnings += archive.conventions()
 
     def _check(self, archive: Archive) -> None:
         options = self.options
         found = check_outcome(
-            self.root,
+            self.folder.root,
             self.progress,
             whole=options.verify,
             budgets=options.budgets,
@@ -333,8 +313,8 @@ class _InPlaceWork:
         if wrong := found.errors:
             lines = [f"{each.path}: {each.code} {each.message}" for each in wrong[:_FINDINGS]]
             raise SourceError(
-                f"{self.root} is not a valid package: {lines[0]} ({counted(len(wrong), 'finding')}); what "
-                "was added was removed again",
-                hint=f"metspack explain {wrong[0].code} explains it. " + _ELSEWHERE.format(self.root),
+                f"{self.folder.root} is not a valid package: {lines[0]} ({counted(len(wrong), 'finding')}); "
+                "what was added was removed again",
+                hint=f"metspack explain {wrong[0].code} explains it. " + _ELSEWHERE.format(self.folder.root),
                 details=lines,
             )

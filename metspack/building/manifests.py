@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from functools import partial
-from operator import itemgetter
 from pathlib import Path
 
 from metspack.building import placing
+from metspack.building.options import BuildOptions
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, Hashers, Seal
 from metspack.errors import ConfigError
-from metspack.files import reading, tempdb, writing
+from metspack.files import reading, writing
 from metspack.layouts import Layout, siard22
 from metspack.locations import mappingtxt
 from metspack.mets import dialects, filetable
 from metspack.mets.dialects.interface import SegmentSpot
-from metspack.mets.filetable import PlacedFile
 
 NAMES = {algorithm: MANIFESTS[algorithm] for algorithm in MANIFEST_ALGORITHMS}
 """The manifests that are written, by their algorithms."""
@@ -34,12 +31,14 @@ def write(
     segments. ``top`` is the path of the parent's METS, or of the file that it is packed in. Returns the
     package's seal. Raises ``TargetError``.
     """
-    with closing(_Entries(segments, files)) as entries:
-        written = [
-            _write_manifest(package / manifest, _content(entries, work, algorithm))
-            for algorithm, manifest in NAMES.items()
-        ]
-    return _seal(package, written, files, top)
+    rows: list[tuple[str, Hashers | int]] = [*segments, *files.items()]
+    rows.sort(key=lambda row: row[0].encode())
+    written = [
+        (name, _write_file(package / name, _content(rows, work, algorithm), ("SHA-256",)))
+        for algorithm, name in NAMES.items()
+    ]
+    sealed = [*written, (top, files[top])]
+    return Seal.of((name, hashers.digest("SHA-256").value) for name, hashers in sealed)
 
 
 def size(package: Path) -> int:
@@ -47,43 +46,11 @@ def size(package: Path) -> int:
     return sum((package / name).stat().st_size for name in NAMES.values())
 
 
-def _write_manifest(path: Path, blocks: Iterable[bytes]) -> tuple[str, str]:
-    """Write a manifest, and return its name and its SHA-256."""
-    return path.name, _write_file(path, blocks, ("SHA-256",)).digest("SHA-256").value
-
-
-def _seal(package: Path, written: list[tuple[str, str]], files: Mapping[str, Hashers], top: str) -> Seal:
-    if top in files:
-        return Seal.of([*written, (top, files[top].digest("SHA-256").value)])
-    with reading.opening(package, top.split("/")) as descriptor:
-        hashers = Hashers(("SHA-256",)).take(reading.chunks(descriptor))
-    return Seal.of([*written, (top, hashers.digest("SHA-256").value)])
-
-
-class _Entries(tempdb.Scratch):
-    """Segments and files, yielded in the order of their paths by each iteration."""
-
-    __slots__ = ("_files",)
-
-    def __init__(self, segments: Iterable[tuple[str, int]], files: Mapping[str, Hashers]) -> None:
-        super().__init__(
-            "CREATE TABLE segment (path BLOB PRIMARY KEY, number INTEGER) WITHOUT ROWID", "BEGIN"
-        )
-        self._files = sorted(((path.encode(), each) for path, each in files.items()), key=itemgetter(0))
-        rows = ((path.encode(), number) for path, number in segments)
-        with tempdb.explained("the order of the manifests"):
-            self._database.executemany("INSERT INTO segment VALUES (?, ?)", rows)
-
-    def __iter__(self) -> Iterator[tuple[bytes, Hashers | int]]:
-        rows = tempdb.rows(self._database, "SELECT path, number FROM segment ORDER BY path")
-        return heapq.merge(self._files, rows, key=itemgetter(0))
-
-
-def _content(entries: Iterable[tuple[bytes, Hashers | int]], work: Path, algorithm: str) -> Iterator[bytes]:
+def _content(rows: Iterable[tuple[str, Hashers | int]], work: Path, algorithm: str) -> Iterator[bytes]:
     """Yield a manifest in blocks."""
-    for path, hashers in entries:
+    for path, hashers in rows:
         if not isinstance(hashers, int):
-            yield placing.manifest_line(hashers.digest(algorithm).value, path.decode())
+            yield placing.manifest_line(hashers.digest(algorithm).value, path)
             continue
         with reading.buffered(placing.fragment(work, hashers, algorithm)) as fragment:
             yield from iter(partial(fragment.read, reading.CHUNK), b"")
@@ -95,17 +62,18 @@ MANIFEST = "manifest.txt"
 _URI = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
 
 
-def check(layout: Layout, dialect: str, mapping: str | None, *, manifest: bool, is_packed: bool) -> None:
+def check(layout: Layout, options: BuildOptions) -> None:
     """Raise ``ConfigError`` for sidecar files that the package cannot have.
 
-    Layout, dialect or packing may exclude them, and ``mapping`` must be a URI.
+    Layout, dialect or packing may exclude them, and the option ``mapping_uri`` must be a URI.
     """
-    if (why := dialects.facts(dialect).no_sidecars) and (mapping is not None or manifest):
+    mapping, manifest = options.mapping_uri, options.lob_manifest
+    if (why := dialects.facts(options.dialect).no_sidecars) and (mapping is not None or manifest):
         raise ConfigError(
-            f"the dialect {dialect} has no {mappingtxt.NAME} and no {MANIFEST}",
+            f"the dialect {options.dialect} has no {mappingtxt.NAME} and no {MANIFEST}",
             hint=f"{why}: leave --write-mapping and --write-manifest out.",
         )
-    if manifest and is_packed:
+    if manifest and options.pack is not None:
         raise ConfigError(
             f"{MANIFEST} lists the files of LOBs, which are packed",
             hint="Leave --write-manifest or --pack out: every packed IP has METS with the digests.",
@@ -126,34 +94,26 @@ def write_sidecars(
     package: Path,
     work: Path,
     segments: Callable[[], Iterable[SegmentSpot]],
-    *,
     mets: str,
-    mapping: str | None,
-    manifest: bool,
-    checksum: str,
+    options: BuildOptions,
 ) -> dict[str, Hashers]:
     """Write the requested files, and return the digests of each by its name.
 
     ``segments`` returns the segments in the package's order; ``mets`` is the name of their METS, which is not
-    a LOB. ``mapping`` is the URI above all segment folders. The digests in manifest.txt are SHA-256 where
-    METS has them, else MD5.
+    a LOB. The digests in manifest.txt are SHA-256 where METS has them, else MD5.
     """
+    checksum, mapping = options.algorithm, options.mapping_uri
     algorithms = filetable.algorithms(checksum)
     files: dict[str, Hashers] = {}
     if mapping is not None:
         target = mapping if mapping.endswith("/") else f"{mapping}/"
         lines = (f"{spot.content}/ {target}\n".encode() for spot in segments())
         files[mappingtxt.NAME] = _write_file(package / mappingtxt.NAME, lines, algorithms)
-    if manifest:
+    if options.lob_manifest:
         algorithm = "SHA-256" if checksum == "SHA-256" else "MD5"
         lines = (line for spot in segments() for line in _lob_lines(work, spot, mets, algorithm))
         files[MANIFEST] = _write_file(package / MANIFEST, lines, algorithms)
     return files
-
-
-def placed(name: str, hashers: Hashers, checksum: str) -> PlacedFile:
-    """Return a sidecar file as the parent's METS lists it."""
-    return filetable.placed_file(f"ID_{name}", name, "text/plain", hashers, checksum)
 
 
 def _lob_lines(work: Path, spot: SegmentSpot, mets: str, algorithm: str) -> Iterator[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -115,33 +115,42 @@ class BuildOptions(PackageOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Built(Sealed):
-    """Result of a build: the target, its OBJID, segments, LOBs and their bytes, and warnings.
+class MadePackage(Sealed):
+    """Result of making a package: its OBJID and name, segments, LOBs and their bytes, and warnings.
 
-    ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
-    ``linked`` of the ``files`` are hard links, None where all were to be copied. ``readers`` lists the
-    programs that find the LOBs outside, None without such LOBs or an archive. ``unopened`` are the archives
-    that no reader opens. ``made_of`` are the facts of the source, ``children`` the segments, in the order of
-    the parent, ``handed_over`` the sizes of the largest IP and the parent; None after an addition.
+    ``unopened`` are the archives that no reader of their version of SIARD opens. ``made_of`` are the facts
+    of the source, ``children`` the segments as IPs, in the order of the parent, ``handed_over`` the sizes of
+    the largest IP and the parent; ``sealed`` is the package's seal.
     """
 
-    target: Path
     objid: str
     name: str
     segments: int
     files: int
     bytes: int
-    layout: str
-    split: int
-    kept: int
     warnings: tuple[str, ...]
-    readers: Readership | None = None
     unopened: tuple[str, ...] = ()
-    linked: int | None = None
     made_of: SourceFacts | None = None
     children: Sequence[ChildMets] = ()
     handed_over: HandedOver | None = None
     sealed: Seal | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built(MadePackage):
+    """Result of a build: the target, its layout, and the rest of what was made.
+
+    ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
+    ``linked`` of the ``files`` are hard links, None where all were to be copied. ``readers`` lists the
+    programs that find the LOBs outside, None without such LOBs or an archive.
+    """
+
+    target: Path
+    layout: str
+    split: int
+    kept: int
+    readers: Readership | None = None
+    linked: int | None = None
 
 
 def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
@@ -200,23 +209,19 @@ def written_version(archive: Archive | None, asked: str | None) -> str | None:
     ``asked`` is the version of an upgrade, None for the archive's present one. Raises ``ConfigError`` for any
     upgrade but that of an archive of SIARD 1.0.
     """
-    if archive is None:
-        if asked is not None:
-            raise ConfigError(
-                "--siard-version requires a SIARD archive, and the source is not one",
-                hint="Leave --siard-version out.",
-            )
-        return None
-    found = archive.metadata.version
-    if asked is None:
-        return found
-    if found != upgrade.SOURCE:
+    found = None if archive is None else archive.metadata.version
+    if asked is None or found == upgrade.SOURCE:
+        return asked or found
+    if found is None:
         raise ConfigError(
-            f"--siard-version {asked} rewrites an archive of SIARD {upgrade.SOURCE}, and this one is of "
-            f"SIARD {found}",
-            hint="Leave --siard-version out: archives of later versions can have LOBs outside as they are.",
+            "--siard-version requires a SIARD archive, and the source is not one",
+            hint="Leave --siard-version out.",
         )
-    return asked
+    raise ConfigError(
+        f"--siard-version {asked} rewrites an archive of SIARD {upgrade.SOURCE}, and this one is of "
+        f"SIARD {found}",
+        hint="Leave --siard-version out: archives of later versions can have LOBs outside as they are.",
+    )
 
 
 def dialect(
@@ -269,24 +274,24 @@ def check_reader(options: BuildOptions) -> None:
         reader.check(own | {"dialect": options.dialect}, options.pack)
 
 
-def readers_missing(
-    options: BuildOptions, style: FolderStyle, version: str | None, layout: Layout, traits: LobTraits
-) -> tuple[str, ...]:
-    """Return a warning on LOBs that the package's intended reader fails to find."""
-    if version is None or not traits.lobs:
-        return ()
-    written = readers.Writing(version=version, layout=layout.name, style=style)
-    return readers.missed_words(options.reader, written, traits)
+def readership(
+    options: BuildOptions,
+    style: FolderStyle,
+    version: str | None,
+    layout: Layout,
+    traits: LobTraits,
+    *,
+    is_merged: bool,
+) -> tuple[Readership | None, tuple[str, ...]]:
+    """Return the programs that find a package's LOBs, and a warning on LOBs that the intended one misses.
 
-
-def readers_of(
-    style: FolderStyle, version: str | None, layout: Layout, traits: LobTraits, *, is_merged: bool = False
-) -> Readership | None:
-    """Return the programs that find a package's LOBs, or None without LOBs beside an archive."""
+    There are none without LOBs beside an archive.
+    """
     if version is None or not traits.lobs:
-        return None
+        return None, ()
     written = readers.Writing(version=version, layout=layout.name, style=style)
-    return readers.readership(written, traits, is_merged=is_merged)
+    found = readers.readership(written, traits, is_merged=is_merged)
+    return found, readers.missed_words(options.reader, written, traits)
 
 
 _NOT_OF_BYTES = {"created", "is_dated", "terms", "budgets", "jobs", "cluster", "verify"}
@@ -325,18 +330,14 @@ def _told(options: Any) -> Iterator[tuple[str, Any]]:
 
 def _words(name: str, value: Any) -> str:  # noqa: PLR0911 -- one for each kind of value
     """Return the value of an option as words, the same in every run."""
-    if isinstance(value, Limits):
-        files = "any number of files" if value.files is None else f"{value.files:,} files"
-        return f"{files}, {'any number of bytes' if value.bytes is None else f'{value.bytes:,} bytes'}"
     if isinstance(value, Enum):
         return str(value.value)
-    if isinstance(value, dict) or hasattr(value, "items"):
-        return ", ".join(f"{key}={_words(name, value[key])}" for key in sorted(value))
-    if isinstance(value, frozenset | set):
-        return ", ".join(sorted(_words(name, each) for each in value))
     if is_dataclass(value):
-        told = ((each.name, getattr(value, each.name)) for each in fields(value))
-        return ", ".join(f"{key}={_words(key, each)}" for key, each in told)
+        value = {each.name: getattr(value, each.name) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={_words(key, value[key])}" for key in sorted(value))
+    if isinstance(value, frozenset | set):
+        value = tuple(sorted(value))
     if isinstance(value, tuple | list):
         return ", ".join(_words(name, each) for each in value)
     if name in _FILES and value is not None and value != "siard":
@@ -351,11 +352,7 @@ def _words(name: str, value: Any) -> str:  # noqa: PLR0911 -- one for each kind 
 def _file_words(path: Path) -> str:
     try:
         with reading.opening(path) as descriptor:
-            return f"{path.absolute()} (SHA-256 {hashed(descriptor)})"
+            digest = Hashers(("SHA-256",)).take(reading.chunks(descriptor)).digest("SHA-256")
+            return f"{path.absolute()} (SHA-256 {digest.value})"
     except OSError:
         return str(path.absolute())
-
-
-def hashed(descriptor: int) -> str:
-    """Return the SHA-256 of an open file, in hexadecimal digits."""
-    return Hashers(("SHA-256",)).take(reading.chunks(descriptor)).digest("SHA-256").value

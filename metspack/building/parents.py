@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import overload
 
 from metspack.building import manifests, segments
 from metspack.building.segments import TaskPlaced, named_child
@@ -49,96 +48,68 @@ class SegmentSpots:
 class PlacedSegments:
     """Facts for the parent on segments and their LOBs, taken task by task.
 
-    ``split`` are the tasks with split LOBs, ``notes`` count the notes on all LOBs. Facts that follow from a
-    segment's number are computed on request.
+    ``split`` are the tasks with split LOBs, ``corrected`` those that wrote digests for cells, by the numbers
+    of their segments; ``notes`` count the notes on all LOBs. Facts that follow from a segment's number are
+    computed on request.
     """
 
     def __init__(self, spots: SegmentSpots, packing: Packing | None) -> None:
         self._spots = spots
         self._packing = packing
-        self._firsts = array("q", bytes(8 * len(spots.keys)))  # for each segment the first of its task
-        self._sizes, self._files, self._bytes, self._totals = (array("q", self._firsts) for _ in range(4))
-        self._digests = {name: bytearray() for name in (*MANIFEST_ALGORITHMS, spots.dialect.checksum_type)}
+        self._algorithms = tuple(dict.fromkeys((*MANIFEST_ALGORITHMS, spots.dialect.checksum_type)))
+        self._facts = [b""] * len(spots.keys)  # as text, which takes little memory
         self.split: list[int] = []
-        self._corrected: list[int] = []
-        self._ordered = spots.keys.ordered()
+        self.corrected: dict[int, int] = {}
+        self.ordered = spots.keys.ordered()
         self.notes: Counter[str] = Counter()
 
     def take(self, task: TaskPlaced) -> None:
         """Take the result of a task."""
-        self.notes.update(task.notes)
-        self.split += [task.number] if task.is_split else []
-        self._corrected += task.numbers if task.has_digests else ()
-        for number, child in task.by_number():
-            self._firsts[number] = task.number
-            self._sizes[number], self._files[number] = child.size, child.files
-            self._bytes[number], self._totals[number] = child.bytes, child.total
-            stated = {**child.digests, self._spots.dialect.checksum_type: child.checksum}
-            for name, column in self._digests.items():
-                self._put_digest(column, number, stated[name].encode(errors="replace"))
-
-    def _put_digest(self, column: bytearray, number: int, value: bytes) -> None:
-        if not column:
-            column += bytes(len(value) * len(self._ordered))
-        width = len(column) // len(self._ordered)
-        column[number * width : (number + 1) * width] = value[:width].ljust(width)
-
-    def corrected(self) -> dict[int, int]:
-        """Return the tasks that wrote digests for cells, by the numbers of their segments."""
-        return {number: self._firsts[number] for number in self._corrected}
+        digests, wholes, _ = task.last.sizes
+        self.notes.update(task.last.notes)
+        self.split += [task.number] if wholes else []
+        self.corrected.update(dict.fromkeys(task.numbers if digests else (), task.number))
+        for number, done in zip(task.numbers, task.done, strict=True):
+            child = done.child
+            if child is None:
+                continue
+            stated = {self._spots.dialect.checksum_type: child.checksum, **child.digests}
+            values = [stated[each] for each in self._algorithms]
+            facts = (child.size, child.files, child.bytes, child.total, *values)
+            self._facts[number] = json.dumps(facts, separators=(",", ":")).encode()
 
     def spots(self) -> Iterator[SegmentSpot]:
         """Yield the segments in the order of the parent."""
-        return map(self._spots.of, self._ordered)
+        return map(self._spots.of, self.ordered)
 
     def child(self, number: int) -> ChildMets:
         """Return a segment as its parent names it."""
-        digests = {}
-        for name, column in self._digests.items():
-            width = len(column) // len(self._ordered)
-            digests[name] = column[number * width : (number + 1) * width].decode(errors="replace").strip()
+        size, files, bytes_, total, *digests = json.loads(self._facts[number])
         return named_child(
             self._spots.of(number),
             self._spots.dialect,
             self._packing,
-            size=self._sizes[number],
-            files=self._files[number],
-            bytes_=self._bytes[number],
-            total=self._totals[number],
-            digests=digests,
+            (size, files, bytes_, total),
+            dict(zip(self._algorithms, digests, strict=True)),
         )
-
-    def children(self) -> PlacedChildren:
-        """Return all segments in the order of the parent."""
-        return PlacedChildren(self, self._ordered)
 
 
 class PlacedChildren(Sequence[ChildMets]):
-    """Segments as the parent names them, each made on access."""
+    """Segments as the parent names them and in its order, each made on access."""
 
-    def __init__(self, placed: PlacedSegments, numbers: Sequence[int]) -> None:
+    def __init__(self, placed: PlacedSegments) -> None:
         self._placed = placed
-        self._numbers = numbers
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._placed.ordered)
 
-    @overload
-    def __getitem__(self, at: int) -> ChildMets: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[ChildMets]: ...
-    def __getitem__(self, at: int | slice) -> ChildMets | list[ChildMets]:
-        if isinstance(at, slice):
-            return [self._placed.child(each) for each in self._numbers[at]]
-        return self._placed.child(self._numbers[at])
+    def __getitem__(self, at: int) -> ChildMets:  # type: ignore[override]
+        return self._placed.child(self._placed.ordered[at])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(list(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +167,7 @@ class Parent:
         for path, each in files.items():
             sizes[path.partition("/")[0] if "/" in path or self.pack else ""] += each.size
         own = sizes.pop(self.path) + (0 if self.path else manifests.size(package))
-        children = ((each.path, each.total) for each in placed.children())
+        children = ((each.path, each.total) for each in PlacedChildren(placed))
         return HandedOver.of(chain(sizes.items(), children), self.path, own)
 
     def content(self, work: Path, placed: PlacedSegments) -> ParentContent:
@@ -205,7 +176,7 @@ class Parent:
             objid=self.objid,
             name=self.name,
             siard=None,
-            children=placed.children(),
+            children=PlacedChildren(placed),
             split=lambda: segments.split_lobs(work, placed.split),
             parts=lambda: segments.split_parts(work, placed.split),
         )

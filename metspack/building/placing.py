@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import islice, repeat
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from metspack.files.byteranges import Stamp
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts import Layout
 from metspack.mets.filetable import ManifestLines, Placed, PlacedFile, PlacedRun, algorithms, placed_file
-from metspack.model import LONGEST, FileExtent, LobPlace, LobRef, LobRun, Part, RunShared
+from metspack.model import LONGEST, FileExtent, LobRef, LobRun, Part, RunShared
 from metspack.planning import slices
 from metspack.planning.slices import Entry
 from metspack.processes import Moved
@@ -133,6 +133,7 @@ def place_together(
     yield from placed(len(listed))
 
 
+@dataclass(slots=True)
 class Placing:
     """Copies LOBs and parts of LOBs to their places in order, hashing each byte once.
 
@@ -145,33 +146,18 @@ class Placing:
     With ``goes_on`` a run that was stopped may have placed earlier parts of the first LOB.
     """
 
-    def __init__(
-        self,
-        holdings: OpenHoldings,
-        layout: Layout,
-        *,
-        checksum: str,
-        algorithms: tuple[str, ...] = (),
-        accepted: frozenset[str] = frozenset(),
-        moved: Callable[[int], None],
-        ended: Callable[[Passage], None],
-        joined: Callable[[Passage], None],
-        links: bool = False,
-        goes_on: bool = False,
-    ) -> None:
-        self._goes_on = goes_on
-        self._holdings = holdings
-        self._links = links
-        self._layout = layout
-        self._checksum = checksum
-        self._asked = algorithms
-        self._of_whole = (checksum, *algorithms)
-        self._of_file = (*MANIFEST_ALGORITHMS, checksum)
-        self._joined = joined
-        self._accepted = accepted
-        self._moved = moved
-        self._ended = ended
-        self._split: Passage | None = None
+    holdings: OpenHoldings
+    layout: Layout
+    _: KW_ONLY
+    checksum: str
+    algorithms: tuple[str, ...] = ()
+    accepted: frozenset[str] = frozenset()
+    moved: Moved
+    ended: Callable[[Passage], None]
+    joined: Callable[[Passage], None]
+    links: bool = False
+    goes_on: bool = False
+    _split: Passage | None = field(default=None, init=False)
 
     def place(self, found: Iterable[LobRun | Entry], segment: Destination) -> Iterator[Placed]:
         """Place LOBs and parts in a segment; yield files once written, a run's together.
@@ -190,7 +176,7 @@ class Placing:
 
     def _is_plain(self, shared: RunShared) -> bool:
         """Return whether a run's LOBs need only be compared with their stated digests."""
-        is_asked = bool(self._asked) and shared.digest is None
+        is_asked = bool(self.algorithms) and shared.digest is None
         known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
         return not is_asked and known
 
@@ -198,14 +184,11 @@ class Placing:
         """Place a run's LOBs together, and each that fails its proof singly, to report why."""
         shared = run.shared
         media_type = shared.media_type if shared.recorded is None else shared.recorded
-        place = LobPlace(schema=shared.schema, table=shared.table, cell=shared.cell, row=0)
-        paths = self._layout.lob_paths(place, run.rows, shared.extension)
-        before = place.id.removesuffix("0")
-        ids = [f"{before}{row}" for row in run.rows]
+        paths = lob_paths(self.layout, run)
         given = ((shared.digest, run.digests), (shared.proof, run.proofs))
         stated = [(name, values) for name, values in given if name is not None]
         links = self._link_folder(segment) if shared.folders is not None else None
-        contents = self._holdings.small_contents(run) if links is None else self._link_run(run, paths, links)
+        contents = self.holdings.small_contents(run) if links is None else self._link_run(run, paths, links)
 
         def apart(number: int) -> PlacedFile:
             if links is not None:
@@ -213,18 +196,18 @@ class Placing:
             return self._place_one(run.lob(number), None, segment)
 
         return place_together(
-            PlacedRun(id=ids, path=paths, size=run.sizes, media_type=[media_type] * len(run)),
+            PlacedRun(id=run.ids(), path=paths, size=run.sizes, media_type=[media_type] * len(run)),
             stated,
             contents,
-            self._checksum,
+            self.checksum,
             put=segment.put_small if links is None else None,
-            moved=self._moved,
+            moved=self.moved,
             apart=apart,
         )
 
     def _link_folder(self, segment: Destination) -> Folder | None:
         """Return the segment if whole files are linked into it, else None."""
-        return segment if self._links and isinstance(segment, Folder) else None
+        return segment if self.links and isinstance(segment, Folder) else None
 
     def _link_run(self, run: LobRun, paths: Sequence[str], segment: Folder) -> Iterator[memoryview | None]:
         """Link the files of a run to their places and return their bytes, read there.
@@ -233,47 +216,45 @@ class Placing:
         """
         shared, names = run.shared, run.extents[0]
         try:
-            with self._holdings.open_folder(shared.holding, shared.folders or ()) as folder:
+            with self.holdings.open_folder(shared.holding, shared.folders or ()) as folder:
                 for path, name in zip(paths, names, strict=True):
                     segment.link(path, folder, name)
         except OSError:  # placing each LOB singly reports why
             return repeat(None, len(run))
         folder_path = segment.root / paths[0].rpartition("/")[0]
         here = (path.rpartition("/")[2] for path in paths)
-        return self._holdings.linked_contents(run, folder_path, here, seen=writing.sync_file)
+        return self.holdings.linked_contents(run, folder_path, here, seen=writing.sync_file)
 
     def _place_one(self, lob: LobRef, part: Part | None, segment: Destination) -> PlacedFile:
         lob_id = lob.place.id
-        path = self._layout.lob_path(lob.place, lob.extension)
+        path = self.layout.lob_path(lob.place, lob.extension)
         if part is None:
             whole = self._place_whole(lob, path, segment)
-            return placed_file(lob_id, path, whole.media_type, whole.hashers, self._checksum)
-        path += self._layout.part_suffix(part)
+            return placed_file(lob_id, path, whole.media_type, whole.hashers, self.checksum)
+        path += self.layout.part_suffix(part)
         hashers = self._place_part(lob, part, path, segment)
         return replace(
             # A piece of a film is no film: only the whole gets the media type of its bytes.
-            placed_file(f"{lob_id}.p{part.number}", path, lob.media_type, hashers, self._checksum),
+            placed_file(f"{lob_id}.p{part.number}", path, lob.media_type, hashers, self.checksum),
             part_of=lob_id,
             sequence=part.number,
         )
 
-    def _passage(self, lob: LobRef, algorithms: tuple[str, ...]) -> Passage:
-        return Passage(lob, self._holdings, algorithms, self._accepted)
-
     def _place_whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
-        passage = self._passage(lob, (*self._of_file, *self._of_whole))
+        wanted = (*algorithms(self.checksum), *self.algorithms)
+        passage = Passage(lob, self.holdings, wanted, self.accepted)
         folder, file = self._link_folder(segment), whole_file(lob)
         if folder is None or file is None:
             segment.put(path, self._passing(passage), lob.size)
         else:
             self._link(passage, file, path, folder)
-        self._ended(passage)
+        self.ended(passage)
         return passage
 
     def _link(self, passage: Passage, file: FileExtent, path: str, folder: Folder) -> None:
         """Link a file, read it where it was found, and check that the link leads to this file."""
         try:
-            with suppress(OSError), self._holdings.open_folder(file.root, file.path[:-1]) as source:
+            with suppress(OSError), self.holdings.open_folder(file.root, file.path[:-1]) as source:
                 folder.link(path, source, file.path[-1])
             for _ in self._passing(passage):  # also reports why there is nothing to link
                 pass
@@ -295,25 +276,26 @@ class Placing:
             if hashers is not None:
                 hashers.update(block)
             yield block
-            self._moved(len(block))
+            self.moved(len(block))
         if is_last:
             passage.end()
 
     def _place_part(self, lob: LobRef, part: Part, path: str, segment: Destination) -> Hashers:
-        if part.number == 0 or self._goes_on:
-            self._split = self._passage(lob, self._of_whole)
+        if part.number == 0 or self.goes_on:
+            wanted = (self.checksum, *self.algorithms)
+            self._split = Passage(lob, self.holdings, wanted, self.accepted)
             for _ in self._split.portion(part.offset):  # the parts before it are in their places already
                 pass
-        self._goes_on = False
+        self.goes_on = False
         passage = self._split
         if passage is None or passage.lob != lob:
             raise AssertionError(f"part {part.number} of {lob.place.id} does not follow the one before it")
-        hashers = ThreadedHashers(dict.fromkeys(self._of_file))
+        hashers = ThreadedHashers(algorithms(self.checksum))
         segment.put(path, self._passing(passage, part.size, hashers, is_last=part.is_last), part.size)
         if part.is_last:
             self._split = None
-            self._ended(passage)
-            self._joined(passage)
+            self.ended(passage)
+            self.joined(passage)
         return hashers
 
 

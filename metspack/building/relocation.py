@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metspack import uris
@@ -29,6 +30,7 @@ from metspack.sources.repacking import HEADER, Departures, left_out
 _STRUCTURE = ("content/", HEADER)
 
 
+@dataclass(kw_only=True)
 class Relocation:
     """New cells for an archive whose LOBs were placed as ``course`` assigns them.
 
@@ -36,34 +38,29 @@ class Relocation:
     archive is written as SIARD 2.2.
     """
 
-    def __init__(
-        self,
-        archive: Archive,
-        course: Course,
-        layout: Layout,
-        sharing: Sharing,
-        *,
-        name: str,
-        style: FolderStyle,
-        work: Path,
-        corrected: Mapping[int, int],
-        stays: Collection[Column] = (),
-        upgrade: Upgrade | None = None,
-    ) -> None:
-        self._archive = archive
-        self._course = course
-        self._layout = layout
-        self._sharing = sharing
-        self._name = name
-        self._upgrade = upgrade
-        self._version = version = archive.metadata.version if upgrade is None else TARGET
+    archive: Archive
+    course: Course
+    layout: Layout
+    sharing: Sharing
+    name: str
+    style: FolderStyle
+    work: Path
+    corrected: Mapping[int, int]
+    stays: Collection[Column]
+    upgrade: Upgrade | None
+
+    def __post_init__(self) -> None:
+        name, columns = self.name, self.course.columns
+        self._version = self.archive.metadata.version if self.upgrade is None else TARGET
         self._uses = {
-            column: folder_use(layout, name, layout.container(first_place(column)), style, version)
-            for column in sorted(course.columns)
+            each: folder_use(
+                self.layout, name, self.layout.container(first_place(each)), self.style, self._version
+            )
+            for each in sorted(columns)
         }
-        self._digests = _Digests(work, corrected)
+        self._digests = _Digests(self.work, self.corrected)
         self._renamed: set[Column] = set()
-        self._tables = {column[:2] for column in (*course.columns, *stays)}
+        self._tables = {column[:2] for column in (*columns, *self.stays)}
 
     def write(
         self,
@@ -73,25 +70,25 @@ class Relocation:
         wrote: Callable[[int], None],
         *,
         work: Path,
-        meanwhile: Callable[[], object] = lambda: None,
+        meanwhile: Callable[[], object],
     ) -> Hashers:
         """Write the archive without moved LOBs, its cells naming them; return its digests.
 
         ``departures`` are the entries to be left out; ``wrote`` is called with numbers of bytes written,
         ``meanwhile`` now and then. ``work`` is a folder for temporary files.
         """
-        if not self._course.files and self._upgrade is None:
-            return rewriting.copy(self._archive, target, work=work, algorithms=algorithms, seals=True)
+        if not self.course.files and self.upgrade is None:
+            return rewriting.copy(self.archive, target, work=work, algorithms=algorithms, seals=True)
         return rewriting.rewrite(
-            self._archive,
-            rewriting.moved(self._archive, departures, self._uses),
+            self.archive,
+            rewriting.moved(self.archive, departures, self._uses),
             target,
             work=work,
             values=self.values,
             algorithms=algorithms,
             wrote=wrote,
             meanwhile=meanwhile,
-            upgrade=self._upgrade,
+            upgrade=self.upgrade,
         )
 
     def values(self, table: Table) -> NewCells | None:
@@ -102,29 +99,25 @@ class Relocation:
         """
         if (table.schema, table.number) not in self._tables:
             return None
-        segments_of: dict[Column, SegmentsOfColumn] = {}
-
-        def following(column: Column) -> SegmentsOfColumn:
-            if column not in segments_of:
-                segments_of[column] = SegmentsOfColumn(self._course.runs.get(column, ()))
-            return segments_of[column]
+        columns = (each for each in self.course.columns if each[:2] == (table.schema, table.number))
+        following = {each: SegmentsOfColumn(self.course.runs.get(each, ())) for each in columns}
 
         def value(cell: LobCell) -> NewCell | None:
             column = column_of(cell.place)
-            if column not in self._course.columns:
+            if column not in self.course.columns:
                 new = self._inside(table, cell)
                 if self._version != "1.0" or new.file != cell.file:
                     self._renamed.add(column)
                 return new
             self._renamed.add(column)
-            return self._outside(cell, self._uses[column].before, following(column))
+            return self._outside(cell, self._uses[column].before, following[column])
 
         def files(run: CellRun) -> list[str] | None:
             column = column_of(run.place(0))
-            if column not in self._course.columns or self._digests.tasks:
+            if column not in self.course.columns or self._digests.tasks:
                 return None
             self._renamed.add(column)
-            return self._files(run, self._uses[column].before, following(column))
+            return self._files(run, self._uses[column].before, following[column])
 
         return NewCells(one=value, many=files)
 
@@ -133,16 +126,10 @@ class Relocation:
 
         Cells that share a LOB get the ``file`` of the first one.
         """
-        firsts = self._sharing.firsts_of(run)
-        if not any(firsts):
-            own = self._own_files(run, before, segments_of)
-            self._sharing.tell_files(run, own)
-            return own
+        firsts = self.sharing.firsts_of(run)
         alone = [number for number, first in enumerate(firsts) if first is None]
-        those = CellRun(
-            schema=run.schema,
-            table=run.table,
-            cell=run.cell,
+        those = replace(
+            run,
             algorithm=None,
             rows=[run.rows[number] for number in alone],
             files=[run.files[number] for number in alone],
@@ -151,8 +138,8 @@ class Relocation:
             starts=(),
         )
         own = self._own_files(those, before, segments_of) if alone else []
-        self._sharing.tell_files(those, own)
-        told = {first: self._sharing.told(first)[0] for first in {*firsts} if first is not None}
+        self.sharing.tell_files(those, own)
+        told = {first: self.sharing.told(first)[0] for first in {*firsts} if first is not None}
         placed = iter(own)
         return [next(placed) if first is None else told[first] for first in firsts]
 
@@ -162,9 +149,9 @@ class Relocation:
         for extension, which in by_extension(run.files):
             while len(found) < which.stop:
                 segment, taken = segments_of.take(which.stop - len(found))
-                own = self._layout.cell_files(
-                    self._name,
-                    self._course.keys[segment][1],
+                own = self.layout.cell_files(
+                    self.name,
+                    self.course.keys[segment][1],
                     run.place(len(found)),
                     run.rows[len(found) : len(found) + taken],
                     extension,
@@ -175,30 +162,28 @@ class Relocation:
     def left_out(self) -> Iterator[str]:
         """Yield sentences on what the written archive lacks, besides the moved LOBs."""
         # The upgrade itself reports the columns' folders.
-        yield from left_out(self._archive, self._renamed if self._upgrade is None else ())
+        yield from left_out(self.archive, self._renamed if self.upgrade is None else ())
 
     def _outside(self, cell: LobCell, before: str, segments_of: SegmentsOfColumn) -> NewCell:
-        first = self._sharing.first(cell.place.id)
+        first = self.sharing.first(cell.place.id)
         if first is not None:
-            file, digest = self._sharing.told(first)
+            file, digest = self.sharing.told(first)
             return NewCell(file=file, digest=digest)
         number, _ = segments_of.take(1)
-        own = self._layout.cell_file(
-            self._name, self._course.keys[number][1], cell.place, extension_of(cell.file)
+        own = self.layout.cell_file(
+            self.name, self.course.keys[number][1], cell.place, extension_of(cell.file)
         )
         file = f"{before}{own}"
         digest = self._digests.of(cell.place.id, number)
-        self._sharing.tell(cell.place.id, file, digest)
+        self.sharing.tell(cell.place.id, file, digest)
         return NewCell(file=file, digest=digest)
 
     def _inside(self, table: Table, cell: LobCell) -> NewCell:
         """Return a cell whose LOB stays, with its entry named in full: its column has no lobFolder."""
-        entries = self._archive.entries(table, cell)
-        if len(entries) != 1:
-            raise AssertionError(f"{cell.place.id} stays in the archive, where it has {len(entries)} entries")
+        (entry,) = self.archive.entries(table, cell)  # only columns with LOBs in one entry stay
         # SIARD 1.0 has a string there, later versions a URI.
         plain = self._version == "1.0"
-        return NewCell(file=entries[0] if plain else uris.quoted(entries[0].split("/")))
+        return NewCell(file=entry if plain else uris.quoted(entry.split("/")))
 
 
 class _Digests:
@@ -215,7 +200,9 @@ class _Digests:
         if task is None:
             return None
         if task not in self._lines:
-            self._lines[task] = iter(segments.json_lines(segments.digests_path(self._work, task)))
+            self._lines[task] = iter(
+                segments.json_lines(segments.notes_path(self._work, segments.DIGESTS, task))
+            )
             self._waiting[task] = next(self._lines[task], None)
         waiting = self._waiting[task]
         if waiting is None or waiting[0] != place:

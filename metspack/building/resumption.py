@@ -42,15 +42,8 @@ class EarlierRun:
         with self.as_written():
             done = [SegmentDone.restored(each) for each in events if each["event"] in _DONE]
         self._done = {(each.number, each.stretch, each.child is not None): each for each in done}
-        self._begun = {
-            (each.number, each.digest): at
-            for at, is_so in (
-                (PlacedBefore.STRETCHES, lambda _: True),
-                (PlacedBefore.PLACED, lambda each: each.stretch == slices.WHOLE),
-                (PlacedBefore.DESCRIBED, lambda each: each.child is not None),
-            )
-            for each in filter(is_so, done)
-        }
+        # A segment is described after it was placed: the last of its events counts.
+        self._begun = {(each.number, each.digest): _progress(each) for each in done}
 
     @contextmanager
     def as_written(self) -> Iterator[None]:
@@ -167,6 +160,12 @@ class EarlierRun:
         hashers = Hashers(said["digests"], said["digests"])
         hashers.size = said["size"]
         return hashers, list(said["left_out"])
+
+
+def _progress(done: SegmentDone) -> PlacedBefore:
+    if done.child is not None:
+        return PlacedBefore.DESCRIBED
+    return PlacedBefore.PLACED if done.stretch == slices.WHOLE else PlacedBefore.STRETCHES
 
 
 def _above(path: str) -> Iterator[str]:

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
 from metspack import uris
-from metspack.building.options import PackageOptions
-from metspack.building.segments import PART_DIGESTS, UTF16_LENGTHS
+from metspack.building.segments import PART_DIGESTS, PARTS, UTF16_LENGTHS, WHOLES, json_line, notes_path
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, Hashers, is_manifest
 from metspack.errors import SourceError
-from metspack.files import tempdb, walking
+from metspack.files import tempdb, walking, writing
 from metspack.files.journal import Recovery, partial_of, strange
 from metspack.files.staging import Partial
 from metspack.files.threads import ThreadedHashers
@@ -27,7 +26,6 @@ from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, SEG
 from metspack.locations import splitparts
 from metspack.mediatypes import media_type
 from metspack.mets import PLAIN_METS, filetable, is_mets_name
-from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.mets.filetable import COLUMNS, PlacedFile
 from metspack.mets.ids import ncname
 from metspack.model import FileExtent, LobRef, ZipExtent
@@ -39,7 +37,6 @@ from metspack.sources.archive import Archive, extension_of
 from metspack.sources.lobstream import OpenHoldings, Passage, what
 from metspack.uris import ReferenceRefused, shown
 
-_SHOWN = 100
 _FILES = "the files of the folder"
 
 
@@ -87,15 +84,10 @@ class SegmentedFolder(tempdb.Scratch):
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        super().__init__()
+        columns = "path TEXT, segment TEXT, size INTEGER, modified INTEGER, inode TEXT, device TEXT, lob TEXT"
+        super().__init__(f"CREATE TABLE file ({columns})", "BEGIN")
         try:
             with tempdb.explained(_FILES), closing(walking.entries(root)) as found:
-                self._database.execute(
-                    "CREATE TABLE file "
-                    "(path TEXT, segment TEXT, size INTEGER, modified INTEGER, inode TEXT, device TEXT, "
-                    "lob TEXT)"
-                )
-                self._database.execute("BEGIN")
                 self._database.executemany(
                     "INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, NULL)", self._rows(found)
                 )
@@ -125,19 +117,6 @@ class SegmentedFolder(tempdb.Scratch):
                 str(stamp.inode),
                 str(stamp.device),
             )
-
-    def descriptions(self) -> list[str]:
-        """Return the METS documents and manifests in the folder, sorted, up to a hundred."""
-        sql = (
-            "SELECT path FROM file WHERE lower(path) = ?1 OR lower(path) LIKE '%/' || ?1 "
-            "OR path LIKE 'manifest-%' ORDER BY path"
-        )
-        names = (
-            path
-            for (path,) in self._database.execute(sql, (PLAIN_METS,))
-            if is_mets_name(path) or is_manifest(path)
-        )
-        return [path for path, _ in zip(names, range(_SHOWN), strict=False)]
 
     def archives(self) -> list[str]:
         """Return the names of the SIARD archives in the root: whole, in parts or unpacked."""
@@ -293,29 +272,14 @@ _LISTED, _AGAIN = 0, 1  # the slices: LOBs to be listed, and those only to be co
 _EXAMPLES = 3
 
 
-@dataclass(slots=True, kw_only=True)
-class Counted:
-    """Counts of a folder's LOBs, in segments and ``inside`` the archive, and of shared files.
-
-    ``bytes`` are those in segments. ``shared`` counts cells whose file an earlier cell names, ``example`` is
-    the first such pair; ``unnamed`` counts the files that no cell names, ``strangers`` are the first of them.
-    """
-
-    lobs: int = 0
-    bytes: int = 0
-    inside: int = 0
-    undigested: int = 0
-    shared: int = 0
-    example: tuple[str, str] = ("", "")
-    unnamed: int = 0
-    strangers: tuple[str, ...] = ()
-
-
 class SegmentedLobs(tempdb.Scratch):
     """LOBs and other files of a folder's segments, kept on disk; a context manager.
 
     ``find`` finds the LOBs of all cells, ``read`` reads all files of the segments; the other methods return
-    the results. ``notes`` counts LOBs by the warning about them.
+    the results. ``notes`` counts LOBs by the warning about them. ``lobs`` are those in segments, with
+    ``bytes``, ``inside`` those inside the archive; ``shared`` counts cells whose file an earlier cell names,
+    ``example`` is the first such pair; ``unnamed`` counts the files that no cell names, ``strangers`` are the
+    first of them.
     """
 
     def __init__(self, archive: Archive, folder: SegmentedFolder, checksum: str) -> None:
@@ -324,11 +288,14 @@ class SegmentedLobs(tempdb.Scratch):
         self._checksum = checksum
         self._algorithms = filetable.algorithms(checksum)
         self._prefixes: dict[int, str] = {}
-        self.counted = Counted()
+        self.inside = self.undigested = self.bytes = self.lobs = 0
+        self.shared = 0
+        self.example = ("", "")
+        self.unnamed = 0
+        self.strangers: list[str] = []
         self.notes: Counter[str] = Counter()
         super().__init__(
             f"CREATE TABLE file (n INTEGER PRIMARY KEY, segment TEXT, {', '.join(COLUMNS)})",
-            "CREATE TABLE whole (n INTEGER PRIMARY KEY, id TEXT, size INTEGER, type TEXT, checksum TEXT)",
             "BEGIN",
         )
 
@@ -344,20 +311,20 @@ class SegmentedLobs(tempdb.Scratch):
         ):
             for lob in self._archive.lobs():
                 if lob.entries:
-                    self.counted.inside += 1
+                    self.inside += 1
                     continue
                 paths = [self._path(lob, extent) for extent in lob.extents]
-                self.counted.undigested += lob.cell.digest is None
+                self.undigested += lob.cell.digest is None
                 if not sharing.is_first(lob, ""):
                     self._share(sharing.first(lob.place.id) or "", lob)
                     continue
                 claimed = {self._folder.claim(path, lob.place.id) for path in paths}
                 if claimed == {lob.place.id}:
-                    self.counted.lobs += 1
-                    self.counted.bytes += lob.size
+                    self.lobs += 1
+                    self.bytes += lob.size
                     listed.add(lob)
                 elif claimed == {""}:
-                    self.counted.inside += 1
+                    self.inside += 1
                 elif len(claimed) == 1:
                     self._share(claimed.pop(), lob)
                     again.add(lob)
@@ -369,9 +336,9 @@ class SegmentedLobs(tempdb.Scratch):
                     )
 
     def _share(self, first: str, lob: LobRef) -> None:
-        self.counted.shared += 1
-        if self.counted.shared == 1:
-            self.counted.example = (first, lob.place.id)
+        self.shared += 1
+        if self.shared == 1:
+            self.example = (first, lob.place.id)
 
     def _path(self, lob: LobRef, extent: FileExtent | ZipExtent) -> str:
         """Return the path of a LOB's file below the folder; raises ``SourceError`` for others."""
@@ -393,28 +360,37 @@ class SegmentedLobs(tempdb.Scratch):
             )
         return path
 
-    def read(self, staging: Partial, options: PackageOptions, progress: Progress) -> None:
+    def read(
+        self, staging: Partial, accepted: frozenset[str], progress: Progress, objids: Mapping[str, str]
+    ) -> None:
         """Read all files of the segments once: LOBs in the order of their cells, then others.
 
-        Of the options only ``accepted`` counts. Raises ``SourceError`` for a LOB that contradicts its cell,
-        and for changed files.
+        Split LOBs and their parts are noted, with the ``objids`` of the segments' folders. Raises
+        ``SourceError`` for a LOB that contradicts its cell, and for changed files.
         """
-        algorithms = tuple(each for each in self._algorithms if each not in MANIFEST_ALGORITHMS)
-        accepted = options.accepted
-        with OpenHoldings(self._archive.holdings()) as holdings, tempdb.explained(_LOBS):
-            for lob, _ in slices.entries(slices.path(staging.work, _LISTED)):
+        work = staging.work
+        with (
+            OpenHoldings(self._archive.holdings()) as holdings,
+            tempdb.explained(_LOBS),
+            writing.NewFile(notes_path(work, WHOLES, 0)) as wholes,
+            writing.NewFile(notes_path(work, PARTS, 0)) as parts,
+        ):
+            for lob, _ in slices.entries(slices.path(work, _LISTED)):
                 if is_split(lob):
-                    passage = Passage(lob, holdings, (self._checksum, *algorithms), accepted)
-                    self._read_parts(lob, passage, progress)
+                    passage = Passage(lob, holdings, (self._checksum,), accepted)
+                    for part, segment in self._read_parts(lob, passage, progress):
+                        parts.write(json_line(lob.place.id, part, objids[segment]))
+                    checksum = passage.hashers.digest(self._checksum).value
+                    wholes.write(json_line(lob.place.id, lob.size, passage.media_type, checksum))
                 else:
                     passage = Passage(lob, holdings, self._algorithms, accepted)
                     for block in passage.portion():
                         progress.advance(len(block))
                     passage.end()
                     file = self._placed(lob.place.id, passage.media_type, passage.hashers)
-                    self._take(lob.extents[0], file)
+                    self._take(self._path(lob, lob.extents[0]), file)
                 self._note(passage)
-            for lob, _ in slices.entries(slices.path(staging.work, _AGAIN)):
+            for lob, _ in slices.entries(slices.path(work, _AGAIN)):
                 passage = Passage(lob, holdings, (), accepted)
                 for _block in passage.portion():
                     pass
@@ -423,30 +399,19 @@ class SegmentedLobs(tempdb.Scratch):
             holdings.check_unchanged()
             for extent in self._folder.unnamed():
                 self._read_unnamed(extent, progress)
-            for statement in (
-                "CREATE INDEX file_segment ON file (segment, n)",
-                "CREATE INDEX file_part ON file (n) WHERE part_of <> ''",
-            ):
-                self._database.execute(statement)
+            self._database.execute("CREATE INDEX file_segment ON file (segment, n)")
 
-    def _read_parts(self, lob: LobRef, passage: Passage, progress: Progress) -> None:
+    def _read_parts(self, lob: LobRef, passage: Passage, progress: Progress) -> Iterator[tuple[str, str]]:
+        """Read the parts of a LOB; yield the id and the segment's folder of each."""
         for number, extent in enumerate(lob.extents):
             hashers = ThreadedHashers(self._algorithms)
             for block in passage.portion(extent.size):
                 hashers.update(block)
                 progress.advance(len(block))
             part = self._placed(f"{lob.place.id}.p{number}", lob.media_type, hashers)
-            self._take(extent, replace(part, part_of=lob.place.id, sequence=number))
+            part = replace(part, part_of=lob.place.id, sequence=number)
+            yield part.id, self._take(self._path(lob, extent), part)
         passage.end()
-        self._database.execute(
-            "INSERT INTO whole (id, size, type, checksum) VALUES (?, ?, ?, ?)",
-            (
-                lob.place.id,
-                lob.size,
-                passage.media_type,
-                passage.hashers.digest(self._checksum).value,
-            ),
-        )
 
     def _note(self, passage: Passage) -> None:
         self.notes[PART_DIGESTS] += passage.is_part_digest
@@ -454,13 +419,12 @@ class SegmentedLobs(tempdb.Scratch):
 
     def _read_unnamed(self, extent: FileExtent, progress: Progress) -> None:
         path = "/".join(extent.path)
-        counted = self.counted
-        counted.unnamed += 1
-        if counted.unnamed <= _EXAMPLES:
-            counted.strangers += (path,)
+        self.unnamed += 1
+        if self.unnamed <= _EXAMPLES:
+            self.strangers.append(path)
         # No LOB's id begins so: theirs are s<schema>.t<table>...
-        file, _ = self.read_whole(extent, f"unreferenced.{counted.unnamed}", progress)
-        self._take(extent, file)
+        file, _ = self.read_whole(extent, f"unreferenced.{self.unnamed}", progress)
+        self._take(path, file)
 
     def read_whole(
         self, extent: FileExtent, identifier: str, progress: Progress
@@ -477,14 +441,12 @@ class SegmentedLobs(tempdb.Scratch):
     def _placed(self, identifier: str, kind: str, hashers: Hashers) -> PlacedFile:
         return filetable.placed_file(identifier, "", kind, hashers, self._checksum)
 
-    def _take(self, extent: FileExtent | ZipExtent, file: PlacedFile) -> None:
-        assert isinstance(extent, FileExtent)  # noqa: S101 -- _path let no other through
-        path = "/".join(extent.path)
-        if extent.root:
-            path = os.path.normpath(os.path.join(self._prefixes[extent.root], path))
+    def _take(self, path: str, file: PlacedFile) -> str:
+        """Keep the facts on a file; return the folder of its segment."""
         segment = self._folder.segment_of(path)
         row = filetable.row_of(replace(file, path=path[len(segment) + 1 :]))
         self._database.execute(_PUT, (segment, *row))
+        return segment
 
     def files(self, segment: str) -> Iterator[PlacedFile]:
         """Yield a segment's files: LOBs and parts in the order of cells, then others by path."""
@@ -495,18 +457,6 @@ class SegmentedLobs(tempdb.Scratch):
     def turns(self) -> dict[str, int]:
         """Return the segments, each with the number of its first file in reading order."""
         return dict(self._database.execute("SELECT segment, min(n) FROM file GROUP BY segment"))
-
-    def split_lobs(self) -> Iterator[SplitLob]:
-        """Yield the split LOBs in the order of their cells."""
-        sql = "SELECT id, size, type, checksum FROM whole ORDER BY n"
-        for identifier, size, kind, checksum in self._database.execute(sql):
-            yield SplitLob(id=identifier, size=size, media_type=kind, checksum=checksum)
-
-    def split_parts(self, objids: dict[str, str]) -> Iterator[SplitPart]:
-        """Yield the parts in the order of the split LOBs; ``objids`` are the segments' by folder."""
-        sql = "SELECT part_of, id, segment FROM file WHERE part_of <> '' ORDER BY n"
-        for lob, part, segment in self._database.execute(sql):
-            yield SplitPart(lob=lob, id=part, child=objids[segment])
 
 
 def is_split(lob: LobRef) -> bool:
@@ -531,20 +481,19 @@ def is_package(root: Path, found: Recovery) -> bool:
     paths = [path for path, _ in found.puts]
     own = {*(MANIFESTS[each] for each in MANIFEST_ALGORITHMS), PLAIN_METS}
     others = [each for each in paths if each not in own and each.rpartition("/")[2] != PLAIN_METS]
-    why = ""
-    if others or len(set(paths)) < len(paths):
-        why = "its journal names other things than one METS for each segment, and the package's own"
-    elif not paths or paths[-1] != PLAIN_METS or not own.issubset(paths):
-        why = "its journal does not name the parent's METS and the manifests"
-    elif foreign := next((each for each in _descriptions(root) if each not in paths), None):
-        why = f"the folder has {foreign!r}, which its journal does not name"
-    if why:
+    is_last = paths[-1:] == [PLAIN_METS]
+    if others or len(set(paths)) < len(paths) or not own.issubset(paths) or not is_last:
+        why = (
+            "its journal does not name one METS for each segment, the manifests and the parent's METS at last"
+        )
         raise strange(partial_of(root), why)
+    if foreign := next((each for each in descriptions(root) if each not in paths), None):
+        raise strange(partial_of(root), f"the folder has {foreign!r}, which its journal does not name")
     return os.path.lexists(root / PLAIN_METS)
 
 
-def _descriptions(root: Path) -> Iterator[str]:
-    """Yield the METS documents and manifests in a folder."""
+def descriptions(root: Path) -> Iterator[str]:
+    """Yield the paths of METS documents and manifests in a folder."""
     for folder, _, names in os.walk(root):
         for name in names:
             path = os.path.relpath(os.path.join(folder, name), root)

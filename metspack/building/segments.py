@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from contextlib import closing
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from metspack.building import placing
 from metspack.building.placing import Placing
-from metspack.containers.ipwriter import Folder, Pack, Packing
+from metspack.containers.ipwriter import Destination, Folder, Packing
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.files import journal, reading, writing
 from metspack.files.staging import open_stretch
@@ -29,7 +29,7 @@ from metspack.mets.dialects.interface import (
     SplitLob,
     SplitPart,
 )
-from metspack.mets.filetable import PlacedFile, Placements
+from metspack.mets.filetable import Placed, PlacedFile, Placements
 from metspack.planning import slices
 from metspack.planning.slices import SliceStretch
 from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
@@ -63,7 +63,7 @@ class SegmentTask:
     links: bool = False
     stretch: SliceStretch = slices.WHOLE
     is_described: bool = True
-    placed: tuple[TaskPlaced, ...] = ()
+    placed: tuple[SegmentDone, ...] = ()
     journal: Path | None = None
     plan: Path | None = None
     digests: tuple[str, ...] = ()
@@ -105,61 +105,39 @@ class SegmentDone:
 
     def document(self) -> dict[str, Any]:
         """Return the event that ``restored`` reads."""
-        kind = journal.SEGMENT if self.child is not None else journal.STRETCH
-        stretch = [self.stretch.start, self.stretch.stop]
-        return {
-            "event": kind,
-            **{name: getattr(self, name) for name in ("number", "digest", "bytes")},
-            "child": None if self.child is None else asdict(self.child),
-            "sizes": list(self.sizes),
-            "notes": dict(self.notes),
-            "stretch": stretch,
-        }
+        return {"event": journal.STRETCH if self.child is None else journal.SEGMENT, **asdict(self)}
 
     @classmethod
     def restored(cls, document: Mapping[str, Any]) -> SegmentDone:
         """Return the result that ``document`` recorded; raises ValueError for invalid numbers."""
-        start, stop = document["stretch"]
-        digests, wholes, parts = document["sizes"]
-        child = document["child"] or {"size": 0, "files": 0, "bytes": 0, "total": 0}
-        counts = document["number"], document["bytes"], digests, wholes, parts, *document["notes"].values()
-        counts += child["size"], child["files"], child["bytes"], child["total"]
+        values = {each.name: document[each.name] for each in fields(cls)}
+        digests, wholes, parts = values["sizes"]
+        child = values["child"] and journal.read_as(ChildMets, values["child"])
+        counts = [values["number"], values["bytes"], digests, wholes, parts, *values["notes"].values()]
+        counts += [child.size, child.files, child.bytes, child.total] if child else []
         if not all(type(each) is int and 0 <= each < 1 << 63 for each in counts):
             raise ValueError(f"{counts} are no numbers of bytes and files")
-        return journal.read_as(
-            cls,
-            {
-                **{name: document[name] for name in ("number", "digest", "bytes", "notes")},
-                "child": document["child"] and journal.read_as(ChildMets, document["child"]),
-                "sizes": (digests, wholes, parts),
-                "stretch": journal.read_as(SliceStretch, {"start": start, "stop": stop}),
-            },
-        )
+        stretch = journal.read_as(SliceStretch, values["stretch"])
+        values |= {"child": child, "sizes": (digests, wholes, parts), "stretch": stretch}
+        return journal.read_as(cls, values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskPlaced:
-    """Result of a task: its segments' METS as the parent names them, and notes on LOBs.
-
-    ``is_split`` means that there are split LOBs, ``has_digests`` that there are digests for cells.
-    ``stretch`` is the placed part of the slice; without a description there are no children.
-    """
+    """Result of a task: the numbers of its segments, and its finished segments or stretch."""
 
     numbers: tuple[int, ...]
-    children: tuple[ChildMets, ...]
-    is_split: bool
-    has_digests: bool
-    notes: Mapping[str, int]
-    stretch: SliceStretch = slices.WHOLE
+    done: tuple[SegmentDone, ...]
+
+    @property
+    def last(self) -> SegmentDone:
+        """The last segment, with the notes of the whole task, or the stretch."""
+        return self.done[-1]
 
     @property
     def number(self) -> int:
         """The task's number: that of its first segment."""
         return self.numbers[0]
-
-    def by_number(self) -> Iterator[tuple[int, ChildMets]]:
-        """Yield the children with their segments' numbers."""
-        yield from zip(self.numbers, self.children, strict=True)
 
 
 UTF16_LENGTHS = "LOBs whose length in the table is in UTF-16 units"
@@ -170,28 +148,33 @@ def _label(number: int, stretch: SliceStretch) -> str:
     return f"{number}-{stretch.start}"
 
 
-def digests_path(work: Path, task: int | str) -> Path:
-    """Return the path of a task's digests for cells: ``[id, algorithm, value]`` on each line."""
-    return work / f"digests-{task}.jsonl"
+DIGESTS, WHOLES, PARTS = NOTES = "digests", "wholes", "parts"
+"""The kinds of notes of a task, in the order of ``SegmentDone.sizes``.
+
+Their lines are digests for cells, ``[id, algorithm, value]``; split LOBs, the fields of ``SplitLob`` in their
+order; and the parts of these, ``[LOB id, part id, child OBJID]``.
+"""
+
+PLACED = "placed"
+"""The kind of notes of placed files, with ``filetable.text_of`` on each line."""
 
 
-def placed_path(work: Path, task: str) -> Path:
-    """Return the path of the files of a stretch: ``filetable.text_of`` on each line."""
-    return work / f"placed-{task}.jsonl"
+def notes_path(work: Path, kind: str, task: int | str) -> Path:
+    """Return the path of a task's notes of a kind."""
+    return work / f"{kind}-{task}.jsonl"
 
 
-def wholes_path(work: Path, task: int | str) -> Path:
-    """Return the path of a task's split LOBs: ``SplitLob``'s fields in their order on each line."""
-    return work / f"wholes-{task}.jsonl"
+def write_placed(path: Path, placed: Iterable[Placed], *, is_synced: bool = True) -> None:
+    """Write the notes on placed files."""
+    with writing.NewFile(path, is_synced=is_synced) as listed:
+        for each in placed:
+            listed.write(f"{filetable.text_of(each)}\n".encode())
 
 
-def parts_path(work: Path, task: int | str) -> Path:
-    """Return the path of split LOBs' parts: ``[LOB id, part id, child OBJID]`` on each line."""
-    return work / f"parts-{task}.jsonl"
-
-
-NOTES = digests_path, wholes_path, parts_path
-"""The paths of the files of notes of a task, in the order of ``SegmentDone.sizes``."""
+def placed_files(work: Path, task: int | str) -> Iterator[Placed]:
+    """Yield the placed files of a task from its notes."""
+    with reading.text(notes_path(work, PLACED, task)) as lines:
+        yield from map(filetable.placed_of, lines)
 
 
 def digest_for_cells(checksum: str) -> str:
@@ -205,14 +188,14 @@ def digest_for_cells(checksum: str) -> str:
 def split_lobs(work: Path, tasks: Iterable[int]) -> Iterator[SplitLob]:
     """Yield the split LOBs of some tasks."""
     for task in tasks:
-        for identifier, size, kind, checksum in json_lines(wholes_path(work, task)):
+        for identifier, size, kind, checksum in json_lines(notes_path(work, WHOLES, task)):
             yield SplitLob(id=identifier, size=size, media_type=kind, checksum=checksum)
 
 
 def split_parts(work: Path, tasks: Iterable[int]) -> Iterator[SplitPart]:
     """Yield the parts of the split LOBs of some tasks, each LOB's from the first on."""
     for task in tasks:
-        for lob, part, child in json_lines(parts_path(work, task)):
+        for lob, part, child in json_lines(notes_path(work, PARTS, task)):
             yield SplitPart(lob=lob, id=part, child=child)
 
 
@@ -230,14 +213,15 @@ class _ProvenLobs:
         self._task = task
         last = task.finished[-1] if task.finished else None
         self.notes: Counter[str] = Counter(last.notes if last is not None else ())
-        self.digests, self.wholes, self.parts = (
-            writing.grown_file(path(task.work, task.label), size, is_new=not task.clears)
-            for path, size in zip(NOTES, (0, 0, 0) if last is None else last.sizes, strict=True)
-        )
+        self.files = [
+            writing.grown_file(notes_path(task.work, kind, task.label), size, is_new=not task.clears)
+            for kind, size in zip(NOTES, (0, 0, 0) if last is None else last.sizes, strict=True)
+        ]
+        self.digests, self.wholes, self.parts = self.files
 
     def synced(self) -> tuple[int, int, int]:
         """Sync the notes so far to disk, and return the sizes of the files."""
-        for each in (self.digests, self.wholes, self.parts):
+        for each in self.files:
             each.sync()
         return self.digests.size, self.wholes.size, self.parts.size
 
@@ -252,28 +236,18 @@ class _ProvenLobs:
             algorithm = task.add_digests
         if algorithm is not None:
             digest = passage.hashers.digest(algorithm)
-            self.digests.write(_line(lob.place.id, digest.algorithm, digest.value))
+            self.digests.write(json_line(lob.place.id, digest.algorithm, digest.value))
         if passage.unit == "UTF-16 units":
             self.notes[UTF16_LENGTHS] += 1
 
     def note_whole(self, passage: Passage) -> None:
         lob = passage.lob
         checksum = passage.hashers.digest(self._task.dialect.checksum_type).value
-        self.wholes.write(_line(lob.place.id, lob.size, passage.media_type, checksum))
-
-    def note_part(self, file: PlacedFile, objid: str) -> None:
-        self.parts.write(_line(file.part_of, file.id, objid))
-
-    def close(self) -> None:
-        for each in (self.digests, self.wholes, self.parts):
-            each.close()
-
-    def discard(self) -> None:
-        for each in (self.digests, self.wholes, self.parts):
-            each.discard()
+        self.wholes.write(json_line(lob.place.id, lob.size, passage.media_type, checksum))
 
 
-def _line(*fields: object) -> bytes:
+def json_line(*fields: object) -> bytes:
+    """Return values as a line that ``json_lines`` reads."""
     return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
 
 
@@ -316,9 +290,7 @@ def place_rest(
                 goes_on=bool(task.finished),
             )
             for at, spot in enumerate(task.segments[len(task.finished) :], len(task.finished)):
-                child, size = (_place_segment if task.is_described else _place_stretch)(
-                    task, spot, placer, proven, disk
-                )
+                child, size = _place_segment(task, spot, placer, proven, disk)
                 if at + 1 == len(task.segments):
                     holdings.check_unchanged()
                 done.append(
@@ -333,9 +305,11 @@ def place_rest(
                     )
                 )
                 record(task, done[-1], disk)
-        proven.close()
+        for each in proven.files:
+            each.close()
     except BaseException:
-        proven.discard()
+        for each in proven.files:
+            each.discard()
         raise
     return done
 
@@ -350,23 +324,14 @@ def record(task: SegmentTask, done: SegmentDone, disk: writing.SyncedTogether, *
 
 def placed_of(task: SegmentTask, done: Sequence[SegmentDone]) -> TaskPlaced:
     """Return the result of a task from its finished segments or stretch."""
-    last = done[-1]
-    digests, wholes, _ = last.sizes
-    return TaskPlaced(
-        numbers=tuple(spot.number for spot in task.segments),
-        children=tuple(each.child for each in done if each.child is not None),
-        is_split=wholes > 0,
-        has_digests=digests > 0,
-        notes=last.notes,
-        stretch=task.stretch,
-    )
+    return TaskPlaced(numbers=tuple(spot.number for spot in task.segments), done=tuple(done))
 
 
 def clear(task: SegmentTask) -> None:
     """Remove the unfinished segments, or the unfinished stretch, of an earlier run."""
     first = task.segments[len(task.finished)]
     if not task.is_described:
-        writing.remove(placed_path(task.work, task.label))
+        writing.remove(notes_path(task.work, PLACED, task.label))
         for each in slices.runs(slices.path(task.sliced, first.number), task.stretch):
             for path in placing.lob_paths(task.layout, each):
                 writing.remove(task.package / first.content / path)
@@ -390,33 +355,38 @@ def _place_segment(
     proven: _ProvenLobs,
     disk: writing.SyncedTogether,
 ) -> tuple[ChildMets | None, int]:
-    """Place and describe a segment; return its METS, and the bytes of its LOBs."""
-    with closing(Placements()) as placements, _open_target(task, spot, disk) as target:
-        found = slices.runs(slices.path(task.sliced, spot.number))
-        for placed in placer.place(found, target.lobs):
-            placements.add(placed)
-            if isinstance(placed, PlacedFile) and placed.part_of:
-                proven.note_part(placed, spot.objid)
-        return target.describe(placements), placements.size
+    """Place a segment or stretch; return a segment's METS, None for a stretch, and the LOBs' bytes.
 
-
-def _place_stretch(
-    task: SegmentTask,
-    spot: SegmentSpot,
-    placer: Placing,
-    _proven: _ProvenLobs,
-    disk: writing.SyncedTogether,
-) -> tuple[ChildMets | None, int]:
-    """Place the LOBs of a stretch, and list their files; return None and the LOBs' bytes."""
-    found = slices.runs(slices.path(task.sliced, spot.number), task.stretch)
+    A segment is described, in a folder or a packed file; the files of a stretch are only listed.
+    """
     with closing(Placements()) as placements:
-        with Folder(task.package / spot.content, shared=True, is_synced=not disk.is_possible) as folder:
-            for placed in placer.place(found, folder):
+
+        def place_in(target: Destination) -> None:
+            found = slices.runs(slices.path(task.sliced, spot.number), task.stretch)
+            for placed in placer.place(found, target):
                 placements.add(placed)
-        with writing.NewFile(placed_path(task.work, task.label)) as listed:
-            for each in placements.runs():
-                listed.write(f"{filetable.text_of(each)}\n".encode())
-        return None, placements.size
+                if isinstance(placed, PlacedFile) and placed.part_of:
+                    proven.parts.write(json_line(placed.part_of, placed.id, spot.objid))
+
+        if task.packing is None or not task.is_described:
+            content, is_synced = task.package / spot.content, not disk.is_possible
+            with Folder(content, shared=not task.is_described, is_synced=is_synced) as folder:
+                place_in(folder)
+            if task.is_described:
+                return describe(placements, spot, task), placements.size
+            write_placed(notes_path(task.work, PLACED, task.label), placements.runs())
+            return None, placements.size
+        work = task.work / f"pack-{spot.number}"
+        writing.make_directory(work)
+        with task.packing.open_pack(task.package, spot.ip, work, MANIFEST_ALGORITHMS) as pack:
+            place_in(pack.below(spot.content.removeprefix(spot.ip).removeprefix("/")))
+            writing.make_directories(work / spot.ip)
+            files = _write_documents(placements, spot, task, work)
+            pack.take(work, spot.ip, files)
+            packed = pack.finish()
+        writing.remove(work)
+        placing.write_pack_fragments(task.packing.file(spot.ip), packed, task.work, spot.number)
+        return _child(placements, files, spot, task, packed.size), placements.size
 
 
 def described_segments(
@@ -429,13 +399,13 @@ def described_segments(
     ``task_of`` returns the task of some segments. ``do`` is called with the task that describes a segment
     once its stretches were placed; the result of that task comes among the ``results``.
     """
-    stretches: list[TaskPlaced] = []
+    stretches: list[SegmentDone] = []
     for each in results:
-        if each.children:
+        if each.last.child is not None:
             yield each
             continue
-        stretches.append(each)
-        if each.stretch.is_last:
+        stretches.append(each.last)
+        if each.last.stretch.is_last:
             do(replace(task_of(each.numbers), placed=tuple(stretches)))
             stretches.clear()
 
@@ -446,21 +416,20 @@ def _describe_together(task: SegmentTask, disk: writing.SyncedTogether) -> TaskP
     labels = [_label(task.number, each.stretch) for each in task.placed]
     with closing(Placements()) as placements:
         for label in labels:
-            with reading.buffered(placed_path(task.work, label)) as lines:
-                for line in lines:
-                    placements.add(filetable.placed_of(line.decode()))
-        child = _describe_again(placements, spot, task) if task.clears else describe(placements, spot, task)
-    if task.clears:
-        writing.remove(digests_path(task.work, task.number))
-    with writing.NewFile(digests_path(task.work, task.number)) as digests:
+            for each in placed_files(task.work, label):
+                placements.add(each)
+        child = _describe_again(placements, spot, task)
+    target = notes_path(task.work, DIGESTS, task.number)
+    writing.remove(target)
+    with writing.NewFile(target) as digests:
         for label in labels:
-            with reading.opening(digests_path(task.work, label)) as descriptor:
+            with reading.opening(notes_path(task.work, DIGESTS, label)) as descriptor:
                 for block in reading.chunks(descriptor):
                     digests.write(block)
         size = digests.size
     notes: Counter[str] = Counter()
-    for each in task.placed:
-        notes.update(each.notes)
+    for stretch in task.placed:
+        notes.update(stretch.notes)
     done = SegmentDone(
         number=task.number,
         digest=task.digests[0] if task.digests else "",
@@ -488,60 +457,6 @@ def _describe_again(placements: Placements, spot: SegmentSpot, task: SegmentTask
     return _child(placements, files, spot, task)
 
 
-class _FolderTarget:
-    """A segment that becomes a folder of the package."""
-
-    def __init__(self, task: SegmentTask, spot: SegmentSpot, *, is_synced: bool) -> None:
-        self._task = task
-        self._spot = spot
-        self.lobs = Folder(task.package / spot.content, is_synced=is_synced)
-
-    def describe(self, placements: Placements) -> ChildMets:
-        """Describe the segment once its LOBs were placed."""
-        return describe(placements, self._spot, self._task)
-
-
-class _PackTarget:
-    """A segment that becomes one file: LOBs go there at once, documents by way of ``work``."""
-
-    def __init__(
-        self, task: SegmentTask, spot: SegmentSpot, packing: Packing, pack: Pack, work: Path
-    ) -> None:
-        self._task = task
-        self._spot = spot
-        self._packing = packing
-        self._pack = pack
-        self._work = work
-        self.lobs = pack.below(spot.content.removeprefix(spot.ip).removeprefix("/"))
-
-    def describe(self, placements: Placements) -> ChildMets:
-        """Describe the segment once its LOBs were placed."""
-        task, spot = self._task, self._spot
-        writing.make_directories(self._work / spot.ip)
-        files = _write_documents(placements, spot, task, self._work)
-        self._pack.take(self._work, spot.ip, files)
-        packed = self._pack.finish()
-        placing.write_pack_fragments(self._packing.file(spot.ip), packed, task.work, spot.number)
-        return _child(placements, files, spot, task, packed.size)
-
-
-@contextmanager
-def _open_target(
-    task: SegmentTask, spot: SegmentSpot, disk: writing.SyncedTogether
-) -> Iterator[_FolderTarget | _PackTarget]:
-    """Open the folder or packed file that a segment is placed in, for the length of a block."""
-    if task.packing is None:
-        target = _FolderTarget(task, spot, is_synced=not disk.is_possible)
-        with target.lobs:
-            yield target
-        return
-    work = task.work / f"pack-{spot.number}"
-    writing.make_directory(work)
-    with task.packing.open_pack(task.package, spot.ip, work, MANIFEST_ALGORITHMS) as pack:
-        yield _PackTarget(task, spot, task.packing, pack, work)
-    writing.remove(work)
-
-
 def describe(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> ChildMets:
     """Describe a segment, write its lines of the manifests, and return it as a child."""
     files = _write_documents(placements, spot, task, task.package)
@@ -565,31 +480,23 @@ def _child(
 ) -> ChildMets:
     """Return a segment as its parent names it; ``packed`` are the bytes of its file, or 0."""
     mets = files[f"{spot.ip}/{task.dialect.mets}"]
-    algorithms = (*MANIFEST_ALGORITHMS, task.dialect.checksum_type)
-    return named_child(
-        spot,
-        task.dialect,
-        task.packing,
-        size=mets.size,
-        files=placements.count,
-        bytes_=placements.size,
-        total=packed or placements.size + sum(each.size for each in files.values()),
-        digests={each: mets.digest(each).value for each in algorithms},
-    )
+    total = packed or placements.size + sum(each.size for each in files.values())
+    counts = mets.size, placements.count, placements.size, total
+    return named_child(spot, task.dialect, task.packing, counts, mets.digests())
 
 
 def named_child(
     spot: SegmentSpot,
     dialect: Dialect,
     packing: Packing | None,
-    *,
-    size: int,
-    files: int,
-    bytes_: int,
-    total: int,
+    counts: Sequence[int],
     digests: Mapping[str, str],
 ) -> ChildMets:
-    """Return a segment as its parent names it: size and ``digests`` are those of its METS."""
+    """Return a segment as its parent names it, with ``digests`` of its METS.
+
+    ``counts`` are the bytes of its METS, its LOBs and parts of LOBs, their bytes, and those of the whole IP.
+    """
+    size, files, lobs_bytes, total = counts
     name = f"{spot.ip}/{dialect.mets}"
     packed = "" if packing is None else packing.file(spot.ip)
     return ChildMets(
@@ -601,7 +508,7 @@ def named_child(
         path=packed or spot.ip,
         mets=f"{packed}/{name}" if packed else name,
         files=files,
-        bytes=bytes_,
+        bytes=lobs_bytes,
         total=total,
         digests={each: digests[each] for each in MANIFEST_ALGORITHMS},
     )

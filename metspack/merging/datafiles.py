@@ -10,16 +10,15 @@ from itertools import groupby, islice, repeat
 from pathlib import Path
 from typing import Any
 
+from metspack.building.segments import json_line
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import MetspackError, SourceError
-from metspack.files import reading, tempdb
+from metspack.files import reading, writing
 from metspack.files.byteranges import Below
-from metspack.files.threads import ThreadedHashers
 from metspack.layouts.names import SIARD
 from metspack.mediatypes import DEFAULT
 from metspack.merging.representation import ANOTHER, MergedIp
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER
-from metspack.mets.dialects.interface import SplitLob, SplitPart
 from metspack.model import LONGEST, SMALL, Columnar, Digest
 from metspack.packages.files import FolderTree, Location, open_file
 from metspack.packages.index import Index
@@ -101,20 +100,12 @@ class DataFile:
     part_of: str = ""
     sequence: int | None = None
 
-    def blocks(self, *takers: Hashers) -> Iterator[bytes]:
-        """Yield the file's bytes and update ``takers``, whose first is compared with METS.
-
-        Raises ``SourceError``, also after the last block when the bytes contradict METS.
-        """
-        yield from proven_blocks(self.place, str(self.shown), self.said, *takers)
-
 
 def proven_blocks(place: Location, what: str, said: StatedFixity, *takers: Hashers) -> Iterator[bytes]:
     """Yield the bytes of a file and update ``takers``, whose first is compared with ``said``.
 
     Raises ``SourceError``, also after the last block when the bytes contradict METS.
     """
-    takers = takers or (ThreadedHashers(said.algorithms),)
     try:
         with open_file(place) as medium:
             for block in medium.chunks():
@@ -348,59 +339,32 @@ def _alike(row: Sequence[Any]) -> tuple[Any, ...]:
     return *row[1:5], folder, size is not None and size <= SMALL
 
 
-_KEEPING_SPLIT = "the split LOBs"
+class Wholes:
+    """Writes notes on split LOBs: the digests of the wholes, and their parts.
 
-
-class Wholes(tempdb.Scratch):
-    """Split LOBs with digests of the wholes, and their parts, on disk; a context manager.
-
-    ``objid`` is that of the package with all parts. The parts come LOB by LOB, in their order.
+    The parts come LOB by LOB, in their order, and are all in the package ``objid``. ``checksum`` is the
+    algorithm of the digests.
     """
 
-    def __init__(self, objid: str) -> None:
-        super().__init__(
-            "CREATE TABLE lob (n INTEGER PRIMARY KEY, id TEXT, size INTEGER, media TEXT, checksum TEXT)",
-            "CREATE TABLE part (n INTEGER PRIMARY KEY, lob TEXT, id TEXT)",
-            "BEGIN",
-        )
+    def __init__(self, lobs: writing.NewFile, parts: writing.NewFile, objid: str, checksum: str) -> None:
+        self._lobs = lobs
+        self._parts = parts
         self._objid = objid
-        self._lob = ""
-        self._media = ""
-        self._checksum = ""
+        self._checksum = checksum
+        self._lob = self._media = ""
         self._hashers = Hashers(())
 
-    def start_file(self, file: DataFile, checksum: str) -> Hashers:
-        """Begin the next file; return the hashers of the LOB that it is a part of, for its bytes."""
-        if not file.part_of:
-            self.end()
-            return Hashers(())
+    def start_part(self, file: DataFile) -> Hashers:
+        """Begin the next part; return the hashers of its LOB, for its bytes."""
         if file.part_of != self._lob:
             self.end()
-            self._lob, self._media, self._checksum = file.part_of, file.media_type, checksum
-            self._hashers = Hashers((checksum,))
-        with tempdb.explained(_KEEPING_SPLIT):
-            self._database.execute("INSERT INTO part (lob, id) VALUES (?, ?)", (file.part_of, file.id))
+            self._lob, self._media = file.part_of, file.media_type
+            self._hashers = Hashers((self._checksum,))
+        self._parts.write(json_line(file.part_of, file.id, self._objid))
         return self._hashers
 
     def end(self) -> None:
-        """Record the last LOB with size and digest, after all of its parts were hashed."""
+        """Note the last LOB with size and digest, after all of its parts were hashed."""
         if self._lob:
-            value = self._hashers.digest(self._checksum).value
-            with tempdb.explained(_KEEPING_SPLIT):
-                self._database.execute(
-                    "INSERT INTO lob (id, size, media, checksum) VALUES (?, ?, ?, ?)",
-                    (self._lob, self._hashers.size, self._media, value),
-                )
-        self._lob = ""
-
-    def lobs(self) -> Iterator[SplitLob]:
-        """Yield the split LOBs in the order in which their parts came."""
-        for identifier, size, media, checksum in self._database.execute(
-            "SELECT id, size, media, checksum FROM lob ORDER BY n"
-        ):
-            yield SplitLob(id=identifier, size=size, media_type=media, checksum=checksum)
-
-    def parts(self) -> Iterator[SplitPart]:
-        """Yield the parts of the split LOBs in the order in which they came."""
-        for lob, identifier in self._database.execute("SELECT lob, id FROM part ORDER BY n"):
-            yield SplitPart(lob=lob, id=identifier, child=self._objid)
+            digest = self._hashers.digest(self._checksum).value
+            self._lobs.write(json_line(self._lob, self._hashers.size, self._media, digest))

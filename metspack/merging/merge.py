@@ -10,14 +10,15 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from itertools import chain, count, groupby
 from pathlib import Path
 
 from metspack import processes
-from metspack.building import check_made, manifests, placing
+from metspack.building import check_made, manifests, placing, segments
 from metspack.building import options as building_options
 from metspack.building.options import PackageOptions
+from metspack.building.segments import PARTS, PLACED, WHOLES, notes_path, placed_files, write_placed
 from metspack.containers.ipreader import Compressed
 from metspack.containers.ipwriter import Folder
 from metspack.digests import Seal, Sealed
@@ -157,7 +158,7 @@ class _MergeWork:
         moved = [each["folder"] for each in staging.events if each["event"] == journal.DESCRIBED]
         if moved and os.path.lexists(place := staging.package / moved[-1]):
             writing.move(place, self.data)
-        self._earlier.prepare(lambda number: [_placed_path(staging.work, number)], work=DATA)
+        self._earlier.prepare(lambda number: [notes_path(staging.work, PLACED, number)], work=DATA)
         writing.make_directories(self.data)
 
     def _adopt(self, options: PackageOptions) -> DialectOptions:
@@ -184,9 +185,8 @@ class _MergeWork:
 
     def _take(self, names: tuple[str, ...], said: StatedFixity) -> None:
         """Verify a kept document of the parent, and extract it if the parent is packed."""
-        blocks = proven_blocks(
-            self.found.place(self.parent, names), str(self.parent.path.joinpath(*names)), said
-        )
+        shown, hashers = str(self.parent.path.joinpath(*names)), threads.ThreadedHashers(said.algorithms)
+        blocks = proven_blocks(self.found.place(self.parent, names), shown, said, hashers)
         if not self.parent.tree.is_packed:
             for _ in blocks:
                 pass
@@ -235,15 +235,15 @@ class _MergeWork:
         useful = processes.useful(jobs, files=files, size=size)
         workers = useful if size < files * threads.LARGE else processes.of_large(useful)
         folder = dialect.data_folder(self.objid)
-        with Wholes(self.objid) as wholes, ManifestLines() as lines:
+        with ManifestLines() as lines:
             content = MergedContent(
                 objid=self.objid,
                 containers=sum(not each.is_list for each in self.containers),
                 archive=siard.id,
-                placing=self._copy_data(wholes, lines, workers),
+                placing=self._copy_data(lines, workers),
                 work=staging.work,
-                split=wholes.lobs,
-                parts=wholes.parts,
+                split=lambda: segments.split_lobs(staging.work, [0]),
+                parts=lambda: segments.split_parts(staging.work, [0]),
                 root=self.root,
                 documentation=self.documentation,
                 history=self._history(siard),
@@ -281,25 +281,30 @@ class _MergeWork:
             found = notes.history(content.blocks(), archive, self.options.budgets)
         return tuple(notes.noted(archive, each) for each in found)
 
-    def _copy_data(self, wholes: Wholes, lines: ManifestLines, jobs: int) -> Iterator[Placed]:
+    def _copy_data(self, lines: ManifestLines, jobs: int) -> Iterator[Placed]:
         """Copy and verify the data files; yield them for METS, and add them to ``lines``.
 
         Only this process copies parts of LOBs, as it hashes the wholes as well.
         """
-        number = 0
-        for are_parts, runs in groupby(self.found.runs(), lambda run: bool(run.part_of)):
-            tasks = map(self._task, _bundles(runs), count(number))
-            copied = (
-                (_copy(each, self.progress.advance, wholes) for each in tasks)
-                if are_parts
-                else processes.results(_copy, tasks, jobs, self.progress.advance)
-            )
-            for number in copied:
-                for each in _placed(self.staging.work, number):
-                    lines.add(each)
-                    yield each
-            number += 1
-        wholes.end()
+        work, number = self.staging.work, 0
+        with (
+            writing.NewFile(notes_path(work, WHOLES, 0)) as lobs,
+            writing.NewFile(notes_path(work, PARTS, 0)) as parts,
+        ):
+            wholes = Wholes(lobs, parts, self.objid, self.options.algorithm)
+            for are_parts, runs in groupby(self.found.runs(), lambda run: bool(run.part_of)):
+                tasks = map(self._task, _bundles(runs), count(number))
+                copied = (
+                    (_copy(each, self.progress.advance, wholes) for each in tasks)
+                    if are_parts
+                    else processes.results(_copy, tasks, jobs, self.progress.advance)
+                )
+                for number in copied:
+                    for each in placed_files(work, number):
+                        lines.add(each)
+                        yield each
+                number += 1
+            wholes.end()
 
     def _task(self, bundle: tuple[DataRun, ...], number: int) -> _CopyTask:
         return _CopyTask(
@@ -358,19 +363,14 @@ class _CopyTask:
     clears: bool
 
     @property
+    def listing(self) -> Path:
+        """The path of the notes on the copied files."""
+        return notes_path(self.work, PLACED, self.number)
+
+    @property
     def digest(self) -> str:
         """The SHA-256 of the facts on the files."""
         return hashlib.sha256(repr(self.runs).encode(errors="surrogateescape")).hexdigest()
-
-
-def _placed_path(work: Path, number: int) -> Path:
-    return work / f"placed-{number}.jsonl"
-
-
-def _placed(work: Path, number: int) -> Iterator[Placed]:
-    """Yield the files of a task as METS is to list them."""
-    with reading.text(_placed_path(work, number)) as lines:
-        yield from map(filetable.placed_of, lines)
 
 
 def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None = None) -> int:
@@ -378,37 +378,36 @@ def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None =
 
     ``wholes`` takes note of those that are parts of LOBs. Raises ``SourceError`` and ``TargetError``.
     """
-    digest, listing = task.digest, _placed_path(task.work, task.number)
+    digest = task.digest
     if (found := _finished(task, digest)) is not None:
         if wholes is not None:
             for file in (run.file(number) for run in task.runs for number in range(len(run))):
                 hashers = threads.ThreadedHashers(file.said.algorithms)
-                for _ in file.blocks(hashers, wholes.start_file(file, task.checksum)):
+                takers = hashers, wholes.start_part(file)
+                for _ in proven_blocks(file.place, str(file.shown), file.said, *takers):
                     pass
         moved(_amounts(found)[1])
         return task.number
     with open_stretch(task.work) as disk:
         if task.clears:
-            for path in (listing, *(task.target / each for run in task.runs for each in run.paths)):
+            for path in (task.listing, *(task.target / each for run in task.runs for each in run.paths)):
                 writing.remove(path)
         is_synced = not disk.is_possible
         with closing(Folder(task.target, shared=True, is_synced=is_synced)) as folder:
             copier = _Copier(folder, task.checksum, moved, wholes)
             found = list(chain.from_iterable(map(copier.copy, task.runs)))
-        with writing.NewFile(listing, is_synced=is_synced) as listed:
-            for each in found:
-                listed.write(f"{filetable.text_of(each)}\n".encode())
+        write_placed(task.listing, found, is_synced=is_synced)
         disk.sync(task.work)
-        record_stretch(task.journal, task.number, digest, _amounts(found), [listing])
+        record_stretch(task.journal, task.number, digest, _amounts(found), [task.listing])
     return task.number
 
 
 def _finished(task: _CopyTask, digest: str) -> list[Placed] | None:
     """Return the files that an earlier run copied, or None unless all exist by name and size."""
     done = task.finished
-    if done is None or done.digest != digest or not done.has_notes([_placed_path(task.work, task.number)]):
+    if done is None or done.digest != digest or not done.has_notes([task.listing]):
         return None
-    found = list(_placed(task.work, task.number))
+    found = list(placed_files(task.work, task.number))
     files = [
         ([each.path], [each.size]) if isinstance(each, PlacedFile) else (each.path, each.size)
         for each in found
@@ -422,6 +421,7 @@ def _amounts(placed: Iterable[Placed]) -> tuple[int, int]:
     return sum(map(len, sizes)), sum(map(sum, sizes))
 
 
+@dataclass(slots=True)
 class _Copier:
     """Copies data files into a folder, and compares each with its size and digest in METS.
 
@@ -429,14 +429,11 @@ class _Copier:
     ``wholes`` takes note of files that are parts of LOBs.
     """
 
-    def __init__(
-        self, folder: Folder, checksum: str, moved: Callable[[int], None], wholes: Wholes | None
-    ) -> None:
-        self._folder = folder
-        self._checksum = checksum
-        self._moved = moved
-        self._wholes = wholes
-        self._buffer = memoryview(bytearray(SMALL + 1))
+    folder: Folder
+    checksum: str
+    moved: Callable[[int], None]
+    wholes: Wholes | None
+    buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(SMALL + 1)))
 
     def copy(self, run: DataRun) -> Iterator[Placed]:
         """Copy files, together if they are small; yield them as METS is to list them."""
@@ -446,28 +443,26 @@ class _Copier:
         return placing.place_together(
             PlacedRun(id=run.ids, path=run.paths, size=sizes, media_type=run.media_types),
             [(run.algorithm, run.digests)],
-            run.small_contents(self._buffer),
-            self._checksum,
-            put=self._folder.put_small,
-            moved=self._moved,
+            run.small_contents(self.buffer),
+            self.checksum,
+            put=self.folder.put_small,
+            moved=self.moved,
             apart=lambda number: self._copy_one(run.file(number)),
         )
 
     def _copy_one(self, file: DataFile) -> PlacedFile:
         """Copy one file, and add its bytes to the digest of the LOB that it is a part of."""
-        algorithms = filetable.algorithms(self._checksum)
+        algorithms = filetable.algorithms(self.checksum)
         hashers = threads.ThreadedHashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
-        whole = () if self._wholes is None else (self._wholes.start_file(file, self._checksum),)
-        blocks = reading.told(file.blocks(hashers, *whole), self._moved)
-        self._folder.put(file.path, blocks, file.said.size or 0)
-        placed = filetable.placed_file(file.id, file.path, file.media_type, hashers, self._checksum)
+        whole = () if self.wholes is None else (self.wholes.start_part(file),)
+        blocks = proven_blocks(file.place, str(file.shown), file.said, hashers, *whole)
+        self.folder.put(file.path, reading.told(blocks, self.moved), file.said.size or 0)
+        placed = filetable.placed_file(file.id, file.path, file.media_type, hashers, self.checksum)
         return replace(placed, part_of=file.part_of, sequence=file.sequence)
 
 
 def _words_on(unproven: Sequence[Path]) -> Iterator[str]:
     """Yield a warning about children's METS whose digest is missing from the parent's METS."""
-    if len(unproven) == 1:
-        yield f"{unproven[0]}: no digest in the METS of the parent proves it"
-    elif unproven:
+    if unproven:
         count = counted(len(unproven), "METS of a child", "METS of children")
         yield f"{count}, {unproven[0]} first: no digest in the METS of the parent proves them"

@@ -46,7 +46,7 @@ class MergedIp:
     path: Path
     tree: PackageTree
     folder: str
-    documents: tuple[int, ...]
+    documents: Sequence[int]
     representations: Names
     is_list: bool = False
 
@@ -185,12 +185,10 @@ def _merged(index: Index, given: Mapping[str, str], roots: Sequence[Path]) -> tu
         places[folder] = place
         if is_unread:  # then its kind and its children are undecided
             raise _fault(index, places)
-        ip = MergedIp(path=place, tree=tree, folder=folder, documents=(), representations=_below(tree))
+        ip = MergedIp(path=place, tree=tree, folder=folder, documents=numbers, representations=_below(tree))
         found.append(ip)
     naming = {number for (number,) in index.rows(_WITH_CHILDREN)}
-    marked = tuple(
-        _marked([replace(each, documents=tuple(documents[each.folder])) for each in found], naming)
-    )
+    marked = tuple(_marked(found, naming))
     if index.faults:
         raise _fault(index, places)
     for stranger in left.values():

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,7 +37,6 @@ from metspack.sources.archive import Archive, Searched, named
 from metspack.sources.opening import Source
 from metspack.sources.repacking import Departures
 
-_OCTETS = 32
 _PER_FILE = 16 << 10  # bytes that take as long as the overhead of a file
 _LARGE = 1 << 30  # the greatest cost of a segment that is placed as a whole during planning
 _LARGEST = 8 << 30  # and after planning: a resumed run may have to repeat as much
@@ -60,72 +58,28 @@ def column_of(place: LobPlace) -> Column:
 
 
 @dataclass(slots=True)
-class _ColumnRuns:
-    """Runs of a column's cells with LOBs that begin in one segment: its number, and cells."""
-
-    segments: array[int] = field(default_factory=partial(array, "q"))
-    cells: array[int] = field(default_factory=partial(array, "q"))
-
-    def __iter__(self) -> Iterator[tuple[int, int]]:
-        return zip(self.segments, self.cells, strict=True)
-
-    def note(self, segment: int, cells: int) -> None:
-        if self.segments and self.segments[-1] == segment:
-            self.cells[-1] += cells
-        else:
-            self.segments.append(segment)
-            self.cells.append(cells)
-
-
-@dataclass(slots=True)
 class SegmentKeys:
     """The container of each segment, and its index there, as columns."""
 
-    names: list[str] = field(default_factory=list)
-    numbers: dict[str, int] = field(default_factory=dict)
-    containers: array[int] = field(default_factory=partial(array, "l"))
-    indexes: array[int] = field(default_factory=partial(array, "q"))
+    containers: list[str] = field(default_factory=list)
+    indexes: array[int] = field(default_factory=lambda: array("q"))
 
     def append(self, container: str, index: int) -> None:
         """Add the key of the next segment."""
+        self.containers.append(container)
         self.indexes.append(index)
-        number = self.numbers.setdefault(container, len(self.names))
-        if number == len(self.names):
-            self.names.append(container)
-        self.containers.append(number)
 
     def __len__(self) -> int:
         return len(self.indexes)
 
     def __getitem__(self, number: int) -> tuple[str, int]:
-        return self.names[self.containers[number]], self.indexes[number]
-
-    def __iter__(self) -> Iterator[tuple[str, int]]:
-        return self.since(0)
-
-    def since(self, first: int) -> Iterator[tuple[str, int]]:
-        """Yield the keys from a segment on."""
-        for number in range(first, len(self)):
-            yield self.names[self.containers[number]], self.indexes[number]
+        return self.containers[number], self.indexes[number]
 
     def ordered(self) -> array[int]:
         """Return the segments' numbers by container, in the order of the first segments."""
-        return array("q", sorted(range(len(self)), key=lambda n: (self.containers[n], self.indexes[n])))
-
-
-@dataclass(slots=True)
-class SliceDigests:
-    """The SHA-256 of slices by segment number, in hexadecimal digits, as one column."""
-
-    octets: bytearray = field(default_factory=bytearray)
-
-    def __setitem__(self, number: int, digest: str) -> None:
-        value = bytes.fromhex(digest)
-        self.octets.extend(bytes(max(0, (number + 1) * _OCTETS - len(self.octets))))
-        self.octets[number * _OCTETS : (number + 1) * _OCTETS] = value
-
-    def __getitem__(self, number: int) -> str:
-        return self.octets[number * _OCTETS : (number + 1) * _OCTETS].hex()
+        order = {name: place for place, name in enumerate(dict.fromkeys(self.containers))}
+        numbers = range(len(self))
+        return array("q", sorted(numbers, key=lambda n: (order[self.containers[n]], self.indexes[n])))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -135,9 +89,9 @@ class Course:
     Segments are numbered in the order of their first LOBs; ``segments`` counts those that are closed.
     ``keys`` are their containers and indexes; ``joined`` the numbers of those that begin with a further part
     of a LOB; ``cuts`` are the bytes at which their slices may be cut, if any. ``columns`` are those whose
-    LOBs move; ``runs`` the segments of their LOBs, in the order of the cells. ``fingerprint`` is "" until all
-    is planned. ``digests`` are the SHA-256 of the slices of closed segments, ``costs`` the effort of
-    placing them, in equivalent bytes.
+    LOBs move; ``runs`` the segments in which their LOBs begin, in the order of the cells, each with a number
+    of cells. ``fingerprint`` is "" until all is planned. ``digests`` are the SHA-256 of the slices of closed
+    segments, ``costs`` the effort of placing them, in equivalent bytes.
     """
 
     segments: int = 0
@@ -145,7 +99,7 @@ class Course:
     joined: set[int] = field(default_factory=set)
     cuts: dict[int, list[int]] = field(default_factory=dict)
     columns: set[Column] = field(default_factory=set)
-    runs: dict[Column, _ColumnRuns] = field(default_factory=dict)
+    runs: dict[Column, list[tuple[int, int]]] = field(default_factory=dict)
     files: int = 0
     lobs: int = 0
     split: int = 0
@@ -153,40 +107,37 @@ class Course:
     compressed: int = 0
     undigested: int = 0
     fingerprint: str = ""
-    digests: SliceDigests = field(default_factory=SliceDigests)
+    digests: dict[int, str] = field(default_factory=dict)
     costs: array[int] = field(default_factory=lambda: array("q"))
 
     @property
     def digest(self) -> str:
         """The SHA-256 of all slices' digests, which changes with every LOB and its file."""
-        return hashlib.sha256(self.digests.octets).hexdigest()
-
-    def ordered(self) -> Sequence[int]:
-        """Return the numbers of the segments container by container, as the parent names them."""
-        return self.keys.ordered()
+        return hashlib.sha256(
+            "".join(self.digests[each] for each in sorted(self.digests)).encode()
+        ).hexdigest()
 
     def jobs(self, wanted: int | None) -> int:
         """Return the number of placing processes: at most one for each segment or stretch."""
         useful = processes.useful(wanted, files=self.files, size=self.bytes)
         return min(useful, max(1, self.segments + sum(map(len, self.cuts.values()))))
 
-    def note(self, lob: LobRef, number: int) -> None:
-        """Count the next LOB, whose first byte is in the segment with this number."""
-        self._note_cells(lob.place, 1, number)
-        self.bytes += lob.size
-        self.compressed += sum(each.compressed for each in lob.extents if isinstance(each, ZipExtent))
-        self.undigested += lob.cell.digest is None
-
-    def note_run(self, run: LobRun, number: int) -> None:
-        """Count the next LOBs, which are in the segment with this number."""
-        self._note_cells(run.place, len(run), number)
-        self.bytes += sum(run.sizes)
-        self.compressed += run.compressed
-        self.undigested += 0 if run.shared.digest is not None else len(run)
-
-    def _note_cells(self, place: LobPlace, cells: int, number: int) -> None:
-        self.runs.setdefault(column_of(place), _ColumnRuns()).note(number, cells)
+    def note(self, found: LobRef | LobRun, number: int) -> None:
+        """Count the next LOB or LOBs, whose first byte is in the segment with this number."""
+        if isinstance(found, LobRun):
+            cells, compressed = len(found), found.compressed
+            has_digest = found.shared.digest is not None
+        else:
+            entries = (each for each in found.extents if isinstance(each, ZipExtent))
+            cells, compressed = 1, sum(each.compressed for each in entries)
+            has_digest = found.cell.digest is not None
+        runs = self.runs.setdefault(column_of(found.place), [])
+        before = runs.pop()[1] if runs and runs[-1][0] == number else 0
+        runs.append((number, before + cells))
         self.lobs += cells
+        self.bytes += found.bytes
+        self.compressed += compressed
+        self.undigested += 0 if has_digest else cells
 
 
 def assign(
@@ -227,7 +178,8 @@ def assign(
     except BaseException:
         writer.discard()
         raise
-    return writer.finish()
+    writer.course.fingerprint = writer.fingerprint.hexdigest()
+    return writer.course
 
 
 class PlacedBefore(Enum):
@@ -249,6 +201,7 @@ class SegmentGroup(NamedTuple):
     is_described: bool
 
 
+@dataclass(eq=False)
 class SegmentGroups(Iterator[SegmentGroup]):
     """Groups of segments that one process places, in order.
 
@@ -260,19 +213,13 @@ class SegmentGroups(Iterator[SegmentGroup]):
     or None without any.
     """
 
-    def __init__(
-        self,
-        course: Course,
-        jobs: int,
-        begun: Callable[[int], PlacedBefore | None] = lambda _: None,
-        *,
-        is_named: bool = True,
-    ) -> None:
-        self._course = course
-        self._jobs = jobs
-        self._begun = begun
-        self._is_named = is_named
-        self._loads = [0.0] * jobs  # the costs given to each process, a heap
+    course: Course
+    jobs: int
+    begun: Callable[[int], PlacedBefore | None] = lambda _: None
+    is_named: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._loads = [0.0] * self.jobs  # the costs given to each process, a heap
         self._all = 0  # the costs of all segments, set after planning
         self._read = 0
         self._open: dict[str, list[int]] = {}
@@ -282,7 +229,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
     def __next__(self) -> SegmentGroup:
         if not self._tasks:
             group = self._group()
-            begun = self._begun(group[0])
+            begun = self.begun(group[0])
             cuts = self._cuts(group, begun)
             is_described = not cuts and (self._is_known if begun is None else begun is PlacedBefore.DESCRIBED)
             self._tasks.extend(SegmentGroup(group, each, is_described) for each in slices.stretches(cuts))
@@ -291,11 +238,12 @@ class SegmentGroups(Iterator[SegmentGroup]):
     @property
     def _is_known(self) -> bool:
         """Whether the facts for the METS of segments are complete."""
-        return self._is_named or bool(self._course.fingerprint)
+        return self.is_named or bool(self.course.fingerprint)
 
     def _group(self) -> list[int]:
-        course = self._course
-        for number, (container, _index) in enumerate(course.keys.since(self._read), self._read):
+        course = self.course
+        for number in range(self._read, len(course.keys)):
+            container, _index = course.keys[number]
             if number in course.joined:
                 self._open[container].append(number)
             else:
@@ -313,8 +261,8 @@ class SegmentGroups(Iterator[SegmentGroup]):
 
     def _cuts(self, group: list[int], begun: PlacedBefore | None) -> Sequence[int]:
         """Return the bytes at which the slice of a segment is cut."""
-        cuts = () if len(group) > 1 else self._course.cuts.get(group[0], ())
-        cost = sum(self._course.costs[number] for number in group)
+        cuts = () if len(group) > 1 else self.course.cuts.get(group[0], ())
+        cost = sum(self.course.costs[number] for number in group)
         if not (self._is_shared(cost) if begun is None else begun is PlacedBefore.STRETCHES):
             cuts = ()
         for _ in range(1 + len(cuts)):
@@ -323,12 +271,12 @@ class SegmentGroups(Iterator[SegmentGroup]):
 
     def _is_shared(self, cost: int) -> bool:
         """Return whether processes are to share the next segment, which has this cost."""
-        if self._jobs == 1:
+        if self.jobs == 1:
             return False
-        if not self._course.fingerprint:
+        if not self.course.fingerprint:
             return cost > _LARGE
-        self._all = self._all or sum(self._course.costs)
-        return cost > _LARGEST or (self._loads[0] + cost) * self._jobs > _LATE * self._all
+        self._all = self._all or sum(self.course.costs)
+        return cost > _LARGEST or (self._loads[0] + cost) * self.jobs > _LATE * self._all
 
 
 class _CourseWriter:
@@ -338,7 +286,7 @@ class _CourseWriter:
         self.course = Course()
         self._work = work
         self._open: dict[tuple[str, int], tuple[int, slices.Slice]] = {}
-        self._fingerprint = hashlib.sha256()
+        self.fingerprint = hashlib.sha256()
 
     def take(self, slot: Slot) -> None:
         course, lob, part = self.course, slot.lob, slot.part
@@ -349,17 +297,17 @@ class _CourseWriter:
         if not goes_on:
             course.split += part is not None
             course.note(lob, number)
-            self._fingerprint.update(f"{lob.place.id} {lob.size} {lob.extension}\n".encode())
+            self.fingerprint.update(f"{lob.place.id} {lob.size} {lob.extension}\n".encode())
 
     def take_run(self, slot: RunSlot) -> None:
         course, run = self.course, slot.run
         number, file = self._slice((slot.container, slot.segment), goes_on=False)
         file.add_run(run)
         course.files += len(run)
-        course.note_run(run, number)
+        course.note(run, number)
         stem, extension = run.id_stem, run.shared.extension
         lines = [f"{stem}{row} {size} {extension}\n" for row, size in zip(run.rows, run.sizes, strict=True)]
-        self._fingerprint.update("".join(lines).encode())
+        self.fingerprint.update("".join(lines).encode())
 
     def _slice(self, key: tuple[str, int], *, goes_on: bool) -> tuple[int, slices.Slice]:
         """Return the number of a segment and its slice, which is begun unless it is open."""
@@ -380,10 +328,6 @@ class _CourseWriter:
         self.course.digests[number] = file.digest
         self.course.costs[number] = segment.bytes + _PER_FILE * segment.files
         self.course.segments += 1
-
-    def finish(self) -> Course:
-        self.course.fingerprint = self._fingerprint.hexdigest()
-        return self.course
 
     def discard(self) -> None:
         for _number, file in self._open.values():

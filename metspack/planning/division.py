@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
 from itertools import accumulate, count
-from typing import overload
 
 from metspack.errors import PlanError
 from metspack.layouts import Layout, lobseg
 from metspack.model import ClosedBy, Limits, LobRef, LobRun, Part, PlannedSegment, RunSlot, Slot
-from metspack.sizes import counted, rounded
+from metspack.sizes import counted
 
 PRESETS = {
     "recommendation-0.28": Limits(files=100_000, bytes=4_000_000_000),
@@ -71,41 +70,24 @@ def slip(limits: Limits) -> str:
     )
 
 
-def slip_words(limits: Limits, segments: int, containers: int, lobs: int, size: int) -> tuple[str, ...]:
+def slip_words(limits: Limits, segments: int, containers: int, lobs: int) -> tuple[str, ...]:
     """Return a warning on limits that leave fewer than two LOBs in a segment on average.
 
-    It suggests another limit. ``segments`` counts those of all ``containers``, with ``lobs`` LOBs of ``size``
-    bytes. Segments that no limit closed are no slip, and neither is a byte limit of a gigabyte or more.
+    ``segments`` counts those of all ``containers``, with ``lobs`` LOBs. Segments that no limit closed are no
+    slip, and neither is a byte limit of a gigabyte or more.
     """
     if segments < _FEW or segments <= containers or lobs >= 2 * segments:
         return ()
-    found = f"{counted(lobs, 'LOB')} in {counted(segments, 'segment')}, fewer than two in each on average: "
     if limits.files == 1:
-        return (f"{found}--max-files 1 gives every LOB a segment of its own; was 1000 meant?",)
-    if limits.bytes is None or limits.bytes >= _LARGE:
+        limit = "--max-files is 1"
+    elif limits.bytes is not None and limits.bytes < _LARGE:
+        limit = f"--max-bytes is {counted(limits.bytes, 'byte')}"
+    else:
         return ()
-    allowed = counted(limits.bytes, "byte")
-    return (f"{found}--max-bytes is {allowed}; was {_meant(limits.bytes, size / lobs)} meant?",)
+    found = f"{counted(lobs, 'LOB')} in {counted(segments, 'segment')}"
+    return (f"{found}, fewer than two in each on average: {limit}",)
 
 
-def _meant(limit: int, average: float) -> str:
-    """Return the limit that was probably meant, with a unit and room for some average LOBs."""
-    if limit < _BARE:
-        return f"{limit}GB"
-    meant = limit * 1000
-    while meant < min(_LARGE, 10 * average):
-        meant *= 1000
-    return rounded(meant).replace(" ", "")
-
-
-@overload
-def planned(
-    lobs: Iterable[LobRef], limits: Limits, *, split: Split = ..., layout: Layout = ...
-) -> Iterator[Slot | PlannedSegment]: ...
-@overload
-def planned(
-    lobs: Iterable[LobRef | LobRun], limits: Limits, *, split: Split = ..., layout: Layout = ...
-) -> Iterator[Slot | RunSlot | PlannedSegment]: ...
 def planned(
     lobs: Iterable[LobRef | LobRun],
     limits: Limits,
@@ -195,21 +177,17 @@ class _Filling:
                 )
             yield from self._parts(lob, limit)
             return
-        yield from self._close_before(lob.size, apart=self.is_alone and self.ends_in_part)
+        yield from self._close_before(lob.size)
         yield self._take(lob, None)
 
     def take_run(self, run: LobRun) -> Iterator[RunSlot | PlannedSegment]:
         """Yield the slots of LOBs, none larger than a segment, and the segments that they close."""
         start = 0
         while start < len(run):
-            yield from self._close_before(run.sizes[start], apart=self.is_alone and self.ends_in_part)
+            yield from self._close_before(run.sizes[start])
             stop = start + self._fitting(run.sizes[start:])
             own = run if stop - start == len(run) else run[start:stop]
-            self.last = own.id(-1)
-            self.first = self.first or own.id(0)
-            self.ends_in_part = False
-            self.files += len(own)
-            self.bytes += sum(own.sizes)
+            self._note(own.id(0), own.id(-1), len(own), own.bytes, is_part=False)
             yield RunSlot(container=self.container, segment=self.index, run=own)
             start = stop
 
@@ -219,22 +197,17 @@ class _Filling:
         most = len(sizes) if files is None else min(len(sizes), files - self.files)
         return most if limit is None else bisect_right(list(accumulate(sizes[:most])), limit - self.bytes)
 
-    @property
-    def is_alone(self) -> bool:
-        """Whether parts share their segment with no other LOB."""
-        return self.split is Split.ALONE
-
     def _parts(self, lob: LobRef, limit: int) -> Iterator[Slot | PlannedSegment]:
         number = offset = 0
         while offset < lob.size:
-            yield from self._close_before(1, apart=self.is_alone)
+            yield from self._close_before(1, is_part=True)
             size = min(limit - self.bytes, lob.size - offset)
             part = Part(number=number, offset=offset, size=size, is_last=offset + size == lob.size)
             yield self._take(lob, part)
             number += 1
             offset += size
 
-    def _close_before(self, least: int, *, apart: bool) -> Iterator[PlannedSegment]:
+    def _close_before(self, least: int, *, is_part: bool = False) -> Iterator[PlannedSegment]:
         """Yield the segment, closed, when it has no room for ``least`` bytes or must not be shared."""
         if not self.files:
             return
@@ -242,17 +215,20 @@ class _Filling:
             yield self.close(ClosedBy.FILES)
         elif self.limits.bytes is not None and self.bytes + least > self.limits.bytes:
             yield self.close(ClosedBy.BYTES)
-        elif apart:
+        elif self.split is Split.ALONE and (is_part or self.ends_in_part):
             yield self.close(ClosedBy.SPLIT)
 
     def _take(self, lob: LobRef, part: Part | None) -> Slot:
         slot = Slot(container=self.container, segment=self.index, lob=lob, part=part)
-        self.last = slot.id
-        self.first = self.first or self.last
-        self.ends_in_part = part is not None
-        self.files += 1
-        self.bytes += slot.size
+        self._note(slot.id, slot.id, 1, slot.size, is_part=part is not None)
         return slot
+
+    def _note(self, first: str, last: str, files: int, size: int, *, is_part: bool) -> None:
+        self.first = self.first or first
+        self.last = last
+        self.ends_in_part = is_part
+        self.files += files
+        self.bytes += size
 
     def close(self, closed_by: ClosedBy) -> PlannedSegment:
         """Return the open segment, and open the next; raises ``PlanError`` for one too many."""

@@ -23,7 +23,8 @@ _LONGEST = 1 << 20  # bytes of a line: a segment takes some hundred
 class PlanHeader:
     """Header of a plan: size in bytes and metadata digest of its source, and its options.
 
-    ``min_size`` (bytes) left columns inside whose LOBs are all smaller; None left none.
+    A source without an archive has neither size nor metadata; only its LOBs identify it. ``min_size`` (bytes)
+    left columns inside whose LOBs are all smaller; None left none.
     """
 
     name: str
@@ -31,22 +32,6 @@ class PlanHeader:
     metadata_sha256: str
     division: Division
     min_size: int | None = None
-
-
-def header(
-    name: str, size: int, metadata_document: bytes, division: Division, min_size: int | None = None
-) -> PlanHeader:
-    """Return the header of a plan for a source of ``size`` bytes.
-
-    A source without an archive has no ``size`` and no ``metadata_document``; only its LOBs identify it.
-    """
-    return PlanHeader(
-        name=name,
-        source_size=size,
-        metadata_sha256=hashlib.sha256(metadata_document).hexdigest(),
-        division=division,
-        min_size=min_size,
-    )
 
 
 def lines(head: PlanHeader, segments: Iterable[PlannedSegment]) -> Iterator[str]:
@@ -152,15 +137,16 @@ class PlanFile:
         for _, value in self._lines:
             yield value
 
-    def agreement(self, head: PlanHeader) -> Callable[[PlannedSegment | None], None]:
+    def agreement(self, size: int, metadata_document: bytes) -> Callable[[PlannedSegment | None], None]:
         """Return the comparison of each segment, and None at the end, with the plan.
 
         The comparison raises ``PlanError`` for a difference, and this method for a plan of another source or
         of another state of it.
         """
+        digest = hashlib.sha256(metadata_document).hexdigest()
         for what, planned, found in (
-            ("size", f"{self.header.source_size:,} bytes", f"{head.source_size:,} bytes"),
-            ("metadata.xml", self.header.metadata_sha256, head.metadata_sha256),
+            ("size", f"{self.header.source_size:,} bytes", f"{size:,} bytes"),
+            ("metadata.xml", self.header.metadata_sha256, digest),
         ):
             if planned != found:
                 raise PlanError(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import struct
-from array import array
 from collections.abc import Iterator, Sequence
 from itertools import groupby, repeat
 from string import digits
@@ -22,7 +21,6 @@ _ENTRY = struct.Struct(">cIQ")
 _WHAT = "what cells name twice"
 _SAME = "SELECT cell FROM named WHERE bytes = ? AND said = ?"
 _AT_ONCE = 1_000
-_KEPT = 1_000  # repeated LOBs whose first cell stays in memory
 _NAMES = ("utf-8", "surrogateescape")
 _HOLDERS = 10_000  # zip files and folders whose last named place stays in memory
 _BEFORE, _BEHIND = (-1, ""), (1 << 64, "")
@@ -105,32 +103,18 @@ class Sharing(tempdb.Scratch):
     of cells that share an earlier cell's LOB, ``copies`` that of cells with a separate file for it.
     """
 
-    __slots__ = (
-        "_again",
-        "_apart",
-        "_copied",
-        "_known",
-        "_last",
-        "_shared",
-        "_shares",
-        "_waiting",
-        "copies",
-        "count",
-    )
-
     def __init__(self, *, shares: bool = True) -> None:
         self._shares = shares
         self._last: dict[_Holder, _Place] = {}
         self._waiting: list[tuple[bytes, str, str]] = []
         self._again: list[tuple[str, int, int, str]] = []  # stem, first and last row, first cell
-        self._known: dict[tuple[bytes, str], str] = {}
         self._apart = False  # whether stretches were stored, whose LOBs a look-up has to unfold
         self.count = 0
         self.copies = 0
         self._shared = self._copied = ("", "")
         super().__init__(
             "CREATE TABLE named (bytes BLOB, said TEXT, cell TEXT, PRIMARY KEY (bytes, said)) WITHOUT ROWID",
-            "CREATE TABLE stretch (holder BLOB, first BLOB, last BLOB, run TEXT, numbers BLOB)",
+            "CREATE TABLE stretch (holder BLOB, first BLOB, last BLOB, run TEXT)",
             "CREATE INDEX stretch_place ON stretch (holder, first)",
             "CREATE TABLE again (stem TEXT, row INTEGER, last INTEGER, first TEXT, PRIMARY KEY (stem, row))"
             " WITHOUT ROWID",
@@ -172,7 +156,8 @@ class Sharing(tempdb.Scratch):
                         firsts[said_there] = first
                     number += 1
             if number < stop:
-                self._share_all(stem, run.rows[number:stop], firsts[said_there])
+                for row in run.rows[number:stop]:
+                    self._share(stem, row, firsts[said_there])
 
     def _are_new(self, run: LobRun, container: str) -> bool:
         """Return whether a run's LOBs are distinct and behind all named ones; then store them."""
@@ -186,19 +171,10 @@ class Sharing(tempdb.Scratch):
         self._last[holder] = last
         self._apart = True
         said = (container, run.id_stem, shared.is_measured, shared.digest)
-        names = None if holder.folders is None else own
-        columns = (run.rows, run.sizes) if names else (run.rows, run.sizes, own)
+        columns = [list(column) for column in (own, run.rows, run.sizes, run.digests)]
+        stretch = holder.key, _sorting(first), _sorting(last), json.dumps((holder, said, columns))
         with tempdb.explained(_WHAT):
-            self._database.execute(
-                "INSERT INTO stretch VALUES (?, ?, ?, ?, ?)",
-                (
-                    holder.key,
-                    _sorting(first),
-                    _sorting(last),
-                    json.dumps((holder, names, said, "\n".join(run.digests))),
-                    b"".join([array("q", column).tobytes() for column in columns]),
-                ),
-            )
+            self._database.execute("INSERT INTO stretch VALUES (?, ?, ?, ?)", stretch)
         return True
 
     def _before(self, holder: _Holder) -> _Place:
@@ -209,16 +185,12 @@ class Sharing(tempdb.Scratch):
         """Unfold the stretches that may include a place into a row for each LOB."""
         at = _sorting(place)
         which = "FROM stretch WHERE holder = ? AND first <= ? AND last >= ?"
-        found = self._database.execute(f"SELECT run, numbers {which}", (holder.key, at, at)).fetchall()
-        for stretch, packed in found:
-            (number, folders), names, (container, stem, is_measured, algorithm), digests = json.loads(stretch)
+        for (stretch,) in self.all(f"SELECT run {which}", holder.key, at, at):
+            (number, folders), (container, stem, is_measured, algorithm), columns = json.loads(stretch)
             own = _Holder(number, None if folders is None else tuple(folders))
-            numbers = array("q", packed)
-            count = len(numbers) // (2 if names else 3)
-            rows, sizes, offsets = numbers[:count], numbers[count : 2 * count], numbers[2 * count :]
-            places = names or offsets
-            lengths = sizes if is_measured else repeat(None, count)
-            values = digests.split("\n") if digests else repeat(None, len(rows))
+            places, rows, sizes, digests = columns
+            lengths = sizes if is_measured else repeat(None, len(rows))
+            values = digests or repeat(None, len(rows))
             self._database.executemany(
                 "INSERT INTO named VALUES (?, ?, ?)",
                 (
@@ -251,9 +223,6 @@ class Sharing(tempdb.Scratch):
         The other cell is given by the place of its bytes, its facts on them, its stem and its row.
         """
         key = holder.bytes(place)
-        if (first := self._known.get((key, said))) is not None:
-            self._share(stem, row, row, first)
-            return first
         cell = f"{stem}{row}"
         if place > self._before(holder):
             self._last[holder] = place  # behind all named places there: no look-up is needed
@@ -276,32 +245,21 @@ class Sharing(tempdb.Scratch):
                 self.copies += 1
                 return None
             self._database.execute(_PUT_VALUE, _split(first))
-        if len(self._known) == _KEPT:
-            self._known.clear()
-        self._known[key, said] = first
-        self._share(stem, row, row, first)
+        self._share(stem, row, first)
         return str(first)
 
-    def _share_all(self, stem: str, rows: Sequence[int], first: str) -> None:
-        """Note that the cells of ascending rows share the LOB of the cell ``first``."""
-        if rows[-1] - rows[0] == len(rows) - 1:
-            self._share(stem, rows[0], rows[-1], first)
-            return
-        for row in rows:
-            self._share(stem, row, row, first)
-
-    def _share(self, stem: str, row: int, end: int, first: str) -> None:
-        """Note that the cells from ``row`` to ``end`` share the LOB of the cell ``first``."""
+    def _share(self, stem: str, row: int, first: str) -> None:
+        """Note that the cell in a row shares the LOB of the cell ``first``."""
         self._shared = self._shared if self.count else (first, f"{stem}{row}")
-        self.count += end - row + 1
+        self.count += 1
         if self._again:
             before, start, last, same = self._again[-1]
             if last == row - 1 and same == first and before == stem:
-                self._again[-1] = before, start, end, same
+                self._again[-1] = before, start, row, same
                 return
             if len(self._again) == _AT_ONCE:
                 self._flush()
-        self._again.append((stem, row, end, first))
+        self._again.append((stem, row, row, first))
 
     def _flush(self) -> None:
         with tempdb.explained(_WHAT):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from metspack.files import reading, writing
 from metspack.model import (
@@ -33,7 +33,6 @@ Entry = tuple[LobRef, Part | None]
 _ZIP = tuple(ZipExtent.__dataclass_fields__)
 _FILE = tuple(FileExtent.__dataclass_fields__)
 _SHARED = tuple(RunShared.__dataclass_fields__)
-_UNPROVEN = Proofs()
 _of_entry = attrgetter("name", "offset", "limit", "compressed", "crc", "method", "flags")
 
 
@@ -49,7 +48,7 @@ def _line(lob: LobRef, part: Part | None) -> bytes:
         (place.schema, place.table, place.cell, place.row),
         (cell.file, cell.length, _said(cell.digest)),
         (lob.size, lob.extension, lob.media_type, lob.recorded),
-        [_written(extent) for extent in lob.extents],
+        [astuple(extent) for extent in lob.extents],
         part and (part.number, part.offset, part.size, part.is_last),
         proofs and (_said(proofs.whole), [_said(each) for each in proofs.extents]),
     )
@@ -62,10 +61,6 @@ def _said(digest: Digest | None) -> tuple[str, str] | None:
 
 def _digest(said: list[str] | None) -> Digest | None:
     return None if said is None else Digest(algorithm=said[0], value=said[1])
-
-
-def _written(extent: Extent) -> list[Any]:
-    return [getattr(extent, name) for name in (_ZIP if isinstance(extent, ZipExtent) else _FILE)]
 
 
 def _extent(fields: list[Any]) -> Extent:
@@ -98,14 +93,6 @@ def _entry(fields: list[Any]) -> Entry:
     )
 
 
-_Shared = tuple[Any, ...]
-"""The fields of ``RunShared``, in their order."""
-
-
-def _run_line(shared: _Shared, columns: Sequence[Sequence[Any]]) -> bytes:
-    return json.dumps({"run": [shared, *columns]}, separators=(",", ":")).encode() + b"\n"
-
-
 def _run(fields: list[Any]) -> LobRun:
     common, rows, files, sizes, digests, proofs, *extents = fields
     shared = dict(zip(_SHARED, common, strict=True))
@@ -121,34 +108,53 @@ def _run(fields: list[Any]) -> LobRun:
     )
 
 
-def _shared(lob: LobRef) -> _Shared | None:
+def _shared(lob: LobRef) -> RunShared | None:
     """Return the values that a LOB can share in a run, or None for one that stays single."""
     extent, cell = lob.extents[0], lob.cell
-    proofs = _UNPROVEN if lob.proofs is None else lob.proofs
+    proof = None if lob.proofs is None else lob.proofs.whole
     if (
         len(lob.extents) > 1
         or extent.size != lob.size
         or lob.size > SMALL
         or cell.length not in {None, lob.size}
-        or proofs.extents
-        or (proofs is not _UNPROVEN and proofs.whole is None)
+        or (lob.proofs is not None and (lob.proofs.extents or proof is None))
+        or (isinstance(extent, FileExtent) and extent.offset is not None)
     ):
         return None
-    place, digest = cell.place, cell.digest
-    common = (
-        place.schema,
-        place.table,
-        place.cell,
-        lob.extension,
-        lob.media_type,
-        lob.recorded,
-        None if digest is None else digest.algorithm,
-        None if proofs.whole is None else proofs.whole.algorithm,
-        cell.length is not None,
+    return RunShared(
+        schema=cell.place.schema,
+        table=cell.place.table,
+        cell=cell.place.cell,
+        extension=lob.extension,
+        media_type=lob.media_type,
+        recorded=lob.recorded,
+        digest=None if cell.digest is None else cell.digest.algorithm,
+        proof=None if proof is None else proof.algorithm,
+        is_measured=cell.length is not None,
+        holding=extent.archive if isinstance(extent, ZipExtent) else extent.root,
+        folders=None if isinstance(extent, ZipExtent) else extent.path[:-1],
     )
+
+
+def _run_of(shared: RunShared, lobs: Sequence[LobRef]) -> LobRun:
+    """Return LOBs with shared values as a run."""
+    extents = [lob.extents[0] for lob in lobs]
+    return LobRun(
+        shared=shared,
+        rows=[lob.place.row for lob in lobs],
+        files=[lob.cell.file for lob in lobs],
+        sizes=[lob.size for lob in lobs],
+        digests=[lob.cell.digest.value for lob in lobs if lob.cell.digest],
+        proofs=[lob.proofs.whole.value for lob in lobs if lob.proofs and lob.proofs.whole],
+        extents=list(map(list, zip(*map(_own, extents), strict=True))),
+    )
+
+
+def _own(extent: Extent) -> tuple[Any, ...]:
+    """Return the values of an extent that its run has as columns."""
     if isinstance(extent, ZipExtent):
-        return (*common, extent.archive, None)
-    return None if extent.offset is not None else (*common, extent.root, extent.path[:-1])
+        return _of_entry(extent)
+    return extent.path[-1], extent.modified, extent.inode, extent.device
 
 
 STRETCH_FILES, STRETCH_BYTES = 1_000, 32 << 20
@@ -178,7 +184,7 @@ WHOLE = SliceStretch(start=0, stop=None)
 """All of a slice."""
 
 
-class Slice:
+class Slice(writing.NewFile):
     """A slice while it is written: LOBs and parts in order, LOBs with shared values in runs.
 
     A run has up to a thousand. ``cuts`` are the bytes at which a stretch may end: never between parts of a
@@ -186,9 +192,9 @@ class Slice:
     """
 
     def __init__(self, place: Path) -> None:
-        self._file = writing.NewFile(place)
-        self._shared: _Shared | None = None
-        self._rows: list[tuple[Any, ...]] = []
+        super().__init__(place)
+        self._shared: RunShared | None = None
+        self._alike: list[LobRef] = []
         self._files = self._bytes = 0  # since the last cut
         self.cuts: list[int] = []
         self._hasher = hashlib.sha256()
@@ -201,29 +207,14 @@ class Slice:
     def add(self, lob: LobRef, part: Part | None = None) -> None:
         """Append a LOB or a part of one; raises ``TargetError``."""
         shared = None if part is not None else _shared(lob)
-        if self._rows and (shared != self._shared or len(self._rows) == LONGEST):
-            self._flush()
-        if shared is None:
-            goes_on = part is not None and part.number > 0
-            self._write(_line(lob, part), 1, lob.size if part is None else part.size, goes_on=goes_on)
-            return
+        if shared != self._shared or len(self._alike) == LONGEST:
+            self._end_run()
         self._shared = shared
-        extent, cell, proofs = lob.extents[0], lob.cell, lob.proofs
-        own: tuple[Any, ...]
-        if isinstance(extent, ZipExtent):
-            own = _of_entry(extent)
+        if shared is not None:
+            self._alike.append(lob)
         else:
-            own = (extent.path[-1], extent.modified, extent.inode, extent.device)
-        self._rows.append(
-            (
-                cell.place.row,
-                cell.file,
-                lob.size,
-                cell.digest and cell.digest.value,
-                proofs and proofs.whole and proofs.whole.value,
-                *own,
-            )
-        )
+            goes_on = part is not None and part.number > 0
+            self._add_line(_line(lob, part), 1, lob.size if part is None else part.size, goes_on=goes_on)
 
     def add_each(self, found: LobRun | LobRef) -> None:
         """Append a LOB or a run of LOBs; raises ``TargetError``."""
@@ -234,48 +225,30 @@ class Slice:
 
     def add_run(self, run: LobRun) -> None:
         """Append a run of LOBs; raises ``TargetError``."""
-        self._flush()
-        shared = tuple(getattr(run.shared, name) for name in _SHARED)
+        self._end_run()
+        shared = [getattr(run.shared, name) for name in _SHARED]
         columns = (run.rows, run.files, run.sizes, run.digests, run.proofs, *run.extents)
-        self._write(_run_line(shared, columns), len(run), sum(run.sizes))
+        line = json.dumps({"run": [shared, *columns]}, separators=(",", ":")).encode() + b"\n"
+        self._add_line(line, len(run), sum(run.sizes))
 
-    def _write(self, line: bytes, files: int, size: int, *, goes_on: bool = False) -> None:
+    def _add_line(self, line: bytes, files: int, size: int, *, goes_on: bool = False) -> None:
         if not goes_on and (self._files >= STRETCH_FILES or self._bytes >= STRETCH_BYTES):
-            self.cuts.append(self._file.size)
+            self.cuts.append(self.size)
             self._files = self._bytes = 0
-        self._file.write(line)
+        self.write(line)
         self._hasher.update(line)
         self._files += files
         self._bytes += size
 
-    def _flush(self) -> None:
-        shared = self._shared
-        if shared is None or not self._rows:
-            return
-        rows, files, sizes, digests, proofs, *extents = map(list, zip(*self._rows, strict=True))
-        self._rows.clear()
-        digests = [] if digests[0] is None else digests
-        proofs = [] if proofs[0] is None else proofs
-        line = _run_line(shared, (rows, files, sizes, digests, proofs, *extents))
-        self._write(line, len(rows), sum(sizes))
+    def _end_run(self) -> None:
+        lobs, self._alike = self._alike, []
+        if lobs and self._shared is not None:
+            self.add_run(_run_of(self._shared, lobs))
 
     def close(self) -> None:
         """Put the slice on disk."""
-        self._flush()
-        self._file.close()
-
-    def discard(self) -> None:
-        """Close the slice, which will be removed."""
-        self._file.discard()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.discard()
+        self._end_run()
+        super().close()
 
 
 def runs(place: Path, stretch: SliceStretch = WHOLE) -> Iterator[LobRun | Entry]:

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from metspack.building.parents import Parent, PlacedChildren, PlacedSegments, SegmentSpots
-from metspack.building.segments import TaskPlaced, named_child
+from metspack.building.segments import SegmentDone, TaskPlaced, named_child
 from metspack.containers.ipwriter import Packing
 from metspack.layouts import lobseg
 from metspack.mets.dialects.csip.dialect import Csip
@@ -61,26 +61,16 @@ CSIP = Csip.of(
 
 def child(spots: SegmentSpots, number: int, packing: Packing | None = None) -> ChildMets:
     digests = {"MD5": f"{number:032x}", "SHA-256": f"{number:064x}", SHA512: f"{number:0128x}"}
-    return named_child(
-        spots.of(number),
-        spots.dialect,
-        packing,
-        size=number + 1,
-        files=number + 2,
-        bytes_=number + 3,
-        total=number + 4,
-        digests=digests,
-    )
+    counts = [number + each for each in (1, 2, 3, 4)]
+    return named_child(spots.of(number), spots.dialect, packing, counts, digests)
 
 
-def task(spots: SegmentSpots, *numbers: int, is_split: bool = False, has_digests: bool = False) -> TaskPlaced:
-    return TaskPlaced(
-        numbers=numbers,
-        children=tuple(child(spots, each) for each in numbers),
-        is_split=is_split,
-        has_digests=has_digests,
-        notes={"odd": len(numbers)},
+def task(spots: SegmentSpots, number: int) -> TaskPlaced:
+    placed = child(spots, number)
+    done = SegmentDone(
+        number=number, digest="", bytes=placed.bytes, child=placed, sizes=(0, 0, 0), notes={"odd": 1}
     )
+    return TaskPlaced(numbers=(number,), done=(done,))
 
 
 def taken(most: bool, work: Callable[[], object]) -> tuple[object, int]:

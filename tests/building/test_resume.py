@@ -143,7 +143,7 @@ def test_the_parts_of_a_large_lob_are_kept(northwind_full: Path, tmp_path: Path)
     [
         (
             replace(OPTIONS, limits=Limits(files=5, bytes=20_000)),
-            "limits: 12 files, 20,000 bytes then, 5 files",
+            "limits: bytes=20000, files=12 then, bytes=20000, files=5 now",
         ),
         (replace(OPTIONS, dialect="csip"), "dialect: recommendation then, csip now"),
     ],
@@ -232,7 +232,7 @@ def test_the_archive_of_other_lobs_is_written_again(
 
     (target := tmp_path / "made").mkdir()
     with monkeypatch.context() as patched:
-        patched.setattr(build.BuildWork, "describe", stop)
+        patched.setattr(build.BuildWork, "_describe", stop)
         with pytest.raises(Interrupted):
             build.build(source, target / "out", options)
     before = (partial_of(target) / "package" / "a.siard").stat().st_ino

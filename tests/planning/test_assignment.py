@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.model import LobPlace
 from metspack.planning.assignment import (
     Course,
     PlacedBefore,
@@ -21,6 +20,7 @@ from metspack.planning.assignment import (
 )
 from metspack.planning.slices import WHOLE
 from tests.laws import law, of_each
+from tests.planning.lobruns import run_of
 
 SEGMENTS = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=30)
 
@@ -180,7 +180,7 @@ def test_what_an_earlier_run_began_in_stretches_goes_on_in_them(jobs: int, segme
 def test_the_parent_names_segments_container_by_container() -> None:
     keys = [("b", 0), ("a", 0), ("b", 2), ("c", 0), ("a", 1), ("b", 1)]
     course = Course(keys=keys_of(keys))
-    assert [keys[number] for number in course.ordered()] == [
+    assert [keys[number] for number in course.keys.ordered()] == [
         *[("b", 0), ("b", 1), ("b", 2)],
         *[("a", 0), ("a", 1), ("c", 0)],
     ]
@@ -191,10 +191,10 @@ def test_the_parent_names_segments_container_by_container() -> None:
 def test_each_cell_of_a_column_gets_the_segment_that_was_noted_for_it(numbers: list[int], most: int) -> None:
     course = Course()
     for row, number in enumerate(numbers):
-        course._note_cells(LobPlace(schema=0, table=0, cell="c1", row=row), 1, number)
-        course._note_cells(LobPlace(schema=0, table=0, cell="c2", row=row), 1, 9)
+        course.note(run_of([row], [1], cell="c1"), number)
+        course.note(run_of([row], [1], cell="c2"), 9)
     assert course.lobs == 2 * len(numbers)
-    segments = SegmentsOfColumn(course.runs.get((0, 0, 1), ()))
+    segments = SegmentsOfColumn(course.runs.get((0, 2, 1), ()))
     found: list[int] = []
     while len(found) < len(numbers):
         number, taken = segments.take(most)

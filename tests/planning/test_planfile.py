@@ -1,3 +1,4 @@
+import hashlib
 import json
 import math
 import os
@@ -10,10 +11,23 @@ from metspack.errors import MetspackError, PlanError
 from metspack.model import ClosedBy, Limits, PlannedSegment
 from metspack.planning import planfile
 from metspack.planning.division import Division
-from metspack.planning.planfile import PlanFile
+from metspack.planning.planfile import PlanFile, PlanHeader
+
+
+def header(
+    name: str, size: int, document: bytes, division: Division, min_size: int | None = None
+) -> PlanHeader:
+    return PlanHeader(
+        name=name,
+        source_size=size,
+        metadata_sha256=hashlib.sha256(document).hexdigest(),
+        division=division,
+        min_size=min_size,
+    )
+
 
 LIMITS = Limits(files=4, bytes=45_000)
-HEAD = planfile.header("Northwind", 1234, b"<m/>", Division(limits=LIMITS))
+HEAD = header("Northwind", 1234, b"<m/>", Division(limits=LIMITS))
 SEGMENTS = [
     PlannedSegment(
         index=0, first="s0.t2.c4.r1", last="s0.t2.c4.r4", files=4, bytes=44_021, closed_by=ClosedBy.FILES
@@ -62,7 +76,7 @@ def test_a_plan_is_lines_of_json_with_known_keys() -> None:
 @pytest.mark.parametrize("min_size", [None, 10])
 @pytest.mark.parametrize("limits", [Limits(), Limits(files=1), Limits(bytes=1), Limits(files=2, bytes=3)])
 def test_a_plan_is_read_back_as_it_was_written(tmp_path: Path, limits: Limits, min_size: int | None) -> None:
-    head = planfile.header("N", 1, b"", Division(limits=limits), min_size)
+    head = header("N", 1, b"", Division(limits=limits), min_size)
     plan = PlanFile(saved(tmp_path, *planfile.lines(head, SEGMENTS)))
     assert plan.header == head
     assert list(plan.segments()) == [planfile.described(each) for each in SEGMENTS]
@@ -125,7 +139,7 @@ def test_a_line_that_is_no_object_is_refused(tmp_path: Path, line: str) -> None:
 )
 def test_a_segment_that_is_damaged_is_refused(tmp_path: Path, key: str, value: float | str | None) -> None:
     segment = json.loads(whole()[1]) | {key: value}
-    agreed = PlanFile(saved(tmp_path, whole()[0], json.dumps(segment))).agreement(HEAD)
+    agreed = PlanFile(saved(tmp_path, whole()[0], json.dumps(segment))).agreement(1234, b"<m/>")
     with pytest.raises(PlanError, match="no longer fits its source"):
         agreed(SEGMENTS[0])
 
@@ -150,13 +164,12 @@ def test_a_file_that_is_missing_is_refused(tmp_path: Path) -> None:
 
 def test_a_plan_fits_its_source_and_no_other(tmp_path: Path) -> None:
     plan = PlanFile(saved(tmp_path, *whole()))
-    plan.agreement(HEAD)
-    larger = planfile.header("Northwind", 1235, b"<m/>", HEAD.division)
+    plan.agreement(1234, b"<m/>")
     with pytest.raises(PlanError, match="planned for size 1,234 bytes, found 1,235 bytes") as caught:
-        plan.agreement(larger)
+        plan.agreement(1235, b"<m/>")
     assert "plan again" in caught.value.hint
-    other = planfile.header("Northwind", 1234, b"<n/>", HEAD.division)
+    other = header("Northwind", 1234, b"<n/>", HEAD.division)
     with pytest.raises(
         PlanError, match=f"metadata.xml {HEAD.metadata_sha256}, found {other.metadata_sha256}"
     ):
-        plan.agreement(other)
+        plan.agreement(1234, b"<n/>")

@@ -271,6 +271,7 @@ def test_segments_say_what_is_in_them_and_come_when_it_is_complete(
             tables = {(slots[0].lob.place.schema, slots[0].lob.place.table) for slots in open_ones.values()}
             assert len(open_ones) == 1 or (len(tables) == 1 and not layout.one_series)
             continue
+        assert isinstance(each, PlannedSegment)
         mine = open_ones.pop(each.container)
         assert each.index == ended[each.container]
         ended[each.container] += 1
@@ -285,7 +286,7 @@ def test_segments_say_what_is_in_them_and_come_when_it_is_complete(
     assert sum(counted.values()) == sum(ended.values())
 
 
-def by_container(events: list[Slot | PlannedSegment]) -> dict[str, list[list[Slot]]]:
+def by_container(events: Iterable[object]) -> dict[str, list[list[Slot]]]:
     found = defaultdict[str, list[list[Slot]]](list)
     for each in events:
         if isinstance(each, Slot):

@@ -19,7 +19,7 @@ def _clock(metspack: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1600000000")
 
 
-SLIP = "8 LOBs in 11 segments, fewer than two in each on average: --max-bytes is 9,000 bytes; was 9MB meant?"
+SLIP = "8 LOBs in 11 segments, fewer than two in each on average: --max-bytes is 9,000 bytes"
 
 
 @pytest.fixture
