@@ -46,7 +46,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 1_051,
     "inspecting": 674,
     "packages": 2_930,
-    "checking": 15_035,
+    "checking": 15_113,
     "building": 3_171,
     "reporting": 2_415,
     "restoring": 1_702,

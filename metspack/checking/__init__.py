@@ -13,12 +13,13 @@ from metspack.errors import ConfigError
 from metspack.model import Explanation, Finding, explain_by
 
 if TYPE_CHECKING:
+    from metspack.checking.checks import Checking, check
     from metspack.checking.codes import ALL_CODES, Code, Rule, told_as
     from metspack.checking.eark.profiles import Profile
     from metspack.checking.eark.requirements import Requirement
     from metspack.checking.options import Level
     from metspack.checking.packages import weight
-    from metspack.checking.run import Checked, Checking, CheckSummary, Observer, PackageResult, check
+    from metspack.checking.results import Checked, CheckSummary, Observer, PackageResult
 
 __all__ = [
     "ALL_CODES",
@@ -39,11 +40,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "checks": ("Checking", "check"),
     "codes": ("ALL_CODES", "Code", "Rule", "told_as"),
     "eark.profiles": ("Profile",),
     "options": ("Level",),
     "packages": ("weight",),
-    "run": ("CheckSummary", "Checked", "Checking", "Observer", "PackageResult", "check"),
+    "results": ("CheckSummary", "Checked", "Observer", "PackageResult"),
 }
 
 

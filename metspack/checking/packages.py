@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import chain
@@ -20,6 +20,7 @@ from metspack.files import walking
 from metspack.files.byteranges import Below
 from metspack.layouts.names import is_archive
 from metspack.mets import CSIP_METS, is_mets_name, reader
+from metspack.mets.links import bare
 from metspack.model import Budgets, Finding
 from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
@@ -263,3 +264,58 @@ def _holds(data: Iterator[bytes], mark: bytes) -> bool:
         if mark in before:
             return True
     return False
+
+
+def folders(found: Sequence[DeliveredPackage]) -> Mapping[Path, set[bytes]]:
+    """Return the folders of packages by their roots, with other archives below these roots."""
+    folders: dict[Path, set[bytes]] = {}
+    for each in found:
+        if each.is_package:
+            folders.setdefault(each.path, set()).add(os.fsencode(each.within))
+    for path in (Path(each.shown) for each in found if not each.is_package):
+        for pack in folders.keys() & set(path.parents):
+            folders[pack].add(os.fsencode(path.relative_to(pack)))
+    return folders
+
+
+def ordered(packages: Sequence[DeliveredPackage], index: ObjidIndex) -> list[DeliveredPackage]:
+    """Return the packages with each parent before its children, otherwise by OBJID."""
+    known = [(each, index.of(each)) for each in packages]
+    known.sort(key=lambda each: (bare(each[1].objid) if each[1] else "", each[0].path.name, each[0].shown))
+    numbers: dict[str, list[int]] = {}
+    for number, (_, found) in enumerate(known):
+        if found is not None and found.objid:
+            numbers.setdefault(bare(found.objid), []).append(number)
+    parents: list[set[int]] = [set() for _ in known]
+    for number, (_, found) in enumerate(known):
+        if found is not None:
+            parents[number].update(each for up in found.ups for each in numbers.get(up, ()))
+            for down in found.downs:
+                for child in numbers.get(down, ()):
+                    parents[child].add(number)
+    after: dict[int, None] = {}
+    for number in range(len(known)):
+        _put_after(number, parents, after)
+    return [known[number][0] for number in after]
+
+
+def _put_after(number: int, parents: Sequence[set[int]], after: dict[int, None]) -> None:
+    """Put a package behind its parents, and theirs; one above itself stays where it is met."""
+    ahead, under_way = [number], set[int]()
+    while ahead:
+        here = ahead[-1]
+        more = [] if here in under_way else sorted(parents[here] - after.keys() - under_way, reverse=True)
+        under_way.add(here)
+        ahead += more
+        if not more:
+            after.setdefault(ahead.pop())
+
+
+def of_copy(each: DeliveredPackage, index: ObjidIndex, first: dict[str, str]) -> Iterator[Finding]:
+    """Yield that a package has the OBJID of one before; ``first`` maps OBJIDs to these."""
+    found = index.of(each)
+    if found is not None and found.objid:
+        other = first.setdefault(bare(found.objid), each.shown)
+        if other != each.shown:
+            path = f"{each.shown}/{each.mets}"
+            yield Code.PACKAGES_ALIKE.at(path, found=found.objid, other=other)
