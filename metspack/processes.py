@@ -6,6 +6,7 @@ is done in the calling process.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import sys
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _REPORTED = 1 << 18  # bytes a worker moves before it reports them, and checks whether it is still wanted
 _WAITING = 4  # results for each process from which on there are no further tasks for it
 _NO_WORD = "ignore:resource_tracker:UserWarning"
+_PIPE = 1 << 20  # bytes of results that wait to be taken
 _LOOK = 0.1  # seconds between two looks at the workers' reports
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Less than this is read before further processes have started.
@@ -533,6 +535,72 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1  # macOS
+
+
+class Ahead(Generic[Result]):
+    """A process that computes the results of ``work`` ahead of their reading.
+
+    ``work`` is a function of a module and, like its arguments and results, sent from one process to the
+    other. ``rest`` raises the error of ``work``, and ``TargetError`` when the process was killed.
+    """
+
+    def __init__(self, work: Callable[..., Iterable[Result]], *given: object) -> None:
+        import multiprocessing  # noqa: PLC0415 -- heavy
+
+        context = multiprocessing.get_context("spawn")
+        _start_tracker()
+        self._taken, sent = context.Pipe(duplex=False)
+        if (resize := getattr(fcntl, "F_SETPIPE_SZ", None)) is not None:  # Linux's own are soon full
+            with suppress(OSError):
+                fcntl.fcntl(self._taken.fileno(), resize, _PIPE)
+        self._process = context.Process(target=_send, args=(sent, work, given), daemon=True)
+        with _undisturbed():
+            self._process.start()
+        sent.close()
+        self._error: Exception | None = None
+
+    def come(self) -> Iterator[Result]:
+        """Yield the results that have arrived by now, without waiting for more; raises nothing."""
+        while not self._taken.closed and self._taken.poll():
+            yield from self._next()
+
+    def rest(self) -> Iterator[Result]:
+        """Yield all further results, waiting for them."""
+        while not self._taken.closed:
+            yield from self._next()
+        if self._error is not None:
+            raise self._error
+
+    def close(self) -> None:
+        """End the process, whether it is done or not."""
+        self._taken.close()
+        self._process.terminate()
+        self._process.join()
+
+    def _next(self) -> Iterator[Result]:
+        try:
+            result, self._error = self._taken.recv()
+        except (EOFError, OSError):  # the latter in the middle of a result
+            result, self._error = None, _ended()
+        if result is None:
+            self._taken.close()
+            self._process.join()
+        else:
+            yield result
+
+
+def _send(sent: Connection, work: Callable[..., Iterable[Any]], given: tuple[object, ...]) -> None:
+    # Ctrl-C reaches every process of the terminal; only the parent decides on its meaning.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    with suppress(BrokenPipeError):  # the parent wants no more, or is gone
+        try:
+            for each in work(*given):
+                sent.send((each, None))
+        except Exception as error:  # noqa: BLE001 -- the parent's to deal with
+            sent.send((None, error))
+        else:
+            sent.send((None, None))
 
 
 class _Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for it

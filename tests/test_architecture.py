@@ -34,9 +34,9 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_793,
+    "(foundation)": 2_842,
     "stores": 335,
-    "files": 3_054,
+    "files": 3_076,
     "layouts": 549,
     "containers": 1_801,
     "siard": 1_873,
@@ -46,7 +46,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 1_051,
     "inspecting": 674,
     "packages": 2_930,
-    "checking": 15_113,
+    "checking": 15_201,
     "building": 3_171,
     "reporting": 2_415,
     "restoring": 1_702,

@@ -1,5 +1,6 @@
 """Work shared by processes: order, progress, and how workers begin and end."""
 
+import itertools
 import multiprocessing
 import os
 import signal
@@ -49,6 +50,58 @@ def test_signals_wait_while_a_worker_is_started() -> None:
         assert got == [signal.SIGTERM]
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def counted(most: int) -> Iterator[int]:
+    """Work that yields numbers, and fails at one that it cannot reach."""
+    for number in range(most):
+        if number == 100:
+            raise ValueError("a hundred is too many")
+        yield number
+
+
+def ended_from_outside() -> Iterator[int]:
+    """Work that the system puts an end to."""
+    yield 1
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_process_ahead_is_taken_from_as_far_as_it_has_come() -> None:
+    ahead = processes.Ahead(counted, 9)
+    got: list[int] = []
+    while len(got) < 5:
+        got += ahead.come()
+    got += ahead.rest()
+    assert got == list(range(9))
+    assert list(ahead.come()) == list(ahead.rest()) == []
+
+
+def test_an_error_ahead_is_raised_where_it_is_taken() -> None:
+    got: list[int] = []
+    ahead = processes.Ahead(counted, 101)
+    while len(got) < 100:
+        got += ahead.come()
+    while not ahead._taken.closed:
+        got += ahead.come()  # which has nothing to do with what went wrong
+    with pytest.raises(ValueError, match="too many"):
+        list(ahead.rest())
+    assert got == list(range(100))
+
+
+@pytest.mark.slow
+def test_a_process_ahead_that_is_ended_from_outside_is_told() -> None:
+    ahead = processes.Ahead(ended_from_outside)
+    while not ahead._taken.closed:
+        list(ahead.come())
+    with pytest.raises(TargetError, match="worker process was killed"):
+        list(ahead.rest())
+
+
+def test_a_process_ahead_that_is_closed_ends() -> None:
+    ahead = processes.Ahead(itertools.count)
+    assert next(ahead.rest()) == 0
+    ahead.close()
+    assert not ahead._process.is_alive()
 
 
 def test_a_signal_waits_until_the_pool_holds_no_lock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,3 +277,16 @@ def test_a_fault_in_a_process_says_where_it_was() -> None:
         list(processes.results(failing, [1, 2], 2, lambda _: None))
     (note,) = raised.value.__notes__
     assert "in failing" in note
+
+
+def half_sent() -> Iterator[int]:
+    """What a process yields that is killed as it sends the second."""
+    yield 1
+    yield ended_as_it_sends(1, lambda _: None)
+
+
+@pytest.mark.slow
+def test_a_process_ahead_that_is_killed_as_it_sends_is_told() -> None:
+    ahead = processes.Ahead(half_sent)
+    with pytest.raises(TargetError, match="worker process was killed"):
+        list(ahead.rest())

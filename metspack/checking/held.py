@@ -20,14 +20,28 @@ NUL = b"\0"
 """What is between names of files, each two."""
 
 
+COLUMNS_SCHEMA = """
+CREATE TABLE columns (
+    folder BLOB, start INTEGER, origin INTEGER, ids TEXT, names BLOB, lines BLOB, sizes BLOB, around TEXT,
+    algorithms TEXT, digests BLOB);
+CREATE INDEX columns_of_folder ON columns (folder, start)
+"""
+"""The table of ``AgreedColumns`` by the folders of their segments."""
+PUT_COLUMNS = "INSERT INTO columns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+COLUMNS = """
+SELECT start, origin, ids, names, lines, sizes, around, algorithms, digests FROM columns
+WHERE folder = ? AND start >= ? ORDER BY start
+"""
+"""The columns of a folder from a number on, as ``columns_of`` reads them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentLook:
     """A segment to be looked at, by paths below the package's root, and what it is compared with.
 
     ``mets`` is that of its METS, ``data`` that of the folder whose files this lists: its own, or of a
     representation that below it; ``pack`` is the zip file that holds it, if one does. ``manifests`` are the
-    algorithms of those that the package has. The files are compared in ``parts``, in memory or, where there
-    are several parts or processes, in the folder ``shelf``.
+    algorithms of those that the package has. The files are compared in ``parts``.
     """
 
     root: Path
@@ -37,7 +51,6 @@ class SegmentLook:
     budgets: Budgets
     pack: bytes = b""
     parts: int = 1
-    shelf: Path | None = None
 
     @property
     def folder(self) -> bytes:

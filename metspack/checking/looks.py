@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
 from metspack.checking.held import SegmentLook
 from metspack.checking.options import Looking
-from metspack.checking.reconciliation import SegmentSources, parts_of
-from metspack.checking.segmentreader import LookedAt, look_at, look_in_stages, places
+from metspack.checking.reconciliation import parts_of
+from metspack.checking.segmentreader import look_at, look_in_two, places
 from metspack.checking.segments import Agreement
 from metspack.digests import MANIFESTS
 from metspack.files import reading, tempdb
-from metspack.files.parts import remove_folder, temporary_folder
 from metspack.processes import HERE
 
 FEW = 1 << 18
@@ -37,7 +36,7 @@ def hold_segments(
     if not looking.is_of_every_file:
         return
     root = package.absolute()
-    with _Looks(root, looking) as looks, temporary_folder() as shelf:
+    with _Looks(root, looking) as looks:
         try:
             looks.find()
         except OSError:
@@ -45,22 +44,13 @@ def hold_segments(
         if looks.size < FEW:
             return
         jobs = HERE.useful(looking.jobs, files=looks.size // _BYTES_OF_A_FILE, size=0)
+        if looks.count == 1 and jobs > 1 and not (only := next(looks.all_looks())).pack:
+            look_in_two(only, agreement.take)
+            return
         with HERE.workers(jobs) as workers:
-            if looks.count < jobs:
-                few = list(looks.all_looks(shelf, are_shared=True))
-                _hold(agreement, few, look_in_stages(few, workers, progress))
-            else:
-                results = workers.results(look_at, looks.all_looks(shelf), progress)
-                _hold(agreement, looks.all_looks(shelf), results)
-
-
-def _hold(agreement: Agreement, looks: Iterable[SegmentLook], results: Iterable[LookedAt | None]) -> None:
-    for look, result in zip(looks, results, strict=True):
-        if result is not None:
-            segment, columns = result
-            agreement.take(segment, columns if look.shelf is None else SegmentSources(look).columns())
-        if look.shelf is not None:
-            remove_folder(look.shelf)
+            for result in workers.results(look_at, looks.all_looks(), progress):
+                if result is not None:
+                    agreement.take(*result)
 
 
 class _Looks(tempdb.Scratch):
@@ -90,11 +80,9 @@ class _Looks(tempdb.Scratch):
                 self._database.executemany(sql, rows)
             self.count, self.size = self.count + len(rows), self.size + sum(row[-1] for row in rows)
 
-    def all_looks(self, shelf: Path, *, are_shared: bool = False) -> Iterator[SegmentLook]:
-        """Yield all looks; what processes share, or memory should not hold, goes below ``shelf``."""
-        sql = "SELECT id, mets, data, pack, size FROM look ORDER BY id"
-        for number, mets, data, pack, size in self.rows(sql):
-            parts = 1 if pack else parts_of(size)
+    def all_looks(self) -> Iterator[SegmentLook]:
+        """Yield all looks."""
+        for mets, data, pack, size in self.rows("SELECT mets, data, pack, size FROM look ORDER BY id"):
             yield SegmentLook(
                 root=self._root,
                 mets=mets,
@@ -102,6 +90,5 @@ class _Looks(tempdb.Scratch):
                 manifests=() if pack else self._manifests,
                 budgets=self._looking.budgets,
                 pack=pack,
-                parts=parts,
-                shelf=shelf / str(number) if are_shared or parts > 1 else None,
+                parts=1 if pack else parts_of(size),
             )

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import compress, islice
+from itertools import islice
 from operator import ge
 from pathlib import Path
 from typing import TypeVar
 
-from metspack import safexml, uris
+from metspack import processes, safexml, uris
 from metspack.checking.catalogue import are_usual
 from metspack.checking.eark import profiles
 from metspack.checking.eark.document import Outline
@@ -24,11 +24,19 @@ from metspack.checking.eark.requirements import Standard
 from metspack.checking.files import metadatafiles
 from metspack.checking.held import AgreedColumns, AgreedSegment, ManifestStretch, SegmentLook, cut
 from metspack.checking.mets import schema
+from metspack.checking.mets.documents import sum_of_hashes
 from metspack.checking.mets.references import References
-from metspack.checking.reconciliation import Compared, Expected, OddError, SegmentSources
+from metspack.checking.reconciliation import (
+    Compared,
+    Expected,
+    NotHeld,
+    OddError,
+    SegmentSources,
+    Statement,
+)
 from metspack.containers.ipreader import Content, OpenPacks
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers
-from metspack.errors import MetspackError
+from metspack.errors import MetspackError, TargetError
 from metspack.files import pread, reading, walking
 from metspack.files.byteranges import Below
 from metspack.files.parts import ColumnParts
@@ -40,7 +48,6 @@ from metspack.mets.links import Mptr
 from metspack.mets.reader import Fact, File, Fptr, Identified, Root, StatedObject
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
 from metspack.packages.metsfiles import PlainRun, has_archive, may_lead, plain_files
-from metspack.processes import Workers
 
 _EARK = "dilcis.eu"
 _OF_REPRESENTATIONS = frozenset({Standard.CSIP, Standard.SIARD})  # whatever the package claims
@@ -56,6 +63,7 @@ _HEXADECIMAL = b"0123456789abcdef"
 _ZIP, _BEHIND_SLASH = b".zip", b"0"
 _PACKED = re.compile(SEGMENT.pattern.encode() + rb"\.zip")
 _HELD_AT_ONCE = 1_000  # files at least
+_ID_PARTS = 64
 _METS, _CSIP_METS, _MAPPING = PLAIN_METS.encode(), CSIP_METS.encode(), mappingtxt.NAME.encode()
 _REPRESENTATIONS = f"/{REPRESENTATIONS_FOLDER}".encode()
 _GROUP = "fileGrp"
@@ -129,7 +137,7 @@ def _is_archive_alone(below: Sequence[bytes], files: Sequence[bytes]) -> bool:
 class _InMets:
     """What a segment's METS states, but for its files; most fields are those of ``AgreedSegment``.
 
-    ``references`` are its metadata files. The fptrs lead to groups where files ``are_grouped``.
+    ``references`` are its metadata files.
     """
 
     size: int
@@ -144,7 +152,6 @@ class _InMets:
     stems: frozenset[str]
     outline: Outline | None
     are_placed: bool
-    are_grouped: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,8 +176,9 @@ class _Read:
         above = self.look.above
         return Expected(
             algorithm=self.stated.algorithm,
-            are_grouped=self.stated.are_grouped,
-            folders=frozenset(each.removeprefix(above).lower() for each in self.beside.folders),
+            folders=frozenset(
+                each.removeprefix(above).lower() for each in self.beside.folders if each != each.lower()
+            ),
         )
 
     def segment(self, compared: Sequence[Compared]) -> AgreedSegment:
@@ -210,84 +218,79 @@ def _sorted_lines(
     return tuple(sorted((number, look.above + name, digest) for number, name, digest in lines))
 
 
-LookedAt = tuple[AgreedSegment, Iterable[AgreedColumns]]
+LookedAt = tuple[AgreedSegment, Sequence[AgreedColumns]]
 """A segment of which all sources state the same, and its files."""
 
 
 def look_at(look: SegmentLook, _moved: Moved) -> LookedAt | None:
-    """Return what all sources state alike of a segment, None for one that is to be looked at closely.
+    """Return what all sources state alike of a segment, None for one that is to be looked at closely."""
 
-    There are no columns where the look has a shelf: then they are there.
+    def looked() -> LookedAt:
+        with SegmentSources(look) as sources, closing(OpenPacks(look.budgets)) as packs:
+            segment = _compared(look, _tree(look, packs), sources, read_mets(look))
+            return segment, tuple(sources.columns())
+
+    return _settled(looked)
+
+
+def look_in_two(look: SegmentLook, take: Callable[[AgreedSegment, Iterator[AgreedColumns]], object]) -> None:
+    """Do what ``look_at`` does while another process reads the METS; ``take`` gets what it returns.
+
+    Memory does not grow with the files.
     """
-    return _settled(partial(_looked, look))
+
+    def looked() -> None:
+        with closing(processes.Ahead(read_mets, look)) as mets, SegmentSources(look) as sources:
+            segment = _compared(look, FolderTree(look.root), sources, mets.rest(), mets.come)
+            take(segment, sources.columns())
+
+    _settled(looked)
 
 
-def _looked(look: SegmentLook) -> LookedAt:
-    sources = SegmentSources(look)
+def read_mets(look: SegmentLook) -> Iterator[Statement | _InMets]:
+    """Yield what the METS of a segment states of its files, and at last all else."""
     with closing(OpenPacks(look.budgets)) as packs:
-        tree = _tree(look, packs)
-        stated = _stated(look, tree, sources)
-        read = _Read(look=look, stated=stated, beside=_read_beside(look, tree, sources))
-        _read_references(read, tree, sources)
-    sources.end()
-    segment = read.segment([sources.compare(part, read.expected) for part in range(look.parts)])
-    return segment, () if look.shelf else tuple(sources.columns())
+        yield from _MetsReader(look).statements(_tree(look, packs))
 
 
-def look_in_stages(looks: Sequence[SegmentLook], workers: Workers, moved: Moved) -> Iterator[LookedAt | None]:
-    """Yield what ``look_at`` returns of few segments, of each of which the sources are read side by side."""
-    sources = [(look, is_mets) for look in looks for is_mets in (True, False)]
-    found = iter(list(workers.results(read_source, sources, moved)))
-    read = [
-        _Read(look=look, stated=stated, beside=beside)
-        for look, stated, beside in zip(looks, found, found, strict=True)
-        if isinstance(stated, _InMets) and isinstance(beside, _Beside)
-    ]
-    read = list(compress(read, list(workers.results(read_metadata, read, moved))))
-    parts = [(each, part) for each in read for part in range(each.look.parts)]
-    compared: dict[bytes, list[Compared | None]] = {}
-    for (each, _), result in zip(parts, workers.results(compare_part, parts, moved), strict=True):
-        compared.setdefault(each.look.mets, []).append(result)
-    ready = {each.look.mets: each for each in read}
-    for look in looks:
-        whole = [each for each in compared.get(look.mets, ()) if each is not None]
-        is_whole = len(whole) == look.parts
-        segment = _settled(partial(ready[look.mets].segment, whole)) if is_whole else None
-        yield None if segment is None else (segment, ())
+def _compared(
+    look: SegmentLook,
+    tree: PackageTree,
+    sources: SegmentSources,
+    mets: Iterator[Statement | _InMets],
+    come: Callable[[], Iterable[Statement | _InMets]] = tuple,
+) -> AgreedSegment:
+    """Return a segment whose sources are read and compared; ``come`` gives what METS stated meanwhile."""
+    stated: _InMets | None = None
 
+    def take(statements: Iterable[Statement | _InMets]) -> None:
+        nonlocal stated
+        for each in statements:
+            if isinstance(each, _InMets):
+                stated = each
+            else:
+                sources.take(each)
 
-def read_source(task: tuple[SegmentLook, bool], _moved: Moved) -> _InMets | _Beside | None:
-    """Read the METS of a segment, or else its folder and its lines in manifests, to the look's shelf."""
-    look, is_mets = task
-    if is_mets:
-        return _settled(partial(_filled, look, partial(_stated, look)))
-    return _settled(partial(_filled, look, partial(_read_beside, look)))
-
-
-def read_metadata(read: _Read, _moved: Moved) -> bool:
-    """Read the metadata files of a segment; return whether they are sound."""
-    return _settled(partial(_filled, read.look, partial(_read_references, read))) is not None
-
-
-def compare_part(task: tuple[_Read, int], _moved: Moved) -> Compared | None:
-    """Compare what is stated of the files in a part of a segment."""
-    read, part = task
-    return _settled(partial(SegmentSources(read.look).compare, part, read.expected))
-
-
-def _filled(look: SegmentLook, read: Callable[[PackageTree, SegmentSources], _Value]) -> _Value:
-    """Return what a function reads of a segment, which fills its sources."""
-    sources = SegmentSources(look)
-    with closing(OpenPacks(look.budgets)) as packs:
-        found = read(_tree(look, packs), sources)
-    sources.end()
-    return found
+    beside = _Beside(
+        folders=_read_folder(look, tree, sources, lambda: take(come())), stretches=_stretches(look, sources)
+    )
+    sources.end_beside()
+    take(mets)
+    if stated is None:
+        raise OddError
+    read = _Read(look=look, stated=stated, beside=beside)
+    _read_references(read, tree, sources)
+    if sources.are_same and not read.expected.folders:
+        return read.segment([])
+    return read.segment([sources.compare(part, read.expected) for part in range(look.parts)])
 
 
 def _settled(reading_all: Callable[[], _Value]) -> _Value | None:
-    """Return what a function gives, None when it finds anything odd."""
+    """Return what a function gives, None when it finds anything odd; raises ``TargetError`` without room."""
     try:
         return reading_all()
+    except TargetError:
+        raise
     except (OddError, OSError, MetspackError, safexml.XmlError):
         return None
 
@@ -303,17 +306,12 @@ _Row = tuple[str, str, int, str, int]
 """ID, place, size, digest and line of a file."""
 
 
-def _stated(look: SegmentLook, tree: PackageTree, sources: SegmentSources) -> _InMets:
-    """Read the METS of a segment; refuses one that is not valid and plain."""
-    return _MetsReader(look, sources).stated(tree)
-
-
 class _MetsReader:
-    """The METS of a segment, whose files go to ``sources`` as columns, some at a time."""
+    """The METS of a segment, which is valid and plain."""
 
-    def __init__(self, look: SegmentLook, sources: SegmentSources) -> None:
+    def __init__(self, look: SegmentLook) -> None:
         self._look = look
-        self._sources = sources
+        self._ready: list[Statement] = []  # to be yielded
         self._hashers = Hashers(MANIFEST_ALGORITHMS)
         self._facts: list[Fact] = []
         self._start = 0
@@ -323,6 +321,9 @@ class _MetsReader:
         self._stems: set[str] = set()
         self._algorithms: set[str] = set()
         self._count = self._total = 0  # of the files, archives left out
+        # Python's hash has a key that each process draws: no document can aim at one, or at a sum.
+        self._ids = [array("q") for _ in range(_ID_PARTS)]  # hashes of all, divided
+        self._files_ids = self._pointed_ids = 0  # sums of hashes, each with the number above its bits
         self._pointed: set[str] = set()  # some of those that are pointed to
         self._groups: set[tuple[str, ...]] = set()
         self._division = 0
@@ -334,20 +335,21 @@ class _MetsReader:
 
             self._survey = Survey(Faults(_OF_REPRESENTATIONS), is_package=False)
 
-    def stated(self, tree: PackageTree) -> _InMets:
-        """Read all; raises ``OddError`` and whatever reading raises."""
+    def statements(self, tree: PackageTree) -> Iterator[Statement | _InMets]:
+        """Yield all that is stated; raises ``OddError`` and whatever reading raises."""
         look = self._look
         with tree.content(look.mets) as content:
             size = content.size
-            self._read(content)
+            yield from self._read(content)
             opening = profiles.opening(content.blocks())
         self._end_rows()
         if not self._count:
             raise OddError
         if self._survey is None:
-            self._sources.listed.add([_METS], [-1], [size], [None])
-        self._add_other_ids()
-        return _InMets(
+            self._ready.append(NotHeld(_METS, size, ""))
+        self._check_ids()
+        yield from self._ready
+        yield _InMets(
             size=size,
             own={name: self._hashers.digest(name).value for name in MANIFEST_ALGORITHMS},
             opening=opening,
@@ -360,7 +362,6 @@ class _MetsReader:
             stems=frozenset(self._stems),
             outline=self._outline(),
             are_placed=self._survey is not None and self._are_placed,
-            are_grouped=self._are_grouped(),
         )
 
     @property
@@ -369,7 +370,7 @@ class _MetsReader:
             raise OddError
         return next(iter(self._algorithms))
 
-    def _read(self, content: Content) -> None:
+    def _read(self, content: Content) -> Iterator[Statement]:
         name = os.fsdecode(self._look.mets)
         validation = schema.Validation(schema.own(), name)
         with References(name) as references:
@@ -379,6 +380,8 @@ class _MetsReader:
             with closing(validation.watched(blocks)) as watched:
                 for each in condensed(watched, self._look.budgets, sink=sink):
                     self._take(each)
+                    yield from self._ready
+                    self._ready.clear()
             _none(validation.findings(content.blocks))
             _none(references.findings(content.blocks))
         if safexml.unusual_declaration(next(iter(content.chunks()), b"")):
@@ -424,7 +427,7 @@ class _MetsReader:
             raise OddError
 
     def _point(self, fileids: list[str]) -> None:
-        self._sources.pointed.add(list(map(str.encode, fileids)))
+        self._pointed_ids += sum_of_hashes(fileids)
         if len(self._pointed) <= _MOST_FACTS:
             self._pointed.update(fileids)
 
@@ -446,12 +449,13 @@ class _MetsReader:
     def _take_files(self, run: Run) -> None:
         files = self._plain(run)
         self._algorithms.add(files.algorithm)
-        self._sources.add_ids(files.ids, are_of_files=True)
+        self._add_ids(files.ids)
+        self._files_ids += sum_of_hashes(files.ids)
         if isinstance(run.fact, File) and self._survey is not None and has_archive(run.fact, run):
             self._keep(run.fact)
             (name,), (size,), (digest,) = files.hrefs, files.sizes, files.digests
             self._kept.append((name.encode(), size))
-            self._sources.listed.add([name.encode()], [-1], [size], [bytes.fromhex(digest)])
+            self._ready.append(NotHeld(name.encode(), size, digest))
             return
         if isinstance(run.fact, File) and run.fact.groups != self._around:
             self._end_rows()
@@ -478,19 +482,24 @@ class _MetsReader:
             groups=self._around,
             digests={self._algorithm: bytes.fromhex("".join(digests))},
         )
-        self._sources.add_columns(columns)
+        self._ready.append(columns)
         if self._survey is not None and self._are_placed:
             self._are_placed = are_placed(self._look.folder, hrefs)
         self._start, self._rows = columns.stop, []
 
-    def _add_other_ids(self) -> None:
-        """Add the IDs of other elements, and those that mptrs name."""
+    def _add_ids(self, ids: Iterable[str]) -> None:
+        for each in map(hash, ids):
+            self._ids[each % _ID_PARTS].append(each)
+
+    def _check_ids(self) -> None:
+        """Refuse an ID that occurs twice, and fptrs that lead neither to each file nor to groups."""
         named = [each for each in self._facts if isinstance(each, Identified | File) and not _is_file(each)]
         others = [(each.id or "").strip() for each in named]
-        if len(set(others)) < len(others):
+        pointing = {(each.href or "").strip() for each in self._facts if isinstance(each, Mptr)}
+        self._add_ids((*others, *pointing.difference(others)))
+        is_any_twice = any(len(set(some)) < len(some) for some in self._ids)
+        if is_any_twice or not (self._files_ids == self._pointed_ids or self._are_grouped()):
             raise OddError
-        others += [(each.href or "").strip() for each in self._facts if isinstance(each, Mptr)]
-        self._sources.add_ids(set(others), are_of_files=False)
 
     def _are_grouped(self) -> bool:
         """Return whether all that is pointed to are groups of files, one of which each file is in."""
@@ -510,18 +519,21 @@ class _MetsReader:
 # --- The folder, and manifests ------------------------------------------------------------------------
 
 
-def _read_beside(look: SegmentLook, tree: PackageTree, sources: SegmentSources) -> _Beside:
-    """Read the folder of a segment and its lines in the manifests; refuses what is not as we write it."""
+def _read_folder(
+    look: SegmentLook, tree: PackageTree, sources: SegmentSources, pause: Callable[[], None]
+) -> tuple[bytes, ...]:
+    """Read the names and sizes in a segment's folder; return the folders below, no two alike but for case.
+
+    Now and then ``pause`` is called.
+    """
     folders: list[bytes] = []
     for inner, names, sizes in _in_pack(look, tree) if isinstance(tree, PackedTree) else _in_folder(look):
         folders += inner
-        sources.on_disk.add(names, sizes)
+        sources.take_files(names, sizes)
+        pause()
     if len({each.lower() for each in folders}) < len(folders):
         raise OddError
-    return _Beside(
-        folders=tuple(folders),
-        stretches=tuple(_stretch(look, each, lines) for each, lines in sources.lines.items()),
-    )
+    return tuple(folders)
 
 
 _Lot = tuple[Sequence[bytes], Sequence[bytes], Sequence[int]]
@@ -571,10 +583,14 @@ def _in_pack(look: SegmentLook, pack: PackedTree) -> Iterator[_Lot]:
     yield folders, names, [each.size or 0 for each in items]
 
 
+def _stretches(look: SegmentLook, sources: SegmentSources) -> tuple[ManifestStretch, ...]:
+    """Read the lines of a segment's folder in all manifests."""
+    return tuple(_stretch(look, algorithm, lines) for algorithm, lines in sources.lines.items())
+
+
 def _stretch(look: SegmentLook, algorithm: str, lines: ColumnParts) -> ManifestStretch:
     """Read the lines of a segment's folder in a manifest; refuses any that are not as we write them."""
-    octets, number = OCTETS[algorithm], 0
-    width, above = 2 * octets, len(look.above)
+    width, above, number = 2 * OCTETS[algorithm], len(look.above), 0
     first = last = ending = b""
     with reading.opening(look.root, (MANIFESTS[algorithm],)) as descriptor:
         start, stop = (_line_of(descriptor, look.data + each, width) for each in (b"/", _BEHIND_SLASH))
@@ -586,8 +602,8 @@ def _stretch(look: SegmentLook, algorithm: str, lines: ColumnParts) -> ManifestS
                 raise OddError
             if any(map(ge, (last, *paths[:-1]), paths)):
                 raise OddError
-            found, names = bytes.fromhex(digits.decode()), [path[above:] for path in paths]
-            lines.add(names, cut(found, octets), range(number, number + len(names)))
+            names = [path[above:] for path in paths]
+            lines.add(names, cut(digits, width), range(number, number + len(names)))
             first, last, ending = first or paths[0], paths[-1], here[-1][:width]
             number += len(here)
     if not number:

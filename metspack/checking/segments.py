@@ -9,7 +9,6 @@ if it had never been held.
 from __future__ import annotations
 
 import os
-import pickle
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,10 @@ from typing import Any
 
 from metspack.checking.catalogue import PUT_DONE, Catalogue
 from metspack.checking.held import (
+    COLUMNS,
+    COLUMNS_SCHEMA,
     NUL,
+    PUT_COLUMNS,
     AgreedColumns,
     AgreedSegment,
     CellKind,
@@ -34,6 +36,7 @@ from metspack.checking.held import (
 )
 from metspack.checking.mets.entries import PUT_ENTRY, FileGroups
 from metspack.checking.options import Looking
+from metspack.checking.plainvalues import text_of, value_of
 from metspack.digests import MANIFESTS, OCTETS
 from metspack.files import reading, tempdb
 from metspack.files.reading import Asked, FileRun, HashedRun
@@ -43,12 +46,13 @@ from metspack.processes import HERE, Executor, Underway
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read together
 _KEPT = "what is known of segments and their files"
 _BEHIND_SLASH = b"0"
+_SEGMENTS_KEPT = 100  # in memory
 _APART = NUL  # before the folder of files apart
 
 _SCHEMA = """
 CREATE TABLE segment (
     folder BLOB UNIQUE, first INTEGER, mets BLOB, data BLOB, pack BLOB, files INTEGER, total INTEGER,
-    algorithm TEXT, entry INTEGER, kept BLOB);
+    algorithm TEXT, entry INTEGER, kept TEXT);
 CREATE INDEX segment_data ON segment (data);
 CREATE INDEX segment_pack ON segment (pack) WHERE pack <> X'';
 CREATE TABLE inner (path BLOB PRIMARY KEY) WITHOUT ROWID;
@@ -62,18 +66,9 @@ CREATE TABLE other (
     PRIMARY KEY (folder, algorithm, number)
 ) WITHOUT ROWID;
 CREATE TABLE released (id INTEGER PRIMARY KEY, columns INTEGER UNIQUE);
-CREATE TABLE columns (
-    folder BLOB, start INTEGER, origin INTEGER, ids TEXT, names BLOB, lines BLOB, sizes BLOB, around TEXT,
-    algorithms TEXT, digests BLOB);
-CREATE INDEX columns_of_folder ON columns (folder, start);
 CREATE TABLE length (folder BLOB, number INTEGER, length INTEGER, PRIMARY KEY (folder, number)) WITHOUT ROWID
 """
 
-_COLUMNS = """
-SELECT start, origin, ids, names, lines, sizes, around, algorithms, digests FROM columns
-WHERE folder = ? AND start >= ? ORDER BY start
-"""
-_PUT_COLUMNS = "INSERT INTO columns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _LINES_IN_ORDER = """
 SELECT folder, start, stop, lines, first, last, ending FROM stretch WHERE algorithm = ? ORDER BY start, rowid
 """
@@ -104,7 +99,7 @@ class Agreement(tempdb.Scratch):
     """
 
     def __init__(self, root: Path, looking: Looking, catalogue: Catalogue, executor: Executor = HERE) -> None:
-        super().__init__("BEGIN", schema=_SCHEMA)
+        super().__init__("BEGIN", schema=f"{_SCHEMA};{COLUMNS_SCHEMA}")
         self.files = self.puts = 0
         self._catalogue = catalogue
         self._put_back = self._total = 0
@@ -113,6 +108,7 @@ class Agreement(tempdb.Scratch):
         self._kind_of: dict[CellKind, int] = {}
         self._depth = 1  # of the folders that a path is looked for in
         self._last: AgreedSegment | None = None
+        self._segments: dict[bytes, AgreedSegment] = {}
         self._looking = looking
         self._root = root
         self._executor = executor
@@ -215,10 +211,10 @@ class Agreement(tempdb.Scratch):
         for each in columns:
             for is_apart, some in divided(each, segment.apart, files):
                 with tempdb.explained(_KEPT):
-                    self.put(_PUT_COLUMNS, _APART + folder if is_apart else folder, *row_of(some))
+                    self.put(PUT_COLUMNS, _APART + folder if is_apart else folder, *row_of(some))
                 files += 0 if is_apart else len(some.sizes)
                 total += 0 if is_apart else sum(some.sizes)
-        kept = pickle.dumps(replace(segment, apart=frozenset(), stretches=(), files=files, total=total))
+        kept = text_of(replace(segment, apart=frozenset(), stretches=(), files=files, total=total))
         named = segment.mets, segment.data, segment.pack
         with tempdb.explained(_KEPT):
             row = (folder, self.files, *named, files, total, segment.algorithm, kept)
@@ -444,10 +440,18 @@ class Agreement(tempdb.Scratch):
         return self._one("pack <> X'' AND pack = ?", pack)
 
     def _one(self, condition: str, *values: bytes) -> AgreedSegment | None:
-        row = self.row(f"SELECT kept FROM segment WHERE {condition} LIMIT 1", *values)  # noqa: S608 -- constants
+        row = self.row(f"SELECT folder FROM segment WHERE {condition} LIMIT 1", *values)  # noqa: S608 -- constants
         if row is not None:
-            self._last = pickle.loads(row[0])  # noqa: S301 -- from a database of this process
+            self._last = self._segment(row[0])
         return None if row is None else self._last
+
+    def _segment(self, folder: bytes) -> AgreedSegment:
+        if (found := self._segments.get(folder)) is None:
+            (kept,) = self.row("SELECT kept FROM segment WHERE folder = ?", folder) or ("",)
+            if len(self._segments) >= _SEGMENTS_KEPT:
+                self._segments.clear()
+            found = self._segments[folder] = value_of(kept)
+        return found
 
     def is_inside(self, folder: bytes) -> bool:
         """Whether a folder lies in that of a segment's data."""
@@ -471,8 +475,8 @@ class Agreement(tempdb.Scratch):
 
     def data_folders(self) -> Iterator[tuple[bytes, Sequence[bytes], bool]]:
         """Yield of each segment the folder of its data, those in it, and whether its files are placed."""
-        for (kept,) in self.rows("SELECT kept FROM segment ORDER BY rowid"):
-            segment = pickle.loads(kept)  # noqa: S301 -- from a database of this process
+        for (folder,) in self.rows("SELECT folder FROM segment ORDER BY rowid"):
+            segment = self._segment(folder)
             yield segment.data, segment.folders, segment.are_placed
 
     def stretches(self, algorithm: str) -> Iterator[tuple[AgreedSegment, ManifestStretch]]:
@@ -485,7 +489,7 @@ class Agreement(tempdb.Scratch):
 
     def columns(self, folder: bytes, first: int = 0) -> Iterator[AgreedColumns]:
         """Yield the files of a segment in their order, some at a time, from a number of a file on."""
-        return map(columns_of, self.rows(_COLUMNS, folder, first))
+        return map(columns_of, self.rows(COLUMNS, folder, first))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,121 +1,142 @@
-"""Columns in files of a temporary folder, divided by a hash: sets that are compared a part at a time.
+"""Columns of values, divided by a hash: large sets, which are compared a part at a time.
 
-What a process has written there another one of this machine may read.
+One part is held in memory; several are on disk, in a temporary database.
 """
 
 from __future__ import annotations
 
-import marshal
-import os
-import shutil
-import tempfile
+from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from itertools import chain
 from typing import Any
 from zlib import crc32
 
-_AT_ONCE = 2_000  # values of a column that are written together
+from metspack.files import tempdb
+
+_AT_ONCE = 2_000  # values of a column that are kept together
+_KEPT = "what is compared of a folder"
+_NUL = b"\0"
+_WHOLE = -1  # the number under which values wait to be divided
+_MOST_COLUMNS = 4
+_SCHEMA = """
+CREATE TABLE part (source TEXT, number INTEGER, one BLOB, two BLOB, three BLOB, four BLOB);
+CREATE INDEX part_number ON part (source, number);
+CREATE TABLE slot (id INTEGER PRIMARY KEY, kept BLOB)
+"""
+_PUT = "INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)"
+_OF_PART = "SELECT one, two, three, four FROM part WHERE source = ? AND number = ? ORDER BY rowid"
 
 
-@contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """Give a folder where SQLite has its temporary files; it is removed with all that is in it."""
-    with tempfile.TemporaryDirectory(prefix="metspack-", dir=os.environ.get("SQLITE_TMPDIR")) as path:
-        yield Path(path)
+class PartStore(tempdb.Scratch):
+    """What is kept on disk of sets in several parts, and of more in a ``schema``; a context manager."""
 
-
-def remove_folder(path: Path) -> None:
-    """Remove a folder in a temporary one, if it is there."""
-    shutil.rmtree(path, ignore_errors=True)
+    def __init__(self, schema: str) -> None:
+        super().__init__("BEGIN", schema=f"{_SCHEMA};{schema}")
 
 
 class ColumnParts:
-    """Columns of plain values, divided by the hash of the first one's, which are bytes.
+    """Columns of equal length, divided by the hash of the first one's values into so many parts.
 
-    They are in files of a folder, or in memory without one. After the last values ``end`` writes them.
+    ``kinds`` has a letter for each column: n for names, which are bytes without NUL, q for numbers. Several
+    parts go to ``store``, under the name ``source``; they are divided when one is asked for, or before.
     """
 
-    def __init__(
-        self, name: str, folder: Path | None, *, width: int, number: int = 1, at_once: int = _AT_ONCE
-    ) -> None:
-        self._paths = [] if folder is None else [folder / f"{name}-{part}" for part in range(number)]
-        self._waiting: list[list[list[Any]]] = [[[] for _ in range(width)] for _ in range(number)]
-        self._at_once = at_once
+    def __init__(self, source: str, kinds: str, parts: int, store: PartStore) -> None:
+        self._source = source
+        self._kinds = kinds
+        self._store = store
+        self._parts = parts
+        self._whole: list[list[Any]] = [[] for _ in kinds]
+        self._divided: list[list[list[Any]]] = []
+        self._is_any = False
 
     def add(self, *columns: Sequence[Any]) -> None:
-        """Add values to each column; raises ``OSError`` when there is no room."""
-        number = len(self._waiting)
-        if number == 1:
-            for kept, more in zip(self._waiting[0], columns, strict=True):
-                kept.extend(more)
-        else:
-            for row in zip(*columns, strict=True):
-                for kept, value in zip(self._waiting[crc32(row[0]) % number], row, strict=True):
-                    kept.append(value)
-        if self._paths:
-            self._write(self._at_once)
+        """Add values to each column; raises ``TargetError`` when there is no room."""
+        self._is_any = True
+        for kept, more in zip(self._whole, columns, strict=True):
+            kept.extend(more)
+        if self._parts > 1 and len(self._whole[0]) >= _AT_ONCE:
+            self._keep(_WHOLE, self._whole)
 
-    def end(self) -> None:
-        """Write the values that are in memory, if they belong into files."""
-        if self._paths:
-            self._write(1)
-
-    def stretches(self, part: int) -> Iterator[list[list[Any]]]:
-        """Yield the columns of a part, as many values at a time as were written together."""
-        if not self._paths:
-            yield self._waiting[part]
-        elif self._paths[part].exists():
-            with self._paths[part].open("rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(0)
-                while file.tell() < size:
-                    yield marshal.load(file)  # noqa: S302 -- written by a process of this command
+    def __bool__(self) -> bool:
+        return self._is_any
 
     def columns(self, part: int) -> list[list[Any]]:
-        """Return the columns of a part, in the order in which values were added."""
-        found: list[list[Any]] = [[] for _ in self._waiting[part]]
-        for each in self.stretches(part):
-            for kept, values in zip(found, each, strict=True):
-                kept.extend(values)
-        return found
+        """Return the columns of a part, in the order in which values were added; nothing is added then."""
+        self.divide()
+        if self._parts == 1:
+            return self._whole
+        found = [
+            [value for each in batch for value in each] for batch in zip(*self._batches(part), strict=True)
+        ]
+        left = self._divided[part]
+        return [one + more for one, more in zip(found, left, strict=True)] if found else left
 
-    def _write(self, fewest: int) -> None:
-        for path, waiting in zip(self._paths, self._waiting, strict=False):
-            if len(waiting[0]) >= fewest:
-                path.parent.mkdir(exist_ok=True)
-                with path.open("ab") as file:
-                    marshal.dump(waiting, file)
-                for each in waiting:
-                    each.clear()
+    def _batches(self, number: int) -> Iterator[list[Sequence[Any]]]:
+        """Yield the columns of a part that are kept, as many values at a time as were kept together."""
+        for blobs in self._store.rows(_OF_PART, self._source, number):
+            yield [
+                array("q", blob) if kind == "q" else blob.split(_NUL)
+                for kind, blob in zip(self._kinds, blobs, strict=False)
+            ]
+
+    def divide(self) -> None:
+        """Divide all values, unless that was done."""
+        if self._parts == 1 or self._divided:
+            return
+        self._divided = [[[] for _ in self._kinds] for _ in range(self._parts)]
+        left: list[list[Sequence[Any]]] = [[*self._whole]] if self._whole[0] else []
+        for batch in chain(self._batches(_WHOLE), left):
+            numbers = [crc32(value) % self._parts for value in batch[0]]
+            order = sorted(range(len(numbers)), key=numbers.__getitem__)
+            in_order, at = [list(map(column.__getitem__, order)) for column in batch], 0
+            for number, count in sorted(Counter(numbers).items()):
+                for kept, values in zip(self._divided[number], in_order, strict=True):
+                    kept.extend(values[at : at + count])
+                at += count
+                if len(self._divided[number][0]) >= _AT_ONCE:
+                    self._keep(number, self._divided[number])
+
+    def _keep(self, number: int, columns: list[list[Any]]) -> None:
+        blobs = [
+            array("q", values).tobytes() if kind == "q" else _NUL.join(values)
+            for kind, values in zip(self._kinds, columns, strict=True)
+        ]
+        with tempdb.explained(_KEPT):
+            self._store.put(_PUT, self._source, number, *blobs, *[None] * (_MOST_COLUMNS - len(blobs)))
+        for each in columns:
+            each.clear()
 
 
 class Slots:
-    """Values of ``width`` bytes by their numbers, zeros where there is none; in a file, or in memory."""
+    """Values of ``width`` bytes by their numbers, zeros where there is none; of several parts on disk."""
 
-    def __init__(self, name: str, width: int, folder: Path | None) -> None:
-        self._path = None if folder is None else folder / name
+    def __init__(self, width: int, store: PartStore, *, are_kept: bool) -> None:
         self._width = width
+        self._store = store
+        self._row = store.put("INSERT INTO slot (kept) VALUES (NULL)") if are_kept else 0
         self._values: dict[int, bytes] = {}
 
-    def put(self, numbers: Iterable[int], values: Iterable[bytes]) -> None:
-        """Put values at their numbers; raises ``OSError`` when there is no room."""
-        if self._path is None:
+    def put(self, numbers: Iterable[int], values: Iterable[bytes], count: int) -> None:
+        """Put values at their numbers, which are below ``count``; raises ``TargetError`` without room."""
+        if not self._row:
             self._values.update(zip(numbers, values, strict=True))
             return
-        self._path.parent.mkdir(exist_ok=True)
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            for number, value in zip(numbers, values, strict=True):
-                os.pwrite(descriptor, value, number * self._width)
-        finally:
-            os.close(descriptor)
+        width = self._width
+        sql = "UPDATE slot SET kept = coalesce(kept, zeroblob(?)) WHERE id = ?"
+        with tempdb.explained(_KEPT):
+            self._store.put(sql, count * width, self._row)
+            with self._store.blob("slot", "kept", self._row) as blob:
+                for number, value in zip(numbers, values, strict=True):
+                    blob.seek(number * width)
+                    blob.write(value)
 
     def get(self, start: int, stop: int) -> bytes:
         """Return the values from one number to another, one behind the other."""
-        if self._path is None:
+        if not self._row:
             none = bytes(self._width)
             return b"".join([self._values.get(number, none) for number in range(start, stop)])
-        with self._path.open("rb") as file:
-            file.seek(start * self._width)
-            return file.read((stop - start) * self._width).ljust((stop - start) * self._width, b"\0")
+        with self._store.blob("slot", "kept", self._row) as blob:
+            blob.seek(start * self._width)
+            return blob.read((stop - start) * self._width)

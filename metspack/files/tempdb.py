@@ -163,6 +163,10 @@ class Scratch(Closable):
         """Run one statement, and return the row id of the row that it inserted."""
         return self._database.execute(sql, values).lastrowid or 0
 
+    def blob(self, table: str, column: str, row: int) -> sqlite3.Blob:
+        """Open a value for reading and writing of its bytes in place; a context manager."""
+        return self._database.blobopen(table, column, row)
+
     def close(self) -> None:
         """Close and so remove the database."""
         self._database.close()

@@ -243,25 +243,19 @@ class _InParts:
         self, _identifier: str, path: bytes | None, _line: int, size: int | None, digest: Digest | None
     ) -> None:
         """Take one statement."""
-        self._take(
-            [path or b""], [size], *((None, ()) if digest is None else (digest.algorithm, [digest.value]))
-        )
+        algorithm, value = ("", "") if digest is None else (digest.algorithm, digest.value)
+        self._take([path or b""], [-1 if size is None else size], algorithm, [value])
 
     def _take(
-        self,
-        paths: Sequence[bytes],
-        sizes: Sequence[int | None],
-        algorithm: str | None,
-        values: Sequence[str],
+        self, paths: Sequence[bytes], sizes: Sequence[int], algorithm: str, values: Sequence[str]
     ) -> None:
-        above = self._folder
-        try:
-            stated: list[bytes | None] = [*map(bytes.fromhex, values)] or [None]
-        except ValueError:
+        above, stated = len(self._folder), list(map(str.encode, values))
+        if any(b"\0" in each for each in (*paths, *stated)) or not all(
+            path.startswith(self._folder) for path in paths
+        ):
             self.is_other = True
             return
-        self.is_other |= not all(path.startswith(above) for path in paths)
-        self._objects.add([path[len(above) :] for path in paths], sizes, [algorithm] * len(paths), stated)
+        self._objects.add([path[above:] for path in paths], sizes, [algorithm.encode()] * len(paths), stated)
 
 
 class _MetadataFile:
