@@ -330,8 +330,12 @@ class LobRun(Columnar):
     def lob(self, number: int) -> LobRef:
         """Return one of the LOBs, by its place in the run from 0."""
         shared, size = self.shared, self.sizes[number]
-        digest = Digest(algorithm=shared.digest, value=self.digests[number]) if shared.digest else None
-        proof = Digest(algorithm=shared.proof, value=self.proofs[number]) if shared.proof else None
+        digest = (
+            Digest(algorithm=shared.digest, value=self.digests[number]) if shared.digest is not None else None
+        )
+        proof = (
+            Digest(algorithm=shared.proof, value=self.proofs[number]) if shared.proof is not None else None
+        )
         cell = LobCell(
             place=replace(self.place, row=self.rows[number]),
             file=self.files[number],

@@ -34,7 +34,7 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_842,
+    "(foundation)": 2_846,
     "stores": 335,
     "files": 3_076,
     "layouts": 549,
@@ -45,8 +45,8 @@ BUDGETS: Mapping[str, int] = {
     "mets": 3_087,
     "planning": 1_051,
     "inspecting": 674,
-    "packages": 2_930,
-    "checking": 15_201,
+    "packages": 2_937,
+    "checking": 15_202,
     "building": 3_171,
     "reporting": 2_415,
     "restoring": 1_702,

@@ -61,6 +61,7 @@ CREATE TABLE stretch (
     folder BLOB, algorithm TEXT, start INTEGER, stop INTEGER, lines INTEGER, first BLOB, last BLOB,
     ending TEXT, line INTEGER);
 CREATE INDEX stretch_start ON stretch (algorithm, start);
+CREATE INDEX stretch_folder ON stretch (folder, algorithm);
 CREATE TABLE other (
     folder BLOB, algorithm TEXT, number INTEGER, path BLOB, digest TEXT,
     PRIMARY KEY (folder, algorithm, number)

@@ -34,6 +34,7 @@ from metspack.packages.metsfiles import is_representation
 from metspack.packages.splitlobs import chained
 
 # The condition that the entry of a LOB is one file, and that nothing else describes the LOB.
+_KEPT = 1_000  # parts of LOBs, and errors, in memory
 _IS_ALONE = """
 NOT EXISTS (SELECT 1 FROM several s WHERE s.lob = e.lob) AND NOT e.part AND coalesce(e.xml_id, e.lob) = e.lob
 AND e.path IS NOT NULL AND e.size IS NOT NULL
@@ -101,7 +102,8 @@ class Package(Closable):
         self._budgets = budgets or Budgets()
         self._roots = tuple(map(delivery.root, roots))
         self.root, self.mets, self._packed = _found(path, self._budgets)
-        self._last: tuple[str, HeldLob | SourceError] | None = None
+        self._lobs: dict[str, HeldLob | SourceError] = {}
+        self._kept = 0
 
     @cached_property
     def index(self) -> Index:
@@ -163,12 +165,17 @@ class Package(Closable):
         whose parts are incomplete, out of order, or of another size than METS states; see ``splitlobs``.
         """
         # Many cells may name one LOB of many files, which is not read anew for each of them.
-        if self._last is None or self._last[0] != lob:
+        if (found := self._lobs.get(lob)) is None:
             try:
-                self._last = lob, self._held(lob)
+                found = self._held(lob)
             except SourceError as error:
-                self._last = lob, error
-        found = self._last[1]
+                found = error
+            weight = len(found.parts) if isinstance(found, HeldLob) else 1
+            if self._kept + weight > _KEPT:
+                self._lobs.clear()
+                self._kept = 0
+            self._lobs[lob] = found
+            self._kept += weight
         if isinstance(found, HeldLob):
             return found
         raise found.with_traceback(None)  # a traceback would keep every object of its frames alive

@@ -331,7 +331,7 @@ def test_workers_end_with_their_parent(program: Program, large: Path, tmp_path: 
     assert names(tmp_path) == {"out.partial"}  # a kill cannot be cleaned up after, and nothing is published
     again = program("build", large, "-o", "out", cwd=tmp_path)
     assert again.code == 6
-    assert "not the same: limits: 1 files, 4,000,000,000 bytes then" in again.err
+    assert "not the same: limits: bytes=4000000000, files=1 then" in again.err
     assert program("build", large, "-o", "out", "--max-files", "1", "-q", cwd=tmp_path).code == 0
     assert names(tmp_path) == {"out"}
 

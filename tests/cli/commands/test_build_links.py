@@ -217,7 +217,7 @@ def test_an_interruption_leaves_the_source_as_it_was(
         assert names_of(folder)["record6.bin"] == 2
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(BuildWork, "describe", interrupt)
+    monkeypatch.setattr(BuildWork, "_describe", interrupt)
     assert metspack("build", folder, "-o", tmp_path / "out", *HARDLINK, "-j", "1").code == 130
     assert states(folder) == before
     assert set(names_of(folder).values()) == {1}
