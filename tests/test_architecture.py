@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "inspecting": 674,
     "packages": 2_937,
     "checking": 15_202,
-    "building": 3_171,
+    "building": 3_177,
     "reporting": 2_415,
     "restoring": 1_702,
     "merging": 827,

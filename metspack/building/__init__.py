@@ -30,10 +30,9 @@ _BYTES = {
     Code.DIGEST_DIFFERS.id,
     Code.MANIFEST_DIGEST_DIFFERS.id,
     Code.PART_DIGEST.id,
-    Code.UNREADABLE.id,
     Code.WHOLE_DIGEST.id,
 }
-_DISK = "Bytes differ from those written, or cannot be read: the disk may be failing; see the system's log. "
+_DISK = "Bytes differ from those written: the disk may be failing; see the system's log. "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +103,14 @@ def check_made(
     found = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
     if wrong := found.errors:
         first = wrong[0]
-        note({each.path for each in wrong})
+        again = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
+        note({each.path for each in (*wrong, *again.errors)})
+        if again.errors != wrong or any(each.code == Code.UNREADABLE.id for each in wrong):
+            raise TargetError(
+                f"cannot read back {package / first.path}: {first.message}; nothing was published",
+                hint="The disk or the connection to it may be failing; see the system's log. "
+                "Work on another disk, or run the same command again.",
+            )
         raise TargetError(
             f"the new package failed its own check: {first.path}: {first.code} {first.message} "
             f"({counted(len(wrong), 'finding')}); nothing was published",
