@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from operator import mul
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from metspack.checking.held import (
     COLUMNS,
@@ -99,15 +99,14 @@ class SegmentSources(PartStore):
     """What each source states of a segment's files, in parts; a context manager.
 
     Names are those below the METS's folder, digests in hexadecimal. ``lines`` have name, digest and number of
-    each line of a manifest, ``objects`` name, size or -1, and algorithm and digest or nothing of each
-    statement of PREMIS.
+    each line of a manifest.
     """
 
     def __init__(self, look: SegmentLook) -> None:
         super().__init__(COLUMNS_SCHEMA)
         self._look = look
         self._files = 0
-        self._on_disk, self.objects = self._parts("disk", "nq"), self._parts("objects", "nqnn")
+        self._on_disk, self._objects = self._parts("disk", "nq"), dict[str, ColumnParts]()
         self._in_mets, self._in_folder = _Sums(), _Sums()
         self.lines = {name: self._parts(name, "nnq") for name in look.manifests}
         self._listed = self._parts("listed", "nqqn")
@@ -140,6 +139,14 @@ class SegmentSources(PartStore):
         self._in_folder.add(names, sizes)
         self._on_disk.add(names, sizes)
 
+    def take_objects(
+        self, algorithm: str, names: Sequence[bytes], sizes: Sequence[int], digests: Sequence[bytes]
+    ) -> None:
+        """Take statements of PREMIS on files; no algorithm for sizes alone, -1 for digests alone."""
+        if algorithm not in self._objects:
+            self._objects[algorithm] = self._parts(f"objects-{algorithm}", "nqn")
+        self._objects[algorithm].add(names, sizes, digests)
+
     def end_beside(self) -> None:
         """Divide what lies beside METS, once all of it was taken and is to be compared."""
         for each in (self._on_disk, *self.lines.values()) if self.lines else ():
@@ -148,7 +155,7 @@ class SegmentSources(PartStore):
     @property
     def are_same(self) -> bool:
         """Whether METS and the folder have the same files, and there is nothing else to be compared."""
-        return not (self.lines or self.objects) and self._in_mets == self._in_folder
+        return not (self.lines or self._objects) and self._in_mets == self._in_folder
 
     def columns(self) -> Iterator[AgreedColumns]:
         """Yield all files that METS lists and that may be held, with the digests of manifests."""
@@ -190,7 +197,8 @@ class SegmentSources(PartStore):
                 self._digests[algorithm].put(held.values(), octets, self._files)
             of_others = (each for each in zip(lines, paths, values, strict=True) if each[1] in not_held)
             others[algorithm] = [(line, path, value.decode()) for line, path, value in of_others]
-        _compare_objects(self.objects.columns(part), size_of, stated)
+        for algorithm, source in self._objects.items():
+            _compare_objects(size_of, stated.get(algorithm, {}) if algorithm else None, *source.columns(part))
         return Compared(apart=apart, lines=others)
 
     def _apart(self, in_mets: Mapping[bytes, int], on_disk: Mapping[bytes, int]) -> frozenset[bytes]:
@@ -206,11 +214,16 @@ class SegmentSources(PartStore):
 
 
 def _compare_objects(
-    objects: Sequence[Sequence[Any]], sizes: Mapping[bytes, int], stated: Mapping[str, Mapping[bytes, bytes]]
+    size_of: Mapping[bytes, int],
+    digest_of: Mapping[bytes, bytes] | None,
+    names: Sequence[bytes],
+    sizes: Sequence[int],
+    digests: Sequence[bytes],
 ) -> None:
     """Refuse a statement of PREMIS on another file, or one that differs."""
-    for name, size, algorithm, digest in zip(*objects, strict=True):
-        if name not in sizes or size not in {-1, sizes[name]}:
-            raise OddError
-        if algorithm and stated.get(algorithm.decode(), {}).get(name) != digest:
-            raise OddError
+    found = list(map(size_of.get, names))
+    are_other = (size not in {-1, there} for size, there in zip(sizes, found, strict=True))
+    if None in found or (found != sizes and any(are_other)):
+        raise OddError
+    if digest_of is not None and list(map(digest_of.get, names)) != digests:
+        raise OddError

@@ -655,7 +655,7 @@ def _read_references(read: _Read, tree: PackageTree, sources: SegmentSources) ->
             raise OddError
         path = read.look.above + each.href.encode()
         with tree.content(path) as content:
-            if not metadatafiles.is_sound(each, path, content, read.look.above, sources.objects):
+            if not metadatafiles.is_sound(each, path, content, read.look.above, sources.take_objects):
                 raise OddError
     return True
 

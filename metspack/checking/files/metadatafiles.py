@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice, pairwise, takewhile
 from operator import itemgetter
@@ -22,7 +22,6 @@ from metspack.checking.mets.documents import of_opening
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content
 from metspack.errors import MetspackError
-from metspack.files.parts import ColumnParts
 from metspack.mets import MDTYPES, MDTYPES_BY_ROOT
 from metspack.mets.fastreader import (
     AFTER_OBJECTS,
@@ -222,15 +221,19 @@ class _InCatalogue:
         self._batch.flush()
 
 
+TakeObjects = Callable[[str, list[bytes], Sequence[int], list[bytes]], None]
+"""Takes statements on files: the algorithm or "", and names, sizes or -1, and digests or nothing."""
+
+
 class _InParts:
     """Statements on the files below a folder, taken into parts to be compared later.
 
     ``is_other`` is True once one cannot be, as it is on a file elsewhere or no digest.
     """
 
-    def __init__(self, folder: bytes, objects: ColumnParts) -> None:
+    def __init__(self, folder: bytes, take: TakeObjects) -> None:
         self._folder = folder
-        self._objects = objects
+        self._take_objects = take
         self.is_other = False
 
     def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
@@ -250,12 +253,11 @@ class _InParts:
         self, paths: Sequence[bytes], sizes: Sequence[int], algorithm: str, values: Sequence[str]
     ) -> None:
         above, stated = len(self._folder), list(map(str.encode, values))
-        if any(b"\0" in each for each in (*paths, *stated)) or not all(
-            path.startswith(self._folder) for path in paths
-        ):
+        are_inside = min(paths).startswith(self._folder) and max(paths).startswith(self._folder)
+        if b"\0" in b"".join((*paths, *stated)) or not are_inside:
             self.is_other = True
-            return
-        self._objects.add([path[above:] for path in paths], sizes, [algorithm.encode()] * len(paths), stated)
+        else:
+            self._take_objects(algorithm, [path[above:] for path in paths], sizes, stated)
 
 
 class _MetadataFile:
@@ -545,7 +547,7 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     yield from _compared(catalogue)
 
 
-def is_sound(reference: File, path: bytes, content: Content, folder: bytes, objects: ColumnParts) -> bool:
+def is_sound(reference: File, path: bytes, content: Content, folder: bytes, take: TakeObjects) -> bool:
     """Return whether a metadata file is sound, and take its statements on the files below a folder.
 
     Raises ``XmlError``, and the errors of reading.
@@ -553,7 +555,7 @@ def is_sound(reference: File, path: bytes, content: Content, folder: bytes, obje
     kind = _kind(reference.mdtype, reference.mimetype, path)
     if kind is None:
         return True
-    stated = _InParts(folder, objects)
+    stated = _InParts(folder, take)
     file = _MetadataFile(stated, folder)
     file.read(content.blocks())
     return _is_of(kind, file) and not stated.is_other
