@@ -68,7 +68,7 @@ class Draft:
     @property
     def handed_over(self) -> HandedOver:
         """The sizes of the largest IP and the parent, for documents of usual and LOBs of average size."""
-        said, digest = self.dialect.footprint, 2 * OCTETS[self.dialect.checksum_type]
+        footprint, digest = self.dialect.footprint, 2 * OCTETS[self.dialect.checksum_type]
         form = "" if self.pack is None else f".{self.pack}"
         ips = []
         lines = 0
@@ -76,16 +76,16 @@ class Draft:
             spot = self.spot(each)
             path = f"{spot.content}/{self.lob_path}"
             name = len(path) - len(spot.ip.rpartition("/")[0])
-            row = said.row + said.paths * name + digest
-            held = [(said.documents, said.size + each.files * row), (each.files, each.bytes)]
+            row = footprint.row + footprint.paths * name + digest
+            held = [(footprint.documents, footprint.size + each.files * row), (each.files, each.bytes)]
             ips.append((spot.ip + form, packed_size(self.pack, held, name=name)))
             line = sum(2 * OCTETS[algorithm] + len(f"  {path}\n") for algorithm in MANIFEST_ALGORITHMS)
-            lines += line * (1 if self.pack else said.documents + each.files)
+            lines += line * (1 if self.pack else footprint.documents + each.files)
         parent = self.dialect.parent_folder(self.objid)
-        documents = said.size + said.child * len(ips)
+        documents = footprint.size + footprint.child * len(ips)
         if not parent:
             return HandedOver.of(ips, "", self.archive_bytes + documents + lines, is_estimated=True)
-        held = [(said.documents, documents), (1, self.archive_bytes)]
+        held = [(footprint.documents, documents), (1, self.archive_bytes)]
         whole = packed_size(self.pack, held, name=len(parent) + 40)
         return HandedOver.of(ips, parent + form, whole, is_estimated=True)
 

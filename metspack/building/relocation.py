@@ -139,9 +139,9 @@ class Relocation:
         )
         own = self._own_files(those, before, segments_of) if alone else []
         self.sharing.tell_files(those, own)
-        told = {first: self.sharing.told(first)[0] for first in {*firsts} if first is not None}
+        shared = {first: self.sharing.told(first)[0] for first in {*firsts} if first is not None}
         placed = iter(own)
-        return [next(placed) if first is None else told[first] for first in firsts]
+        return [next(placed) if first is None else shared[first] for first in firsts]
 
     def _own_files(self, run: CellRun, before: str, segments_of: SegmentsOfColumn) -> list[str]:
         """Return the new ``file`` of cells that share no files."""

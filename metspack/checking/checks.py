@@ -221,12 +221,12 @@ class Checking(Iterator[Finding]):
                 (each, [*around.unnamed(finding)]) for each, finding in left if each.other
             )
 
-    def _unopened(self, told: Iterable[tuple[DeliveredPackage, Sequence[Finding]]]) -> Iterator[Finding]:
+    def _unopened(self, found: Iterable[tuple[DeliveredPackage, Sequence[Finding]]]) -> Iterator[Finding]:
         """Yield the findings on entries that cannot be checked.
 
         An entry without a finding is named by a list, and gets no result.
         """
-        for each, findings in told:
+        for each, findings in found:
             self._ended.add(each.shown)
             if not findings:
                 self._found.pop(each.shown, None)

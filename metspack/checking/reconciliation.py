@@ -29,7 +29,7 @@ from metspack.files.parts import ColumnParts, PartStore, Slots
 FILES_OF_A_PART = 25_000
 """Files of a segment that are compared at once, or not many more."""
 
-_BYTES_OF_A_FILE = 300  # that a METS has at least for each file
+_BYTES_OF_A_FILE = 300  # that a METS has for each file, or more
 _MOST_APART = 1_000
 
 

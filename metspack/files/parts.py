@@ -49,18 +49,13 @@ class ColumnParts:
         self._parts = parts
         self._whole: list[list[Any]] = [[] for _ in kinds]
         self._divided: list[list[list[Any]]] = []
-        self._is_any = False
 
     def add(self, *columns: Sequence[Any]) -> None:
         """Add values to each column; raises ``TargetError`` when there is no room."""
-        self._is_any = True
         for kept, more in zip(self._whole, columns, strict=True):
             kept.extend(more)
         if self._parts > 1 and len(self._whole[0]) >= _AT_ONCE:
             self._keep(_WHOLE, self._whole)
-
-    def __bool__(self) -> bool:
-        return self._is_any
 
     def columns(self, part: int) -> list[list[Any]]:
         """Return the columns of a part, in the order in which values were added; nothing is added then."""

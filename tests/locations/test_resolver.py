@@ -54,10 +54,10 @@ class Entries:
         )
 
     def names(self, prefix: str = "") -> Iterator[str]:
-        raise NotImplementedError
+        raise NotImplementedError  # a search for a LOB never lists entries
 
     def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
-        raise NotImplementedError
+        raise NotImplementedError  # a search for a LOB never lists entries
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
         yield self.entries[extent.name]

@@ -171,8 +171,8 @@ class Faults:
         else:
             # Until 2.1.0 "the IANA mime type"; since then another list may be agreed on.
             need = Need.SHOULD if self.version is NEWEST else None
-            said = "" if self.declared else " (a MUST until 2.1.0; the METS declares no version)"
-            self.add(rule, line, f"{quoted(kind)}, which IANA does not list{said}", place, need)
+            more = "" if self.declared else " (a MUST until 2.1.0; the METS declares no version)"
+            self.add(rule, line, f"{quoted(kind)}, which IANA does not list{more}", place, need)
 
     def findings(self, name: str) -> Iterator[Finding]:
         """Yield a finding for each broken requirement of the document at path ``name``, in order."""
