@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
-from metspack import clock
+from metspack import clock, optionfields
 from metspack.building import build as building_build
 from metspack.building import convert as building_convert
 from metspack.building import draft, inplace
 from metspack.building.draft import Draft
 from metspack.building.inplace import Described
-from metspack.building.options import BuildOptions, Built, PackageOptions
+from metspack.building.options import BuildOptions, Built, Fault, PackageOptions, StyleWord
 from metspack.checking import Checking, CheckSummary, Level, PackageResult, Profile, explained
 from metspack.checking.links.graph import Graph
 from metspack.checking.options import CheckOptions
-from metspack.containers.ipwriter import FORMS
 from metspack.errors import (
     ConfigError,
     LobNotFoundError,
@@ -40,7 +40,6 @@ from metspack.files.journal import status as run_status
 from metspack.files.reading import Closable, StrPath, as_path, as_paths, as_place, as_places
 from metspack.files.staging import check_vacant
 from metspack.inspecting.verification import Verdict
-from metspack.layouts import LAYOUTS
 from metspack.layouts.names import FolderStyle, stem_of
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets import dialects
@@ -74,11 +73,9 @@ from metspack.restoring.files import Restored, RestoreOptions, restore_files
 from metspack.restoring.shards.writing import Shard, ShardFile
 from metspack.restoring.shards.writing import shards as related_shards
 from metspack.restoring.siard import Into, restore_archive
-from metspack.siard.upgrade import TARGET
 from metspack.sizes import parsed_range
 from metspack.sources import opening
 from metspack.sources.archive import Grants
-from metspack.sources.lobstream import ACCEPTABLE
 
 __all__ = [
     "Agents",
@@ -159,6 +156,10 @@ __all__ = [
 ]
 
 _Options = TypeVar("_Options", PackageOptions, BuildOptions)
+_Given = TypeVar("_Given", PackageOptions, BuildOptions, CheckOptions, RestoreOptions)
+_Result = TypeVar("_Result", Built, Described, Merged, Restored)
+_LOGGER = logging.getLogger("metspack")
+IntoWord = Literal["inside", "folder"]
 
 
 def plan(source: StrPath, options: BuildOptions | None = None, *, progress: Progress | None = None) -> Draft:
@@ -166,7 +167,7 @@ def plan(source: StrPath, options: BuildOptions | None = None, *, progress: Prog
 
     Iterate over it for the segments. Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
-    return draft.drafted(as_place(source), _stated(options or BuildOptions()), progress)
+    return draft.drafted(as_place(source), _stated(_given(options, BuildOptions)), progress)
 
 
 def build(
@@ -186,8 +187,8 @@ def build(
     ``TargetError``, also when ``target`` exists, and ``ConfigError``; then nothing is made at ``target``.
     """
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
-    options = replace(_stated(options or BuildOptions()), terms=terms)
-    return building_build.build(as_place(source), as_place(target), options, progress)
+    options = replace(_stated(_given(options, BuildOptions)), terms=terms)
+    return _logged(building_build.build(as_place(source), as_place(target), options, progress))
 
 
 def convert(
@@ -195,7 +196,7 @@ def convert(
     target: StrPath,
     options: BuildOptions | None = None,
     *,
-    roots: Sequence[StrPath] = (),
+    roots: StrPath | Sequence[StrPath] = (),
     restart: bool = False,
     discard_on_interrupt: bool = False,
     progress: Progress | None = None,
@@ -207,9 +208,9 @@ def convert(
     are looked for in the ``roots``, by OBJID. Resumes and raises as ``build`` does.
     """
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
-    options = replace(_stated(options or BuildOptions()), terms=terms)
+    options = replace(_stated(_given(options, BuildOptions)), terms=terms)
     places = as_path(path), as_path(target)
-    return building_convert.convert_package(*places, options, progress, roots=as_places(roots))
+    return _logged(building_convert.convert_package(*places, options, progress, roots=as_places(roots)))
 
 
 def describe(
@@ -220,7 +221,8 @@ def describe(
     The folder holds one archive and the segments. Raises ``SourceError``, ``TargetError`` and
     ``ConfigError``; then the folder is as it was.
     """
-    return inplace.describe_in_place(as_path(folder), _stated(options or PackageOptions()), progress)
+    options = _stated(_given(options, PackageOptions))
+    return _logged(inplace.describe_in_place(as_path(folder), options, progress))
 
 
 def merge(
@@ -240,10 +242,15 @@ def merge(
     Children that are not among them are looked for in the ``roots``, by OBJID. Raises as ``build`` does; then
     nothing is left there.
     """
-    options = _stated(replace(options or PackageOptions(), dialect=dialects.for_merging()))
+    options = _stated(replace(_given(options, PackageOptions), dialect=dialects.for_merging()))
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
-    found = as_paths(paths), as_path(target), options, progress
-    return merge_ips(*found, jobs=jobs, roots=as_paths(roots), terms=terms)
+    jobs = optionfields.whole("jobs", jobs)
+    if not (places := as_paths(paths)):
+        raise ConfigError("there is no package to merge", hint="Name the parent and its children.")
+    made = merge_ips(
+        places, as_path(target), options, progress, jobs=jobs, roots=as_paths(roots), terms=terms
+    )
+    return _logged(made)
 
 
 def check(
@@ -258,7 +265,7 @@ def check(
     Raises ``ConfigError`` for an option that cannot be used, and when there is nothing to check.
     """
     created = clock.now(os.environ) if "SOURCE_DATE_EPOCH" in os.environ else ""
-    return CheckReport(_named(path), options or CheckOptions(), created=created, progress=progress)
+    return CheckReport(_named(path), _given(options, CheckOptions), created=created, progress=progress)
 
 
 def _named(path: StrPath | Sequence[StrPath]) -> tuple[Path, ...]:
@@ -327,7 +334,7 @@ def inspect(
     *,
     grants: Grants | None = None,
     verify: bool = False,
-    accepted: frozenset[str] = frozenset(),
+    accepted: Fault | Collection[str] = frozenset(),
     jobs: int | None = 1,
     budgets: Budgets | None = None,
     progress: Progress | None = None,
@@ -338,7 +345,8 @@ def inspect(
     is missing, or verifying finds a fault, of which ``faults`` has the first 10,000. Raises ``SourceError``
     and ``ConfigError``.
     """
-    _check("accepted", accepted, ACCEPTABLE)
+    accepted = PackageOptions(accepted=accepted).accepted
+    jobs = optionfields.whole("jobs", jobs)
     with opening.opened(as_place(source), budgets, grants or Grants()) as opened:
         taken = accepted if verify else None
         return reporting_inspection.inspection_of(opened, taken, jobs, progress or Silent())
@@ -358,20 +366,19 @@ def restore(
     The same call resumes the work that a stopped call left beside ``target``, unless ``restart`` removes it.
     Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing is left at ``target``.
     """
-    options = options or RestoreOptions()
-    _check("accepted", options.accepted, ACCEPTABLE)
+    options = _given(options, RestoreOptions)
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
-    return restore_files(as_place(path), as_path(target), options, progress, terms)
+    return _logged(restore_files(as_place(path), as_path(target), options, progress, terms))
 
 
 def restore_siard(
     path: StrPath,
     target: StrPath,
-    into: Into = Into.INSIDE,
+    into: Into | IntoWord = Into.INSIDE,
     *,
     archive: str | None = None,
-    lob_folder_style: FolderStyle = FolderStyle.DILCIS,
-    roots: Sequence[StrPath] = (),
+    lob_folder_style: FolderStyle | StyleWord = FolderStyle.DILCIS,
+    roots: StrPath | Sequence[StrPath] = (),
     budgets: Budgets | None = None,
     restart: bool = False,
     discard_on_interrupt: bool = False,
@@ -388,16 +395,17 @@ def restore_siard(
         archive=archive,
         lob_folder_style=lob_folder_style,
         budgets=budgets or Budgets(),
-        roots=as_places(roots),
+        roots=roots,
     )
+    place = optionfields.chosen("into", Into, into)
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
-    return restore_archive(as_place(path), as_path(target), into, options, progress, terms=terms)
+    return _logged(restore_archive(as_place(path), as_path(target), place, options, progress, terms=terms))
 
 
 def restore_dry_run(
     path: StrPath,
     options: RestoreOptions | None = None,
-    into: Into | None = None,
+    into: Into | IntoWord | None = None,
     *,
     progress: Progress | None = None,
 ) -> DryRun:
@@ -406,9 +414,8 @@ def restore_dry_run(
     Every LOB is located, joined and proven as ``restore`` has it, with ``into`` as ``restore_siard`` has it.
     Nothing is written. Reading it raises ``SourceError`` when the package cannot be read at all.
     """
-    options = options or RestoreOptions()
-    _check("accepted", options.accepted, ACCEPTABLE)
-    return DryRun(as_place(path), options, into, progress)
+    place = None if into is None else optionfields.chosen("into", Into, into)
+    return DryRun(as_place(path), _given(options, RestoreOptions), place, progress)
 
 
 def status(path: StrPath) -> Status:
@@ -426,7 +433,7 @@ def cat(
     ranges: Sequence[str] = (),
     *,
     verify: bool = True,
-    roots: Sequence[StrPath] = (),
+    roots: StrPath | Sequence[StrPath] = (),
     budgets: Budgets | None = None,
 ) -> Iterator[bytes]:
     """Yield the bytes of a LOB of the package at ``path``, or of ``ranges`` of it, in blocks.
@@ -437,7 +444,7 @@ def cat(
     """
     asked = [parsed_range(each) for each in ranges]
     with PackageReader(as_place(path), budgets, as_places(roots)) as package:
-        yield from joining.extracted(package, lob, asked, verify=verify)
+        yield from joining.extracted(package, optionfields.checked("lob", str, lob), asked, verify=verify)
 
 
 def list_lobs(
@@ -445,7 +452,7 @@ def list_lobs(
     *,
     table: str = "",
     column: str = "",
-    roots: Sequence[StrPath] = (),
+    roots: StrPath | Sequence[StrPath] = (),
     budgets: Budgets | None = None,
 ) -> Iterator[LobEntry]:
     """Yield the LOBs of the package at ``path``, each with its cell, files, size and digests.
@@ -463,7 +470,7 @@ def shards(
     lob: str | None = None,
     *,
     base: str = "",
-    roots: Sequence[StrPath] = (),
+    roots: StrPath | Sequence[StrPath] = (),
     budgets: Budgets | None = None,
 ) -> Iterator[Shard]:
     """Yield for each LOB of the package at ``path``, or for one, the byte ranges of its files.
@@ -472,7 +479,8 @@ def shards(
     parts, files or relations differ from METS, before its shard.
     """
     with PackageReader(as_place(path), budgets, as_places(roots)) as package:
-        yield from related_shards(package, lob, base=base)
+        wanted = None if lob is None else optionfields.checked("lob", str, lob)
+        yield from related_shards(package, wanted, base=base)
 
 
 def open_lob(
@@ -480,7 +488,7 @@ def open_lob(
     lob: str,
     *,
     verify: bool = True,
-    roots: Sequence[StrPath] = (),
+    roots: StrPath | Sequence[StrPath] = (),
     budgets: Budgets | None = None,
 ) -> BufferedReader:
     """Return a LOB of the package at ``path`` as a seekable binary file over all its parts.
@@ -491,7 +499,7 @@ def open_lob(
     digest proves.
     """
     with PackageReader(as_place(path), budgets, as_places(roots)) as package:
-        return joining.open_lob(package, lob, verify=verify)
+        return joining.open_lob(package, optionfields.checked("lob", str, lob), verify=verify)
 
 
 class Package(Closable):
@@ -503,7 +511,7 @@ class Package(Closable):
     """
 
     def __init__(
-        self, path: StrPath, budgets: Budgets | None = None, *, roots: Sequence[StrPath] = ()
+        self, path: StrPath, budgets: Budgets | None = None, *, roots: StrPath | Sequence[StrPath] = ()
     ) -> None:
         self.path = as_place(path)
         self._budgets = budgets
@@ -563,7 +571,7 @@ class Package(Closable):
 
     def open_lob(self, lob: str, *, verify: bool = True) -> BufferedReader:
         """Return a LOB as a binary file, as ``open_lob`` does."""
-        return joining.open_lob(self._reader, lob, verify=verify)
+        return joining.open_lob(self._reader, optionfields.checked("lob", str, lob), verify=verify)
 
     def check(self, options: CheckOptions | None = None, *, progress: Progress | None = None) -> CheckReport:
         """Return the report of a check, as ``check`` does."""
@@ -621,20 +629,19 @@ class Segment:
         return LobListing(self._reader, segment=self._held, budgets=self._budgets)
 
 
+def _logged(result: _Result) -> _Result:
+    """Return a result whose warnings are logged as ``metspack``, at WARNING."""
+    for each in result.warnings:
+        _LOGGER.warning("%s", each)
+    return result
+
+
+def _given(options: _Given | None, kind: type[_Given]) -> _Given:
+    return kind() if options is None else optionfields.checked("options", kind, options)
+
+
 def _stated(options: _Options) -> _Options:
-    """Return options with a time; raises ``ConfigError`` for unknown values."""
-    _check("dialect", [options.dialect], dialects.DIALECTS)
-    _check("accepted", options.accepted, ACCEPTABLE)
-    if isinstance(options, BuildOptions):
-        _check("layout", [options.layout] if options.layout else (), LAYOUTS)
-        _check("siard_version", [options.siard_version] if options.siard_version else (), [TARGET])
-        _check("pack", [options.pack] if options.pack else (), FORMS)
+    """Return options with a time; raises ``ConfigError`` for one that is no time."""
     is_dated = options.is_dated or bool(options.created) or "SOURCE_DATE_EPOCH" in os.environ
     created = clock.parsed(options.created) if options.created else clock.now(os.environ)
     return replace(options, created=created, is_dated=is_dated)
-
-
-def _check(option: str, given: Collection[str], known: Collection[str]) -> None:
-    for each in given:
-        if each not in known:
-            raise ConfigError(f"{option} {each!r} is not known", hint=f"Choose one of {', '.join(known)}.")

@@ -7,10 +7,14 @@ segments from 0 (recommendation 0.28 §5.1). The module imports nothing of metsp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from enum import Enum, unique
 from functools import total_ordering
 from typing import Any, ClassVar, Self, cast
+
+from metspack import optionfields, sizes
+from metspack.errors import ConfigError
+from metspack.optionfields import OptionField
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -371,20 +375,15 @@ class LinkMode(Enum):
     HARDLINK = "hardlink"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Limits:
     """The limits of a segment; None is no limit. A segment may reach its limits exactly.
 
-    Raises ValueError for a limit below 1.
+    ``bytes`` may be written ``"4GB"``, and both ``"none"``. Raises ``ConfigError`` for a limit below 1.
     """
 
-    files: int | None = None
-    bytes: int | None = None
-
-    def __post_init__(self) -> None:
-        for limit in (self.files, self.bytes):
-            if limit is not None and limit < 1:
-                raise ValueError(f"a limit is at least 1, not {limit}")
+    files: OptionField[int | None, int | str | None] = optionfields.number(None, sizes.count)
+    bytes: OptionField[int | None, int | str | None] = optionfields.size()
 
 
 @unique
@@ -589,3 +588,11 @@ class Budgets:
     findings: int = 20_000
     missing: int = 3_000
     others: int = 250_000
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if not isinstance(value, int) or value < 0:
+                raise ConfigError(
+                    f"the budget {each.name} is {value!r}", hint="Give a whole number from 0 on."
+                )

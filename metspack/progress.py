@@ -38,10 +38,13 @@ class WorkerProgress(Protocol):
 
 
 class Silent:
-    """An observer that shows nothing."""
+    """An observer that shows nothing; stages are logged as ``metspack`` (``logging``, at INFO)."""
 
     def stage(self, name: str, total: int | None) -> None:
-        """Do nothing."""
+        """Log that a stage begins."""
+        from logging import getLogger  # noqa: PLC0415 -- commands show their stages themselves
+
+        getLogger("metspack").info("%s", name if total is None else f"{name}: {total:,} bytes")
 
     def advance(self, amount: int) -> None:
         """Do nothing."""

@@ -34,9 +34,9 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_846,
+    "(foundation)": 2_945,
     "stores": 335,
-    "files": 3_072,
+    "files": 3_079,
     "layouts": 549,
     "containers": 1_801,
     "siard": 1_873,
@@ -46,12 +46,12 @@ BUDGETS: Mapping[str, int] = {
     "planning": 1_051,
     "inspecting": 674,
     "packages": 2_937,
-    "checking": 15_213,
-    "building": 3_177,
+    "checking": 15_216,
+    "building": 3_193,
     "reporting": 2_415,
-    "restoring": 1_702,
-    "merging": 827,
-    "cli": 3_212,
+    "restoring": 1_706,
+    "merging": 822,
+    "cli": 3_206,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,13 @@ def run(program: str, folder: Path, *arguments: str) -> str:
         exec(compile(program, "program", "exec"), {"__name__": "__main__"})  # noqa: S102 -- a page's program
     assert not complained.getvalue()
     return printed.getvalue()
+
+
+def test_the_table_has_every_field() -> None:
+    cells = re.findall(r"^\| `.+? \| (.+?) \|$", PAGE, re.MULTILINE)
+    named = {name for cell in cells for name in re.findall(r"[`(]([a-z_]+)", cell)}
+    options = metspack.BuildOptions, metspack.CheckOptions, metspack.RestoreOptions
+    assert {each.name for kind in options for each in fields(kind)} <= named
 
 
 def test_the_page_has_five_tasks_and_a_job() -> None:

@@ -25,11 +25,11 @@ from metspack.digests import Hashers, Seal
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import journal, writing
 from metspack.files.reading import as_path
-from metspack.files.staging import Partial, check_space, check_vacant, stage
+from metspack.files.staging import Partial, check_outside, check_space, check_vacant, stage
 from metspack.layouts import FolderStyle, Layout, readers
 from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits
-from metspack.mets import filetable, ids
+from metspack.mets import CSIP_METS, PLAIN_METS, filetable, ids
 from metspack.mets.dialects.interface import SegmentSpot, SiardFile
 from metspack.model import LinkMode
 from metspack.planning import assignment, slices
@@ -58,11 +58,10 @@ def build(source: Path, target: Path, options: BuildOptions, progress: Progress 
     A build that was stopped is resumed. Raises ``SourceError``, ``PlanError``, ``TargetError`` and
     ``ConfigError``; after an error the target is absent, and the source is unchanged.
     """
-    if source.is_dir() and target.resolve().is_relative_to(source.resolve()):
-        raise TargetError(
-            f"the target {target} lies inside the source folder {source}",
-            hint="Choose a target outside the source.",
-        )
+    if source.is_dir():
+        check_outside(target, source, "the source folder")
+    elif any((source.parent / each).exists() for each in (PLAIN_METS, CSIP_METS)):
+        check_outside(target, source.parent, "the package")
     with targets.open_target(source, target, options) as sending:
         check_vacant(sending.local)  # before a large archive is read for nothing
         with opening.opened(source, options.budgets, options.grants) as opened:
@@ -471,7 +470,7 @@ class BuildWork:
             add_digests=segments.digest_for_cells(self.options.algorithm)
             if self.options.add_digests
             else None,
-            accepted=self.options.accepted,
+            accepted=frozenset(self.options.accepted),
             links=self._is_linking,
             stretch=stretch,
             is_described=is_described,

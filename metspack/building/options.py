@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from metspack import layouts
-from metspack.digests import Hashers, Seal, Sealed
+from metspack import clock, layouts, optionfields
+from metspack.containers.ipwriter import FORMS
+from metspack.digests import OCTETS, Hashers, Seal, Sealed
 from metspack.errors import ConfigError
 from metspack.files import reading
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
@@ -26,6 +27,7 @@ from metspack.mets.dialects.interface import (
     Software,
 )
 from metspack.model import Budgets, Limits, LinkMode
+from metspack.optionfields import OptionField
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.progress import Progress
 from metspack.resources import __version__
@@ -33,13 +35,25 @@ from metspack.siard import offsets, upgrade
 from metspack.sizes import HandedOver
 from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
+from metspack.sources.lobstream import ACCEPTABLE
 from metspack.sources.opening import Source, SourceFacts
+
+Fault = Literal["dbptk-part-digest", "missing-table"] | str
+Checksum = Literal["MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512"] | str
+HrefStyle = Literal["relative", "file-uri"] | str
+DialectName = Literal["recommendation", "csip"] | str
+LayoutName = Literal["lobseg", "siard22"] | str
+PackForm = Literal["zip", "tar"] | str
+SiardVersion = Literal["2.2"] | str
+SplitWord = Literal["fill", "alone", "never"]
+StyleWord = Literal["dilcis", "sfa", "dbptk"]
+ReaderName = Literal["dbptk", "siard-suite", "roda", "statement"] | str
 
 SOFTWARE = Software(name="metspack", version=f"metspack {__version__}")
 """The agent that every package names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PackageOptions:
     """Options of a package: its name, its description and its proofs.
 
@@ -53,24 +67,24 @@ class PackageOptions:
     only, have its defaults when None.
     """
 
-    created: str = ""
+    created: OptionField[str, str] = optionfields.text(clock.parsed, "")
     is_dated: bool = False
     terms: StagingTerms = USUAL
     software: Software = SOFTWARE
-    name: str | None = None
-    objid: str | None = None
-    grants: Grants = field(default_factory=Grants)
-    accepted: frozenset[str] = frozenset()
-    checksum: str | None = None
-    agents: tuple[str, ...] = ()
+    name: OptionField[str | None, str | None] = optionfields.text(ids.given_name)
+    objid: OptionField[str | None, str | None] = optionfields.text(ids.given_objid)
+    grants: OptionField[Grants, Grants] = optionfields.instance(Grants)
+    accepted: OptionField[frozenset[str], Fault | Collection[str]] = optionfields.words(ACCEPTABLE)
+    checksum: OptionField[str | None, Checksum | None] = optionfields.choice(OCTETS, None)
+    agents: OptionField[tuple[str, ...], str | Sequence[str]] = optionfields.texts()
     mets_profile: str | None = None
-    href_style: str = HREF_STYLES[0]
-    dialect: str = dialects.DEFAULT
+    href_style: OptionField[str, HrefStyle] = optionfields.choice(HREF_STYLES, HREF_STYLES[0])
+    dialect: OptionField[str, DialectName] = optionfields.choice(dialects.DIALECTS, dialects.DEFAULT)
     dialect_options: DialectOptions | None = None
-    verify: bool = False
-    check_message_digest: bool = True
-    require_message_digest: bool = False
-    budgets: Budgets = field(default_factory=Budgets)
+    verify: OptionField[bool, bool] = optionfields.flag()
+    check_message_digest: OptionField[bool, bool] = optionfields.flag(default=True)
+    require_message_digest: OptionField[bool, bool] = optionfields.flag()
+    budgets: OptionField[Budgets, Budgets] = optionfields.instance(Budgets)
 
     @property
     def algorithm(self) -> str:
@@ -78,7 +92,7 @@ class PackageOptions:
         return self.checksum or dialects.facts(self.dialect).checksum
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class BuildOptions(PackageOptions):
     """Options of a build.
 
@@ -97,20 +111,24 @@ class BuildOptions(PackageOptions):
     ``siard_version`` "2.2" writes an archive of SIARD 1.0 as 2.2; None leaves its version.
     """
 
-    limits: Limits = PRESETS[DEFAULT_PRESET]
-    layout: str | None = None
-    split: Split = Split.FILL
-    lob_folder_style: FolderStyle | None = None
-    reader: str | None = None
+    limits: OptionField[Limits, Limits] = optionfields.instance(Limits, PRESETS[DEFAULT_PRESET])
+    layout: OptionField[str | None, LayoutName | None] = optionfields.choice(layouts.LAYOUTS, None)
+    split: OptionField[Split, Split | SplitWord] = optionfields.choice(Split, Split.FILL)
+    lob_folder_style: OptionField[FolderStyle | None, FolderStyle | StyleWord | None] = optionfields.choice(
+        FolderStyle, None
+    )
+    reader: OptionField[str | None, ReaderName | None] = optionfields.choice(readers.FOR, None)
     plan: StrPath | None = None
-    min_size: int | None = None
-    add_digests: bool = False
-    siard_version: str | None = None
+    min_size: OptionField[int | None, int | str | None] = optionfields.size()
+    add_digests: OptionField[bool, bool] = optionfields.flag()
+    siard_version: OptionField[str | None, SiardVersion | None] = optionfields.choice([upgrade.TARGET], None)
     mapping_uri: str | None = None
-    lob_manifest: bool = False
-    pack: str | None = None
-    link_mode: LinkMode = LinkMode.COPY
-    jobs: int | None = 1
+    lob_manifest: OptionField[bool, bool] = optionfields.flag()
+    pack: OptionField[str | None, PackForm | None] = optionfields.choice(FORMS, None)
+    link_mode: OptionField[LinkMode, LinkMode | Literal["copy", "hardlink"]] = optionfields.choice(
+        LinkMode, LinkMode.COPY
+    )
+    jobs: OptionField[int | None, int | None] = optionfields.jobs()
     cluster: str | None = None
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, unique
 from functools import total_ordering
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from metspack import uris
+from metspack import optionfields, uris
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
 from metspack.checking.eark.profiles import Profile
@@ -24,14 +24,17 @@ from metspack.digests import Seal
 from metspack.errors import ConfigError, MetspackError
 from metspack.files import reading
 from metspack.files.digestlists import unmarked
-from metspack.files.reading import StrPath, as_path
+from metspack.files.reading import StrPath, as_path, as_places
 from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.links import By, Mptr
 from metspack.model import Budgets, Finding
+from metspack.optionfields import OptionField
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
+LevelWord = Literal["links", "structure", "fixity", "full"]
+ProfileWord = Literal["auto", "recommendation", "csip", "sip", "cits-siard"]
 SEED = 0
 """The seed where none is given."""
 
@@ -518,7 +521,7 @@ class Looking:
             raise ConfigError("--older-than requires --ledger", hint="Add --ledger FILE.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CheckOptions:
     """The options of a check as they are given; ``looking`` returns the parsed ones.
 
@@ -533,19 +536,19 @@ class CheckOptions:
     workers read segments and files instead.
     """
 
-    level: Level = Level.FULL
-    roots: tuple[StrPath, ...] = ()
-    sample: str | None = None
-    seed: int = SEED
+    level: OptionField[Level, Level | LevelWord] = optionfields.choice(Level, Level.FULL)
+    roots: OptionField[tuple[Path, ...], StrPath | Sequence[StrPath]] = optionfields.paths(as_places)
+    sample: OptionField[str | None, str | None] = optionfields.text(parsed)
+    seed: OptionField[int, int] = optionfields.instance(int, SEED)
     schema_dir: StrPath | None = None
-    strict_schema: bool = False
-    jobs: int | None = 1
-    profile: Profile = Profile.AUTO
-    budgets: Budgets = field(default_factory=Budgets)
+    strict_schema: OptionField[bool, bool] = optionfields.flag()
+    jobs: OptionField[int | None, int | None] = optionfields.jobs()
+    profile: OptionField[Profile, Profile | ProfileWord] = optionfields.choice(Profile, Profile.AUTO)
+    budgets: OptionField[Budgets, Budgets] = optionfields.instance(Budgets)
     expect: StrPath | None = None
     seal: StrPath | None = None
     ledger: StrPath | None = None
-    older_than: str | None = None
+    older_than: OptionField[str | None, str | None] = optionfields.text(period)
     cluster: str | None = None
 
     def looking(self) -> Looking:

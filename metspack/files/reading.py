@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from metspack.digests import OCTETS, digest_function
 from metspack.errors import ConfigError, MetspackError, SourceError
@@ -62,7 +62,8 @@ def as_place(given: StrPath) -> Path:
     """Return a path as ``as_path`` does, or the one that a URL of a store stands for."""
     if isinstance(given, mirrors.StorePath):
         return given
-    text = os.fspath(given)
+    given_any: Any = given  # a program without types may give anything
+    text = os.fspath(given_any) if isinstance(given_any, os.PathLike) else given_any
     if not isinstance(text, str):
         raise ConfigError(f"a path is a str or a Path, not {given!r}", hint="Decode it with os.fsdecode.")
     try:
@@ -79,12 +80,18 @@ def as_place(given: StrPath) -> Path:
 
 def as_paths(given: StrPath | Sequence[StrPath]) -> tuple[Path, ...]:
     """Return one path or several as ``as_path`` does; a ``str`` is one path."""
-    return (as_path(given),) if isinstance(given, str | bytes | os.PathLike) else tuple(map(as_path, given))
+    return tuple(map(as_path, _several(given)))
 
 
 def as_places(given: StrPath | Sequence[StrPath]) -> tuple[Path, ...]:
     """Return one path or several as ``as_place`` does."""
-    return (as_place(given),) if isinstance(given, str | bytes | os.PathLike) else tuple(map(as_place, given))
+    return tuple(map(as_place, _several(given)))
+
+
+def _several(given: StrPath | Iterable[StrPath]) -> Iterable[StrPath]:
+    if isinstance(given, Iterable) and not isinstance(given, str | bytes | os.PathLike):
+        return given
+    return (given,)
 
 
 class Closable(ABC):

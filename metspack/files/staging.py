@@ -15,6 +15,7 @@ from typing import Any
 
 from metspack import clock, processes
 from metspack.errors import (
+    ConfigError,
     Interrupted,
     MetspackError,
     SourceError,
@@ -328,7 +329,7 @@ def stage(target: Path, run: RunFacts, terms: StagingTerms = USUAL) -> Iterator[
 
 
 def check_target(target: Path, package: Path) -> None:
-    """Raise ``TargetError`` when a target exists already, or is inside the package.
+    """Raise ``TargetError`` when a target exists already, ``ConfigError`` when it is inside the package.
 
     Raises ``SourceNotFoundError`` where there is no package.
     """
@@ -336,12 +337,16 @@ def check_target(target: Path, package: Path) -> None:
         raise journal.not_found(package, NOT_FOUND)
     is_mets = package.is_file() and package.suffix.lower() not in {".zip", ".tar"}
     root = package.parent if is_mets else package
-    if target.resolve().is_relative_to(root.resolve()):
-        raise TargetError(
-            f"the target {target} lies inside the package {root}",
-            hint="Choose a target outside the package.",
-        )
+    check_outside(target, root, "the package")
     check_vacant(target)
+
+
+def check_outside(target: Path, folder: Path, what: str) -> None:
+    """Raise ``ConfigError`` when a target is inside a folder that is only read; ``what`` names it."""
+    if target.resolve().is_relative_to(folder.resolve()):
+        raise ConfigError(
+            f"the target {target} lies inside {what} {folder}", hint=f"Choose a target outside {what}."
+        )
 
 
 def check_space(staging: Partial, *, files: int, bytes_: int) -> None:

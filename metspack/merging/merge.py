@@ -22,7 +22,7 @@ from metspack.building.segments import PARTS, PLACED, WHOLES, notes_path, placed
 from metspack.containers.ipreader import Compressed
 from metspack.containers.ipwriter import Folder
 from metspack.digests import Seal, Sealed
-from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.errors import ConfigError, SourceError
 from metspack.files import journal, reading, threads, writing
 from metspack.files.byteranges import Stamp, Stretch
 from metspack.files.journal import USUAL, StagingTerms
@@ -31,6 +31,7 @@ from metspack.files.staging import (
     StretchDone,
     are_there,
     check_count,
+    check_outside,
     check_space,
     check_vacant,
     open_stretch,
@@ -88,7 +89,9 @@ def merge_ips(
     """
     progress = progress or Silent()
     _check_dialect(options.dialect)
-    _check_outside(paths, target)
+    check_vacant(target)
+    for path in paths:
+        check_outside(target, path, "the package")
     progress.stage("Reading METS", None)
     with processes.keeping(), representation.opened(paths, roots, options.budgets) as (index, containers):
         found = DataFiles(index, containers)
@@ -106,16 +109,6 @@ def _check_dialect(name: str) -> None:
             f"packages of the dialect {name} cannot be merged",
             hint=f"Only those of {', '.join(dialects.that_merge())} can.",
         )
-
-
-def _check_outside(paths: Sequence[Path], target: Path) -> None:
-    check_vacant(target)
-    for path in paths:
-        if target.resolve().is_relative_to(path.resolve()):
-            raise TargetError(
-                f"the target {target} lies inside {path}",
-                hint="Choose a target outside the packages.",
-            )
 
 
 def _identity(paths: Sequence[Path], index: Index) -> str:

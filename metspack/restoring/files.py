@@ -7,7 +7,7 @@ The tree is that of the recommendation without segments: ``content/schema0/table
 from __future__ import annotations
 
 import heapq
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -15,9 +15,9 @@ from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
 
-from metspack import cluster, processes
+from metspack import cluster, optionfields, processes
 from metspack.building import attempts, manifests
-from metspack.building.options import option_facts
+from metspack.building.options import Fault, StyleWord, option_facts
 from metspack.building.placing import Placing, fragment, lob_paths, write_lines, write_manifest_fragments
 from metspack.cluster import Cluster, ClusterExecutor, RemoteWork
 from metspack.containers.ipwriter import Folder
@@ -26,6 +26,7 @@ from metspack.errors import LobNotFoundError, MetspackError, SourceError, Target
 from metspack.files import reading, writing
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
 from metspack.files.mirrors import check_no_store
+from metspack.files.reading import StrPath, as_places
 from metspack.files.staging import (
     FinishedStretches,
     Staging,
@@ -42,6 +43,7 @@ from metspack.layouts import lobseg
 from metspack.layouts.names import FolderStyle
 from metspack.mets.filetable import Placements
 from metspack.model import LONGEST, Budgets, LobPlace, LobRef, LobRun
+from metspack.optionfields import OptionField
 from metspack.packages import package as packages_package
 from metspack.packages import source as packages_source
 from metspack.packages.source import Packaged, PackagedArchive
@@ -53,13 +55,13 @@ from metspack.progress import Progress, Silent, begin_lobs, credit_of
 from metspack.sizes import counted
 from metspack.sources import opening
 from metspack.sources.archive import LostLob, raising
-from metspack.sources.lobstream import Holdings, OpenHoldings
+from metspack.sources.lobstream import ACCEPTABLE, Holdings, OpenHoldings
 
 _PER_FILE = 1_000  # bytes that names and a line in each manifest take, generously
 _PER_COLUMN = 4  # folders of schema, table and column, and the list of what goes there
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RestoreOptions:
     """Options of a restore: ``only`` selects the LOBs, all when empty.
 
@@ -70,14 +72,16 @@ class RestoreOptions:
     their places are searched for in the ``roots``, by OBJID.
     """
 
-    only: tuple[str, ...] = ()
+    only: OptionField[tuple[str, ...], str | Sequence[str]] = optionfields.texts()
     archive: str | None = None
-    accepted: frozenset[str] = frozenset()
-    lob_folder_style: FolderStyle = FolderStyle.DILCIS
-    budgets: Budgets = field(default_factory=Budgets)
-    jobs: int | None = None
+    accepted: OptionField[frozenset[str], Fault | Collection[str]] = optionfields.words(ACCEPTABLE)
+    lob_folder_style: OptionField[FolderStyle, FolderStyle | StyleWord] = optionfields.choice(
+        FolderStyle, FolderStyle.DILCIS
+    )
+    budgets: OptionField[Budgets, Budgets] = optionfields.instance(Budgets)
+    jobs: OptionField[int | None, int | None] = optionfields.jobs(None)
     cluster: str | None = None
-    roots: tuple[Path, ...] = ()
+    roots: OptionField[tuple[Path, ...], StrPath | Sequence[StrPath]] = optionfields.paths(as_places)
 
     def opened(self, path: Path, *, partial: bool = False) -> Packaged:
         """Return the package at ``path`` as a source; raises as ``packages_source.opened`` does."""

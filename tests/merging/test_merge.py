@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from metspack import api, checking
 from metspack.building import build
 from metspack.building.options import PackageOptions
-from metspack.errors import SourceError, TargetError
+from metspack.errors import ConfigError, SourceError
 from metspack.merging import merge
 from metspack.merging.datafiles import data_path
 from metspack.merging.merge import Merged, merge_ips
@@ -537,7 +537,7 @@ def test_folders_that_hold_no_containers_are_refused(made: Path, tmp_path: Path)
         put_together(tmp_path / "empty", target=tmp_path / "whole")
     with pytest.raises(SourceError, match=r"manifest-md5\.txt is text"):
         put_together(made / "manifest-md5.txt", target=tmp_path / "whole")
-    with pytest.raises(TargetError, match="lies inside"):
+    with pytest.raises(ConfigError, match="lies inside"):
         put_together(made, target=made / "N/whole")
 
 

@@ -14,7 +14,7 @@ import pytest
 from metspack import checking, restore_dry_run
 from metspack.building import build
 from metspack.building.build import BuildOptions, Built
-from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.errors import ConfigError, SourceError
 from metspack.model import Limits, Severity
 from metspack.packages.package import Package
 from metspack.sources.archive import Archive, Grants
@@ -84,7 +84,7 @@ def test_a_folder_of_lobs_is_packaged_without_an_archive(tmp_path: Path) -> None
 
 def test_a_target_inside_the_source_is_refused(tmp_path: Path) -> None:
     folder = written(tmp_path / "lobs", LOOSE)
-    with pytest.raises(TargetError, match="lies inside the source folder"):
+    with pytest.raises(ConfigError, match="lies inside the source folder"):
         built(folder, folder / "out")
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from enum import Enum
 from importlib import import_module
 from typing import Any
 
-from metspack.errors import ConfigError
+from metspack import optionfields
 from metspack.mets import dialects as registry
 
 
@@ -23,22 +22,15 @@ class Choice:
 
     def begun(self, incomplete: str) -> list[str]:
         """Return the values that begin with ``incomplete``, for the shell."""
-        return [name for name in map(_name, self._values()) if name.startswith(incomplete)]
+        return [name for name in map(optionfields.name_of, self._values()) if name.startswith(incomplete)]
 
     def read(self, option: str, text: str) -> Any:
         """Return the value with a given name; raises ``ConfigError`` when there is none."""
-        for each in self._values():
-            if _name(each) == text:
-                return each
-        raise ConfigError(f"{option} {text!r} is not known", hint=f"Choose one of {self}.")
+        return optionfields.chosen(option, self._values(), text)
 
     def read_all(self, option: str, texts: Iterable[str] | None) -> frozenset[Any]:
         """Return the values with given names; raises ``ConfigError`` as ``read`` does."""
         return frozenset(self.read(option, each) for each in texts or ())
-
-
-def _name(value: Any) -> str:
-    return str(value.value if isinstance(value, Enum) else value)
 
 
 def of(*values: str) -> Choice:
