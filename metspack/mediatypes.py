@@ -55,6 +55,46 @@ BY_EXTENSION = {
 }
 """IANA media types by lower-case file extension."""
 
+REGISTERED = {
+    "application/csv": "text/csv",
+    "application/excel": "application/vnd.ms-excel",
+    "application/mspowerpoint": "application/vnd.ms-powerpoint",
+    "application/x-excel": "application/vnd.ms-excel",
+    "application/x-gzip": "application/gzip",
+    "application/x-msexcel": "application/vnd.ms-excel",
+    "application/x-msword": "application/msword",
+    "application/x-pdf": "application/pdf",
+    "application/x-rtf": "application/rtf",
+    "application/x-zip": "application/zip",
+    "application/x-zip-compressed": "application/zip",
+    "audio/mp3": "audio/mpeg",
+    "audio/wav": "audio/vnd.wave",
+    "audio/wave": "audio/vnd.wave",
+    "audio/x-flac": "audio/flac",
+    "audio/x-m4a": "audio/mp4",
+    "audio/x-mp3": "audio/mpeg",
+    "audio/x-mpeg": "audio/mpeg",
+    "audio/x-ogg": "audio/ogg",
+    "audio/x-wav": "audio/vnd.wave",
+    "image/jpeg2000": "image/jp2",
+    "image/jpg": "image/jpeg",
+    "image/pjpeg": "image/jpeg",
+    "image/svg": "image/svg+xml",
+    "image/tif": "image/tiff",
+    "image/x-bmp": "image/bmp",
+    "image/x-ms-bmp": "image/bmp",
+    "image/x-png": "image/png",
+    "image/x-tiff": "image/tiff",
+    "text/json": "application/json",
+    "video/avi": "video/vnd.avi",
+    "video/mpg": "video/mpeg",
+    "video/msvideo": "video/vnd.avi",
+    "video/x-matroska": "video/matroska",
+    "video/x-mpeg": "video/mpeg",
+    "video/x-msvideo": "video/vnd.avi",
+}
+"""Registered media types by the names that programs wrote for them."""
+
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*")
 
 
@@ -64,9 +104,12 @@ def is_media_type(text: str) -> bool:
 
 
 def media_type(declared: str | None, extension: str) -> str:
-    """Return the column's ``mimeType`` when it is valid, else the extension's media type."""
-    if declared and is_media_type(declared.strip()):
-        return declared.strip()
+    """Return the column's ``mimeType`` when it is valid, else the extension's media type.
+
+    A name that programs wrote for a registered one becomes that (E-ARK CSIP68).
+    """
+    if declared and is_media_type(stated := declared.strip()):
+        return REGISTERED.get(essence(stated), stated)
     return BY_EXTENSION.get(extension.lower(), DEFAULT)
 
 

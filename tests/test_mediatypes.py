@@ -3,7 +3,7 @@ import re
 import pytest
 
 from metspack.checking.eark.faults import registered_types
-from metspack.mediatypes import BY_EXTENSION, DEFAULT, another_type, media_type
+from metspack.mediatypes import BY_EXTENSION, DEFAULT, REGISTERED, another_type, media_type
 from tests.laws import of_each
 
 
@@ -19,6 +19,9 @@ from tests.laws import of_each
         ("image/png; q=1", "png", "image/png"),
         ('image/"png', "unheard-of", DEFAULT),
         (None, "", DEFAULT),
+        ("audio/x-flac", "bin", "audio/flac"),
+        ("image/PJPEG; q=1", "jpg", "image/jpeg"),
+        ("application/x-of-our-own", "bin", "application/x-of-our-own"),
     ],
 )
 def test_the_column_says_or_the_extension_does(declared: str | None, extension: str, expected: str) -> None:
@@ -33,6 +36,12 @@ def test_the_table_is_sorted_and_well_formed() -> None:
 
 def test_every_media_type_that_an_extension_stands_for_is_on_the_list_of_iana() -> None:
     assert set(BY_EXTENSION.values()) <= registered_types()
+
+
+def test_only_names_outside_the_list_are_replaced_by_those_on_it() -> None:
+    assert list(REGISTERED) == sorted(REGISTERED)
+    assert set(REGISTERED.values()) <= registered_types()
+    assert registered_types().isdisjoint(REGISTERED)
 
 
 PNG, JPEG = b"\x89PNG\r\n\x1a\n...", b"\xff\xd8\xff\xe0..."
