@@ -26,7 +26,7 @@ from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import OpenPacks
 from metspack.files import journal
 from metspack.files.byteranges import Below
-from metspack.mets import PLAIN_METS
+from metspack.mets import CSIP_METS, PLAIN_METS
 from metspack.model import Finding
 from metspack.packages.delivery import DeliveredPackage
 from metspack.processes import Executor
@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 
 _OWN = "metspack"
 _LINKING = "LXM"
+_NAMED_METS = """
+SELECT path FROM disk WHERE kind = 'f' AND instr(path, CAST('/' AS BLOB)) = 0
+AND lower(CAST(path AS TEXT)) GLOB 'mets*.xml' ORDER BY path
+"""
+_FURTHER_METS = "SELECT path FROM document ORDER BY length(path), path"
 _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAMAGED.id}
 
 
@@ -144,11 +149,12 @@ class PackageCheck:
         catalogue, places, each, index = self._catalogue, self._places, self._package, self._index
         links = LinkCheck(catalogue, places, index, index.number(each), self._looking)
         if each.mets is None:
-            catalogue.new_mets(os.fsencode(PLAIN_METS), None, done=True)
-            deeper = catalogue.row("SELECT path FROM document ORDER BY length(path), path")
-            nearest = "" if deeper is None else shown(deeper[0])
-            catalogue.put("INSERT INTO lost_mets VALUES (?)", os.fsencode(PLAIN_METS))
-            yield Code.METS_MISSING.at(PLAIN_METS, expected=PLAIN_METS, nearest=nearest)
+            is_eark = self._looking.profile not in {Profile.AUTO, Profile.RECOMMENDATION}
+            name = CSIP_METS if is_eark else PLAIN_METS
+            catalogue.new_mets(os.fsencode(name), None, done=True)
+            near = catalogue.row(_NAMED_METS) or catalogue.row(_FURTHER_METS)
+            catalogue.put("INSERT INTO lost_mets VALUES (?)", os.fsencode(name))
+            yield Code.METS_MISSING.at(name, expected=name, nearest=shown(near[0]) if near else "")
         else:
             yield from links.findings(os.fsencode(each.mets))
         yield from inventory.noticed(catalogue)

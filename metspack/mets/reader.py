@@ -168,12 +168,20 @@ class StatedObject:
 Fact = Root | MetsHeader | Agent | File | StructMap | Mptr | Fptr | Identified | StatedObject
 
 
+_METS2 = "{http://www.loc.gov/METS/v2}mets"
+
+
 class NotMets(safexml.XmlError):
     """A well-formed document whose root is not METS's; ``found`` is the root as ``{namespace}name``."""
 
     def __init__(self, found: str, *, line: int) -> None:
+        what = (
+            f"the root element is {found!r}"
+            if found != _METS2
+            else "it is METS 2.0, which metspack does not read yet"
+        )
         super().__init__(
-            f"the root element is {found}, expected {{{METS}}}mets",
+            f"{what}, expected {f'{{{METS}}}mets'!r}",
             hint="This document is not METS 1.",
             line=line,
             column=1,

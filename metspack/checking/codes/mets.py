@@ -73,7 +73,7 @@ class MetsCodes:
     )  # fmt: skip
     NOT_METS = Rule(
         "M002", ERROR, "Not a METS document",
-        "the root element is {found!r}, expected {expected!r}",
+        "{reason}",
         "METS 1.12.1, mets",
         "A document of another kind does not describe a package.",
         "Restore the METS; METS 2 is a different format, which metspack does not read.",

@@ -171,6 +171,8 @@ class Judgement:
             above = folder_of(mets) + FOLDER
             inside = facts.get("expected", "").encode("utf-8", "surrogateescape").startswith(above)
             element = "mptr" if inside else ""
+        elif code == Code.METS_MISSING.id:
+            element = ""
         if element in {None, "mdRef"} and (
             sections := self._noted_in(mets, sections_of_references).get(line)
         ):

@@ -249,7 +249,7 @@ class DocumentReader:
                         else:
                             yield from self._run(each) if isinstance(each, Run) else self._take(each)
             except safexml.XmlError as error:
-                yield self._unparsed(error)
+                yield self._unparsed(error) if content.size else self._empty()
                 if isinstance(error, safexml.BudgetError):
                     # A refused document has no links: a million would be a million findings.
                     self._batch.flush()
@@ -277,10 +277,13 @@ class DocumentReader:
         if found:
             yield Code.DECLARATION.at(self._name, 1, found=found, expected="XML 1.0 in UTF-8")
 
+    def _empty(self) -> Finding:
+        return Code.NOT_WELL_FORMED.at(self._name, 1, reason="it is empty, expected a METS document")
+
     def _unparsed(self, error: safexml.XmlError) -> Finding:
         if isinstance(error, reader.NotMets):
-            expected = f"{{{reader.METS}}}mets"
-            return Code.NOT_METS.at(self._name, error.line, found=error.found, expected=expected)
+            facts = {"found": error.found, "expected": f"{{{reader.METS}}}mets"}
+            return Code.NOT_METS.at(self._name, error.line, reason=error.message, **facts)
         code = Code.NOT_WELL_FORMED
         if isinstance(error, safexml.DoctypeError):
             code = Code.DTD
