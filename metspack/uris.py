@@ -60,8 +60,8 @@ class Reference:
     """A reference to a file or folder, decoded once.
 
     ``segments`` are names, and ``..`` where a step up was written: a name itself is never ``..``.
-    ``drive`` is ``"C:"``, upper-case, for ``Kind.DRIVE`` only. ``is_folder``: it ended with ``/``, ``.``
-    or ``..``. ``repairs`` are in the order of ``Repair``.
+    ``drive`` is ``"C:"`` or a share, upper-case, for ``Kind.DRIVE`` only. ``is_folder``: it ended with ``/``,
+    ``.`` or ``..``. ``repairs`` are in the order of ``Repair``.
     """
 
     kind: Kind
@@ -87,6 +87,9 @@ URN = re.compile(rf"urn:[a-z0-9][a-z0-9-]{{0,30}}[a-z0-9]:{CHARACTERS}+", re.IGN
 _STEPS = re.compile(rf"((?:\.\./)*){PLAIN.pattern}")  # the same, with steps up before it
 _ALL_PLAIN, _ALL_STEPS = (re.compile(rf"(?:{each.pattern}\n)*") for each in (PLAIN, _STEPS))
 _FIRST_COLON = re.compile(r"([^/?#:]*):")
+_SHARE = re.compile(
+    r"(?:file:)?[/\\]{2}([^/\\?.\s][^/\\\s]*)[/\\]([^/\\]+)[/\\](.+)", re.DOTALL | re.IGNORECASE
+)
 _PATH_DRIVE = re.compile(r"/?([A-Za-z])([:|])(.*)", re.DOTALL)
 _BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
@@ -132,6 +135,20 @@ def parsed(text: str) -> Reference:
     repairs += _unescaped(path)
     segments, is_folder = _segments(text, path.removeprefix("/"))
     return Reference(kind=kind, drive=drive, segments=segments, is_folder=is_folder, repairs=tuple(repairs))
+
+
+def on_share(text: str) -> Reference | None:
+    r"""Return the reference to a file on a share (``\\host\share\x``), or None for any other text.
+
+    The share is its ``drive``, written with backslashes. Raises ``ReferenceRefused`` as ``parsed`` does.
+    """
+    found = _SHARE.fullmatch(text.strip(WHITE_SPACE))
+    if found is None:
+        return None
+    path = parsed(f"/{found[3]}")
+    repairs = (Repair.BACKSLASH, *path.repairs) if "\\" in text else path.repairs
+    drive = rf"\\{found[1]}\{found[2]}".upper()
+    return replace(path, kind=Kind.DRIVE, drive=drive, repairs=tuple(dict.fromkeys(repairs)))
 
 
 def located(text: str) -> Reference:

@@ -17,6 +17,7 @@ from metspack.uris import (
     is_urn,
     joined,
     located,
+    on_share,
     parsed,
     quoted,
     shown,
@@ -665,3 +666,25 @@ def test_steps_up_are_counted_before_plain_names_alone(text: str, up: int) -> No
 )
 def test_what_is_a_urn(text: str, expected: bool) -> None:
     assert is_urn(text) is expected
+
+
+@of_each(
+    [
+        (r"\\srv01\archive\lobs\r0.bin", r"\\SRV01\ARCHIVE", ("lobs", "r0.bin")),
+        ("//srv01/archive/a%20b.bin", r"\\SRV01\ARCHIVE", ("a b.bin",)),
+        ("file://srv01/archive/x", r"\\SRV01\ARCHIVE", ("x",)),
+        ("file:////srv01/archive/x", None, ()),
+        (r"\\?\C:\x", None, ()),
+        ("//srv01/archive", None, ()),
+        ("file:///home/x", None, ()),
+        ("a/b", None, ()),
+    ]
+)
+def test_a_share_is_a_drive_by_its_name(text: str, drive: str | None, segments: tuple[str, ...]) -> None:
+    found = on_share(text)
+    assert (found and found.drive, found.segments if found else ()) == (drive, segments)
+
+
+def test_a_name_on_a_share_is_held_to_the_rules_of_every_name() -> None:
+    with pytest.raises(ReferenceRefused):
+        on_share("//srv01/archive/a//b")

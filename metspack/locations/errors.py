@@ -73,12 +73,15 @@ def unresolved(
         if misfit is None
         else f"the file in its place has {misfit:,} bytes, expected length {_length(cell)}"
     )
+    first = None if decisive is None else decisive.message
+    refused = (each.message for each in refusals if each.message != first)
+    other = (each for each in tried if each.problem is None or each.problem.message != first)
     return error(
         kind,
         table,
         cell,
         absent if decisive is None else decisive.message,
-        tried=(*(each.message for each in refusals), *(_sentence(each, cell) for each in tried)),
+        tried=(*refused, *(_sentence(each, cell) for each in other)),
         hint=hint or (_ABSENT_HINT if decisive is None else decisive.hint),
     )
 
@@ -109,7 +112,7 @@ _ABSENT_HINT = (
 
 def _sentence(tried: Tried, cell: LobCell) -> str:
     if tried.problem is not None:
-        found = tried.problem.message
+        found = tried.problem.message.removeprefix(f"{shown(tried.where)} ")
     elif tried.size is None:
         found = "nothing is there"
     else:

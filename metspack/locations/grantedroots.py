@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -121,9 +122,11 @@ class Granted:
         if place.drive is not None:
             number = self._drives.get(place.drive)
             if number is None:
+                kind = "share" if place.drive.startswith("\\\\") else "drive"
                 raise PlaceRefused(
-                    f"{shown(place.text)} is on drive {place.drive}, which is not mapped to a folder",
-                    hint=f"Name the folder that the drive stands for: --map-drive {place.drive}=DIR.",
+                    f"{shown(place.text)} is on {kind} {place.drive}, which is not mapped to a folder",
+                    hint=f"Name the folder that the {kind} stands for: "
+                    f"--map-drive {shlex.quote(f'{place.drive}=DIR')}.",
                 )
             if ".." in place.segments:
                 raise _ungranted(place.text)

@@ -13,7 +13,17 @@ from enum import Enum, unique
 from functools import lru_cache
 
 from metspack.errors import SourceError
-from metspack.uris import WHITE_SPACE, Kind, Reference, ReferenceRefused, collapsed, parsed, shown, walked
+from metspack.uris import (
+    WHITE_SPACE,
+    Kind,
+    Reference,
+    ReferenceRefused,
+    collapsed,
+    on_share,
+    parsed,
+    shown,
+    walked,
+)
 
 
 @unique
@@ -70,11 +80,11 @@ class Levels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """The place of a LOB, as names.
+    r"""The place of a LOB, as names.
 
     Inside: from the zip's root. Outside and not absolute: from the folder of the .siard, and then
     leading ``..`` stand for the folders above it; callers open only files below a granted root.
-    Absolute: from the root of the file system, or of ``drive`` (``"C:"``) when there is one.
+    Absolute: from the root of the file system, or of ``drive`` (``C:``, ``\\HOST\SHARE``) when it has one.
     """
 
     inside: bool
@@ -110,7 +120,7 @@ def folder_reference(where: str, text: str | None) -> Reference | None:
 
 def _reference(where: str, text: str) -> Reference:
     try:
-        return parsed(text)
+        return on_share(text) or parsed(text)
     except ReferenceRefused as error:
         raise ReferenceRefused(f"{where}: {error.message}", rule=error.rule, hint=error.hint) from None
 

@@ -32,7 +32,7 @@ _CONFIGURATION = RareHeading("Configuration")
 _READ = ("source", "package", "packages", "containers", "first", "second")
 """The names of the commands' arguments whose paths are read."""
 
-_DRIVE = re.compile(r"([A-Za-z]:)=(.+)", re.DOTALL)
+_DRIVE = re.compile(r"([A-Za-z]:|[/\\]{2}[^/\\=]+[/\\][^/\\=]+)=(.+)", re.DOTALL)
 
 
 def budgets(given: Sequence[str] | None) -> Budgets:
@@ -158,7 +158,7 @@ class LocationGroup(Group, panel=_LOCATIONS):
     )
     map_drive: list[str] | None = option(
         "--map-drive S:=DIR",
-        "Folder that a drive letter in the archive stands for. Repeatable.",
+        "Folder that a drive letter or a share (\\\\host\\share) in the archive stands for. Repeatable.",
         rare=True,
         to=None,
     )
@@ -184,9 +184,10 @@ class LocationGroup(Group, panel=_LOCATIONS):
             if found is None:
                 raise ConfigError(
                     f"--map-drive {text!r} does not map a drive",
-                    hint="Write the drive's letter, a colon, = and a folder: --map-drive S:=/mnt/scans.",
+                    hint="Write a drive or share, = and a folder: --map-drive S:=/mnt/scans, "
+                    r"--map-drive '\\host\share=/mnt/scans'.",
                 )
-            drive, folder = found[1].upper(), Path(found[2])
+            drive, folder = found[1].upper().replace("/", "\\"), Path(found[2])
             if drives.setdefault(drive, folder) != folder:
                 raise ConfigError(
                     f"--map-drive gives drive {drive} two folders: {drives[drive]} and {folder}",
