@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 from urllib.parse import quote
 
 from metspack import digests
@@ -378,11 +380,13 @@ class Search:
 
 
 def _cased(names: Names) -> Iterator[Names]:
-    """Yield the same names in other letter cases: entries are looked up by name, never listed."""
-    *folders, last = names
-    stem, dot, extension = last.rpartition(".")
-    lower, upper = f"{stem}{dot}{extension.lower()}", f"{stem}{dot}{extension.upper()}"
-    for above in (folders, [each.lower() for each in folders]):
-        for name in (last, lower, upper, last.lower(), last.upper()):
-            if (cased := (*above, name)) != names:
-                yield cased
+    """Yield the same names in other letter cases and Unicode forms, as entries are looked up by name."""
+    forms: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
+    for form in forms:
+        *folders, last = (unicodedata.normalize(form, each) for each in names)
+        stem, dot, extension = last.rpartition(".")
+        lower, upper = f"{stem}{dot}{extension.lower()}", f"{stem}{dot}{extension.upper()}"
+        for above in (folders, [each.lower() for each in folders]):
+            for name in (last, lower, upper, last.lower(), last.upper()):
+                if (cased := (*above, name)) != names:
+                    yield cased

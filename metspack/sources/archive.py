@@ -27,7 +27,7 @@ from metspack.locations.errors import (
     LobUnresolved,
     Losses,
 )
-from metspack.locations.grantedroots import Spot
+from metspack.locations.grantedroots import Spot, difference, folded
 from metspack.locations.mappingtxt import mapping_beside, read_mapping
 from metspack.locations.resolver import Resolver
 from metspack.mediatypes import media_type
@@ -47,7 +47,7 @@ from metspack.siard.metadata import Metadata, Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.lobstream import MISSING_TABLE, Holdings
-from metspack.uris import Repair
+from metspack.uris import Repair, shown
 
 _ELEMENT = re.compile("a[0-9]+")
 _EXTENSION = re.compile(r"\.([A-Za-z0-9]{1,10})$")
@@ -274,11 +274,22 @@ class Archive(Closable):
         if not missing or MISSING_TABLE in accepted:
             return
         more = f", nor have {len(missing) - 1:,} more tables" if len(missing) > 1 else ""
-        raise SourceError(
-            f"{self.path}: table {missing[0].label} has no document {missing[0].path}{more}",
-            hint="metadata.xml names a table that the archive does not hold; get a complete copy. If there "
-            f"is none, --accept {MISSING_TABLE} packages the archive as it is.",
+        hint = (
+            "metadata.xml names a table that the archive does not hold; get a complete copy. If there "
+            f"is none, --accept {MISSING_TABLE} packages the archive as it is."
         )
+        if alike := self._named_alike(path := missing[0].path):
+            how = difference(alike, path)
+            hint = (
+                f"{shown(alike)} differs in {how} alone: pack the archive again, with the names as they were."
+            )
+        raise SourceError(
+            f"{self.path}: table {missing[0].label} has no document {missing[0].path}{more}", hint=hint
+        )
+
+    def _named_alike(self, path: str) -> str:
+        """Return the entry whose name differs in letter case or Unicode form alone, or ""."""
+        return next((each for each in self.tree.names() if folded(each) == folded(path)), "")
 
     def located(
         self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None

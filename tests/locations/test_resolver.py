@@ -5,9 +5,12 @@ import hashlib
 import os
 import socket
 import sys
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -688,6 +691,17 @@ def test_a_name_that_differs_in_case_alone_is_hinted_at(there: str, file: str, t
     with pytest.raises(LobMissing) as caught:
         resolve(tmp_path, file, column="lobs/")
     assert caught.value.hint.startswith(f"{shown(f'{tmp_path}/{there}')} differs in letter case alone")
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_an_entry_that_differs_in_unicode_form_alone_is_hinted_at(
+    form: Literal["NFC", "NFD"], tmp_path: Path
+) -> None:
+    there = unicodedata.normalize(form, "lob2/kål é.bin")
+    meant = unicodedata.normalize("NFD" if form == "NFC" else "NFC", there)
+    with pytest.raises(LobMissing) as caught:
+        resolve(tmp_path, quote(meant), inside={there: b"x"})
+    assert caught.value.hint.startswith(f"{shown(there)} differs in Unicode normalisation alone")
 
 
 @pytest.mark.parametrize("there", ["a/RECORD0.BIN", "a/record0.bin"])

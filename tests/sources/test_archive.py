@@ -243,6 +243,18 @@ def test_a_table_without_its_document(tmp_path: Path) -> None:
         archive.check_complete({"missing-table"})
 
 
+def test_a_table_folder_in_another_letter_case_is_hinted_at(tmp_path: Path) -> None:
+    path = siard(
+        tmp_path / "s.siard",
+        document=metadata("2.2", [Table()]),
+        lobs={"content/Schema0/Table0/table0.xml": b"<table/>"},
+    )
+    with Archive(path) as archive, pytest.raises(SourceError) as refused:
+        archive.check_complete(())
+    assert refused.value.hint.startswith("'content/Schema0/Table0/table0.xml' differs in letter case alone")
+    assert "--accept" not in refused.value.hint
+
+
 def test_a_table_document_that_is_damaged(tmp_path: Path) -> None:
     path = siard(tmp_path / "s.siard", tables=[Table(document=b"<table>")])
     with pytest.raises(
