@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import stat
 from abc import ABC, abstractmethod
 from array import array
@@ -20,6 +21,7 @@ from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import unquote
 
 from metspack.digests import OCTETS, digest_function
 from metspack.errors import ConfigError, MetspackError, SourceError
@@ -75,7 +77,20 @@ def as_place(given: StrPath) -> Path:
             f"{text!r} is not a path",
             hint="A path has at least one character, no NUL, and no half of a surrogate pair.",
         )
+    if text[:5].lower() == "file:":
+        return _of_file_url(text)
     return mirrors.path_of(text) or Path(text)
+
+
+def _of_file_url(text: str) -> Path:
+    """Return the path that a ``file:`` URL of this machine names; raises ``ConfigError`` for any other."""
+    # A Path has one slash where its text had three.
+    found = re.fullmatch(r"file:(?:(?://(?:localhost)?)?/)([^/].*)?", text, re.IGNORECASE | re.DOTALL)
+    if found is None or "?" in text or "#" in text:
+        raise ConfigError(
+            f"{text} names no file or folder of this machine", hint="Write its path, or file:///PATH."
+        )
+    return Path("/", unquote(found[1] or "", errors="surrogateescape"))
 
 
 def as_paths(given: StrPath | Sequence[StrPath]) -> tuple[Path, ...]:

@@ -162,12 +162,19 @@ class NewFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.discard()
-            with suppress(OSError):  # the error that ended the block is the one to report
-                os.unlink(self.path)
+        try:
+            if kind is None:
+                self.close()
+                return
+        except BaseException:
+            self._unlink()
+            raise
+        self.discard()
+        self._unlink()
+
+    def _unlink(self) -> None:
+        with suppress(OSError):  # the error that ended the block is the one to report
+            os.unlink(self.path)
 
 
 def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
@@ -488,13 +495,11 @@ def open_whole(target: Path, *, replaces: bool = False) -> Iterator[NewFile]:
     name = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
     staged = target.with_name(f".{name}.{os.getpid()}.partial")
     try:
-        file = NewFile(staged)
+        with NewFile(staged) as file:
+            yield file
+        (supersede if replaces else put)(staged, target)
     except TargetError as error:  # the person named the target
         raise TargetError(error.message.replace(str(staged), str(target)), hint=error.hint) from error
-    with file:
-        yield file
-    try:
-        (supersede if replaces else put)(staged, target)
     finally:
         remove(staged)
 

@@ -110,9 +110,15 @@ def opened(
     grants: Grants = Grants(),  # noqa: B008 -- frozen
 ) -> Source:
     """Return a source: an archive in any form, or a folder of LOBs; raises ``SourceError``."""
-    if path.is_dir() and not forms.is_unpacked(path) and is_lob_folder(path):
-        return LooseLobs(path)
-    return Archive(path, budgets, grants)
+    try:
+        if path.is_dir() and not forms.is_unpacked(path) and is_lob_folder(path):
+            return LooseLobs(path)
+        return Archive(path, budgets, grants)
+    except OSError as error:
+        raise SourceError(
+            f"{error.filename or path} cannot be read: {error.strerror or error}",
+            hint="Make sure that it is there, and that you may read it.",
+        ) from error
 
 
 @unique

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from metspack.errors import Interrupted, SourceError
+from metspack.errors import ConfigError, Interrupted, SourceError
 from metspack.files import reading
+from metspack.files.reading import as_path
 
 
 @pytest.fixture
@@ -237,3 +238,23 @@ def test_names_are_seen_where_a_sandbox_refuses_to_answer(
     if not is_answered:
         monkeypatch.setattr(os, "access", lambda *_, **__: False)
     assert reading.names_there(tmp_path, (), ["link", "none", "file"]) == ["link", "file"]
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("file:///home/x", "/home/x"),
+        ("FILE://localhost/a%20b/c", "/a b/c"),
+        ("file:/x", "/x"),
+        ("file:///", "/"),
+        ("file://host/x", None),
+        ("file:x", None),
+        ("file:///a?b", None),
+    ],
+)
+def test_a_file_url_of_this_machine_is_its_path(text: str, path: str | None) -> None:
+    if path is not None:
+        assert as_path(text) == Path(path)
+        return
+    with pytest.raises(ConfigError, match="names no file or folder of this machine"):
+        as_path(text)

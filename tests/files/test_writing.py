@@ -181,6 +181,21 @@ def test_a_new_file_is_whole_at_its_place_or_not_there(tmp_path: Path) -> None:
     assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("a", b"whole")]
 
 
+@pytest.mark.parametrize("size", [4, 1 << 23])
+def test_a_file_that_finds_no_room_leaves_nothing_and_is_called_by_its_name(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_descriptor: int, _data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(writing, "write", full)
+    for opened in (writing.open_whole, writing.NewFile):
+        with pytest.raises(TargetError) as refused, opened(tmp_path / "report.html") as file:
+            file.write(bytes(size))
+        assert refused.value.message == f"cannot write {tmp_path / 'report.html'}: No space left on device"
+        assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("number", [errno.EPERM, errno.EIO])
 def test_a_new_file_replaces_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """Not where the file system has no hard links either; an error that says something else is told."""

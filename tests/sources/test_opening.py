@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import shutil
 import zipfile
@@ -17,6 +18,7 @@ from metspack.building.build import BuildOptions, Built
 from metspack.errors import ConfigError, SourceError
 from metspack.model import Limits, Severity
 from metspack.packages.package import Package
+from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.lobstream import OpenHoldings
 from tests import siards
@@ -268,3 +270,21 @@ def test_a_lob_that_is_a_siard_archive_is_a_lob(tmp_path: Path) -> None:
     with Package(tmp_path / "out") as package:
         assert package.archives == (("A.siard",),)
     assert not list(restore_dry_run(tmp_path / "out"))
+
+
+def test_what_may_not_be_read_of_a_source_is_its_fault(
+    northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "delivery" / "closed").mkdir(parents=True)
+    shutil.copy(northwind, tmp_path / "delivery")
+
+    is_file = Path.is_file
+
+    def denied(path: Path) -> bool:
+        if path.parent.name == "closed":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return is_file(path)
+
+    monkeypatch.setattr(Path, "is_file", denied)
+    with pytest.raises(SourceError, match=r"closed/.* cannot be read: Permission denied"):
+        opening.opened(tmp_path / "delivery")

@@ -103,7 +103,10 @@ def option(
 def argument(metavar: str, text: str, choice: Choice | None = None, *, default: object = ...) -> Any:
     """Return an argument as the default of a command's parameter; ``...`` for one that must be given."""
     completion = choice.begun if choice else None
-    return typer.Argument(default, metavar=metavar, help=text, autocompletion=completion, show_default=False)
+    # What may not be read is the source's fault, which whoever opens it reports.
+    return typer.Argument(
+        default, metavar=metavar, help=text, autocompletion=completion, show_default=False, readable=False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
