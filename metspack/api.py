@@ -452,17 +452,19 @@ def list_lobs(
     *,
     table: str = "",
     column: str = "",
+    key: str | Sequence[str] = (),
     roots: StrPath | Sequence[StrPath] = (),
     budgets: Budgets | None = None,
 ) -> Iterator[LobEntry]:
     """Yield the LOBs of the package at ``path``, each with its cell, files, size and digests.
 
     ``table`` and ``column`` leave out all others; they are names, or numbers as in IDs (``s0.t2``, ``c4``).
-    No LOB is opened. Raises ``ConfigError`` for a table or column that does not exist, and ``SourceError`` at
-    the end for an archive that cannot be read.
+    ``key`` leaves out all rows but that with this primary key, a text for each of its columns. No LOB is
+    opened. Raises ``ConfigError`` for a table, column or key that does not exist, and ``SourceError`` at the
+    end for an archive that cannot be read.
     """
     with Package(path, budgets, roots=roots) as package:
-        yield from package.lobs(table=table, column=column)
+        yield from package.lobs(table=table, column=column, key=key)
 
 
 def shards(
@@ -565,9 +567,10 @@ class Package(Closable):
         """The errors of children that could not be read, and so are not among the segments."""
         return self._reader.faults
 
-    def lobs(self, *, table: str = "", column: str = "") -> Iterator[LobEntry]:
+    def lobs(self, *, table: str = "", column: str = "", key: str | Sequence[str] = ()) -> Iterator[LobEntry]:
         """Yield the LOBs as ``list_lobs`` does; their files name their segments."""
-        return LobListing(self._reader, table=table, column=column, budgets=self._budgets)
+        keys = (key,) if isinstance(key, str) else key
+        return LobListing(self._reader, table=table, column=column, key=keys, budgets=self._budgets)
 
     def open_lob(self, lob: str, *, verify: bool = True) -> BufferedReader:
         """Return a LOB as a binary file, as ``open_lob`` does."""

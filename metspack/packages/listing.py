@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from metspack.errors import ConfigError, MetspackError, SourceError
@@ -21,6 +21,7 @@ from metspack.siard.tables import CellReader, RowValues, Tally
 from metspack.sources.archive import Archive, declared_type
 
 _SHOWN = 12  # names in a hint
+_LIST = "metspack list OUT shows every LOB with its table, column and key."
 
 
 class EntryFile(NamedTuple):
@@ -85,11 +86,12 @@ class LobListing(Iterator[LobEntry]):
     """The LOBs of a package: first those that cells of its archives name, then those only in METS.
 
     They come in the order of archives, tables and rows. ``table`` and ``column`` leave out all others: they
-    are names (``dbo.Categories``, ``Picture``), or numbers as in IDs (``s0.t2``, ``c4``). ``segment`` leaves
-    out LOBs of which it holds no part. ``faulty`` counts the LOBs with a fault so far, ``files`` the files
+    are names (``dbo.Categories``, ``Picture``), or numbers as in IDs (``s0.t2``, ``c4``). ``key`` leaves out
+    all rows but that with these texts in the columns of the primary key. ``segment`` leaves out LOBs of which
+    it holds no part. ``faulty`` counts the LOBs with a fault so far, ``files`` the files
     that METS lists and that are no LOBs: no cell names them, and their IDs are no places in a database.
-    Raises ``ConfigError`` for a table or a column that does not exist, and ``SourceError`` at the end for an
-    archive that cannot be read, whose LOBs come as METS lists them. For one thread.
+    Raises ``ConfigError`` for a table, column or key that does not exist, and ``SourceError`` at the end for
+    an archive that cannot be read, whose LOBs come as METS lists them. For one thread.
     """
 
     def __init__(
@@ -98,10 +100,12 @@ class LobListing(Iterator[LobEntry]):
         *,
         table: str = "",
         column: str = "",
+        key: Sequence[str] = (),
         segment: HeldSegment | None = None,
         budgets: Budgets | None = None,
     ) -> None:
         self.faulty = self.files = 0
+        self._key = tuple(key)
         self._within: set[str] | None = None
         if segment is not None:
             sql = f"SELECT coalesce(m.called, m.objid, '') FROM mets m WHERE {_IN_SEGMENT}"  # noqa: S608
@@ -112,6 +116,7 @@ class LobListing(Iterator[LobEntry]):
         self._budgets = budgets or Budgets()
         self._taken: dict[tuple[int, int], frozenset[int]] = {}
         self._others: dict[str, None] = {}
+        self._keys: dict[str, tuple[str, ...]] = {}  # of the tables that were read
         self._entries = chain.from_iterable(self._limited())
 
     def __next__(self) -> LobEntry:
@@ -119,13 +124,26 @@ class LobListing(Iterator[LobEntry]):
         return next(self._entries)
 
     def _limited(self) -> Iterator[list[LobEntry]]:
-        within = self._within
+        within, key, count = self._within, self._key, 0
         for listed in self._listed():
             found = [
-                row for row in listed if within is None or any(file.segment in within for file in row.files)
+                row
+                for row in listed
+                if (within is None or any(file.segment in within for file in row.files))
+                and (not key or tuple(row.primary_key.values()) == key)
             ]
             self.faulty += len([row for row in found if row.fault])
+            count += len(found)
             yield found
+        if key and not count:
+            raise ConfigError(
+                f"no row with a LOB has the key {', '.join(map(repr, key))}{self._keys_words()}", hint=_LIST
+            )
+
+    def _keys_words(self) -> str:
+        """Return what the primary keys of the tables consist of, in words."""
+        words = [f"{table} by {', '.join(names) or 'no primary key'}" for table, names in self._keys.items()]
+        return f" ({'; '.join(words[:_SHOWN])})" if words else ""
 
     def _listed(self) -> Iterator[list[LobEntry]]:
         """Yield the LOBs, many at a time."""
@@ -159,6 +177,7 @@ class LobListing(Iterator[LobEntry]):
             is_meant = not self._table or self._table in names
             if is_meant and columns:
                 self._taken[table.schema, table.number] = columns
+                self._keys[table.label] = tuple(table.primary_key)
                 yield table, columns
             else:
                 named = (f"{table.label}.{each.name}" for each in table.columns if each.is_lob or self._table)
@@ -171,7 +190,7 @@ class LobListing(Iterator[LobEntry]):
         names = list(self._others)
         raise ConfigError(
             f"the package has no LOBs of the {what}",
-            hint=f"It has {', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}."
+            hint=f"It has {', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}. {_LIST}"
             if names
             else "No archive in it gives tables names: write their numbers as IDs have them, s0.t2 or c4.",
         )
@@ -209,6 +228,33 @@ class LobListing(Iterator[LobEntry]):
             return column in self._taken.get((place.schema, place.table), ())
         is_meant = self._table in {"", f"s{place.schema}.t{place.table}"}
         return is_meant and self._column in {"", f"c{column}"}
+
+
+def selected(
+    package: Package, table: str, column: str, key: Sequence[str], budgets: Budgets | None = None
+) -> tuple[str, ...]:
+    """Return the IDs of the LOBs of a key, or without one those of the columns (``s0.t2.c4``).
+
+    Raises as ``LobListing`` does.
+    """
+    listing = LobListing(package, table=table, column=column, key=key, budgets=budgets)
+    found = dict.fromkeys(each.id if key else each.id.rpartition(".r")[0] for each in listing)
+    if not found:
+        raise ConfigError(f"no LOB is in {' '.join(filter(None, (table, column)))}", hint=_LIST)
+    return tuple(found)
+
+
+def the_lob(
+    package: Package, table: str, column: str, key: Sequence[str], budgets: Budgets | None = None
+) -> str:
+    """Return the ID of the one LOB of a table, column and key; raises ``ConfigError`` for several."""
+    found = list(islice(LobListing(package, table=table, column=column, key=key, budgets=budgets), 2))
+    if len(found) != 1:
+        raise ConfigError(
+            f"expected one LOB, found {' and '.join(each.id for each in found) or 'none'}",
+            hint=f"Name --table, --column and --key. {_LIST}",
+        )
+    return found[0].id
 
 
 # The entries of one METS are consecutive: those of others are skipped.

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from metspack.building import build
 from metspack.errors import ConfigError, SourceError
 from metspack.model import Budgets, Limits
-from metspack.packages.listing import LobEntry, LobListing
+from metspack.packages.listing import LobEntry, LobListing, selected, the_lob
 from metspack.packages.package import Package
 from metspack.siard.metadata import Column, Table
 from metspack.siard.tables import RowValues, pieces
@@ -236,6 +236,17 @@ def test_keys_of_several_columns_and_texts_that_are_escaped(tmp_path: Path) -> N
         {"content": "", "id": "1"},
         {"content": "", "id": r"a\b&c"},
     ]
+    assert [each.id for each in listed(tmp_path / "out", key=["", r"a\b&c"])] == ["s0.t0.c2.r2"]
+    with pytest.raises(
+        ConfigError, match=r"no row with a LOB has the key '1' \(.+ by content, id\)"
+    ) as found:
+        listed(tmp_path / "out", key=["1"])
+    assert "metspack list" in found.value.hint
+    with Package(tmp_path / "out") as opened:
+        assert the_lob(opened, "", "", ["", "1"]) == "s0.t0.c2.r1"
+        assert selected(opened, "s0.t0", "", []) == ("s0.t0.c2",)
+        with pytest.raises(ConfigError, match=r"expected one LOB, found s0\.t0\.c2\.r1 and s0\.t0\.c2\.r2"):
+            the_lob(opened, "", "", [])
 
 
 TABLE = Table(

@@ -17,12 +17,18 @@ if TYPE_CHECKING:
     from metspack.model import Budgets
     from metspack.sizes import ByteRange
 
-_USE = "Write metspack cat OUT LOB, or metspack cat --shard FILE --root DIR."
+_USE = (
+    "Write metspack cat OUT LOB, metspack cat OUT --table T --column C --key K, or metspack cat --shard FILE "
+    "--root DIR."
+)
 
 
 def cat(  # noqa: PLR0917 -- a command's options
     package: Path | None = argument("OUT", "Folder or METS file of a package.", default=None),
     lob: str | None = argument("LOB", "ID of a LOB, as in METS: s0.t2.c4.r14.", default=None),
+    table: str = common.TABLE,
+    column: str = common.COLUMN,
+    key: list[str] | None = common.KEY,
     ranges: list[str] | None = option(
         "--range RANGE",
         "Only these bytes: 2100-3599 (first and last, counted from 0), 2100- (to the end), -500 "
@@ -63,6 +69,8 @@ def cat(  # noqa: PLR0917 -- a command's options
     only exit code 0 means that it was intact. LOBs that stayed in the .siard are read there.
 
     `metspack cat out s0.t2.c4.r14 --range 2100-3599 > piece`
+
+    `metspack cat out --table Categories --column Picture --key 7 > picture.png`
     """
     from metspack.sizes import parsed_range  # noqa: PLC0415 -- commands load what they need
 
@@ -77,19 +85,32 @@ def cat(  # noqa: PLR0917 -- a command's options
     for name, value in (("--unit", unit), ("--lob", shard_lob)):
         if value is not None:
             raise ConfigError(f"{name} requires --shard", hint=_USE)
-    if package is None or lob is None:
-        raise ConfigError("cat requires a package and the ID of a LOB", hint=_USE)
-    _pour(_of_package(package, lob, asked, common.budgets(budget), root or (), verify=not no_verify))
+    if package is None or (lob is not None) == bool(table or column or key):
+        raise ConfigError(
+            "cat requires a package and the ID of a LOB, or its table, column and key", hint=_USE
+        )
+    place = table, column, tuple(key or ())
+    budgets = common.budgets(budget)
+    _pour(_of_package(package, lob, place, asked, budgets, root or (), verify=not no_verify))
 
 
-def _of_package(
-    path: Path, lob: str, ranges: list[ByteRange], budgets: Budgets, roots: Sequence[Path], *, verify: bool
+def _of_package(  # noqa: PLR0917 -- the command's options
+    path: Path,
+    lob: str | None,
+    place: tuple[str, str, tuple[str, ...]],
+    ranges: list[ByteRange],
+    budgets: Budgets,
+    roots: Sequence[Path],
+    *,
+    verify: bool,
 ) -> Iterator[bytes]:
+    from metspack.packages.listing import the_lob  # noqa: PLC0415
     from metspack.packages.package import Package  # noqa: PLC0415
     from metspack.restoring.joining import extracted  # noqa: PLC0415
 
     with Package(path, budgets, roots) as package:
-        yield from extracted(package, lob, ranges, verify=verify, warned=console.warning)
+        found = the_lob(package, *place, budgets) if lob is None else lob
+        yield from extracted(package, found, ranges, verify=verify, warned=console.warning)
 
 
 def _of_shard(

@@ -31,12 +31,9 @@ _OF_THEIR_OWN = ("MD5", "SHA-1", "SHA-256", "SHA-512")
 
 def list(  # noqa: A001, PLR0917 -- a command's name, and its options
     package: Path = common.OUT,
-    table: str = option(
-        "--table NAME", "Only LOBs of this table: dbo.Categories, Categories, or s0.t2 as in IDs.", default=""
-    ),
-    column: str = option(
-        "--column NAME", "Only LOBs of columns of this name: Picture, or c4 as in IDs.", default=""
-    ),
+    table: str = common.TABLE,
+    column: str = common.COLUMN,
+    key: common.Texts = common.KEY,
     form: str | None = option(
         "--format FORM",
         "Format of the list: csv (for spreadsheets), or jsonl (one JSON object per line).",
@@ -64,7 +61,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
     with Package(package, budgets, root or ()) as opened:
         for fault in opened.faults:
             console.error(fault.message, fault.hint)
-        found = LobListing(opened, table=table, column=column, budgets=budgets)
+        found = LobListing(opened, table=table, column=column, key=key or (), budgets=budgets)
         # The first LOB is awaited: an error before it leaves no head of a table.
         rows = chain([*islice(found, 1)], found)
         if form == "jsonl":

@@ -41,6 +41,9 @@ def restore(
         "Restore only this LOB (s0.t2.c4.r14), or those of this column (s0.t2.c4) or table "
         "(s0.t2). Repeatable.",
     ),
+    table: str = common.TABLE,
+    column: str = common.COLUMN,
+    key: list[str] | None = common.KEY,
     siard: bool = option(
         "--siard",
         "Restore one archive with all its LOBs, as it was before packaging, instead of files.",
@@ -87,21 +90,32 @@ def restore(
 
     `metspack restore out -o Northwind.siard --siard`
 
+    `metspack restore out -o lobs --table Categories --column Picture --key 7`
+
     `metspack restore out --dry-run`
     """
     from metspack.restoring import files  # noqa: PLC0415 -- commands load what they need
     from metspack.restoring import siard as archives  # noqa: PLC0415
     from metspack.restoring.files import RestoreOptions  # noqa: PLC0415
 
+    by_name = [name for name, given in (("--table", table), ("--column", column), ("--key", key)) if given]
+    _check_selection(siard=siard, into=into, only=only, by_name=by_name, accept=accept)
+    budgets, roots = common.budgets(budget), tuple(root or ())
+    if by_name:
+        from metspack.packages.listing import selected  # noqa: PLC0415
+        from metspack.packages.package import Package  # noqa: PLC0415
+
+        with Package(package, budgets, roots) as opened:
+            only = [*(only or ()), *selected(opened, table, column, key or (), budgets)]
     settings = RestoreOptions(
         only=tuple(only or ()),
         archive=archive,
         accepted=choices.accepted.read_all("--accept", accept),
         lob_folder_style=choices.folder_styles.read("--lob-folder-style", lob_folder_style or "dilcis"),
-        budgets=common.budgets(budget),
+        budgets=budgets,
         jobs=jobs,
         cluster=cluster,
-        roots=tuple(root or ()),
+        roots=roots,
     )
     where = choices.places.read("--into", into or "inside")
     if lob_folder_style is not None and into != "folder":
@@ -109,7 +123,6 @@ def restore(
             "--lob-folder-style requires --into folder",
             hint="LOBs inside the archive need no lobFolder: leave --lob-folder-style out.",
         )
-    _check_selection(siard=siard, into=into, only=only, accept=accept)
     if dry_run:
         _check_dry_run(output, stopped)
         _run_dry(package, settings, where if siard else None, json_output=json_output, quiet=quiet)
@@ -138,17 +151,17 @@ def restore(
 
 
 def _check_selection(
-    *, siard: bool, into: str | None, only: list[str] | None, accept: list[str] | None
+    *, siard: bool, into: str | None, only: list[str] | None, by_name: list[str], accept: list[str] | None
 ) -> None:
     """Raise ``ConfigError`` for options that contradict each other."""
     if not siard and into is not None:
         raise ConfigError("--into requires --siard", hint="Add --siard, or leave --into out.")
-    for name, given in (("--only", only), ("--accept", accept)):
-        if siard and given:
+    for name in (*(["--only"] if only else ()), *by_name, *(["--accept"] if accept else ())):
+        if siard:
             raise ConfigError(
                 f"{name} cannot be combined with --siard",
                 hint="An archive holds all its LOBs, with their right digests"
-                + (": leave --only out." if name == "--only" else "; metspack convert has --accept."),
+                + ("; metspack convert has --accept." if name == "--accept" else f": leave {name} out."),
             )
 
 

@@ -67,6 +67,15 @@ ROOT = option(
     "found by OBJID. Repeatable.",
 )
 
+TABLE = option(
+    "--table NAME", "Only LOBs of this table: dbo.Categories, Categories, or s0.t2 as in IDs.", default=""
+)
+COLUMN = option("--column NAME", "Only LOBs of columns of this name: Picture, or c4 as in IDs.", default="")
+KEY = option(
+    "--key TEXT",
+    "Only LOBs of the row with this primary key; of a key of several columns, repeated in their order.",
+)
+
 
 JSON = option("--json", "Print the result as JSON.")
 QUIET = option("-q --quiet", "Print only errors and warnings.")

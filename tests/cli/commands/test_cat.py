@@ -224,3 +224,21 @@ def test_a_terminal_gets_plain_text_alone(tmp_path: Path, program: Program) -> N
     finally:
         os.close(its)
         os.close(ours)
+
+
+def test_a_lob_by_its_table_column_and_key(cat: Cat, northwind: Path, tmp_path: Path) -> None:
+    outcome, _ = cat.run("build", northwind, "-o", tmp_path / "out", "-q")
+    assert outcome.code == 0
+    picture = cat(tmp_path / "out", "s0.t2.c4.r7")
+    place = ("--table", "dbo.Categories", "--column", "Picture", "--key", "7")
+    assert cat(tmp_path / "out", *place) == picture
+    assert cat(tmp_path / "out", "--table", "s0.t2", "--key", "7") == picture
+    assert "has the key '99' (dbo.Categories by CategoryID)" in cat.refused(
+        tmp_path / "out", *place[:-1], "99", code=2
+    )
+    assert "metspack list OUT shows" in cat.refused(tmp_path / "out", "--table", "Cats", code=2)
+    assert "expected one LOB, found s0.t2.c4.r1 and s0.t2.c4.r2" in cat.refused(
+        tmp_path / "out", "--table", "Categories", code=2
+    )
+    assert "expected one LOB, found none" in cat.refused(tmp_path / "out", "--table", "Orders", code=2)
+    assert "the ID of a LOB, or its table" in cat.refused(tmp_path / "out", "s0.t2.c4.r7", *place, code=2)

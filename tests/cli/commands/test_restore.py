@@ -149,3 +149,18 @@ def test_options_that_contradict_each_other(
     assert outcome.err.startswith(f"error: {words}")
     assert "\nhint: " in outcome.err
     assert names(out.parent) == {"out"}
+
+
+def test_lobs_are_restored_by_table_column_and_key(metspack: Commands, out: Path, tmp_path: Path) -> None:
+    place = ("--table", "Categories", "--column", "Picture")
+    metspack.fine("restore", out, "-o", tmp_path / "one", *place, "--key", "3")
+    assert [each for each in tree(tmp_path / "one") if each.endswith(".bin")] == [
+        "content/schema0/table2/lob4/record2.bin"
+    ]
+    metspack.fine("restore", out, "-o", tmp_path / "all", *place)
+    assert len([each for each in tree(tmp_path / "all") if each.endswith(".bin")]) == 8
+    outcome = metspack("restore", out, "-o", tmp_path / "none", "--table", "Orders")
+    assert (outcome.code, "no LOB is in Orders" in outcome.err) == (2, True)
+    outcome = metspack("restore", out, "-o", tmp_path / "none", "--siard", "--key", "3")
+    assert (outcome.code, "--key cannot be combined with --siard" in outcome.err) == (2, True)
+    assert not (tmp_path / "none").exists()
