@@ -263,10 +263,21 @@ _LARGE = """\
 _LARGE_TYPES = (("clobType", "xs:string"), ("blobType", "xs:hexBinary"))
 _TIMES = """\
   <xs:simpleType name="{name}">
-    <xs:restriction base="{base}">
+    <xs:restriction base="{base}">{limits}
       <xs:pattern value="{pattern}"/>
     </xs:restriction>
   </xs:simpleType>"""
+
+
+# The years 0001 to 9999 (T_6.3-1), in the words that DBPTK's validator compares.
+_LIMITS = {"dateType": "", "dateTimeType": "T00:00:00.000000000"}
+
+
+def _limits(name: str) -> str:
+    if (time := _LIMITS.get(name)) is None:
+        return ""
+    bounds = (("minInclusive", "0001-01-01"), ("maxExclusive", "10000-01-01"))
+    return "".join(f'\n      <xs:{facet} value="{day}{time}Z"/>' for facet, day in bounds)
 
 
 def table_schema(table: Table, with_files: AbstractSet[int] = frozenset()) -> bytes:
@@ -290,12 +301,12 @@ def table_schema(table: Table, with_files: AbstractSet[int] = frozenset()) -> by
         '  <xs:element name="table">',
         "    <xs:complexType>",
         "      <xs:sequence>",
-        '        <xs:element name="row" type="rowType" minOccurs="0" maxOccurs="unbounded"/>',
+        '        <xs:element name="row" type="recordType" minOccurs="0" maxOccurs="unbounded"/>',
         "      </xs:sequence>",
         f'      <xs:attribute name="version" type="xs:string" fixed="{TARGET}" use="required"/>',
         "    </xs:complexType>",
         "  </xs:element>",
-        '  <xs:complexType name="rowType">',
+        '  <xs:complexType name="recordType">',
         "    <xs:sequence>",
         *rows,
         "    </xs:sequence>",
@@ -304,7 +315,10 @@ def table_schema(table: Table, with_files: AbstractSet[int] = frozenset()) -> by
         '  <xs:simpleType name="digestTypeText">',
         f'    <xs:restriction base="xs:string">{digest_types}</xs:restriction>',
         "  </xs:simpleType>",
-        *(_TIMES.format(name=name, base=base, pattern=each) for name, base, each in _TIME_TYPES),
+        *(
+            _TIMES.format(name=name, base=base, limits=_limits(name), pattern=each)
+            for name, base, each in _TIME_TYPES
+        ),
         "</xs:schema>",
     )
     return "".join(f"{line}\n" for line in lines).encode()

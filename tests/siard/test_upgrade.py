@@ -326,3 +326,23 @@ def test_good_rows_are_taken() -> None:
 )
 def test_digests_keep_their_letter_case(text: str, expected: tuple[str, str] | None) -> None:
     assert stated_digest(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "is_valid"),
+    [
+        ("0001-01-01T00:00:00Z", True),
+        ("9999-12-31T23:59:59.999Z", True),
+        ("9999-12-31T23:59:59", True),
+        ("10000-01-01T00:00:00Z", False),
+        ("0000-12-31T00:00:00Z", False),
+    ],
+)
+def test_dates_of_a_table_are_held_to_the_years_of_sql(value: str, *, is_valid: bool) -> None:
+    document = table_schema(TABLE)
+    for facet in (b'minInclusive value="0001-01-01', b'maxExclusive value="10000-01-01'):
+        assert document.count(facet) == 2, "of dates and of timestamps"
+    schema = etree.XMLSchema(etree.fromstring(document))
+    (space,) = re.findall(rb'targetNamespace="([^"]+)"', document)
+    row = f'<table xmlns="{space.decode()}" version="2.2"><row><c1>1</c1><c2>{value}</c2></row></table>'
+    assert schema.validate(etree.fromstring(row)) is is_valid
