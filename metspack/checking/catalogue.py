@@ -14,7 +14,7 @@ from typing import Any
 
 from metspack.checking.similarity import nearest
 from metspack.files import tempdb
-from metspack.layouts.names import SEGMENT
+from metspack.layouts.names import SEGMENT, ArchiveRoutes
 from metspack.mets.links import bare
 
 _SCHEMA = """
@@ -142,10 +142,6 @@ CREATE TABLE pointed_group (grp INTEGER PRIMARY KEY);
 CREATE TABLE lob_group (mets INTEGER, grp INTEGER, PRIMARY KEY (mets, grp)) WITHOUT ROWID;
 CREATE TABLE noted (archive TEXT, words TEXT);
 CREATE TABLE archive (path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT);
-CREATE TABLE route (
-    archive BLOB, version TEXT, apart INTEGER, lobs INTEGER, joined INTEGER, cell INTEGER, innermost INTEGER,
-    nested INTEGER, odd INTEGER, split INTEGER, numbered INTEGER
-);
 CREATE TABLE cell (
     id INTEGER PRIMARY KEY, archive BLOB, place TEXT, inside INTEGER, path BLOB, size INTEGER,
     length INTEGER, algorithm TEXT, digest TEXT
@@ -269,6 +265,8 @@ class Catalogue(tempdb.Scratch):
         self._are_entries_indexed = False
         self._depth: tuple[int | None, tuple[int, int | None]] = (None, (0, None))
         self._entries = self._cells = 0
+        self.routes: list[ArchiveRoutes] = []
+        """The routes of each archive to its LOBs outside, for the report."""
 
     def number(self, sql: str, *values: object) -> int:
         """Return the one number that a query gives, or 0 when it gives none."""

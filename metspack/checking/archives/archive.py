@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import fields
 from functools import partial
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 
 from metspack import safexml, sizes
@@ -26,7 +25,7 @@ from metspack.checking.tree import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.digests import Hashers
 from metspack.errors import SourceError
-from metspack.layouts.names import ARCHIVE_BYTES, ArchiveRoutes, LobRoute
+from metspack.layouts.names import ARCHIVE_BYTES, ArchiveRoutes
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
@@ -229,8 +228,6 @@ SELECT m.path, m.line FROM mets m WHERE m.id = 1 AND m.ok AND EXISTS (SELECT 1 F
 """  # noqa: S608 -- the name of a folder
 _NAMED_BELOW = "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
-_TRAITS = tuple(each.name for each in fields(LobRoute))
-_PUT_ROUTE = "INSERT INTO route VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _PUT_HOLDING = "INSERT INTO holding VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)"
 _PUT_LOBS = "UPDATE holding SET lobs = ?, lost = ?, inline = ? WHERE archive = ?"
 _IN_ENTRY = """
@@ -314,20 +311,6 @@ def _put_back(catalogue: Catalogue, agreement: Agreement, *, are_all_named: bool
         agreement.put_unnamed_back()
     if agreement.held and (found := {name for (name,) in catalogue.rows(_UNNAMED_IDS)}):
         agreement.put_alike_back(ids=found)
-
-
-def routes(catalogue: Catalogue, above: str) -> Iterator[ArchiveRoutes]:
-    """Yield the archives with LOBs outside, their paths behind ``above``, and their routes."""
-    rows = catalogue.rows("SELECT * FROM route ORDER BY archive, rowid")
-    for (path, version, is_apart), found in groupby(rows, key=lambda row: row[:3]):
-        yield ArchiveRoutes(
-            path=f"{above}{shown(path)}",
-            version=version,
-            is_apart=bool(is_apart),
-            routes=tuple(
-                (LobRoute(**dict(zip(_TRAITS, map(bool, row[4:]), strict=True))), row[3]) for row in found
-            ),
-        )
 
 
 def _of_cells(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Finding]:
@@ -459,7 +442,12 @@ class _ArchiveCheck:
                 self._catalogue.index_cells()
                 if self.complete:
                     yield from unnamed(self._catalogue, entries, self._form, metadata)
-                self._keep_routes(metadata.version)
+                if routes := tuple(self._routes.counts.items()):
+                    apart = self._routes.is_apart
+                    of_archive = ArchiveRoutes(
+                        path=self._name, version=metadata.version, routes=routes, is_apart=apart
+                    )
+                    self._catalogue.routes.append(of_archive)
                 self._catalogue.put(_PUT_LOBS, self._lobs, self._lost, self._inline, self._path)
             if self._whole:
                 yield from self._of_entries(container, entries, progress)
@@ -488,12 +476,6 @@ class _ArchiveCheck:
             *(metadata.schemas, len(metadata.tables)),
             sum(rows) if len(rows) == len(metadata.tables) else None,
         )
-
-    def _keep_routes(self, version: str) -> None:
-        """Put the archive's routes to LOBs outside into the catalogue, for the report."""
-        for route, count in self._routes.counts.items():
-            values = (getattr(route, each) for each in _TRAITS)
-            self._catalogue.put(_PUT_ROUTE, self._path, version, self._routes.is_apart, count, *values)
 
     def _metadata(self, container: Entries) -> Generator[Finding, None, Metadata | None]:
         extent = container.extent(siard_metadata.NAME)

@@ -17,7 +17,7 @@ from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
 from metspack.files.byteranges import Below, Medium, SpooledMedium, Stretch
 from metspack.layouts.names import ARCHIVE_BYTES
-from metspack.model import Budgets, Finding, ZipExtent
+from metspack.model import Budgets, ExtentColumns, Finding, ZipExtent
 from metspack.packages.files import path_of
 from metspack.siard import metadata
 from metspack.siard.entries import ArchiveEntries
@@ -191,8 +191,10 @@ class Unpacked:
         self._places = places
         self._prefix = folder + b"/"
 
-    def columns(self, names: Sequence[str]) -> None:
-        """Return None: each name is looked up singly."""
+    def columns(self, names: Sequence[str]) -> ExtentColumns | None:
+        """Return the sizes of files, or None if one is missing."""
+        found = [extent.size for extent in map(self.extent, names) if extent is not None]
+        return (found, []) if len(found) == len(names) else None
 
     def extent(self, name: str) -> ZipExtent | None:
         """Return the file with exactly that name, or None without one."""

@@ -159,6 +159,17 @@ class LobFiles:
         """Return whether the LOB is in one file, not in parts."""
         return self.pieces[0][0] == self.path
 
+    def as_run(self) -> LobRunFiles:
+        """Return the file of a whole LOB as a run of one."""
+        paths, sizes = zip(*self.pieces, strict=True)
+        return LobRunFiles(
+            convention=self.convention,
+            inside=self.inside,
+            paths=paths,
+            sizes=sizes,
+            tolerated=self.tolerated,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
@@ -279,41 +290,14 @@ class Finder:
 
     def find(self, column: ColumnSearch, cell: LobCell) -> LobFiles | Lost:
         """Return a cell's LOB, or the reason why it was not found; the next cells use the result."""
-        if column.prefix is not None and PLAIN.fullmatch(cell.file):
-            path = column.prefix + cell.file.encode()
-            is_inside = column.candidates.is_inside
-            if is_inside:
-                extent = self.container.extent(cell.file)
-                size = None if extent is None else extent.size
-            else:
-                path, size = self.files.file(path) or (path, None)
-            is_sure = not column.is_led_out or self._is_alone(column, cell.file)
-            if size is not None and is_sure and column.candidates.fits(size, cell.length):
-                named_in_full = column.candidates.named_in_full
-                return LobFiles(
-                    convention=named_in_full(cell.file) if is_inside else column.convention,
-                    inside=is_inside,
-                    path=path,
-                    pieces=((path, size),),
-                    tolerated=column.tolerated,
-                )
         return _CellSearch(self, column, cell).outcome()
 
     def find_all(self, column: ColumnSearch, run: CellRun) -> LobRunFiles | None:
         """Return the LOBs of cells with plain names, or None to use ``find`` for each.
 
-        They are all whole and found in one way.
+        They are all whole and found in one way: by the first place for plain cells.
         """
-        if column.prefix is None:
-            return None
-        names = dict.fromkeys(run.files)
-        if len(names) * 2 <= len(run):  # each name is looked up once
-            return self._found_all(column, list(names), run)
-        return self._found_all(column, run.files, run)
-
-    def _found_all(self, column: ColumnSearch, files: Sequence[str], run: CellRun) -> LobRunFiles | None:
-        """Return the LOBs of cells, or None; ``files`` are their distinct names, or one per cell."""
-        prefix = column.prefix
+        prefix, files = column.prefix, list(dict.fromkeys(run.files))
         if prefix is None or not all(map(PLAIN.fullmatch, files)):
             return None
         is_inside = column.candidates.is_inside
@@ -329,17 +313,19 @@ class Finder:
             found = None if entries is None else (paths, entries[0])
         else:
             found = self.files.all_files(paths)
-        if found is not None and len(files) < len(run):
-            at = {name: number for number, name in enumerate(files)}
-            which = [at[name] for name in run.files]
-            found = [found[0][number] for number in which], [found[1][number] for number in which]
-        if found is None or (run.lengths and found[1] != run.lengths):
+        if found is None:
+            return None
+        if len(files) < len(run):
+            at = dict(zip(files, zip(*found, strict=True), strict=True))
+            found = [at[name][0] for name in run.files], [at[name][1] for name in run.files]
+        paths, sizes = found
+        if not all(map(column.candidates.fits, sizes, run.lengths)):
             return None
         return LobRunFiles(
             convention=conventions.pop(),
             inside=is_inside,
-            paths=found[0],
-            sizes=found[1],
+            paths=paths,
+            sizes=sizes,
             tolerated=column.tolerated,
         )
 
