@@ -16,7 +16,7 @@ from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files import splitlobs
 from metspack.files.tempdb import BulkInsert
-from metspack.layouts.names import FolderStyle, LobRoute
+from metspack.layouts.names import ArchiveRoutes, FolderStyle, LobRoute
 from metspack.locations import Convention
 from metspack.locations.statement import Levels
 from metspack.mets import REPRESENTATIONS_FOLDER
@@ -71,9 +71,14 @@ class Routes:
     """The routes from one archive, at ``path``, to its LOBs outside, each with a count."""
 
     def __init__(self, path: bytes) -> None:
-        self.counts: Counter[LobRoute] = Counter()
-        self.is_apart = False
-        self._package = _package_of(path)
+        self._counts: Counter[LobRoute] = Counter()
+        self._is_apart = False
+        self._path, self._package = path, _package_of(path)
+
+    def of_archive(self, version: str) -> ArchiveRoutes:
+        """Return all routes of the archive, which has a SIARD version."""
+        routes, is_apart = tuple(self._counts.items()), self._is_apart
+        return ArchiveRoutes(path=shown(self._path), version=version, routes=routes, is_apart=is_apart)
 
     def take_run(self, levels: Levels, run: CellRun, found: LobRunFiles) -> None:
         """Count whole LOBs that were found, as ``take`` does."""
@@ -92,9 +97,9 @@ class Routes:
         if found.inside:
             return
         first = found.pieces[0][0]
-        self.is_apart |= self._package is not None and _package_of(first) not in {self._package, None}
+        self._is_apart |= self._package is not None and _package_of(first) not in {self._package, None}
         whole = levels.column, *levels.fields
-        self.counts[
+        self._counts[
             LobRoute(
                 joined=_is_up(next(filter(None, (levels.database, levels.column, cell.file)), None)),
                 cell=levels.column is None and _is_up(cell.file),

@@ -34,7 +34,6 @@ WHERE s.path = ? ORDER BY m.id
 """
 _VERSIONS = "header/siardversion/"
 _VERSION = re.compile(r"SIARD[ _-]?([0-9]\.[0-9])")
-_IS_THERE = "SELECT 1 FROM disk WHERE path = ? AND kind = 'f'"
 _BELOW = """
 SELECT path, size FROM disk WHERE path >= ?1 AND path < ?2 AND kind = 'f'
 UNION ALL SELECT CAST(path || '/' AS BLOB), 0 FROM folder WHERE path >= ?1 AND path < ?2 ORDER BY 1
@@ -106,7 +105,7 @@ def _part(path: bytes) -> int | None:
 
 def is_there(catalogue: Catalogue, form: ArchiveForm) -> bool:
     """Return whether all files of an archive exist; a missing one has its finding elsewhere."""
-    return all(catalogue.row(_IS_THERE, path) is not None for path in form.files)
+    return all(map(catalogue.is_file, form.files))
 
 
 def opened(

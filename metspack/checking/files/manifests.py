@@ -377,7 +377,7 @@ def _alike(catalogue: Catalogue, path: bytes, absent: bytes | None) -> str:
 
 def _payload_besides(catalogue: Catalogue, number: int) -> Iterator[bytes]:
     """Yield the files of the payload that a manifest of the bag does not name."""
-    is_bag = catalogue.row(_IS_FILE, BAG) is not None
+    is_bag = catalogue.is_file(BAG)
     for (path,) in _not_named(catalogue, number):
         if not is_bag or path.startswith(PAYLOAD):
             yield path
@@ -396,7 +396,6 @@ def against_mets(catalogue: Catalogue) -> Iterator[Finding]:
 
 _LOB_MANIFEST = b"manifest.txt"
 _OF_METS = "SELECT 1 FROM entry WHERE path = ?"
-_IS_FILE = "SELECT 1 FROM disk WHERE path = ? AND kind = 'f'"
 _UNLISTED = """
 SELECT count(DISTINCT c.path), min(c.path) FROM cell c
 WHERE NOT c.inside AND c.archive >= ?1 AND c.archive < ?2
@@ -409,11 +408,7 @@ AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = c.path AND l.manifest IN (
 def _lob_manifests(catalogue: Catalogue) -> list[bytes]:
     """Return the paths of each manifest.txt beside the archives that METS documents list."""
     folders = {folder_of(form.path) for form in forms.listed(catalogue)}
-    return [
-        path
-        for folder in sorted(folders)
-        if catalogue.row(_IS_FILE, path := folder + _LOB_MANIFEST) is not None
-    ]
+    return list(filter(catalogue.is_file, (folder + _LOB_MANIFEST for folder in sorted(folders))))
 
 
 def read_lob_manifests(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:

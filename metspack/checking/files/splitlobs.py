@@ -8,15 +8,16 @@ once.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 
 from metspack import sizes
+from metspack.checking.archives.forms import Entries
 from metspack.checking.catalogue import Batch, Catalogue, Row, shown
 from metspack.checking.codes import Code, Rule
-from metspack.checking.files.fixity import Fixity, Parts
+from metspack.checking.files.fixity import Fixity, Parts, Progress
 from metspack.checking.files.listed import source_of
 from metspack.digests import digest_function
 from metspack.errors import SourceError
@@ -229,35 +230,29 @@ def _facts(told: Sequence[_StatedWhole], paths: Sequence[bytes]) -> tuple[str, .
     )
 
 
-def inside(
-    catalogue: Catalogue, archive: bytes, contents: Callable[[str], Iterable[bytes]]
-) -> Iterator[Finding]:
+def inside(catalogue: Catalogue, archive: bytes, entries: Entries, progress: Progress) -> Iterator[Finding]:
     """Read the parts of split LOBs in an archive; yield each whole that differs from its cell.
 
-    ``contents`` returns the bytes of an entry; the damage on which it raises ``SourceError`` is reported
-    elsewhere.
+    Damaged entries are reported elsewhere.
     """
     for (whole,) in catalogue.all(_WHOLES_INSIDE):
-        names = [name.decode("utf-8", "surrogateescape") for (name,) in catalogue.rows(_PIECES_INSIDE, whole)]
+        extents = [
+            extent
+            for (name,) in catalogue.rows(_PIECES_INSIDE, whole)
+            if (extent := entries.extent(name.decode("utf-8", "surrogateescape"))) is not None
+        ]
         told = [each for each in _all_said(catalogue, whole) if each.path == archive]
         asked = _asked(told, -1)
         joined = Hashing(asked)
         try:
-            for name in names[:-1]:
-                for block in contents(name):
-                    joined.update(block)
-            last = hash_blocks(contents(names[-1]), asked, _untold, joined)
+            parts = [hash_blocks(entries.contents(each), asked, progress, joined) for each in extents]
         except SourceError:
             continue
         found = joined.result()
         told = [each for each in told if each.fits(found.size)]
-        yield from _compared(whole, told, len(names), found, last)
+        yield from _compared(whole, told, len(parts), found, parts[-1])
     catalogue.put(_SAID_INSIDE, archive)
     catalogue.put("DELETE FROM piece WHERE origin = 2")
-
-
-def _untold(_count: int) -> None:
-    """Ignore the progress: the reader of the bytes has counted them."""
 
 
 def _asked(told: Sequence[_StatedWhole], size: int) -> Asked:
