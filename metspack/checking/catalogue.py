@@ -54,12 +54,6 @@ CREATE INDEX edge_parent ON edge (parent, child, map, div);
 CREATE INDEX edge_child ON edge (child, parent);
 CREATE INDEX edge_mptr ON edge (mptr);
 CREATE INDEX edge_href ON edge (parent, href) WHERE child IS NOT NULL;
-CREATE TABLE naming (map INTEGER PRIMARY KEY);
-CREATE TABLE named_in (child INTEGER, map INTEGER, PRIMARY KEY (child, map)) WITHOUT ROWID;
-CREATE TABLE times_named (child INTEGER PRIMARY KEY, maps INTEGER);
-CREATE TABLE left_out (child INTEGER, map INTEGER, PRIMARY KEY (child, map)) WITHOUT ROWID;
-CREATE TABLE listed_beside (number INTEGER PRIMARY KEY, fileid TEXT, path BLOB);
-CREATE INDEX listed_beside_path ON listed_beside (path);
 CREATE TABLE division (mets INTEGER, div INTEGER, mptr INTEGER, PRIMARY KEY (mets, div)) WITHOUT ROWID;
 CREATE TABLE led (mets INTEGER, div INTEGER, child INTEGER, PRIMARY KEY (mets, div, child)) WITHOUT ROWID;
 CREATE TABLE meant (path BLOB PRIMARY KEY, folder BLOB, was BLOB) WITHOUT ROWID;
@@ -219,13 +213,6 @@ _INDEXES = (
 _PUT_METS = """INSERT INTO mets
     (path, folder, segment, parent, called, done, key, found, named_by, package, depth, jump)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_MISSING_METS = tempdb.BulkInsert(
-    "mets (parent, done, depth, jump, path, folder, segment)",
-    "(?1, 1, ?2, ?3, ?{0}, ?{1}, ?{2})",
-    shared=3,
-    own=3,
-    is_strict=True,
-)
 _DEPTHS = """
 SELECT p.depth, n.depth, f.id, f.depth FROM mets p
 LEFT JOIN mets n ON n.id = p.jump LEFT JOIN mets f ON f.id = n.jump WHERE p.id = ?
@@ -336,13 +323,9 @@ class Catalogue(tempdb.Scratch):
         """
         key = None if called is None else bare(called)
         known = (parent, called, done, key, found, named_by, package, *self._depth_below(parent))
-        return self.put(_PUT_METS, *_places(path), *known)
-
-    def new_missing(self, paths: Iterable[bytes], parent: int) -> int:
-        """Add METS documents that do not exist; return the first id, from which they count up."""
-        first = self.number("SELECT max(id) FROM mets") + 1
-        self.insert(_MISSING_METS, (parent, *self._depth_below(parent)), map(_places, paths))
-        return first
+        folder = folder_of(path)
+        is_segment = SEGMENT.fullmatch(shown(folder[:-1].rpartition(b"/")[2])) is not None
+        return self.put(_PUT_METS, path, folder, is_segment, *known)
 
     def _depth_below(self, parent: int | None) -> tuple[int, int | None]:
         """Return the depth of a METS below ``parent``, and a METS far above it, for ``is_above``."""
@@ -401,12 +384,6 @@ class Catalogue(tempdb.Scratch):
     def index_ids(self) -> None:
         """Build the index of files by ID in all METS, used only by the check of cells."""
         self._database.execute("CREATE INDEX IF NOT EXISTS entry_name ON entry (xml_id, path)")
-
-
-def _places(path: bytes) -> tuple[bytes, bytes, bool]:
-    """Return the path of a METS, its folder, and whether the folder has a segment's name."""
-    folder = folder_of(path)
-    return path, folder, SEGMENT.fullmatch(shown(folder[:-1].rpartition(b"/")[2])) is not None
 
 
 class Batch:
