@@ -84,8 +84,8 @@ CREATE TABLE ident (
 );
 CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB);
 CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER, PRIMARY KEY (path, kind)) WITHOUT ROWID;
-CREATE TABLE differing (entry INTEGER PRIMARY KEY, is_gone INTEGER, is_odd INTEGER, is_further INTEGER);
-CREATE VIEW gone AS SELECT entry, is_odd, is_further FROM differing WHERE is_gone;
+CREATE TABLE differing (entry INTEGER PRIMARY KEY, is_gone INTEGER, is_odd INTEGER);
+CREATE VIEW gone AS SELECT entry, is_odd FROM differing WHERE is_gone;
 CREATE TABLE together (key BLOB PRIMARY KEY, path BLOB, size INTEGER) WITHOUT ROWID;
 CREATE TABLE document (path BLOB);
 CREATE TABLE noticed (path BLOB, kind TEXT, reason TEXT);
@@ -93,7 +93,6 @@ CREATE TABLE stray (path BLOB, size INTEGER, folder BLOB, file TEXT);
 CREATE TABLE done (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE lost (path BLOB, size INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) WITHOUT ROWID;
-CREATE TABLE oddly_told (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE lost_mets (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE unfetched (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE gone_together (key BLOB PRIMARY KEY, path BLOB) WITHOUT ROWID;
@@ -153,24 +152,13 @@ CREATE TABLE wrong (
 );
 CREATE INDEX wrong_path ON wrong (path);
 CREATE INDEX wrong_digests ON wrong (expected, found, algorithm, code, path);
-CREATE TABLE alike (
-    rank INTEGER, number INTEGER, line INTEGER, place TEXT, algorithm TEXT, digest TEXT, length INTEGER
-);
-CREATE UNIQUE INDEX alike_statement ON alike (
-    rank, number, coalesce(algorithm, ''), coalesce(digest, ''), coalesce(length, '')
-);
 """
 
 _COUNTED = "SELECT count(*) FROM (SELECT 1 FROM ({}) WHERE path = ? LIMIT ?)"
 _OF_ONE = "SELECT * FROM ({}) WHERE path = ? ORDER BY rank"
-# Faster than GROUP BY, which would sort all: of very many statements most are equal.
-_PUT_ALIKE = """
-INSERT INTO alike SELECT rank, number, line, place, algorithm, digest, length FROM ({}) WHERE path = ?
-ON CONFLICT DO UPDATE SET line = excluded.line, place = excluded.place WHERE excluded.line < line
-"""
-_ALIKE = """
-SELECT ?, rank, number, line, place, algorithm, digest, length FROM alike
-ORDER BY rank, line, number, algorithm, digest, length
+_UNLIKE = """
+SELECT path, rank, number, min(line), place, algorithm, digest, length FROM ({}) WHERE path = ?
+GROUP BY rank, number, algorithm, digest, length ORDER BY rank, 4, number, algorithm, digest, length
 """
 
 LISTED_PATH = "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)"
@@ -271,9 +259,7 @@ class Catalogue(tempdb.Scratch):
         """
         if self.number(_COUNTED.format(sql), path, most + 1) <= most:
             return self.all(_OF_ONE.format(sql), path)
-        self.put("DELETE FROM alike")
-        self.put(_PUT_ALIKE.format(sql), path)
-        return self.all(_ALIKE, path)
+        return self.all(_UNLIKE.format(sql), path)
 
     def put_many(self, sql: str, rows: Iterable[Row]) -> None:
         """Run a statement for each row."""

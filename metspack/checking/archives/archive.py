@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -120,12 +119,9 @@ WHERE NOT c.inside AND e.digest <> c.digest AND c.path NOT IN sampled ORDER BY c
 _NOTES = "SELECT words FROM noted WHERE archive = ?"
 _ANY_TWICE = "SELECT EXISTS (SELECT 1 FROM cell GROUP BY path HAVING count(*) > 1)"
 _TWICE = """
-SELECT c.archive, c.place, c.path, o.place FROM cell c JOIN cell o ON o.id = (
-    SELECT min(id) FROM cell WHERE path = c.path AND inside = c.inside AND archive = c.archive)
-WHERE o.id < c.id ORDER BY c.id
-"""
-_TIMES_TWICE = """
-SELECT count(*) - (SELECT count(*) FROM (SELECT DISTINCT path, inside, archive FROM cell)) FROM cell
+SELECT e.archive, e.place, e.path, o.place FROM cell e JOIN cell o ON o.id = (
+    SELECT min(id) FROM cell WHERE path = e.path AND inside = e.inside AND archive = e.archive)
+WHERE o.id < e.id ORDER BY e.id
 """
 # Nearly always all agree, as one query shows: only where some differ are the reasons looked for.
 _ANY_OTHER = """
@@ -319,8 +315,7 @@ def _of_cells(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[
             shown(name), 0, place, file=shown(path), expected=f"{length:,}", found=counted(size, "byte")
         )
     if catalogue.number(_ANY_TWICE):
-        number = partial(catalogue.number, _TIMES_TWICE)
-        yield from grouping.each_of(catalogue.rows(_TWICE), most, _lob_in_two_cells, number)
+        yield from grouping.each_counted(catalogue, _TWICE, most, _lob_in_two_cells)
     if catalogue.number(_ANY_OTHER):
         places.put_all_back()  # the IDs of all cells are looked up
         catalogue.index_places()

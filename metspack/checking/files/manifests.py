@@ -58,10 +58,11 @@ _MOST_GUESSES, _NEAR = 50, 2_000
 AT_ROOT = "SELECT path, kind FROM disk WHERE NOT instr(path, CAST('/' AS BLOB)) ORDER BY path"
 PUT_LIST = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, ?, ?, 0)"
 _NOT_THERE = """
-FROM listed l CROSS JOIN manifest m ON m.id = l.manifest
+SELECT m.name, l.line, l.path FROM listed l CROSS JOIN manifest m ON m.id = l.manifest
 WHERE NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind <> 'd')
 AND l.path NOT IN unfetched AND l.path NOT IN lost_mets
 AND NOT EXISTS (SELECT 1 FROM entry e CROSS JOIN gone g ON g.entry = e.id WHERE e.path = l.path)
+ORDER BY l.rowid
 """
 _NOT_NAMED = f"""
 SELECT d.path FROM manifest m CROSS JOIN disk d
@@ -327,15 +328,11 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
     absent, come = grouping.absent(catalogue), grouping.come(catalogue)
     is_told = grouping.lost_with_mets(catalogue)
     guesses = 0
-    lost = grouping.AlikeRows(
-        catalogue, "m.name, l.line, l.path", _NOT_THERE, number="l.rowid", path="l.path", alike="m.name = ?5"
-    )
-    for name, line, path in lost:
+    for name, line, path in catalogue.rows(_NOT_THERE):
         folder = absent(path)
         is_of_bag = name.startswith(BAGS)
         code = Code.BAG_FILE_MISSING if is_of_bag else Code.MANIFEST_FILE_MISSING
         if is_told(folder) or together.count(folder, code.id, name):
-            together.count(folder, code.id, name, lost.alike(folder, name))
             continue
         if is_of_bag:
             manifest = f"{name.removeprefix(BAGS)} line {line}"
