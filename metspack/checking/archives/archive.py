@@ -71,9 +71,9 @@ def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Ite
         yield Code.ENTRY_OUT_OF_PLACE.at(archive, 0, first, found=first, count=f"{strange:,}")
     for folded, raw in catalogue.rows(_FOLDED):
         if container.extent(folded.decode("utf-8", "surrogateescape")) is not None:
-            yield Code.ALIKE.at(archive, 0, shown(raw), other=shown(folded))
+            yield Code.ALIKE.at(archive, 0, raw, other=folded)
     for raw, other in catalogue.rows(_ALIKE):
-        yield Code.ALIKE.at(archive, 0, shown(raw), other=shown(other))
+        yield Code.ALIKE.at(archive, 0, raw, other=other)
 
 
 def unnamed(
@@ -97,7 +97,7 @@ def unnamed(
             count += len(odd)
             first = first or next(name for name, path in zip(some, paths, strict=True) if path in odd)
     if count:
-        yield Code.ENTRY_OF_NOTHING.at(shown(form.path), 0, first, found=first, count=f"{count:,}")
+        yield Code.ENTRY_OF_NOTHING.at(form.path, 0, first, found=first, count=f"{count:,}")
 
 
 # Where METS and the file differ, a cell is right that agrees with either: the difference has its finding.
@@ -258,13 +258,13 @@ def findings(
     if places.agreement is not None:
         _put_back(catalogue, places.agreement, are_all_named=read > 0)
     for path, line in () if listed else catalogue.rows(_WITHOUT_ARCHIVE):
-        yield Code.NO_SIARD.at(shown(path), line)
+        yield Code.NO_SIARD.at(path, line)
     if catalogue.row("SELECT 1 FROM cell") is not None:
         catalogue.index_ids()
         yield from _of_cells(catalogue, places, budgets.findings)
         for name, other, count, first in catalogue.rows(_IDS_OF_TWO) if len(listed) > 1 else ():
             facts = {"found": shown(other), "other": first, "count": f"{count:,}"}
-            yield Code.IDS_OF_TWO_ARCHIVES.at(shown(name), 0, first, **facts)
+            yield Code.IDS_OF_TWO_ARCHIVES.at(name, 0, first, **facts)
     if not whole or sampled:
         # Where the bytes are read, they show which of the two is wrong.
         yield from _against_mets(catalogue)
@@ -312,7 +312,7 @@ def _of_cells(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[
     """Yield the findings on the cells of all archives in the catalogue; ``most`` singly."""
     for name, place, path, length, size in catalogue.rows(_LENGTHS):
         yield Code.LENGTH_DIFFERS.at(
-            shown(name), 0, place, file=shown(path), expected=f"{length:,}", found=counted(size, "byte")
+            name, 0, place, file=path, expected=f"{length:,}", found=counted(size, "byte")
         )
     if catalogue.number(_ANY_TWICE):
         yield from grouping.each_counted(catalogue, _TWICE, most, _lob_in_two_cells)
@@ -321,32 +321,32 @@ def _of_cells(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[
         catalogue.index_places()
         for name, place, path, other, mets, line in catalogue.rows(_OTHER_ROW):
             facts = {"file": shown(path), "found": other, "source": source_of(mets, line)}
-            yield Code.CELL_OF_ANOTHER_LOB.at(shown(name), 0, place, **facts)
+            yield Code.CELL_OF_ANOTHER_LOB.at(name, 0, place, **facts)
         for name, count, first in catalogue.rows(_OF_NO_CELL):
             place, path, identifier, mets, line = catalogue.row(_OF_CELL, first) or ("", b"", "", b"", 0)
             facts = {"file": shown(path), "found": identifier, "source": source_of(mets, line)}
-            yield Code.ID_OF_ANOTHER_CELL.at(shown(name), 0, place, count=f"{count:,}", **facts)
+            yield Code.ID_OF_ANOTHER_CELL.at(name, 0, place, count=f"{count:,}", **facts)
     for mets, line, lob, count in catalogue.rows(_LISTED_APART):
-        yield Code.PARTS_LISTED_APART.at(shown(mets), line, lob, count=count)
+        yield Code.PARTS_LISTED_APART.at(mets, line, lob, count=count)
     for name, place, path, part in catalogue.rows(_BESIDE):
-        yield Code.PARTS_BESIDE_WHOLE.at(shown(name), 0, place, file=shown(path), found=shown(part))
+        yield Code.PARTS_BESIDE_WHOLE.at(name, 0, place, file=path, found=part)
 
 
 def _lob_in_two_cells(name: bytes, place: str, path: bytes, other: str) -> Finding:
-    return Code.LOB_IN_TWO_CELLS.at(shown(name), 0, place, file=shown(path), other=other)
+    return Code.LOB_IN_TWO_CELLS.at(name, 0, place, file=path, other=other)
 
 
 def _against_mets(catalogue: Catalogue) -> Iterator[Finding]:
     for name, place, path, algorithm, found, expected, mets, line in catalogue.rows(_AGAINST_METS):
         yield Code.CELL_AGAINST_METS.at(
-            shown(name),
+            name,
             0,
             place,
             algorithm=algorithm,
             found=found,
             expected=expected,
             source=source_of(mets, line),
-            file=shown(path),
+            file=path,
         )
 
 

@@ -320,9 +320,7 @@ class Cells:
 
     def _split_finding(self, cell: LobCell, whole: bytes, count: int) -> Finding:
         parts = counted(count, "part")
-        return Code.SPLIT_LOB.at(
-            self._name, 0, self._id(cell), expected=shown(whole), count=count, parts=parts
-        )
+        return Code.SPLIT_LOB.at(self._name, 0, self._id(cell), expected=whole, count=count, parts=parts)
 
     def _elsewhere(self, cell: LobCell, named: bytes, pieces: tuple[tuple[bytes, int], ...]) -> Finding:
         """Return the finding on a cell whose LOB's parts only METS joins, whatever their names."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from metspack.checking.catalogue import Catalogue, fault, shown
+from metspack.checking.catalogue import Catalogue, fault
 from metspack.checking.codes import Code
 from metspack.checking.tree import CheckedTree
 from metspack.containers.zipreader import ZipContainer
@@ -170,13 +170,11 @@ def versions(catalogue: Catalogue, form: ArchiveForm, entries: Entries, version:
     folders = {name.split("/")[2] for name in entries.names(_VERSIONS)} - {""}
     if folders and version not in folders:
         found = ", ".join(sorted(folders))
-        yield Code.VERSION_FOLDER.at(shown(form.path), 0, metadata.NAME, found=found, expected=version)
+        yield Code.VERSION_FOLDER.at(form.path, 0, metadata.NAME, found=found, expected=version)
     for path, line, kind in catalogue.rows(_TYPES, form.files[0]):
         said = _VERSION.search(kind or "")
         if said is not None and said[1] != version:
-            yield Code.VERSION_LABEL.at(
-                shown(path), line, file=shown(form.path), found=kind, expected=version
-            )
+            yield Code.VERSION_LABEL.at(path, line, file=form.path, found=kind, expected=version)
 
 
 class Unpacked:

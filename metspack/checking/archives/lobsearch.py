@@ -69,7 +69,7 @@ class Mapping:
             yield of_opening(self._path, error)
             return
         if not is_used:
-            yield Code.MAPPING_EMPTY.at(shown(self._path))
+            yield Code.MAPPING_EMPTY.at(self._path)
 
     def _take(self, number: int, line: bytes) -> Iterator[Finding]:
         where, reason = (shown(self._path), number), ""

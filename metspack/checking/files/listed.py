@@ -211,29 +211,14 @@ OR (SELECT count(*) FROM ident) > (SELECT count(*) FROM (SELECT DISTINCT mets, x
 OR (SELECT count(xml_id) FROM entry) >
     (SELECT count(*) FROM (SELECT DISTINCT mets, xml_id FROM entry WHERE xml_id IS NOT NULL))
 """
-_FILE_IDS_TWICE = """
-WITH twice AS MATERIALIZED (
-    SELECT t.*, o.line FROM (
-        SELECT mets, xml_id, min(id) AS first FROM entry WHERE xml_id IS NOT NULL
-        GROUP BY mets, xml_id HAVING count(*) > 1
-    ) t CROSS JOIN entry o ON o.id = t.first
-)
-SELECT m.path, e.line, e.xml_id, e.element, t.line FROM twice t
-JOIN entry e ON e.mets = t.mets AND e.xml_id = t.xml_id AND e.id > t.first JOIN mets m ON m.id = e.mets
-ORDER BY e.id
+_IDS_TWICE = """
+SELECT m.path, e.line, e.xml_id, e.element, e.first FROM (
+    SELECT *, row_number() OVER of_id AS number, first_value(line) OVER of_id AS first FROM (
+        SELECT mets, xml_id, element, line, 0 AS kind, id FROM entry WHERE xml_id IS NOT NULL
+        UNION ALL SELECT mets, xml_id, element, line, 1, id FROM ident
+    ) WINDOW of_id AS (PARTITION BY mets, xml_id ORDER BY line, kind, id)
+) e JOIN mets m ON m.id = e.mets WHERE e.number > 1 ORDER BY e.id
 """
-_OTHER_IDS_TWICE = """
-WITH twice AS MATERIALIZED (
-    SELECT mets, xml_id, min(line) AS line FROM entry WHERE xml_id IS NOT NULL
-    GROUP BY mets, xml_id HAVING count(*) > 1
-)
-SELECT m.path, i.line, i.xml_id, i.element, coalesce(
-    (SELECT line FROM twice WHERE mets = i.mets AND xml_id = i.xml_id),
-    (SELECT line FROM entry WHERE mets = i.mets AND xml_id = i.xml_id LIMIT 1),
-    (SELECT line FROM ident WHERE mets = i.mets AND xml_id = i.xml_id AND id < i.id ORDER BY id LIMIT 1)
-) AS other FROM ident i JOIN mets m ON m.id = i.mets WHERE other IS NOT NULL
-"""
-
 # The other file of an ID is found once for the ID: it is the same for all METS but the one that has it.
 _LOBS_TWICE = """
 WITH twice AS (
@@ -282,7 +267,7 @@ def lobs_twice(catalogue: Catalogue) -> Iterator[Finding]:
     together = grouping.FindingGroups()
     for mets, line, identifier, path, other in catalogue.rows(_LOBS_TWICE):
         facts = {"id": identifier, "found": shown(path), "other": shown(other)}
-        finding = Code.LOB_IN_TWO_CHILDREN.at(shown(mets), line, identifier, **facts)
+        finding = Code.LOB_IN_TWO_CHILDREN.at(mets, line, identifier, **facts)
         yield from together.take(folder_of(mets).rstrip(b"/"), finding)
     yield from together.release()
 
@@ -290,7 +275,7 @@ def lobs_twice(catalogue: Catalogue) -> Iterator[Finding]:
 def archives_twice(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield the archives with the bytes of another one, whose LOBs are also theirs."""
     for mets, line, identifier, _path, other in catalogue.rows(_ARCHIVES_TWICE):
-        yield Code.ARCHIVE_TWICE.at(shown(mets), line, identifier or "", other=shown(other))
+        yield Code.ARCHIVE_TWICE.at(mets, line, identifier or "", other=other)
 
 
 def source_of(mets: bytes, line: int) -> str:
@@ -302,19 +287,18 @@ def documents(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     """Yield the findings on the IDs and structMaps of each METS document, ``most`` singly."""
     catalogue.put(_WITHOUT_HASH)
     if catalogue.number(_ANY_ID_TWICE):
-        for sql in (_FILE_IDS_TWICE, _OTHER_IDS_TWICE):
-            yield from grouping.each_counted(catalogue, sql, most, _id_twice)
+        yield from grouping.each_counted(catalogue, _IDS_TWICE, most, _id_twice)
     yield from grouping.each_counted(catalogue, _DANGLING, most, partial(_of_id, Code.FPTR_DANGLING))
     for mets, path in catalogue.rows("SELECT id, path FROM mets WHERE ok AND NOT pointed ORDER BY id"):
         yield from _structure(catalogue, mets, path, most)
 
 
 def _id_twice(path: bytes, line: int, identifier: str, element: str, other: int) -> Finding:
-    return Code.ID_TWICE.at(shown(path), line, identifier, found=identifier, other=other, element=element)
+    return Code.ID_TWICE.at(path, line, identifier, found=identifier, other=other, element=element)
 
 
 def _of_id(rule: Rule, path: bytes, line: int, identifier: str) -> Finding:
-    return rule.at(shown(path), line, identifier, found=identifier)
+    return rule.at(path, line, identifier, found=identifier)
 
 
 def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Iterator[Finding]:
@@ -333,7 +317,7 @@ def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Itera
         return
     files = catalogue.number("SELECT count(*) FROM entry WHERE mets = ? AND element = 'file'", mets)
     if files:
-        yield Code.NO_FPTR.at(shown(path), count=files)
+        yield Code.NO_FPTR.at(path, count=files)
 
 
 def compare(catalogue: Catalogue, *, whole: bool) -> None:
@@ -366,7 +350,7 @@ def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Find
             if not near and guesses < _NEAREST_FOR:
                 guesses += 1
                 near = nearest_file(catalogue, path.rpartition(b"/")[2])
-            yield Code.LEAVES_ROOT.at(shown(mets), line, place, href=href, nearest=near)
+            yield Code.LEAVES_ROOT.at(mets, line, place, href=href, nearest=near)
         else:
             continue
         batch.add(_IS_TOLD, number)
@@ -375,7 +359,7 @@ def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Find
     unlisted_folder = grouping.without(catalogue, _LISTED_BELOW)
     own = ((path, size, unlisted_folder(path), "") for path, size in unlisted(catalogue))
     for path, size, around, file in chain(own, catalogue.rows("SELECT * FROM stray")):
-        finding = Code.UNLISTED.at(shown(path), found=f"{size:,}")
+        finding = Code.UNLISTED.at(path, found=f"{size:,}")
         if OF_MACOS.fullmatch(path):  # a note on all of them
             yield from together.take(b".", replace(finding, severity=Severity.INFO))
         else:
@@ -411,7 +395,7 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
             facts = {"expected": shown(path), "found": shown(other), "algorithm": algorithm, "source": source}
             facts["likeness"] = likeness(shown(path), shown(other))
             before, now = grouping.moved(path, other) or (None, None)
-            yield from together.take(before, Code.RENAMED.at(shown(path), 0, place, **facts), now)
+            yield from together.take(before, Code.RENAMED.at(path, 0, place, **facts), now)
             continue
         folder = absent(path)
         if together.count(folder, Code.FILE_MISSING.id, mets):
@@ -420,7 +404,7 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
         alone += folder is None
         source = _sources(catalogue, mets, line, path) if alone <= most else source_of(mets, line)
         facts = {"expected": shown(path), "source": source, "nearest": near}
-        yield from together.take(folder, Code.FILE_MISSING.at(shown(path), 0, place, **facts), mets)
+        yield from together.take(folder, Code.FILE_MISSING.at(path, 0, place, **facts), mets)
     yield from together.release()
 
 
@@ -473,12 +457,7 @@ def sizes(catalogue: Catalogue) -> Iterator[Finding]:
     for mets, line, xml_id, path, expected, found, child in catalogue.rows(_SIZES):
         code = Code.CHILD_SIZE_STALE if child is not None else Code.SIZE_DIFFERS if found else Code.EMPTY
         yield code.at(
-            shown(path),
-            0,
-            xml_id or "",
-            found=f"{found:,}",
-            expected=f"{expected:,}",
-            source=source_of(mets, line),
+            path, 0, xml_id or "", found=f"{found:,}", expected=f"{expected:,}", source=source_of(mets, line)
         )
 
 

@@ -198,7 +198,7 @@ def against_seal(places: CheckedTree, top: bytes, expected: Seal) -> Iterator[Fi
             + [f"{each} is another file" for each in others]
             + ([] if expected.lines or missing else ["only a seal's file tells which file differs"])
         )
-        yield Code.SEAL_DIFFERS.at(shown(top), found=found.value, expected=expected.value, reason=reason)
+        yield Code.SEAL_DIFFERS.at(top, found=found.value, expected=expected.value, reason=reason)
 
 
 class Manifest:
@@ -336,12 +336,12 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
             continue
         if is_of_bag:
             manifest = f"{name.removeprefix(BAGS)} line {line}"
-            finding = Code.BAG_FILE_MISSING.at(shown(path), manifest=manifest)
+            finding = Code.BAG_FILE_MISSING.at(path, manifest=manifest)
         else:
             guesses += 1
             near = _alike(catalogue, path, folder) if guesses <= _MOST_GUESSES else ""
             hints = {"nearest": near, "likeness": near and likeness(shown(path), near)}
-            finding = Code.MANIFEST_FILE_MISSING.at(name, line, shown(path), expected=shown(path), **hints)
+            finding = Code.MANIFEST_FILE_MISSING.at(name, line, path, expected=path, **hints)
         yield from together.take(folder, finding, name)
     for number, name in catalogue.all(
         "SELECT id, name FROM manifest WHERE read AND path IS NOT NULL ORDER BY id"
@@ -350,11 +350,11 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
         for (path,) in _not_named(catalogue, number):
             if OF_MACOS.fullmatch(path) and catalogue.row(_OF_METS, path) is None:
                 continue  # they have one finding together
-            finding = Code.MANIFEST_INCOMPLETE.at(shown(path), manifest=name)
+            finding = Code.MANIFEST_INCOMPLETE.at(path, manifest=name)
             yield from together.take(unnamed(path) or come(path), finding, name)
     for number, name in catalogue.all(f"{_OF_BAG} AND read ORDER BY id"):
         for path in _payload_besides(catalogue, number):
-            finding = Code.BAG_INCOMPLETE.at(shown(path), manifest=name.removeprefix(BAGS))
+            finding = Code.BAG_INCOMPLETE.at(path, manifest=name.removeprefix(BAGS))
             yield from together.take(come(path), finding, name)
     yield from together.release()
 
@@ -385,7 +385,7 @@ def against_mets(catalogue: Catalogue) -> Iterator[Finding]:
     for name, line, path, found, algorithm, expected, mets, mets_line in catalogue.rows(_AGAINST_METS):
         source = source_of(mets, mets_line)
         yield Code.MANIFEST_AGAINST_METS.at(
-            name, line, shown(path), algorithm=algorithm, found=found, expected=expected, source=source
+            name, line, path, algorithm=algorithm, found=found, expected=expected, source=source
         )
 
 
@@ -437,7 +437,7 @@ def _read_lob_manifest(catalogue: Catalogue, path: bytes, content: Content) -> I
     batch.flush()
     if strange:
         facts = {"found": shown(first.strip()[:SHOWN]), "count": f"{strange:,}"}
-        yield Code.LOB_MANIFEST_LINE.at(shown(path), line_of_first, **facts)
+        yield Code.LOB_MANIFEST_LINE.at(path, line_of_first, **facts)
 
 
 def incomplete_lob_manifests(catalogue: Catalogue) -> Iterator[Finding]:
@@ -447,6 +447,4 @@ def incomplete_lob_manifests(catalogue: Catalogue) -> Iterator[Finding]:
         after = folder[:-1] + b"0" if folder else b"\xff"  # the character behind a slash
         count, first = catalogue.row(_UNLISTED, folder, after, shown(path)) or (0, b"")
         if count:
-            yield Code.LOB_MANIFEST_INCOMPLETE.at(
-                shown(path), 0, shown(first), found=shown(first), count=f"{count:,}"
-            )
+            yield Code.LOB_MANIFEST_INCOMPLETE.at(path, 0, first, found=first, count=f"{count:,}")

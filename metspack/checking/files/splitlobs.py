@@ -177,7 +177,7 @@ def of_mets(catalogue: Catalogue) -> Iterator[Finding]:
                     "found": f"{size:,}",
                     "expected": f"{said.size:,}",
                 }
-                yield Code.WHOLE_SIZE.at(shown(said.path), said.line, whole, source=said.source, **facts)
+                yield Code.WHOLE_SIZE.at(said.path, said.line, whole, source=said.source, **facts)
 
 
 def findings(
@@ -279,7 +279,7 @@ def _compared(
             if found == digest.value:
                 pass
             elif said.boundary is not None:
-                yield Code.ARCHIVE_DIGEST.at(shown(said.path), **facts)
+                yield Code.ARCHIVE_DIGEST.at(said.path, **facts)
             else:
                 # DBPTK gives cells the digest of the last part.
                 is_of_last = not said.line and last.digests[algorithm] == digest.value
@@ -350,7 +350,7 @@ def _in_mets(catalogue: Catalogue) -> Iterator[Finding]:
         for sql in (*_BEFORE, _FILL):
             catalogue.put(sql)
     for path, line, part, child in catalogue.rows(_MISSING):
-        yield Code.PART_MISSING.at(shown(path), line, part, expected=part, child=shown(child))
+        yield Code.PART_MISSING.at(path, line, part, expected=part, child=child)
     is_child = catalogue.row(_IS_CHILD) is not None
     is_divided = any(catalogue.row(sql) is not None for sql in (_HAS_WHOLES, _HAS_MAP))
     batch = Batch(catalogue)
@@ -438,7 +438,7 @@ def _unsaid(said: _MetsOnLob) -> Finding | None:
         return None
     expected = 'a file with this ID in a fileGrp USE="split LOB"'
     return Code.WHOLE_NOT_DESCRIBED.at(
-        shown(said.mapped[0][3]), said.mapped[0][4], said.lob, count=len(said.held), expected=expected
+        said.mapped[0][3], said.mapped[0][4], said.lob, count=len(said.held), expected=expected
     )
 
 
@@ -484,4 +484,4 @@ def _uncertain(said: _MetsOnLob, row: Row, error: SourceError) -> Finding:
 
 
 def _at(code: Rule, said: _MetsOnLob, row: Row, reason: str) -> Finding:
-    return code.at(shown(row[3]), row[4], said.lob or row[5], reason=reason)
+    return code.at(row[3], row[4], said.lob or row[5], reason=reason)

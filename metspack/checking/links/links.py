@@ -218,7 +218,7 @@ class LinkCheck:
                 yield from self._documents()
         yield from swaps.findings(self._catalogue, self._places, named)
         for path, line, objid, other in self._catalogue.rows(_OBJID_TWICE):
-            yield Code.OBJID_TWICE.at(shown(path), line or 0, found=objid, other=shown(other))
+            yield Code.OBJID_TWICE.at(path, line or 0, found=objid, other=other)
         yield from swaps.divisions(self._catalogue)
 
     def _uppermost(self, path: bytes) -> Generator[Finding, None, bytes]:
@@ -452,7 +452,7 @@ class LinkCheck:
         outcome = MountOutcome(path=child, found=found)
         if (within := self._within(child)) is not None:
             href = pointer.href if pointer.entry is None else shown(child)
-            yield Code.FOLDER_LINKED.at(mets.name, pointer.line, href=href, found=shown(within))
+            yield Code.FOLDER_LINKED.at(mets.name, pointer.line, href=href, found=within)
             self._catalogue.put("UPDATE entry SET path = ? WHERE id = ?", within, pointer.entry)
             child, outcome = within, MountOutcome(path=within, found=found)
         if called is not None and (inside := self._packed(child)) is not None:
@@ -474,7 +474,7 @@ class LinkCheck:
             self._keep_edge(mets, pointer, number, fault)
             yield from self._claimed(mets, pointer, outcome)
             if pointer.is_of_part:
-                yield Code.CHILD_WITHOUT_MPTR.at(mets.name, pointer.line, href=shown(outcome.path))
+                yield Code.CHILD_WITHOUT_MPTR.at(mets.name, pointer.line, href=outcome.path)
 
     def _package(self, pointer: _Pointer, path: bytes, called: str | None) -> bytes | None:
         """Return the folder of the package whose representation has the METS, or None for a child."""
@@ -543,7 +543,7 @@ class LinkCheck:
         elif parent is not None and parent != mets.id:
             self._keep_edge(mets, pointer, number, Code.TWO_PARENTS)
             other = self._catalogue.row("SELECT path FROM mets WHERE id = ?", parent) or (b"",)
-            yield Code.TWO_PARENTS.at(mets.name, pointer.line, **facts, other=shown(other[0]))
+            yield Code.TWO_PARENTS.at(mets.name, pointer.line, **facts, other=other[0])
         else:
             self._keep_edge(mets, pointer, number)
             if already is not None:
@@ -561,7 +561,7 @@ class LinkCheck:
             if not labelled and package is None and not self._is_child(mets, child):
                 continue  # a document among the files
             if package is None:
-                yield Code.CHILD_WITHOUT_MPTR.at(mets.name, line, xml_id or "", href=shown(child))
+                yield Code.CHILD_WITHOUT_MPTR.at(mets.name, line, xml_id or "", href=child)
             if not self._places.is_there(child) or self._met(child) is not None:
                 continue
             if package is None and self._catalogue.row(_BY_ID_ALONE, mets.id) is not None:
@@ -599,7 +599,7 @@ class LinkCheck:
         for identifier, line, href in outside:
             if (at := found_at(href)) is None:
                 near = self._places.nearest_inside(path, href)
-                yield Code.LEAVES_ROOT.at(shown(path), line, identifier or "", href=href, nearest=near)
+                yield Code.LEAVES_ROOT.at(path, line, identifier or "", href=href, nearest=near)
             else:
                 self._catalogue.put(_LED_IN, at, mets, line, href)
 

@@ -260,7 +260,7 @@ class Mounting:
             said = "; ".join(filter(None, (likeness, at and f"it lies at {at}")))
             facts = {"expected": parent, "nearest": near, "likeness": said}
             code = Code.PARENT_NOWHERE if self._index.granted else Code.PARENT_NOT_HERE
-            yield code.at(shown(path), line, **facts)
+            yield code.at(path, line, **facts)
             return
         key = bare(objid or "")
         naming = [each for each in parents if key in each.downs]
@@ -272,13 +272,13 @@ class Mounting:
                 # The finding on the parent's link reports it; the link still leads only up.
                 self._catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", shown(path), code.id)
                 return
-            yield code.at(shown(path), line, expected=parent, found=first.shown)
+            yield code.at(path, line, expected=parent, found=first.shown)
             return
         if not self._index.granted:
             return  # every given package has its own check
         for sibling in self._index.lacking(naming[0], parent):
             if sibling != key:
-                yield Code.SIBLING_NOWHERE.at(shown(path), line, found=naming[0].shown, expected=sibling)
+                yield Code.SIBLING_NOWHERE.at(path, line, found=naming[0].shown, expected=sibling)
 
 
 def resolved(places: CheckedTree, document: bytes, href: str) -> bytes | None:
@@ -345,7 +345,7 @@ class Upward:
         ups = self._catalogue.all(_UPS, mets)
         own = [objid is not None and bare(each[0]) == bare(objid) for each in ups]
         for href, at, *_ in compress(ups, own):
-            yield Code.SELF_LINK.at(shown(path), at, href=href)
+            yield Code.SELF_LINK.at(path, at, href=href)
         ups = list(compress(ups, map(not_, own)))
         if above is None and mets == _OWN:
             yield from self._alone(path, objid, ups)
@@ -372,7 +372,7 @@ class Upward:
         for number, *_ in meant:
             self._catalogue.put(_TURN, above is not None, number)
         for _, href, line, *_ in meant[:1]:
-            yield Code.WRONG_DIRECTION.at(shown(path), line, href=href, **words)
+            yield Code.WRONG_DIRECTION.at(path, line, href=href, **words)
 
     def _is_of_parent(self, path: bytes, href: str, above: Row, *, is_url: bool) -> bool:
         if is_url:
@@ -387,7 +387,7 @@ class Upward:
         for href, line, url, _ in plain:
             if url and named and self._leads_out(mets, path, href):
                 near = self._places.nearest_inside(path, href)
-                yield Code.LEAVES_ROOT.at(shown(path), line, href=href, nearest=near)
+                yield Code.LEAVES_ROOT.at(path, line, href=href, nearest=near)
                 continue
             if objid is None or bare(href) == bare(objid):
                 continue
@@ -396,7 +396,7 @@ class Upward:
             if url and (told or place == parent or (place is None and named)):
                 continue
             told, near = True, likeness(objid, href)
-            yield Code.OTHER_PARENT.at(shown(path), line, found=href, expected=objid, likeness=near)
+            yield Code.OTHER_PARENT.at(path, line, found=href, expected=objid, likeness=near)
         ancestors = [each for each in ups if each[3]]
         if ancestors and objid is not None:
             yield from self._ancestors(path, ancestors, objid, mets, alone=not plain)
@@ -409,10 +409,10 @@ class Upward:
             return
         href, line, *_ = ancestors[0]
         if alone:
-            yield Code.OTHER_PARENT.at(shown(path), line, found=href, expected=objid)
+            yield Code.OTHER_PARENT.at(path, line, found=href, expected=objid)
         else:
             reason = f"the ancestors for RODA name {href!r}, but the parent is {objid!r}"
-            yield Code.STYLES_DISAGREE.at(shown(path), line, reason=reason)
+            yield Code.STYLES_DISAGREE.at(path, line, reason=reason)
 
     def _is_above(self, mets: int, key: str) -> bool:
         """Return whether a METS above has the OBJID ``key``, or the topmost one names it as above."""
@@ -437,24 +437,24 @@ class Upward:
         for href, line, _ in list(names.values())[1:]:
             first = next(iter(names.values()))[0]
             reason = f"one link names the parent {first!r}, another {href!r}"
-            yield Code.STYLES_DISAGREE.at(shown(path), line, reason=reason)
+            yield Code.STYLES_DISAGREE.at(path, line, reason=reason)
         for href, line, is_ancestor in list(names.values())[:1]:
             if self._index.are_several:
                 yield from self._mounting.upward(path, objid, (href, line), is_ancestor=is_ancestor)
             else:
-                yield Code.PARENT_NOT_HERE.at(shown(path), line, expected=href)
+                yield Code.PARENT_NOT_HERE.at(path, line, expected=href)
 
     def _forgotten(self, path: bytes, objid: str | None, line: int, ups: list[Row]) -> Iterator[Finding]:
         """Yield that no METS names this one, or that an ancestor in the package does not."""
         for href, at, *_ in (each for each in ups if each[3]):
             above = self._catalogue.row(_CALLED, bare(href))
             if above is not None:
-                yield Code.ANCESTOR_SILENT.at(shown(path), at, expected=href, found=shown(above[0]))
+                yield Code.ANCESTOR_SILENT.at(path, at, expected=href, found=above[0])
                 return
         if self._catalogue.row("SELECT 1 FROM meant WHERE path = ?", path) is not None:
             return  # the finding on the link that should lead here names it
         if self._catalogue.number("SELECT ok FROM mets WHERE id = ?", _OWN):
-            yield Code.ORPHAN.at(shown(path), line, found=shown(path), objid=objid or "")
+            yield Code.ORPHAN.at(path, line, found=path, objid=objid or "")
 
     def _leads_out(self, mets: int, path: bytes, href: str) -> bool:
         """Return whether a location leads out of the package; False for a child that lies elsewhere."""
@@ -473,6 +473,6 @@ class Upward:
 def _silent(path: bytes, line: int, parent: str, link: str | None) -> Iterator[Finding]:
     """Yield that a child names no parent, if the style of the link to the child requires it."""
     if link is None:
-        yield Code.NO_PARENT.at(shown(path), line, expected=parent)
+        yield Code.NO_PARENT.at(path, line, expected=parent)
     elif link == By.OBJID.value:
-        yield Code.CHILD_SILENT.at(shown(path), line, expected=parent)
+        yield Code.CHILD_SILENT.at(path, line, expected=parent)

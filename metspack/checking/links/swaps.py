@@ -248,7 +248,7 @@ def _of_one(catalogue: Catalogue, child: _Child) -> Finding:
     other = child.objid if catalogue.row(sql, child.parent, child.objid) else ""
     near = "" if other else likeness(bare(child.called), bare(child.objid))
     facts = {"found": child.objid, "expected": child.called, "nearest": other, "likeness": near}
-    return Code.CHILD_OBJID_DIFFERS.at(shown(child.path), child.line, **facts)
+    return Code.CHILD_OBJID_DIFFERS.at(child.path, child.line, **facts)
 
 
 def _exchanged(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Finding:
@@ -262,12 +262,12 @@ def _exchanged(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Fi
     for each, _ in pairs:
         _fault(catalogue, each, Code.CHILDREN_EXCHANGED.id)
     return Code.CHILDREN_EXCHANGED.at(
-        shown(parent[0]),
+        parent[0],
         0 if row is None else row[0],
         expected=child.called,
-        found=shown(child.path),
+        found=child.path,
         other=child.objid,
-        where=shown(other.path),
+        where=other.path,
         count=len(pairs),
     )
 
@@ -287,12 +287,7 @@ def _swapped(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Find
 
 def _told(child: _Child, other: _Child, count: int) -> Finding:
     return Code.CHILDREN_SWAPPED.at(
-        shown(child.path),
-        child.line,
-        found=child.objid,
-        other=shown(other.path),
-        expected=other.objid,
-        count=count,
+        child.path, child.line, found=child.objid, other=other.path, expected=other.objid, count=count
     )
 
 
@@ -351,7 +346,7 @@ def divisions(catalogue: Catalogue) -> Iterator[Finding]:
     if catalogue.row("SELECT 1 FROM beside") is not None:
         yield from _divisions_with_fptr(catalogue)
     for path, line, place, other in catalogue.rows(_SAME_ORDER):
-        yield Code.ORDER_TWICE.at(shown(path), line, order=str(place).partition(" ")[2], other=other)
+        yield Code.ORDER_TWICE.at(path, line, order=str(place).partition(" ")[2], other=other)
     for row in catalogue.rows(_OF_ANOTHER_KIND):
         yield from _kind(row)
 
@@ -360,13 +355,9 @@ def _divisions_with_fptr(catalogue: Catalogue) -> Iterator[Finding]:
     for sql in _DIVISIONS:
         catalogue.put(sql)
     for path, line, fileid, child, expected in catalogue.rows(_OF_ANOTHER, *_EXCHANGED):
-        yield Code.DIVISION_DISAGREES.at(
-            shown(path), line, fileid, fileid=fileid, found=shown(child), expected=shown(expected)
-        )
+        yield Code.DIVISION_DISAGREES.at(path, line, fileid, fileid=fileid, found=child, expected=expected)
     for path, line, fileid, child in catalogue.rows(_WITHOUT_FPTR):
-        yield Code.DIVISION_WITHOUT_FPTR.at(
-            shown(path), line, fileid or "", fileid=fileid or "", found=shown(child)
-        )
+        yield Code.DIVISION_WITHOUT_FPTR.at(path, line, fileid or "", fileid=fileid or "", found=child)
 
 
 def _kind(row: Row) -> Iterator[Finding]:
@@ -374,11 +365,11 @@ def _kind(row: Row) -> Iterator[Finding]:
     if package_type is not None and parent_type is not None:
         if package_type != parent_type:
             facts = {"found": package_type, "expected": parent_type, "parent": shown(parent)}
-            yield Code.CHILD_OF_ANOTHER_KIND.at(shown(path), line, **facts)
+            yield Code.CHILD_OF_ANOTHER_KIND.at(path, line, **facts)
         return  # the TYPE of E-ARK's packages is checked by E-ARK's rules
     if type_ is not None and expected is not None and type_ != expected:
         facts = {"found": type_, "expected": expected, "parent": shown(parent)}
-        yield Code.CHILD_OF_ANOTHER_TYPE.at(shown(path), line, **facts)
+        yield Code.CHILD_OF_ANOTHER_TYPE.at(path, line, **facts)
 
 
 # --- structMaps that disagree ---------------------------------------------------------------------------
