@@ -14,7 +14,7 @@ from typing import Any
 
 from metspack.checking.similarity import nearest
 from metspack.files import tempdb
-from metspack.layouts.names import SEGMENT
+from metspack.layouts.names import SEGMENT, ArchiveRoutes
 from metspack.mets.links import bare
 
 _SCHEMA = """
@@ -54,12 +54,6 @@ CREATE INDEX edge_parent ON edge (parent, child, map, div);
 CREATE INDEX edge_child ON edge (child, parent);
 CREATE INDEX edge_mptr ON edge (mptr);
 CREATE INDEX edge_href ON edge (parent, href) WHERE child IS NOT NULL;
-CREATE TABLE naming (map INTEGER PRIMARY KEY);
-CREATE TABLE named_in (child INTEGER, map INTEGER, PRIMARY KEY (child, map)) WITHOUT ROWID;
-CREATE TABLE times_named (child INTEGER PRIMARY KEY, maps INTEGER);
-CREATE TABLE left_out (child INTEGER, map INTEGER, PRIMARY KEY (child, map)) WITHOUT ROWID;
-CREATE TABLE listed_beside (number INTEGER PRIMARY KEY, fileid TEXT, path BLOB);
-CREATE INDEX listed_beside_path ON listed_beside (path);
 CREATE TABLE division (mets INTEGER, div INTEGER, mptr INTEGER, PRIMARY KEY (mets, div)) WITHOUT ROWID;
 CREATE TABLE led (mets INTEGER, div INTEGER, child INTEGER, PRIMARY KEY (mets, div, child)) WITHOUT ROWID;
 CREATE TABLE meant (path BLOB PRIMARY KEY, folder BLOB, was BLOB) WITHOUT ROWID;
@@ -90,8 +84,8 @@ CREATE TABLE ident (
 );
 CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB);
 CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER, PRIMARY KEY (path, kind)) WITHOUT ROWID;
-CREATE TABLE differing (entry INTEGER PRIMARY KEY, is_gone INTEGER, is_odd INTEGER, is_further INTEGER);
-CREATE VIEW gone AS SELECT entry, is_odd, is_further FROM differing WHERE is_gone;
+CREATE TABLE differing (entry INTEGER PRIMARY KEY, is_gone INTEGER, is_odd INTEGER);
+CREATE VIEW gone AS SELECT entry, is_odd FROM differing WHERE is_gone;
 CREATE TABLE together (key BLOB PRIMARY KEY, path BLOB, size INTEGER) WITHOUT ROWID;
 CREATE TABLE document (path BLOB);
 CREATE TABLE noticed (path BLOB, kind TEXT, reason TEXT);
@@ -99,7 +93,6 @@ CREATE TABLE stray (path BLOB, size INTEGER, folder BLOB, file TEXT);
 CREATE TABLE done (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE lost (path BLOB, size INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) WITHOUT ROWID;
-CREATE TABLE oddly_told (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE lost_mets (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE unfetched (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE gone_together (key BLOB PRIMARY KEY, path BLOB) WITHOUT ROWID;
@@ -142,10 +135,6 @@ CREATE TABLE pointed_group (grp INTEGER PRIMARY KEY);
 CREATE TABLE lob_group (mets INTEGER, grp INTEGER, PRIMARY KEY (mets, grp)) WITHOUT ROWID;
 CREATE TABLE noted (archive TEXT, words TEXT);
 CREATE TABLE archive (path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT);
-CREATE TABLE route (
-    archive BLOB, version TEXT, apart INTEGER, lobs INTEGER, joined INTEGER, cell INTEGER, innermost INTEGER,
-    nested INTEGER, odd INTEGER, split INTEGER, numbered INTEGER
-);
 CREATE TABLE cell (
     id INTEGER PRIMARY KEY, archive BLOB, place TEXT, inside INTEGER, path BLOB, size INTEGER,
     length INTEGER, algorithm TEXT, digest TEXT
@@ -163,24 +152,13 @@ CREATE TABLE wrong (
 );
 CREATE INDEX wrong_path ON wrong (path);
 CREATE INDEX wrong_digests ON wrong (expected, found, algorithm, code, path);
-CREATE TABLE alike (
-    rank INTEGER, number INTEGER, line INTEGER, place TEXT, algorithm TEXT, digest TEXT, length INTEGER
-);
-CREATE UNIQUE INDEX alike_statement ON alike (
-    rank, number, coalesce(algorithm, ''), coalesce(digest, ''), coalesce(length, '')
-);
 """
 
 _COUNTED = "SELECT count(*) FROM (SELECT 1 FROM ({}) WHERE path = ? LIMIT ?)"
 _OF_ONE = "SELECT * FROM ({}) WHERE path = ? ORDER BY rank"
-# Faster than GROUP BY, which would sort all: of very many statements most are equal.
-_PUT_ALIKE = """
-INSERT INTO alike SELECT rank, number, line, place, algorithm, digest, length FROM ({}) WHERE path = ?
-ON CONFLICT DO UPDATE SET line = excluded.line, place = excluded.place WHERE excluded.line < line
-"""
-_ALIKE = """
-SELECT ?, rank, number, line, place, algorithm, digest, length FROM alike
-ORDER BY rank, line, number, algorithm, digest, length
+_UNLIKE = """
+SELECT path, rank, number, min(line), place, algorithm, digest, length FROM ({}) WHERE path = ?
+GROUP BY rank, number, algorithm, digest, length ORDER BY rank, 4, number, algorithm, digest, length
 """
 
 LISTED_PATH = "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)"
@@ -223,13 +201,6 @@ _INDEXES = (
 _PUT_METS = """INSERT INTO mets
     (path, folder, segment, parent, called, done, key, found, named_by, package, depth, jump)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_MISSING_METS = tempdb.BulkInsert(
-    "mets (parent, done, depth, jump, path, folder, segment)",
-    "(?1, 1, ?2, ?3, ?{0}, ?{1}, ?{2})",
-    shared=3,
-    own=3,
-    is_strict=True,
-)
 _DEPTHS = """
 SELECT p.depth, n.depth, f.id, f.depth FROM mets p
 LEFT JOIN mets n ON n.id = p.jump LEFT JOIN mets f ON f.id = n.jump WHERE p.id = ?
@@ -269,11 +240,17 @@ class Catalogue(tempdb.Scratch):
         self._are_entries_indexed = False
         self._depth: tuple[int | None, tuple[int, int | None]] = (None, (0, None))
         self._entries = self._cells = 0
+        self.routes: list[ArchiveRoutes] = []
+        """The routes of each archive to its LOBs outside, for the report."""
 
     def number(self, sql: str, *values: object) -> int:
         """Return the one number that a query gives, or 0 when it gives none."""
         found = self.row(sql, *values)
         return int(found[0]) if found and found[0] is not None else 0
+
+    def is_file(self, path: bytes) -> bool:
+        """Return whether a file is on disk."""
+        return self.row("SELECT 1 FROM disk WHERE path = ? AND kind = 'f'", path) is not None
 
     def statements(self, sql: str, path: bytes, most: int) -> list[Row]:
         """Return all statements on one file in a query; of more than ``most``, equal ones once.
@@ -282,9 +259,7 @@ class Catalogue(tempdb.Scratch):
         """
         if self.number(_COUNTED.format(sql), path, most + 1) <= most:
             return self.all(_OF_ONE.format(sql), path)
-        self.put("DELETE FROM alike")
-        self.put(_PUT_ALIKE.format(sql), path)
-        return self.all(_ALIKE, path)
+        return self.all(_UNLIKE.format(sql), path)
 
     def put_many(self, sql: str, rows: Iterable[Row]) -> None:
         """Run a statement for each row."""
@@ -334,13 +309,9 @@ class Catalogue(tempdb.Scratch):
         """
         key = None if called is None else bare(called)
         known = (parent, called, done, key, found, named_by, package, *self._depth_below(parent))
-        return self.put(_PUT_METS, *_places(path), *known)
-
-    def new_missing(self, paths: Iterable[bytes], parent: int) -> int:
-        """Add METS documents that do not exist; return the first id, from which they count up."""
-        first = self.number("SELECT max(id) FROM mets") + 1
-        self.insert(_MISSING_METS, (parent, *self._depth_below(parent)), map(_places, paths))
-        return first
+        folder = folder_of(path)
+        is_segment = SEGMENT.fullmatch(shown(folder[:-1].rpartition(b"/")[2])) is not None
+        return self.put(_PUT_METS, path, folder, is_segment, *known)
 
     def _depth_below(self, parent: int | None) -> tuple[int, int | None]:
         """Return the depth of a METS below ``parent``, and a METS far above it, for ``is_above``."""
@@ -399,12 +370,6 @@ class Catalogue(tempdb.Scratch):
     def index_ids(self) -> None:
         """Build the index of files by ID in all METS, used only by the check of cells."""
         self._database.execute("CREATE INDEX IF NOT EXISTS entry_name ON entry (xml_id, path)")
-
-
-def _places(path: bytes) -> tuple[bytes, bytes, bool]:
-    """Return the path of a METS, its folder, and whether the folder has a segment's name."""
-    folder = folder_of(path)
-    return path, folder, SEGMENT.fullmatch(shown(folder[:-1].rpartition(b"/")[2])) is not None
 
 
 class Batch:

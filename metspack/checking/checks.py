@@ -13,7 +13,6 @@ from typing import Self
 
 from metspack import cluster, processes
 from metspack.checking import options, packages
-from metspack.checking.archives import archive
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.files import bags, fixity
@@ -322,7 +321,8 @@ class Checking(Iterator[Finding]):
         )
         if is_complete:
             self._ended |= {each.shown, *places.given.values()}
-        self._routes += archive.routes(catalogue, "" if self._is_one else f"{each.shown}/")
+        above = "" if self._is_one else f"{each.shown}/"
+        self._routes += (replace(found, path=f"{above}{found.path}") for found in catalogue.routes)
         checked = Checked(
             package=each,
             catalogue=catalogue,

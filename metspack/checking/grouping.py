@@ -10,9 +10,8 @@ import json
 from bisect import insort
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
-from metspack.checking.catalogue import LISTED_PATH, Catalogue, Row, folder_of, shown
+from metspack.checking.catalogue import LISTED_PATH, Catalogue, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.similarity import TextEdit
 from metspack.model import MOST_PLACES, Finding, FindingPlace
@@ -31,12 +30,10 @@ IN_MANIFESTS = """
 SELECT m.name, l.line FROM listed l JOIN manifest m ON m.id = l.manifest
 WHERE l.path = ? ORDER BY m.id, l.line
 """
-_ANY_FOLDER = "SELECT 1 FROM folder WHERE path > ? AND path < ?"
 _AFTER_SLASH = b"0"
 _IN_ORDER = "ORDER BY e.id"
 
 _VERY_LONG = 1 << 10
-_FIRST_WINDOW, _LAST_WINDOW = 256, 1 << 16  # numbers that are looked at together
 
 Folder = Callable[[bytes], bytes | None]
 """Returns the folder with which a file shares its fault, or None for a separate fault."""
@@ -101,58 +98,6 @@ def _with_more(finding: Finding, folder: str, more: int) -> Finding:
     )
 
 
-class AlikeRows(Iterator[Row]):
-    """Rows about files in the order of their numbers; those of one kind may be passed over.
-
-    ``number`` and ``path`` are columns of ``source``, FROM with WHERE. ``alike`` is the condition on ``?5``
-    that rows of a kind share beside a missing folder.
-    """
-
-    def __init__(
-        self, catalogue: Catalogue, columns: str, source: str, *, number: str, path: str, alike: str
-    ) -> None:
-        self._catalogue = catalogue
-        self._all = f"SELECT {number}, {columns} {source} AND {number} > ? ORDER BY {number}"
-        is_alike = f"{path} > ?3 AND {path} < ?4 AND {alike}"
-        self._window = f"""SELECT count(*), min(CASE WHEN {is_alike} THEN NULL ELSE {number} END)
-            {source} AND {number} > ?1 AND {number} <= ?2"""
-        self._last = 0
-        self._rows = catalogue.rows(self._all, self._last)
-        self._kind: tuple[bytes | None, Hashable] = (None, None)
-        self._of_kind, self._due = 0, _FIRST_WINDOW
-
-    def __next__(self) -> Row:
-        self._last, *row = next(self._rows)
-        return tuple(row)
-
-    def alike(self, folder: bytes | None, kind: Hashable) -> int:
-        """Count the last row as one of a kind; return the number of rows that are passed over.
-
-        These follow it and are of the same kind; they are passed over only if they are many. ``folder`` is
-        the uppermost missing one around the row's file.
-        """
-        if (folder, kind) != self._kind:
-            self._kind, self._of_kind, self._due = (folder, kind), 0, _FIRST_WINDOW
-        self._of_kind += 1
-        if folder is None or self._of_kind < self._due:
-            return 0
-        self._of_kind = 0
-        below = folder + b"/", folder + _AFTER_SLASH
-        if self._catalogue.row(_ANY_FOLDER, *below) is not None:  # not all below it is missing
-            return 0
-        passed = 0
-        while True:
-            stop = self._last + self._due
-            count, other = self._catalogue.row(self._window, self._last, stop, *below, kind) or (0, None)
-            if not count or other is not None:
-                break
-            passed, self._last = passed + count, stop
-            self._due = min(2 * self._due, _LAST_WINDOW)
-        if passed:
-            self._rows = self._catalogue.rows(self._all, self._last)
-        return passed
-
-
 class SharedFaults:
     """Groups the faults that all documents of a kind share; the others are reported for each.
 
@@ -211,28 +156,14 @@ def _of_all(finding: Finding, kind: str, count: int) -> Finding:
     )
 
 
-def each_of(
-    rows: Iterable[Row], most: int, finding: Callable[..., Finding], number: Callable[[], int]
-) -> Iterator[Finding]:
-    """Yield a finding for each row, and one for all rows that will only be counted.
-
-    The finding is made of the row's values. ``most`` are reported one by one; ``FurtherFindings`` keeps no
-    place of those far behind. ``number`` returns how many rows there are.
-    """
-    left = iter(rows)
-    last = most + MOST_PLACES
-    for row in islice(left, last):
-        yield finding(*row)
-    if (behind := next(left, None)) is not None:
-        yield replace(finding(*behind), count=number() - last)
-
-
 def each_counted(
     catalogue: Catalogue, sql: str, most: int, finding: Callable[..., Finding], *values: object
 ) -> Iterator[Finding]:
-    """Yield a finding for each row of a query as ``each_of`` does, counting those far behind.
+    """Yield a finding for each row of a query, and one for all rows that will only be counted.
 
-    The last ORDER BY of ``sql``, if any, may be followed only by the order of its rows.
+    The finding is made of the row's values. ``most`` are reported one by one; ``FurtherFindings`` keeps no
+    place of those far behind. The last ORDER BY of ``sql``, if any, may be followed only by the order of its
+    rows.
     """
     last = most + MOST_PLACES
     for number, row in enumerate(catalogue.rows(f"{sql} LIMIT {last + 1}", *values)):

@@ -96,7 +96,7 @@ def noticed(catalogue: Catalogue, *, are_read: bool = True) -> Iterator[Finding]
 def alike(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield findings on names in one folder that differ only in letter case or Unicode form."""
     for path, other in catalogue.rows(_ALIKE):
-        yield Code.ALIKE.at(shown(path), other=shown(other))
+        yield Code.ALIKE.at(path, other=other)
 
 
 def _walk(taking: _Taking, place: tuple[Path, tuple[str, ...]], agreement: Agreement | None) -> None:
@@ -284,15 +284,15 @@ def _noticed(path: bytes, kind: str, reason: str) -> Iterator[Finding]:
     elif kind == _EMPTY:
         yield Code.EMPTY_FOLDER.at(shown(path) or ".")
     elif kind == "l":
-        yield Code.SYMLINK.at(shown(path))
+        yield Code.SYMLINK.at(path)
     elif kind == "s":
-        yield Code.SPECIAL.at(shown(path))
+        yield Code.SPECIAL.at(path)
     else:
         name = path.rpartition(b"/")[2]
         if _NOT_FOR_WINDOWS.fullmatch(name):
-            yield Code.NOT_FOR_WINDOWS.at(shown(path), reason=f"Windows cannot hold the name {shown(name)!r}")
+            yield Code.NOT_FOR_WINDOWS.at(path, reason=f"Windows cannot hold the name {shown(name)!r}")
         if not _is_utf8(name):
-            yield Code.NOT_UTF8.at(shown(path))
+            yield Code.NOT_UTF8.at(path)
 
 
 def _is_utf8(name: bytes) -> bool:

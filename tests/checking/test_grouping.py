@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -12,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import Level, check, grouping
+from metspack.checking import check
 from metspack.checking.codes import Code
 from metspack.checking.grouping import FindingGroups, SharedFaults, moved
 from metspack.model import Finding
-from tests.checking import test_hostile_products as hostile
 from tests.packages import forge
 from tests.packages.placed import describe
 
@@ -173,31 +171,3 @@ def test_what_some_documents_break_is_said_of_each() -> None:
     assert list(shared.take("packages", [])) == [broken("CSIP10", "a"), broken("CSIP10", "b")]
     assert list(shared.take("packages", [broken("CSIP10", "d")])) == [broken("CSIP10", "d")]
     assert list(shared.release()) == []
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_rows_that_are_passed_over_at_once_are_counted_as_one_by_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    chosen = random.Random(seed)  # noqa: S311 -- no secret
-    folders = ["a", "a/b", "here/c", "here", "a/d/e"]
-    places = [
-        f"{folder}/{number}.bin"
-        for number in range(30)
-        for folder in (chosen.choice(folders),)
-        for number in range(100 * number, 100 * number + chosen.choice((1, 2, 40)))
-    ]
-    digest = "0" * 32
-    listed = (hostile.listed(f"f{number}", place) for number, place in enumerate(places[:: 1 + seed % 2]))
-    hostile.mets(tmp_path, listed)
-    (tmp_path / "here").mkdir()
-    (tmp_path / "here/kept").write_bytes(b"")
-    lines = (f"{digest}  {place}\n" for place in chosen.sample(places, len(places)))
-    (tmp_path / "manifest-md5.txt").write_text("".join(lines))
-    found = []
-    for first, last in ((1, 8), (4, 1 << 16), (1 << 16, 1 << 16)):
-        monkeypatch.setattr(grouping, "_FIRST_WINDOW", first)
-        monkeypatch.setattr(grouping, "_LAST_WINDOW", last)
-        found.append(list(check(tmp_path, Level.FULL, jobs=1)))
-    assert found[0] == found[1] == found[2]
-    assert any("likewise" in each.message for each in found[0])

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import fields
-from functools import partial
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 
 from metspack import safexml, sizes
 from metspack.checking import grouping
-from metspack.checking.archives import forms, lobsearch
+from metspack.checking.archives import forms
 from metspack.checking.archives.cells import Cells, Routes
 from metspack.checking.archives.forms import ArchiveForm, CompressedError, Entries
-from metspack.checking.archives.lobsearch import Finder, Proof
+from metspack.checking.archives.lobsearch import Finder, Mapping, Proof
 from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import Batch, Catalogue, Row, folded_name, shown
 from metspack.checking.codes import Code
@@ -26,7 +24,9 @@ from metspack.checking.tree import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.digests import Hashers
 from metspack.errors import SourceError
-from metspack.layouts.names import ARCHIVE_BYTES, ArchiveRoutes, LobRoute
+from metspack.files import reading
+from metspack.files.reading import Asked, Hashed
+from metspack.layouts.names import ARCHIVE_BYTES
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
@@ -36,7 +36,7 @@ from metspack.siard import entries as siard_entries
 from metspack.siard import metadata as siard_metadata
 from metspack.siard import tables
 from metspack.siard.metadata import Metadata, Table
-from metspack.sizes import TextLength, counted
+from metspack.sizes import counted
 
 _ROOTS = ("content/", "header/")
 _CONTENT = "content/"
@@ -71,9 +71,9 @@ def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Ite
         yield Code.ENTRY_OUT_OF_PLACE.at(archive, 0, first, found=first, count=f"{strange:,}")
     for folded, raw in catalogue.rows(_FOLDED):
         if container.extent(folded.decode("utf-8", "surrogateescape")) is not None:
-            yield Code.ALIKE.at(archive, 0, shown(raw), other=shown(folded))
+            yield Code.ALIKE.at(archive, 0, raw, other=folded)
     for raw, other in catalogue.rows(_ALIKE):
-        yield Code.ALIKE.at(archive, 0, shown(raw), other=shown(other))
+        yield Code.ALIKE.at(archive, 0, raw, other=other)
 
 
 def unnamed(
@@ -97,7 +97,7 @@ def unnamed(
             count += len(odd)
             first = first or next(name for name, path in zip(some, paths, strict=True) if path in odd)
     if count:
-        yield Code.ENTRY_OF_NOTHING.at(shown(form.path), 0, first, found=first, count=f"{count:,}")
+        yield Code.ENTRY_OF_NOTHING.at(form.path, 0, first, found=first, count=f"{count:,}")
 
 
 # Where METS and the file differ, a cell is right that agrees with either: the difference has its finding.
@@ -119,18 +119,9 @@ WHERE NOT c.inside AND e.digest <> c.digest AND c.path NOT IN sampled ORDER BY c
 _NOTES = "SELECT words FROM noted WHERE archive = ?"
 _ANY_TWICE = "SELECT EXISTS (SELECT 1 FROM cell GROUP BY path HAVING count(*) > 1)"
 _TWICE = """
-SELECT c.archive, c.place, c.path, o.place FROM cell c JOIN cell o ON o.id = (
-    SELECT min(id) FROM cell WHERE path = c.path AND inside = c.inside AND archive = c.archive)
-WHERE o.id < c.id AND c.id >= ? AND c.id < ? ORDER BY c.id
-"""
-_TIMES_TWICE = """
-SELECT count(*) - (SELECT count(*) FROM (SELECT DISTINCT path, inside FROM cell WHERE id >= ?1 AND id < ?2))
-FROM cell WHERE id >= ?1 AND id < ?2
-"""
-_NEXT_ARCHIVE = """
-SELECT c.id, coalesce((
-    SELECT n.id FROM cell n WHERE n.id > c.id AND n.archive <> c.archive ORDER BY n.id LIMIT 1), 1 << 62)
-FROM cell c WHERE c.id >= ? ORDER BY c.id LIMIT 1
+SELECT e.archive, e.place, e.path, o.place FROM cell e JOIN cell o ON o.id = (
+    SELECT min(id) FROM cell WHERE path = e.path AND inside = e.inside AND archive = e.archive)
+WHERE o.id < e.id ORDER BY e.id
 """
 # Nearly always all agree, as one query shows: only where some differ are the reasons looked for.
 _ANY_OTHER = """
@@ -221,7 +212,8 @@ AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
 AND NOT EXISTS (SELECT 1 FROM grp g WHERE g.id = e.grp AND g.is_other)
 AND NOT EXISTS (SELECT 1 FROM mets o WHERE o.path = e.path) ORDER BY e.id
 """
-# METS documents of its own representations (CSIP) make no parent of a package.
+# A parent IP; a child without its parent needs no archive. METS documents of its own representations (CSIP)
+# make no parent of a package.
 _WITHOUT_ARCHIVE = f"""
 SELECT m.path, m.line FROM mets m WHERE m.id = 1 AND m.ok AND EXISTS (SELECT 1 FROM mets c WHERE c.parent = 1
     AND lower(CAST(substr(c.folder, length(m.folder) + 1, {len(REPRESENTATIONS_FOLDER) + 1}) AS TEXT))
@@ -229,8 +221,6 @@ SELECT m.path, m.line FROM mets m WHERE m.id = 1 AND m.ok AND EXISTS (SELECT 1 F
 """  # noqa: S608 -- the name of a folder
 _NAMED_BELOW = "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
-_TRAITS = tuple(each.name for each in fields(LobRoute))
-_PUT_ROUTE = "INSERT INTO route VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _PUT_HOLDING = "INSERT INTO holding VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)"
 _PUT_LOBS = "UPDATE holding SET lobs = ?, lost = ?, inline = ? WHERE archive = ?"
 _IN_ENTRY = """
@@ -267,12 +257,14 @@ def findings(
             complete += archive.complete
     if places.agreement is not None:
         _put_back(catalogue, places.agreement, are_all_named=read > 0)
-    if not listed:
-        yield from _none(catalogue)
+    for path, line in () if listed else catalogue.rows(_WITHOUT_ARCHIVE):
+        yield Code.NO_SIARD.at(path, line)
     if catalogue.row("SELECT 1 FROM cell") is not None:
         catalogue.index_ids()
         yield from _of_cells(catalogue, places, budgets.findings)
-        yield from _of_two_archives(catalogue) if len(listed) > 1 else ()
+        for name, other, count, first in catalogue.rows(_IDS_OF_TWO) if len(listed) > 1 else ():
+            facts = {"found": shown(other), "other": first, "count": f"{count:,}"}
+            yield Code.IDS_OF_TWO_ARCHIVES.at(name, 0, first, **facts)
     if not whole or sampled:
         # Where the bytes are read, they show which of the two is wrong.
         yield from _against_mets(catalogue)
@@ -316,81 +308,45 @@ def _put_back(catalogue: Catalogue, agreement: Agreement, *, are_all_named: bool
         agreement.put_alike_back(ids=found)
 
 
-def routes(catalogue: Catalogue, above: str) -> Iterator[ArchiveRoutes]:
-    """Yield the archives with LOBs outside, their paths behind ``above``, and their routes."""
-    rows = catalogue.rows("SELECT * FROM route ORDER BY archive, rowid")
-    for (path, version, is_apart), found in groupby(rows, key=lambda row: row[:3]):
-        yield ArchiveRoutes(
-            path=f"{above}{shown(path)}",
-            version=version,
-            is_apart=bool(is_apart),
-            routes=tuple(
-                (LobRoute(**dict(zip(_TRAITS, map(bool, row[4:]), strict=True))), row[3]) for row in found
-            ),
-        )
-
-
 def _of_cells(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Finding]:
     """Yield the findings on the cells of all archives in the catalogue; ``most`` singly."""
     for name, place, path, length, size in catalogue.rows(_LENGTHS):
         yield Code.LENGTH_DIFFERS.at(
-            shown(name), 0, place, file=shown(path), expected=f"{length:,}", found=counted(size, "byte")
+            name, 0, place, file=path, expected=f"{length:,}", found=counted(size, "byte")
         )
     if catalogue.number(_ANY_TWICE):
-        first = 0
-        while (cells := catalogue.row(_NEXT_ARCHIVE, first)) is not None:  # those of one archive
-            number = partial(catalogue.number, _TIMES_TWICE, *cells)
-            yield from grouping.each_of(catalogue.rows(_TWICE, *cells), most, _lob_in_two_cells, number)
-            _, first = cells
+        yield from grouping.each_counted(catalogue, _TWICE, most, _lob_in_two_cells)
     if catalogue.number(_ANY_OTHER):
         places.put_all_back()  # the IDs of all cells are looked up
         catalogue.index_places()
-        yield from _of_other_cells(catalogue)
+        for name, place, path, other, mets, line in catalogue.rows(_OTHER_ROW):
+            facts = {"file": shown(path), "found": other, "source": source_of(mets, line)}
+            yield Code.CELL_OF_ANOTHER_LOB.at(name, 0, place, **facts)
+        for name, count, first in catalogue.rows(_OF_NO_CELL):
+            place, path, identifier, mets, line = catalogue.row(_OF_CELL, first) or ("", b"", "", b"", 0)
+            facts = {"file": shown(path), "found": identifier, "source": source_of(mets, line)}
+            yield Code.ID_OF_ANOTHER_CELL.at(name, 0, place, count=f"{count:,}", **facts)
     for mets, line, lob, count in catalogue.rows(_LISTED_APART):
-        yield Code.PARTS_LISTED_APART.at(shown(mets), line, lob, count=count)
+        yield Code.PARTS_LISTED_APART.at(mets, line, lob, count=count)
     for name, place, path, part in catalogue.rows(_BESIDE):
-        yield Code.PARTS_BESIDE_WHOLE.at(shown(name), 0, place, file=shown(path), found=shown(part))
+        yield Code.PARTS_BESIDE_WHOLE.at(name, 0, place, file=path, found=part)
 
 
 def _lob_in_two_cells(name: bytes, place: str, path: bytes, other: str) -> Finding:
-    return Code.LOB_IN_TWO_CELLS.at(shown(name), 0, place, file=shown(path), other=other)
-
-
-def _of_other_cells(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the findings on cells whose files have the IDs of other cells in METS."""
-    for name, place, path, other, mets, line in catalogue.rows(_OTHER_ROW):
-        yield Code.CELL_OF_ANOTHER_LOB.at(
-            shown(name), 0, place, file=shown(path), found=other, source=source_of(mets, line)
-        )
-    for name, count, first in catalogue.rows(_OF_NO_CELL):
-        place, path, identifier, mets, line = catalogue.row(_OF_CELL, first) or ("", b"", "", b"", 0)
-        facts = {"file": shown(path), "found": identifier, "source": source_of(mets, line)}
-        yield Code.ID_OF_ANOTHER_CELL.at(shown(name), 0, place, count=f"{count:,}", **facts)
-
-
-def _of_two_archives(catalogue: Catalogue) -> Iterator[Finding]:
-    for name, found, count, first in catalogue.rows(_IDS_OF_TWO):
-        facts = {"found": shown(found), "other": first, "count": f"{count:,}"}
-        yield Code.IDS_OF_TWO_ARCHIVES.at(shown(name), 0, first, **facts)
-
-
-def _none(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield a finding if a parent IP has no archive; a child without its parent needs none."""
-    for path, line in catalogue.rows(_WITHOUT_ARCHIVE):
-        yield Code.NO_SIARD.at(shown(path), line)
+    return Code.LOB_IN_TWO_CELLS.at(name, 0, place, file=path, other=other)
 
 
 def _against_mets(catalogue: Catalogue) -> Iterator[Finding]:
     for name, place, path, algorithm, found, expected, mets, line in catalogue.rows(_AGAINST_METS):
         yield Code.CELL_AGAINST_METS.at(
-            shown(name),
+            name,
             0,
             place,
             algorithm=algorithm,
             found=found,
             expected=expected,
             source=source_of(mets, line),
-            file=shown(path),
+            file=path,
         )
 
 
@@ -415,7 +371,7 @@ class _ArchiveCheck:
         self._budgets = budgets
         self._name = shown(form.path)
         self._whole = whole
-        self._mapping = lobsearch.Mapping()
+        self._mapping = Mapping(catalogue, files, form.path)
         self._wrapping = ""
         self._reported: set[str] = set()
         name = self._name.rpartition("/")[2]
@@ -424,58 +380,49 @@ class _ArchiveCheck:
         self._lobs = self._lost = self._inline = 0
         self.complete = False
 
-    def _opened(self) -> Generator[Finding, None, ZipContainer | forms.Unpacked | None]:
-        """Open the archive, or yield the finding on an archive that does not open and return None."""
+    def findings(self, progress: Progress) -> Iterator[Finding]:
         try:
-            return forms.opened(self._form, self._catalogue, self._places, self._budgets, whole=self._whole)
+            container = forms.opened(
+                self._form, self._catalogue, self._places, self._budgets, whole=self._whole
+            )
         except CompressedError as error:
             found = self._places.held(self._form.files[0])[0].shown
             yield Code.ARCHIVE_PACKED.at(self._name, found=found, reason=error.message)
+            return
         except (SourceError, OSError) as error:
-            yield Code.CONTAINER.at(self._name, reason=self._told(error))
-        return None
-
-    def findings(self, progress: Progress) -> Iterator[Finding]:
-        container = yield from self._opened()
-        if container is None:
+            yield Code.CONTAINER.at(self._name, reason=self._reason(error))
             return
         with closing(container):
             if not self._form.is_unpacked and ARCHIVE_BYTES.fullmatch(self._path) is None:
                 yield Code.ARCHIVE_NAME.at(self._name)
-            yield from lobsearch.read_mapping(
-                self._catalogue, self._places, self._files, self._path, self._mapping
-            )
-            entries = self._unwrapped(container)
+            yield from self._mapping.read(self._places)
+            # One folder around all entries is reported as out of place.
+            self._wrapping = siard_entries.wrapping_root(container) or ""
+            entries = siard_entries.WrappedTree(container, self._wrapping) if self._wrapping else container
             metadata = yield from self._metadata(entries)
             if metadata is not None:
-                self.complete = True
-                self._keep_holding(metadata)
-                yield from self._content_digests(entries, metadata)
-                yield from forms.versions(self._catalogue, self._form, entries, metadata.version)
-                if metadata.empty_digests:
-                    yield Code.ARCHIVE_DIGEST_EMPTY.at(self._name, 0, siard_metadata.NAME)
-                for table in metadata.tables:
-                    yield from self._table(entries, metadata, table)
-                self._catalogue.index_cells()
-                if self.complete:
-                    yield from unnamed(self._catalogue, entries, self._form, metadata)
-                self._keep_routes(metadata.version)
-                self._catalogue.put(_PUT_LOBS, self._lobs, self._lost, self._inline, self._path)
+                yield from self._of_metadata(entries, metadata)
             if self._whole:
-                yield from self._of_entries(container, entries, progress)
+                yield from name_findings(self._catalogue, container, self._name)
+            if self._whole and isinstance(container, ZipContainer):  # else its files are the package's
+                yield from self._entries(container, progress)
+                yield from splitlobs.inside(self._catalogue, self._path, entries, progress)
 
-    def _unwrapped(self, container: ZipContainer | forms.Unpacked) -> Entries:
-        """Return the entries without one folder around all, which is reported as out of place."""
-        self._wrapping = siard_entries.wrapping_root(container) or ""
-        return siard_entries.WrappedTree(container, self._wrapping) if self._wrapping else container
-
-    def _of_entries(
-        self, container: ZipContainer | forms.Unpacked, entries: Entries, progress: Progress
-    ) -> Iterator[Finding]:
-        yield from name_findings(self._catalogue, container, self._name)
-        if isinstance(container, ZipContainer):  # the files of an unpacked one are the package's
-            yield from self._entries(container, progress)
-            yield from splitlobs.inside(self._catalogue, self._path, _contents_of(entries, progress))
+    def _of_metadata(self, entries: Entries, metadata: Metadata) -> Iterator[Finding]:
+        self.complete = True
+        self._keep_holding(metadata)
+        yield from self._content_digests(entries, metadata)
+        yield from forms.versions(self._catalogue, self._form, entries, metadata.version)
+        if metadata.empty_digests:
+            yield Code.ARCHIVE_DIGEST_EMPTY.at(self._name, 0, siard_metadata.NAME)
+        for table in metadata.tables:
+            yield from self._table(entries, metadata, table)
+        self._catalogue.index_cells()
+        if self.complete:
+            yield from unnamed(self._catalogue, entries, self._form, metadata)
+        if (routes := self._routes.of_archive(metadata.version)).routes:
+            self._catalogue.routes.append(routes)
+        self._catalogue.put(_PUT_LOBS, self._lobs, self._lost, self._inline, self._path)
 
     def _keep_holding(self, metadata: Metadata) -> None:
         """Put the archive's content as stated in its metadata into the catalogue, for the report."""
@@ -489,12 +436,6 @@ class _ArchiveCheck:
             sum(rows) if len(rows) == len(metadata.tables) else None,
         )
 
-    def _keep_routes(self, version: str) -> None:
-        """Put the archive's routes to LOBs outside into the catalogue, for the report."""
-        for route, count in self._routes.counts.items():
-            values = (getattr(route, each) for each in _TRAITS)
-            self._catalogue.put(_PUT_ROUTE, self._path, version, self._routes.is_apart, count, *values)
-
     def _metadata(self, container: Entries) -> Generator[Finding, None, Metadata | None]:
         extent = container.extent(siard_metadata.NAME)
         if extent is None:
@@ -506,29 +447,26 @@ class _ArchiveCheck:
         if extent.size > self._budgets.metadata:
             most = f"{self._budgets.metadata:,} (--budget metadata=N)"
             reason = f"{siard_metadata.NAME} has {extent.size:,} bytes, more than {most}"
-            yield Code.METADATA.at(self._name, 0, siard_metadata.NAME, reason=reason)
-            return None
-        try:
-            data = b"".join(container.contents(extent))
-        except SourceError as error:
-            yield self._damaged(extent, error)
-            return None
-        try:
-            metadata = siard_metadata.read(data, elements=self._budgets.elements)
-        except safexml.XmlError as error:
-            reason = f"line {error.line}: {error.message}"
-        except SourceError as error:
-            reason = error.message
         else:
-            return metadata
+            try:
+                data = b"".join(container.contents(extent))
+            except SourceError as error:
+                yield self._damaged(extent, error)
+                return None
+            try:
+                return siard_metadata.read(data, elements=self._budgets.elements)
+            except safexml.XmlError as error:
+                reason = f"line {error.line}: {error.message}"
+            except SourceError as error:
+                reason = error.message
         yield Code.METADATA.at(self._name, 0, siard_metadata.NAME, reason=reason)
         return None
 
     def _damaged(self, extent: ZipExtent, error: SourceError) -> Finding:
         self._reported.add(extent.name)
-        return Code.ENTRY.at(self._name, 0, extent.name, reason=self._told(error))
+        return Code.ENTRY.at(self._name, 0, extent.name, reason=self._reason(error))
 
-    def _told(self, error: Exception) -> str:
+    def _reason(self, error: Exception) -> str:
         """Return the message of an error without the package's present location."""
         where = str(self._places.location(self._form.files[0]))
         return str(error).removeprefix(f"{where}: ").replace(where, self._name)
@@ -597,10 +535,10 @@ class _ArchiveCheck:
             try:
                 for extent in extents:
                     if isinstance(extent, ZipExtent):
-                        _feed(hashers, container.contents(extent))
+                        hashers.take(container.contents(extent))
                     else:
                         with self._places.content(path_of(extent.path)) as content:
-                            _feed(hashers, content.chunks())
+                            hashers.take(content.chunks())
             except (SourceError, OSError):
                 return False  # it is reported when the file is read in its turn
             return hashers.digest(digest.algorithm) == digest
@@ -615,25 +553,21 @@ class _ArchiveCheck:
             written = record.extent.name.removeprefix(self._wrapping)
             name = written.encode("utf-8", "surrogateescape")
             claims = self._catalogue.all(_IN_ENTRY, name, self._path)
-            hashers = Hashers(dict.fromkeys(algorithm for _, _, algorithm, _ in claims if algorithm))
-            text = TextLength() if any(length != record.extent.size for _, length, _, _ in claims) else None
+            asked = Asked(
+                algorithms=tuple(dict.fromkeys(algorithm for _, _, algorithm, _ in claims if algorithm)),
+                as_text=any(length != record.extent.size for _, length, _, _ in claims),
+            )
             try:
-                for block in container.contents(record.extent):
-                    hashers.update(block)
-                    if text is not None:
-                        text.update(block)
-                    progress(len(block))
+                hashed = reading.hash_blocks(container.contents(record.extent), asked, progress)
             except SourceError as error:
                 yield self._damaged(record.extent, error)
                 continue
             for claim in claims:
-                yield from self._claimed(record.extent, claim, hashers, text)
+                yield from self._claimed(record.extent, claim, hashed)
 
-    def _claimed(
-        self, extent: ZipExtent, claim: Row, hashers: Hashers, text: TextLength | None
-    ) -> Iterator[Finding]:
+    def _claimed(self, extent: ZipExtent, claim: Row, hashed: Hashed) -> Iterator[Finding]:
         place, length, algorithm, expected = claim
-        if algorithm is not None and (found := hashers.digest(algorithm).value) != expected:
+        if algorithm is not None and (found := hashed.digests[algorithm]) != expected:
             yield Code.CELL_DIGEST_DIFFERS.at(
                 self._name,
                 0,
@@ -646,27 +580,9 @@ class _ArchiveCheck:
                 others="no other checksum for this file is recorded in the package",
             )
         undecided = length is not None and sizes.is_possible(length, extent.size)
-        if undecided and text is not None and text.unit(length) is None:
-            yield Code.LENGTH_DIFFERS.at(
-                self._name, 0, place, file=extent.name, expected=f"{length:,}", found=str(text)
-            )
-
-
-def _contents_of(entries: Entries, progress: Progress) -> Callable[[str], Iterator[bytes]]:
-    """Return a function that yields an entry's bytes; it raises ``SourceError`` on damage."""
-
-    def contents(name: str) -> Iterator[bytes]:
-        if (extent := entries.extent(name)) is not None:
-            for block in entries.contents(extent):
-                progress(len(block))
-                yield block
-
-    return contents
-
-
-def _feed(hashers: Hashers, blocks: Iterable[bytes]) -> None:
-    for block in blocks:
-        hashers.update(block)
+        if undecided and hashed.text is not None and hashed.text.unit(length) is None:
+            facts = {"file": extent.name, "expected": f"{length:,}", "found": str(hashed.text)}
+            yield Code.LENGTH_DIFFERS.at(self._name, 0, place, **facts)
 
 
 def _watch(blocks: Iterable[bytes], damage: list[SourceError]) -> Iterator[bytes]:

@@ -6,8 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import TypeVar
 
 from metspack import sizes
 from metspack.checking import grouping
@@ -18,7 +16,7 @@ from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files import splitlobs
 from metspack.files.tempdb import BulkInsert
-from metspack.layouts.names import FolderStyle, LobRoute
+from metspack.layouts.names import ArchiveRoutes, FolderStyle, LobRoute
 from metspack.locations import Convention
 from metspack.locations.statement import Levels
 from metspack.mets import REPRESENTATIONS_FOLDER
@@ -26,8 +24,7 @@ from metspack.model import CellRun, Finding, LobCell
 from metspack.siard.metadata import Metadata, Table
 from metspack.sizes import counted
 
-_PUT = """INSERT INTO cell (id, archive, place, inside, path, size, length, algorithm, digest)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_PART = "INSERT INTO cell (id, archive, place, inside, path, size) VALUES (?, ?, ?, ?, ?, ?)"
 _PUT_RUN = BulkInsert(
     "cell (id, archive, inside, algorithm, place, path, size, length, digest)",
     "(?1 + {row} * ?2, ?3, ?4, ?5, ?{0}, ?{1}, ?{2}, ?{3}, ?{4})",
@@ -37,41 +34,51 @@ _PUT_RUN = BulkInsert(
 )
 _PIECES = """
 SELECT p.path, d.size FROM piece p JOIN disk d ON d.path = p.path AND d.kind = 'f'
-WHERE p.whole = ? AND p.origin IN (?, ?) ORDER BY p.position
+WHERE p.whole = ? AND p.origin IN (?, ?) ORDER BY p.position LIMIT 100000
 """
 _FIRST = re.compile(rb"(.+)(?:\.0+|_part0*1)", re.DOTALL)
 _PARTS = """
 SELECT e.path, d.size FROM entry e JOIN disk d ON d.path = e.path AND d.kind = 'f'
-WHERE e.groupid = ? ORDER BY e.id
+WHERE e.groupid = ? ORDER BY e.id LIMIT 100000
 """
 _PUT_LOST = "INSERT INTO lost_cell VALUES (?, ?, ?)"
 _NUMBERED = re.compile(rb"_part[0-9]{3,}$")
 _COLUMNS_KEPT = 1_000
-_PARTS_KEPT = 100_000
 _FEW = 32
 
-_Key = TypeVar("_Key")
 
-
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class _CellCount:
-    """A number of cells of one kind, and the first: its id, its ``file`` and its LOB's place."""
+    """A number of cells of one kind, and the first, with its LOB's files where these matter."""
 
-    cell: str
+    id: str
     file: str
-    path: bytes
-    inside: bool
+    found: LobFiles | None
     count: int = 0
-    what: dict[str, None] = field(default_factory=dict)
+    tolerated: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """The facts of a finding on all of them."""
+        facts: dict[str, str | int] = {"count": self.count, "other": self.id}
+        if self.found is not None:
+            side = "archive" if self.found.inside else "package"
+            facts |= {"file": self.file, "found": shown(self.found.path), "side": side}
+        return facts
 
 
 class Routes:
     """The routes from one archive, at ``path``, to its LOBs outside, each with a count."""
 
     def __init__(self, path: bytes) -> None:
-        self.counts: Counter[LobRoute] = Counter()
-        self.is_apart = False
-        self._package = _package_of(path)
+        self._counts: Counter[LobRoute] = Counter()
+        self._is_apart = False
+        self._path, self._package = path, _package_of(path)
+
+    def of_archive(self, version: str) -> ArchiveRoutes:
+        """Return all routes of the archive, which has a SIARD version."""
+        routes, is_apart = tuple(self._counts.items()), self._is_apart
+        return ArchiveRoutes(path=shown(self._path), version=version, routes=routes, is_apart=is_apart)
 
     def take_run(self, levels: Levels, run: CellRun, found: LobRunFiles) -> None:
         """Count whole LOBs that were found, as ``take`` does."""
@@ -90,9 +97,9 @@ class Routes:
         if found.inside:
             return
         first = found.pieces[0][0]
-        self.is_apart |= self._package is not None and _package_of(first) not in {self._package, None}
+        self._is_apart |= self._package is not None and _package_of(first) not in {self._package, None}
         whole = levels.column, *levels.fields
-        self.counts[
+        self._counts[
             LobRoute(
                 joined=_is_up(next(filter(None, (levels.database, levels.column, cell.file)), None)),
                 cell=levels.column is None and _is_up(cell.file),
@@ -151,11 +158,8 @@ class Cells:
         self._table = table
         self._columns: dict[str, ColumnSearch] = {}
         # Reported once for a column.
-        self._conventions: dict[tuple[str, Rule], _CellCount] = {}
+        self._counts: dict[tuple[str, Rule], _CellCount] = {}
         self._as_noted = {_of_style(each, metadata.version) for each in FolderStyle if each.note in notes}
-        self._tolerated: dict[str, _CellCount] = {}
-        self._undigested: dict[str, tuple[int, str]] = {}
-        self._of_no_column: dict[str, tuple[int, str]] = {}
         # Reported once for a folder.
         self._lost_together = grouping.FindingGroups()
         self._absent = grouping.absent(catalogue)
@@ -163,17 +167,20 @@ class Cells:
         self._absent_entries = grouping.climbing(self._is_no_entry)
 
     def take_run(self, run: CellRun) -> Iterator[Finding]:
-        """Put cells into the catalogue, as ``take`` does; those found in one way are put together."""
+        """Put cells into the catalogue, together if all are found in one way; yield the findings."""
         column = self._column(run.cell)
         found = self._finder.find_all(column, run)
-        if found is None and len(run) > _FEW:  # one of them may be lost
-            for first in range(0, len(run), _FEW):
-                yield from self.take_run(run[first : first + _FEW])
-            return
-        if found is None:
-            for cell in run.cells():
-                yield from self.take(cell)
-            return
+        if found is not None:
+            self._take_whole(column, run, found)
+        elif len(run) > 1:  # one of them may be lost
+            step = _FEW if len(run) > _FEW else 1
+            for first in range(0, len(run), step):
+                yield from self.take_run(run[first : first + step])
+        else:
+            yield from self._take(column, run)
+
+    def _take_whole(self, column: ColumnSearch, run: CellRun, found: LobRunFiles) -> None:
+        """Put cells into the catalogue unless they agree with the files of segments."""
         self._note(column, run.at(0), found.at(0), len(run))
         self._routes.take_run(column.candidates.levels, run, found)
         stem = self._id(run.at(0)).removesuffix(str(run.rows[0]))
@@ -184,22 +191,18 @@ class Cells:
         first = self._catalogue.take_cells(len(run))
         if not found.inside and self._finder.files.agree(self._archive, stated, first):
             return
-        self._batch.flush()
+        inside, paths, sizes = found.inside, found.paths, found.sizes if found.inside else None
+        if inside and self._folder is not None:
+            inside, paths, sizes = False, [self._folder + path for path in paths], None
         self._catalogue.insert_columns(
             _PUT_RUN,
-            (first, 1, self._archive, found.inside, run.algorithm),
-            (
-                ids,
-                found.paths,
-                found.sizes if found.inside else None,
-                run.lengths or None,
-                run.digests or None,
-            ),
+            (first, 1, self._archive, inside, run.algorithm),
+            (ids, paths, sizes, run.lengths or None, run.digests or None),
         )
 
-    def take(self, cell: LobCell) -> Iterator[Finding]:
-        """Put a cell into the catalogue and yield the findings on the location of its LOB."""
-        column = self._column(cell.place.cell)
+    def _take(self, column: ColumnSearch, run: CellRun) -> Iterator[Finding]:
+        """Look for the LOB of a single cell everywhere; yield the findings on its location."""
+        cell = run.at(0)
         found = self._finder.find(column, cell)
         if isinstance(found, Lost):
             self._note_cells(column, cell, 1)
@@ -209,78 +212,53 @@ class Cells:
         if found.rival is not None:
             facts = {"file": cell.file, "found": shown(found.path), "other": shown(found.rival)}
             yield Code.LOB_AMBIGUOUS.at(self._name, 0, self._id(cell), **facts)
+        if found.is_whole:
+            self._take_whole(column, run, found.as_run())
+            return
         self._note(column, cell, found, 1)
         self._routes.take(column.candidates.levels, cell, found)
-        if found.is_whole:
-            ((path, size),) = found.pieces
-            number, stated = self._catalogue.take_cells(1), self._stated(cell, path)
-            if found.inside or not self._finder.files.agree(self._archive, stated, number):
-                self._put(cell, path, size if found.inside else None, inside=found.inside, number=number)
-        else:
-            yield self._told_split(cell, found.path, len(found.pieces))
-            yield from self._split(cell, found.pieces, inside=found.inside)
-
-    def _stated(self, cell: LobCell, path: bytes) -> StatedCells:
-        digest = cell.digest
-        return StatedCells(
-            ids=[self._id(cell)],
-            paths=[path],
-            lengths=[] if cell.length is None else [cell.length],
-            algorithm=None if digest is None else digest.algorithm,
-            digests=[] if digest is None else [digest.value],
-        )
+        yield self._split_finding(cell, found.path, len(found.pieces))
+        yield from self._split(cell, found.pieces, inside=found.inside)
 
     def _note(self, column: ColumnSearch, cell: LobCell, found: LobFiles, number: int) -> None:
         """Count cells that were found in the same way as one, for the findings per column."""
         self._note_cells(column, cell, number)
-        if (code := Code.of_convention(found.convention)) is not None:
-            self._count(self._conventions, (column.label, code), cell, found, number)
+        code = Code.of_convention(found.convention)
+        if code is not None and code not in self._as_noted:
+            self._count(column, code, cell, number, found)
         if found.tolerated:
-            seen = self._count(self._tolerated, column.label, cell, found, number)
-            seen.what.update(dict.fromkeys(found.tolerated))
+            seen = self._count(column, Code.LOCATION_REPAIRED, cell, number, found)
+            seen.tolerated.update(dict.fromkeys(found.tolerated))
 
     def _note_cells(self, column: ColumnSearch, cell: LobCell, number: int) -> None:
         if cell.digest is None:
-            self._count_column(self._undigested, column.label, cell, number)
+            self._count(column, Code.CELLS_WITHOUT_DIGEST, cell, number)
         if not column.is_described:
-            self._count_column(self._of_no_column, column.label, cell, number)
+            self._count(column, Code.CELLS_OF_NO_COLUMN, cell, number)
+
+    def _count(
+        self, column: ColumnSearch, code: Rule, cell: LobCell, number: int, found: LobFiles | None = None
+    ) -> _CellCount:
+        first = _CellCount(self._id(cell), cell.file, found)
+        seen = self._counts.setdefault((column.label, code), first)
+        seen.count += number
+        return seen
 
     def ended(self) -> Iterator[Finding]:
         """Yield the findings that are reported once per column or folder."""
         self._batch.flush()
         yield from self._lost_together.release()
-        for (label, code), seen in self._conventions.items():
-            if code not in self._as_noted:
-                yield code.at(self._name, 0, label, **_facts(seen))
-        for label, seen in self._tolerated.items():
-            yield Code.LOCATION_REPAIRED.at(self._name, 0, label, reason=", ".join(seen.what), **_facts(seen))
-        for label, (count, first) in self._undigested.items():
-            yield Code.CELLS_WITHOUT_DIGEST.at(self._name, 0, label, count=count, other=first)
-        expected = len(self._table.columns)
-        for label, (count, first) in self._of_no_column.items():
-            yield Code.CELLS_OF_NO_COLUMN.at(
-                self._name, 0, label, count=f"{count:,}", other=first, expected=f"{expected:,}"
-            )
+        for (label, code), seen in self._counts.items():
+            facts = seen.facts
+            if code is Code.LOCATION_REPAIRED:
+                facts["reason"] = ", ".join(seen.tolerated)
+            if code is Code.CELLS_OF_NO_COLUMN:
+                facts |= {"count": f"{seen.count:,}", "expected": f"{len(self._table.columns):,}"}
+            yield code.at(self._name, 0, label, **facts)
 
     def _id(self, cell: LobCell) -> str:
         """Return the id of a cell's LOB in METS."""
         return self._finder.prefix + cell.place.id
-
-    def _count_column(
-        self, counts: dict[_Key, tuple[int, str]], key: _Key, cell: LobCell, number: int
-    ) -> None:
-        count, first = counts.get(key, (0, self._id(cell)))
-        counts[key] = (count + number, first)
-
-    def _count(
-        self, counts: dict[_Key, _CellCount], key: _Key, cell: LobCell, found: LobFiles, number: int
-    ) -> _CellCount:
-        seen = counts.get(key)
-        if seen is None:
-            seen = _CellCount(cell=self._id(cell), file=cell.file, path=found.path, inside=found.inside)
-            counts[key] = seen
-        seen.count += number
-        return seen
 
     def _column(self, tag: str) -> ColumnSearch:
         column = self._columns.get(tag)
@@ -290,42 +268,21 @@ class Cells:
             column = self._columns[tag] = self._finder.column(self._metadata, self._table, tag)
         return column
 
-    def _put(
-        self,
-        cell: LobCell,
-        path: bytes,
-        size: int | None,
-        *,
-        inside: bool,
-        whole: bool = True,
-        number: int | None = None,
-    ) -> None:
-        digest = cell.digest if whole else None
-        if inside and self._folder is not None:
-            inside, path, size = False, self._folder + path, None
-        self._batch.add(
-            _PUT,
-            self._catalogue.take_cells(1) if number is None else number,
-            self._archive,
-            self._id(cell),
-            inside,
-            path,
-            size,
-            cell.length if whole else None,
-            digest and digest.algorithm,
-            digest and digest.value,
-        )
+    def _put_part(self, cell: LobCell, path: bytes, size: int | None) -> None:
+        """Put a part of a cell's LOB into the catalogue: an entry with its size, or a file."""
+        number, inside = self._catalogue.take_cells(1), size is not None
+        self._batch.add(_PUT_PART, number, self._archive, self._id(cell), inside, path, size)
 
     def _split(
         self, cell: LobCell, pieces: tuple[tuple[bytes, int], ...], *, inside: bool = False
     ) -> Iterator[Finding]:
         """Put the parts of a LOB into the catalogue; yield the finding on their sizes."""
-        for path, size in pieces:
-            self._put(cell, path, size if inside else None, inside=inside, whole=False)
         folder = (self._folder or b"") if inside else b""
+        is_packed = inside and self._folder is None
+        for path, size in pieces:
+            self._put_part(cell, folder + path, size if is_packed else None)
         paths = [folder + path for path, _ in pieces]
-        packed = inside and self._folder is None
-        splitlobs.put_cell(self._batch, self._archive, self._id(cell), cell, paths, inside=packed)
+        splitlobs.put_cell(self._batch, self._archive, self._id(cell), cell, paths, inside=is_packed)
         where = (self._name, 0, self._id(cell))
         count, found = len(pieces), sum(size for _, size in pieces)
         if cell.length is not None and not sizes.is_possible(cell.length, found):
@@ -341,7 +298,7 @@ class Cells:
         grouped = () if lost.code is Code.ENTRY_MISSING else self._grouped(cell)
         if lost.code in {Code.PART_LOST, Code.PART_TWICE}:
             for path in dict.fromkeys(path for path, _ in (*lost.pieces, *grouped)):
-                self._put(cell, path, None, inside=False, whole=False)
+                self._put_part(cell, path, None)
             yield lost.code.at(*where, file=cell.file, expected=expected, reason=lost.reason)
         elif grouped:
             self.lost -= 1
@@ -361,20 +318,16 @@ class Cells:
         """Return the missing file, here or in another IP, whose finding covers the LOB, or None."""
         return path if self._is_told(path, folder) else self._finder.files.lost_elsewhere(path)
 
-    def _told_split(self, cell: LobCell, whole: bytes, count: int) -> Finding:
-        facts: dict[str, str | int] = {
-            "expected": shown(whole),
-            "count": count,
-            "parts": counted(count, "part"),
-        }
-        return Code.SPLIT_LOB.at(self._name, 0, self._id(cell), **facts)
+    def _split_finding(self, cell: LobCell, whole: bytes, count: int) -> Finding:
+        parts = counted(count, "part")
+        return Code.SPLIT_LOB.at(self._name, 0, self._id(cell), expected=whole, count=count, parts=parts)
 
     def _elsewhere(self, cell: LobCell, named: bytes, pieces: tuple[tuple[bytes, int], ...]) -> Finding:
         """Return the finding on a cell whose LOB's parts only METS joins, whatever their names."""
         where, count, first = (self._name, 0, self._id(cell)), len(pieces), pieces[0][0]
         whole = _FIRST.fullmatch(first)
         if whole is None or self._finder.files.are_one_place(whole[1], named):
-            return self._told_split(cell, named, count)
+            return self._split_finding(cell, named, count)
         facts = {"file": cell.file, "found": shown(named), "first": shown(first), "expected": shown(whole[1])}
         return Code.SPLIT_LOB_ELSEWHERE.at(*where, count=count, **facts)
 
@@ -385,18 +338,5 @@ class Cells:
     def _grouped(self, cell: LobCell) -> tuple[tuple[bytes, int], ...]:
         """Return the parts that a METS puts together under the LOB's id (GROUPID)."""
         lob = self._id(cell)
-        rows = list(
-            islice(self._catalogue.rows(_PIECES, lob, splitlobs.BY_METS, splitlobs.BY_GROUP), _PARTS_KEPT)
-        )
-        rows = rows or list(islice(self._catalogue.rows(_PARTS, lob), _PARTS_KEPT))
-        return tuple((path, size) for path, size in rows)
-
-
-def _facts(seen: _CellCount) -> dict[str, str | int]:
-    return {
-        "count": seen.count,
-        "other": seen.cell,
-        "file": seen.file,
-        "found": shown(seen.path),
-        "side": "archive" if seen.inside else "package",
-    }
+        rows = self._catalogue.all(_PIECES, lob, splitlobs.BY_METS, splitlobs.BY_GROUP)
+        return tuple((path, size) for path, size in rows or self._catalogue.all(_PARTS, lob))

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from metspack.checking.catalogue import Catalogue, fault, shown
+from metspack.checking.catalogue import Catalogue, fault
 from metspack.checking.codes import Code
 from metspack.checking.tree import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
 from metspack.files.byteranges import Below, Medium, SpooledMedium, Stretch
 from metspack.layouts.names import ARCHIVE_BYTES
-from metspack.model import Budgets, Finding, ZipExtent
+from metspack.model import Budgets, ExtentColumns, Finding, ZipExtent
 from metspack.packages.files import path_of
 from metspack.siard import metadata
 from metspack.siard.entries import ArchiveEntries
@@ -34,7 +34,6 @@ WHERE s.path = ? ORDER BY m.id
 """
 _VERSIONS = "header/siardversion/"
 _VERSION = re.compile(r"SIARD[ _-]?([0-9]\.[0-9])")
-_IS_THERE = "SELECT 1 FROM disk WHERE path = ? AND kind = 'f'"
 _BELOW = """
 SELECT path, size FROM disk WHERE path >= ?1 AND path < ?2 AND kind = 'f'
 UNION ALL SELECT CAST(path || '/' AS BLOB), 0 FROM folder WHERE path >= ?1 AND path < ?2 ORDER BY 1
@@ -106,7 +105,7 @@ def _part(path: bytes) -> int | None:
 
 def is_there(catalogue: Catalogue, form: ArchiveForm) -> bool:
     """Return whether all files of an archive exist; a missing one has its finding elsewhere."""
-    return all(catalogue.row(_IS_THERE, path) is not None for path in form.files)
+    return all(map(catalogue.is_file, form.files))
 
 
 def opened(
@@ -171,13 +170,11 @@ def versions(catalogue: Catalogue, form: ArchiveForm, entries: Entries, version:
     folders = {name.split("/")[2] for name in entries.names(_VERSIONS)} - {""}
     if folders and version not in folders:
         found = ", ".join(sorted(folders))
-        yield Code.VERSION_FOLDER.at(shown(form.path), 0, metadata.NAME, found=found, expected=version)
+        yield Code.VERSION_FOLDER.at(form.path, 0, metadata.NAME, found=found, expected=version)
     for path, line, kind in catalogue.rows(_TYPES, form.files[0]):
         said = _VERSION.search(kind or "")
         if said is not None and said[1] != version:
-            yield Code.VERSION_LABEL.at(
-                shown(path), line, file=shown(form.path), found=kind, expected=version
-            )
+            yield Code.VERSION_LABEL.at(path, line, file=form.path, found=kind, expected=version)
 
 
 class Unpacked:
@@ -191,8 +188,10 @@ class Unpacked:
         self._places = places
         self._prefix = folder + b"/"
 
-    def columns(self, names: Sequence[str]) -> None:
-        """Return None: each name is looked up singly."""
+    def columns(self, names: Sequence[str]) -> ExtentColumns | None:
+        """Return the sizes of files, or None if one is missing."""
+        found = [extent.size for extent in map(self.extent, names) if extent is not None]
+        return (found, []) if len(found) == len(names) else None
 
     def extent(self, name: str) -> ZipExtent | None:
         """Return the file with exactly that name, or None without one."""

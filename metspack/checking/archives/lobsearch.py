@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from metspack import uris
 from metspack.checking.archives.forms import Entries
@@ -34,78 +34,63 @@ from metspack.uris import PLAIN, ReferenceRefused, Repair
 _SHOWN = 80
 
 
-@dataclass(slots=True)
 class Mapping:
-    """The segment folders of a mapping.txt, by path: the folders each may be stored in, its URI."""
+    """The mapping.txt beside an archive: by the path of a segment's folder, where it may be stored."""
 
-    targets: dict[Names, tuple[Names, ...]] = field(default_factory=dict)
-    uris: dict[Names, str] = field(default_factory=dict)
+    def __init__(self, catalogue: Catalogue, files: Files, siard: bytes) -> None:
+        self._catalogue = catalogue
+        self._files = files
+        self._path = folder_of(siard) + NAME.encode()
+        self._base = tuple(shown(self._path).split("/")[:-1])
+        self._targets: dict[Names, tuple[str, tuple[Names, ...]]] = {}
 
     def of(self, names: Names) -> Iterator[Names]:
         """Yield the other places in the package of a file that should be at these names."""
-        for length in range(len(names) - 1, 0, -1) if self.targets else ():
-            if (found := self.targets.get(names[:length])) is not None:
-                yield from ((*target, *names[length:]) for target in found)
+        for length in range(len(names) - 1, 0, -1) if self._targets else ():
+            if (found := self._targets.get(names[:length])) is not None:
+                yield from ((*target, *names[length:]) for target in found[1])
                 return
 
+    def read(self, places: CheckedTree) -> Iterator[Finding]:
+        """Read the file; yield the findings on it.
 
-def read_mapping(
-    catalogue: Catalogue, places: CheckedTree, files: Files, siard: bytes, mapping: Mapping
-) -> Iterator[Finding]:
-    """Read the mapping.txt beside an archive into ``mapping``; yield the findings on it.
-
-    Targets outside the package are never looked at. A missing mapping.txt has no finding.
-    """
-    base = folder_of(siard)
-    path = base + NAME.encode()
-    if catalogue.row("SELECT 1 FROM disk WHERE path = ? AND kind = 'f'", path) is None:
-        return  # the listing has reported a link in its place
-    is_used = False
-    try:
-        with places.content(path) as content:
-            for number, line in enumerate(content.lines(), start=1):
-                is_used = is_used or bool(line.strip())
-                yield from _Line(catalogue, files, base, number).take(line, mapping)
-    except (OSError, MetspackError) as error:
-        yield of_opening(path, error)
-        return
-    if not is_used:
-        yield Code.MAPPING_EMPTY.at(shown(path))
-
-
-class _Line:
-    """One line of a mapping; used once."""
-
-    def __init__(self, catalogue: Catalogue, files: Files, base: bytes, number: int) -> None:
-        self._catalogue = catalogue
-        self._files = files
-        self._base = tuple(shown(base).split("/")[:-1])
-        self._where = (shown(base) + NAME, number)
-
-    def take(self, line: bytes, mapping: Mapping) -> Iterator[Finding]:
+        Targets outside the package are never looked at. A missing mapping.txt has no finding, and the listing
+        reports a link in its place.
+        """
+        if not self._catalogue.is_file(self._path):
+            return
+        is_used = False
         try:
-            said = parsed_line(line)
-        except LineRefused as refused:
-            yield self._refused(line, refused.message)
+            with places.content(self._path) as content:
+                for number, line in enumerate(content.lines(), start=1):
+                    is_used = is_used or bool(line.strip())
+                    yield from self._take(number, line)
+        except (OSError, MetspackError) as error:
+            yield of_opening(self._path, error)
             return
-        if said is None:
-            return
-        below, target = said
-        folder = (*self._base, *below)
-        found = self._found(folder, target)
-        mapping.targets.setdefault(folder, found)
-        if mapping.uris.setdefault(folder, target) != target:
-            yield self._refused(line, "another line maps the folder elsewhere")
-        elif not self._is_folder(folder):
-            facts = {"expected": "/".join(folder), "href": target}
-            if found:
-                yield Code.SEGMENT_MAPPED.at(*self._where, **facts, found="/".join(found[0]))
-            else:
-                yield Code.SEGMENT_AWAY.at(*self._where, **facts)
+        if not is_used:
+            yield Code.MAPPING_EMPTY.at(self._path)
 
-    def _refused(self, line: bytes, reason: str) -> Finding:
-        text = line.decode("utf-8-sig", "surrogateescape").strip()
-        return Code.MAPPING_LINE.at(*self._where, found=text[:_SHOWN], reason=reason)
+    def _take(self, number: int, line: bytes) -> Iterator[Finding]:
+        where, reason = (shown(self._path), number), ""
+        try:
+            stated = parsed_line(line)
+        except LineRefused as refused:
+            stated, reason = None, refused.message
+        if stated is not None:
+            folder, target = (*self._base, *stated[0]), stated[1]
+            found = self._found(folder, target)
+            if self._targets.setdefault(folder, (target, found))[0] != target:
+                reason = "another line maps the folder elsewhere"
+            elif not self._is_folder(folder):
+                facts = {"expected": "/".join(folder), "href": target}
+                if found:
+                    yield Code.SEGMENT_MAPPED.at(*where, **facts, found="/".join(found[0]))
+                else:
+                    yield Code.SEGMENT_AWAY.at(*where, **facts)
+        if reason:
+            text = line.decode("utf-8-sig", "surrogateescape").strip()
+            yield Code.MAPPING_LINE.at(*where, found=text[:_SHOWN], reason=reason)
 
     def _found(self, folder: Names, target: str) -> tuple[Names, ...]:
         """Return the folders in the package that a URI means.
@@ -158,6 +143,17 @@ class LobFiles:
     def is_whole(self) -> bool:
         """Return whether the LOB is in one file, not in parts."""
         return self.pieces[0][0] == self.path
+
+    def as_run(self) -> LobRunFiles:
+        """Return the file of a whole LOB as a run of one."""
+        paths, sizes = zip(*self.pieces, strict=True)
+        return LobRunFiles(
+            convention=self.convention,
+            inside=self.inside,
+            paths=paths,
+            sizes=sizes,
+            tolerated=self.tolerated,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,41 +275,14 @@ class Finder:
 
     def find(self, column: ColumnSearch, cell: LobCell) -> LobFiles | Lost:
         """Return a cell's LOB, or the reason why it was not found; the next cells use the result."""
-        if column.prefix is not None and PLAIN.fullmatch(cell.file):
-            path = column.prefix + cell.file.encode()
-            is_inside = column.candidates.is_inside
-            if is_inside:
-                extent = self.container.extent(cell.file)
-                size = None if extent is None else extent.size
-            else:
-                path, size = self.files.file(path) or (path, None)
-            is_sure = not column.is_led_out or self._is_alone(column, cell.file)
-            if size is not None and is_sure and column.candidates.fits(size, cell.length):
-                named_in_full = column.candidates.named_in_full
-                return LobFiles(
-                    convention=named_in_full(cell.file) if is_inside else column.convention,
-                    inside=is_inside,
-                    path=path,
-                    pieces=((path, size),),
-                    tolerated=column.tolerated,
-                )
         return _CellSearch(self, column, cell).outcome()
 
     def find_all(self, column: ColumnSearch, run: CellRun) -> LobRunFiles | None:
         """Return the LOBs of cells with plain names, or None to use ``find`` for each.
 
-        They are all whole and found in one way.
+        They are all whole and found in one way: by the first place for plain cells.
         """
-        if column.prefix is None:
-            return None
-        names = dict.fromkeys(run.files)
-        if len(names) * 2 <= len(run):  # each name is looked up once
-            return self._found_all(column, list(names), run)
-        return self._found_all(column, run.files, run)
-
-    def _found_all(self, column: ColumnSearch, files: Sequence[str], run: CellRun) -> LobRunFiles | None:
-        """Return the LOBs of cells, or None; ``files`` are their distinct names, or one per cell."""
-        prefix = column.prefix
+        prefix, files = column.prefix, list(dict.fromkeys(run.files))
         if prefix is None or not all(map(PLAIN.fullmatch, files)):
             return None
         is_inside = column.candidates.is_inside
@@ -329,17 +298,19 @@ class Finder:
             found = None if entries is None else (paths, entries[0])
         else:
             found = self.files.all_files(paths)
-        if found is not None and len(files) < len(run):
-            at = {name: number for number, name in enumerate(files)}
-            which = [at[name] for name in run.files]
-            found = [found[0][number] for number in which], [found[1][number] for number in which]
-        if found is None or (run.lengths and found[1] != run.lengths):
+        if found is None:
+            return None
+        if len(files) < len(run):
+            at = dict(zip(files, zip(*found, strict=True), strict=True))
+            found = [at[name][0] for name in run.files], [at[name][1] for name in run.files]
+        paths, sizes = found
+        if not all(map(column.candidates.fits, sizes, run.lengths)):
             return None
         return LobRunFiles(
             convention=conventions.pop(),
             inside=is_inside,
-            paths=found[0],
-            sizes=found[1],
+            paths=paths,
+            sizes=sizes,
             tolerated=column.tolerated,
         )
 

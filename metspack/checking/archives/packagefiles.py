@@ -5,25 +5,25 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import chain, groupby, repeat, takewhile
+from itertools import chain, count, groupby, repeat, starmap, takewhile
 from pathlib import Path
 
 from metspack import sizes, uris
 from metspack.checking.catalogue import GONE, Catalogue, folded_name, folder_of, shown
 from metspack.checking.files.listed import UnlistedNames
-from metspack.checking.held import AgreedColumns, AgreedSegment, CellKind
+from metspack.checking.held import AgreedColumns, AgreedSegment, CellKind, paths_of, texts_of
 from metspack.checking.links import swaps
 from metspack.checking.segments import Agreement
-from metspack.digests import OCTETS
 from metspack.layouts.names import SIARD
 from metspack.locations import candidates
 from metspack.locations.splitparts import Names
 from metspack.locations.statement import Place
 from metspack.mets import REPRESENTATIONS_FOLDER, links
-from metspack.model import LONGEST, Digest
+from metspack.model import Digest
 from metspack.packages.files import path_of
 from metspack.uris import ReferenceRefused
 
@@ -91,47 +91,24 @@ class StatedCells:
 
 
 class _Loaded:
-    """Some files of an agreed segment by their names; ``at`` is the number of the segment's first."""
+    """Some files of an agreed segment by their paths; ``first`` counts those of all segments before."""
 
-    def __init__(self, folder: bytes, columns: AgreedColumns, at: int) -> None:
-        names = columns.names.split(b"\0")
-        self.folder = folder
-        self.prefix = folder + b"/" if folder else b""
-        self.at = at
-        self.numbers = dict(zip(names, range(columns.start, columns.stop), strict=True))
-        self.start = columns.start
-        self.stop = columns.stop
-        self._ids = columns.ids.split("\n")
-        self._sizes = columns.sizes
-        self._digests = columns.digests
+    def __init__(self, folder: bytes, columns: AgreedColumns, first: int) -> None:
+        self.folder, self.columns = folder, columns
+        self.first = first + columns.start
+        self.numbers = dict(zip(paths_of(folder, columns), count(), strict=False))
+        self.ids = columns.ids.split("\n")
+        self._digests: dict[str, list[str]] = {}
 
-    def numbers_of(self, paths: Sequence[bytes]) -> list[int]:
-        """Return the numbers of the first of some files, up to one that is not among these."""
-        if not (self.is_prefix_of(min(paths, default=b"")) and self.is_prefix_of(max(paths))):
-            paths = list(takewhile(self.is_prefix_of, paths))
-        start = len(self.prefix)
-        found = map(self.numbers.get, (path[start:] for path in paths), repeat(-1))
-        return list(iter(found.__next__, -1))
+    def digests(self, algorithm: str) -> list[str]:
+        """Return the digests of all these files, none for an algorithm by which none are stated."""
+        if algorithm not in self._digests:
+            self._digests[algorithm] = texts_of(self.columns.digests.get(algorithm, b""), algorithm)
+        return self._digests[algorithm]
 
-    def is_prefix_of(self, path: bytes) -> bool:
-        """Return whether a path leads into the segment."""
-        return path.startswith(self.prefix)
 
-    def id(self, number: int) -> str:
-        """Return the ID of a file."""
-        return self._ids[number - self.start]
-
-    def size(self, number: int) -> int:
-        """Return the bytes of a file."""
-        return self._sizes[number - self.start]
-
-    def digests(self, algorithm: str, numbers: Sequence[int]) -> list[str] | None:
-        """Return the digests of some files, or None for an algorithm by which none are stated."""
-        if (found := self._digests.get(algorithm)) is None:
-            return None
-        text, width = found.hex(), 2 * OCTETS[algorithm]
-        starts = [(each - self.start) * width for each in numbers]
-        return [text[start : start + width] for start in starts]
+_Places = list[tuple[_Loaded, int]]
+"""Files of segments, each by its number among those that are loaded together."""
 
 
 class AgreedFiles:
@@ -140,9 +117,6 @@ class AgreedFiles:
     def __init__(self, agreement: Agreement) -> None:
         self._agreement = agreement
         self._loaded: dict[tuple[bytes, int], _Loaded] = {}
-        self._folders: tuple[bytes, AbstractSet[bytes]] = b"", frozenset()
-        # The result of the last look-up: files that were found are compared next.
-        self._asked: tuple[Sequence[bytes], list[tuple[_Loaded, list[int]]] | None] = (), []
         self._passed = 0
         self._names: tuple[bytes, AbstractSet[int]] = b"", frozenset()  # hashes, of a segment that lacked one
         self._left: dict[tuple[bytes, int], int] = {}  # files that no cell has named yet, where some were
@@ -151,10 +125,8 @@ class AgreedFiles:
 
     def sizes(self, paths: Sequence[bytes]) -> list[int] | None:
         """Return the bytes of files, or None when one of them is not a file of a segment."""
-        found = self._numbers(paths)
-        if found is None:
-            return None
-        return [loaded.size(number) for loaded, numbers in found for number in numbers]
+        places = self._places(paths)
+        return None if places is None else [loaded.columns.sizes[number] for loaded, number in places]
 
     def together(self, key: bytes) -> bytes | None:
         """Return a segment's folder by its place in a representation, or None without one.
@@ -191,7 +163,6 @@ class AgreedFiles:
         if self._puts != self._agreement.puts:
             self._puts = self._agreement.puts
             self._loaded.clear()
-            self._asked = (), []
             self._shared.clear()
             for data, inner, _ in self._agreement.data_folders():
                 for folder in (data + b"/", *(each + b"/" for each in inner)):
@@ -200,57 +171,53 @@ class AgreedFiles:
 
     def take(self, archive: bytes, cells: StatedCells, first: int) -> bool:
         """Compare cells with the files that they name, as ``Files.agree`` does."""
-        found = self._numbers(cells.paths)
-        if found is None:
-            for path in cells.paths:
-                if self._numbers([path]) is not None:
-                    self.put_back([path])
+        places = self._places(cells.paths)
+        if places is None:
+            self.put_back(path for path in cells.paths if self._places([path]) is not None)
             return False
-        places = [(loaded, number) for loaded, numbers in found for number in numbers]
-        are_alike = (
-            [loaded.id(number) for loaded, number in places] == list(cells.ids)
-            and (not cells.lengths or self._have_lengths(places, cells.lengths))
-            and (cells.algorithm is None or self._have_digests(found, cells.algorithm, cells.digests))
-            and not any(self._agreement.is_named(loaded.at + number) for loaded, number in places)
-        )
-        if not are_alike:
+        lengths, digests = cells.lengths or repeat(None), cells.digests or repeat(None)
+        each = zip(places, cells.ids, lengths, repeat(cells.algorithm), digests, strict=False)
+        if not all(starmap(self._is_alike, each)):
             self.put_back(cells.paths)
             return False
         kind = CellKind(archive=archive, has_length=bool(cells.lengths), algorithm=cells.algorithm)
         for cell, (loaded, number) in enumerate(places, first):
-            self._agreement.name(loaded.at + number, cell, kind)
-        for loaded, numbers in found:
-            self._count(loaded, len(numbers))
+            self._agreement.name(loaded.first + number, cell, kind)
+        for loaded, named in Counter(loaded for loaded, _ in places).items():
+            self._count(loaded, named)
         return True
 
     def _count(self, loaded: _Loaded, named: int) -> None:
         """Count files that cells named; release a stretch of files once all of them are named."""
-        place = loaded.folder, loaded.start
-        left = self._left.get(place, loaded.stop - loaded.start) - named
+        place = loaded.folder, loaded.columns.start
+        left = self._left.get(place, len(loaded.ids)) - named
         self._left[place] = left
         if not left:
             del self._left[place]
             self._agreement.release(*place)
 
-    def _have_digests(
-        self, found: Sequence[tuple[_Loaded, list[int]]], algorithm: str, digests: Sequence[str]
+    def _is_alike(
+        self,
+        place: tuple[_Loaded, int],
+        identifier: str,
+        length: int | None,
+        algorithm: str | None,
+        digest: str | None,
     ) -> bool:
-        """Return whether digests are those that METS or manifests state by the same algorithm."""
-        at = 0
-        for loaded, numbers in found:
-            known = loaded.digests(algorithm, numbers)
-            if known != list(digests[at : at + len(numbers)]):
-                return False
-            at += len(numbers)
-        return True
+        """Return whether a cell agrees with METS and manifests on a file that no other cell names.
 
-    def _have_lengths(self, places: Sequence[tuple[_Loaded, int]], lengths: Sequence[int]) -> bool:
-        """Return whether lengths fit sizes; a possible length of text is kept to be compared with bytes."""
-        for (loaded, number), length in zip(places, lengths, strict=True):
-            if length != (size := loaded.size(number)):
-                if not sizes.is_possible(length, size):
-                    return False
-                self._agreement.keep_length(loaded.folder, number, length)
+        A possible length of text is kept to be compared with the bytes.
+        """
+        loaded, number = place
+        size = loaded.columns.sizes[number]
+        if identifier != loaded.ids[number] or self._agreement.is_named(loaded.first + number):
+            return False
+        if algorithm is not None and loaded.digests(algorithm)[number : number + 1] != [digest]:
+            return False
+        if length is not None and length != size:
+            if not sizes.is_possible(length, size):
+                return False
+            self._agreement.keep_length(loaded.folder, loaded.columns.start + number, length)
         return True
 
     def may_hold(self, folder: bytes) -> bool:
@@ -263,59 +230,45 @@ class AgreedFiles:
         """Return whether any file's ID is from the first on and before the one behind."""
         return self._agreement.has_stem(first, behind)
 
-    def _numbers(self, paths: Sequence[bytes]) -> list[tuple[_Loaded, list[int]]] | None:
-        """Return the numbers of files in their segments, or None when one of them is in none."""
+    def _places(self, paths: Sequence[bytes]) -> _Places | None:
+        """Return the places of files in segments, or None when one of them is in none."""
         self._look_anew()
-        if self._asked[0] is not paths:
-            self._asked = paths, self._looked_up(paths)
-        return self._asked[1]
-
-    def _looked_up(self, paths: Sequence[bytes]) -> list[tuple[_Loaded, list[int]]] | None:
-        found: list[tuple[_Loaded, list[int]]] = []
-        at = 0
-        while at < len(paths):
-            loaded = self._holding(paths[at])
+        found: _Places = []
+        loaded: _Loaded | None = None
+        for path in paths:
+            if loaded is None or path not in loaded.numbers:
+                loaded = self._holding(path)
             if loaded is None:
                 return None
-            found.append((loaded, loaded.numbers_of(paths[at : at + LONGEST])))
-            at += len(found[-1][1])
+            found.append((loaded, loaded.numbers[path]))
         return found
 
     def _holding(self, path: bytes) -> _Loaded | None:
         """Return the loaded files that include a path, or None for a path in no segment."""
-        last = next(reversed(self._loaded.values()), None)
-        if last is not None and last.numbers_of((path,)):
-            return last
-        for key, loaded in self._loaded.items():
-            if loaded.numbers_of((path,)):
-                self._loaded[key] = self._loaded.pop(key)
+        for loaded in reversed(self._loaded.values()):
+            if path in loaded.numbers:
                 return loaded
-        segment = self._agreement.holding(path)
-        if segment is None or folder_of(path) not in self._folders_of(segment):
+        segment, folder = self._agreement.holding(path), folder_of(path)[:-1]
+        if segment is None or not (
+            folder in {segment.folder, segment.data} or self._agreement.is_inside(folder)
+        ):
             return None
-        is_next = last is not None and last.folder == segment.folder
-        return self._searched(path, segment, last.stop if last is not None and is_next else 0)
+        return self._searched(path, segment)
 
-    def _folders_of(self, segment: AgreedSegment) -> AbstractSet[bytes]:
-        """Return the folders of a segment, each with its slash."""
-        if self._folders[0] != segment.mets:
-            folders = (segment.folder, segment.data, *segment.folders)
-            self._folders = segment.mets, frozenset(each + b"/" for each in folders)
-        return self._folders[1]
-
-    def _searched(self, path: bytes, segment: AgreedSegment, first: int) -> _Loaded | None:
-        """Look for a file from a number on, as most LOBs are in METS's order, and then before it.
+    def _searched(self, path: bytes, segment: AgreedSegment) -> _Loaded | None:
+        """Look for a file behind the last one, as most LOBs are in METS's order, and then before it.
 
         A segment whose order makes the search too long is put back.
         """
-        folder, name = segment.folder, path[len(segment.folder) + 1 :] if segment.folder else path
-        if self._names[0] == segment.mets and hash(name) not in self._names[1]:
+        if self._names[0] == segment.mets and hash(path) not in self._names[1]:
             return None
-        at = self._agreement.first_of(folder)
+        folder = segment.folder
+        at, last = self._agreement.first_of(folder), next(reversed(self._loaded.values()), None)
+        first = last.columns.stop if last is not None and last.folder == folder else 0
         before = takewhile(lambda each: each.start < first, self._agreement.columns(folder))
         for columns in chain(self._agreement.columns(folder, first), before):
             loaded = _Loaded(folder, columns, at)
-            if loaded.numbers_of((path,)):
+            if path in loaded.numbers:
                 if len(self._loaded) >= _KEPT:
                     self._loaded.pop(next(iter(self._loaded)))
                 self._loaded[folder, columns.start] = loaded
@@ -324,8 +277,8 @@ class AgreedFiles:
             if self._passed > _MOST_PASSED:
                 self._agreement.put_back(segment)
                 return None
-        names = (each.names.split(b"\0") for each in self._agreement.columns(folder))
-        self._names = segment.mets, set(map(hash, chain.from_iterable(names)))
+        paths = (paths_of(folder, each) for each in self._agreement.columns(folder))
+        self._names = segment.mets, set(map(hash, chain.from_iterable(paths)))
         return None
 
 

@@ -24,6 +24,12 @@ REPLACE = (
 )
 
 _HINTS = {"nearest", "likeness"}
+Text = str | bytes
+"""A text for messages; of a path in bytes, those outside UTF-8 are escaped as hexadecimal."""
+
+
+def _text(text: Text) -> str:
+    return text if isinstance(text, str) else text.decode("utf-8", "backslashreplace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +47,22 @@ class Rule:
     why: str
     remedy: str = RESTORE
 
-    def at(self, path: str, line: int = 0, place: str = "", /, **facts: str | int) -> Finding:
+    def at(self, path: Text, line: int = 0, place: Text = "", /, **facts: Text | int) -> Finding:
         """Return a finding with its ``facts``; empty ``nearest`` and ``likeness`` are left out."""
-        facts = {
-            name: shown(each) if isinstance(each, str) else each
+        path, place = _text(path), _text(place)
+        texts = {
+            name: each if isinstance(each, int) else shown(_text(each))
             for name, each in facts.items()
             if each or name not in _HINTS
         }
         template = self.message
-        if facts.get("found") == "1":
+        if texts.get("found") == "1":
             template = template.replace("{found} bytes", "{found} byte")
-        message = template.format(path=path, place=place, **facts)
-        if "nearest" in facts:
-            message += f"; nearest is {facts['nearest']!r}"
-        if "likeness" in facts:
-            message += f" ({facts['likeness']})"
+        message = template.format(path=path, place=place, **texts)
+        if "nearest" in texts:
+            message += f"; nearest is {texts['nearest']!r}"
+        if "likeness" in texts:
+            message += f" ({texts['likeness']})"
         return Finding(
             code=self.id,
             severity=self.severity,
@@ -63,9 +70,9 @@ class Rule:
             line=line,
             place=place,
             message=message,
-            facts=tuple(sorted(zip(facts, map(str, facts.values()), strict=True))),
+            facts=tuple(sorted(zip(texts, map(str, texts.values()), strict=True))),
         )
 
-    def error_at(self, path: str, line: int = 0, place: str = "", /, **facts: str | int) -> Finding:
+    def error_at(self, path: Text, line: int = 0, place: Text = "", /, **facts: Text | int) -> Finding:
         """Return a finding as an error of any code, for files from which no LOB can be restored."""
         return replace(self.at(path, line, place, **facts), severity=ERROR)

@@ -407,7 +407,7 @@ class _ListedFolder:
                 at = f"{self._tree.shown}/{os.fsdecode(path)}"
                 self._loose[at] = bool(is_named) or self._loose.get(at, False)
             for path, kind in self._catalogue.rows(_NEITHER) if self.is_bag else ():
-                yield (Code.SYMLINK if kind == "l" else Code.SPECIAL).at(shown(path))
+                yield (Code.SYMLINK if kind == "l" else Code.SPECIAL).at(path)
             fixity = Fixity(own, self._places, lambda _: None, lambda _: None)
             for each in chain(manifests.findings(own), fixity.of_files(sampled=not self._hashes)):
                 yield self._of_bag(each) if self.is_bag else each

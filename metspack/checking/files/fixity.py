@@ -122,6 +122,7 @@ UNION ALL
 SELECT path FROM (SELECT path FROM entry INDEXED BY entry_digest
     WHERE digest = ?1 AND algorithm = ?2 AND path > ?3 AND size > 0 ORDER BY path LIMIT 1)
 """
+_PUT_WRONG = "INSERT INTO wrong VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _SWAPPED = """
 SELECT a.path, (SELECT min(b.path) FROM wrong b WHERE b.expected = a.found AND b.found = a.expected
     AND b.algorithm = a.algorithm AND b.code = a.code AND b.path > a.path) AS other, a.algorithm
@@ -130,26 +131,11 @@ FROM wrong a WHERE a.code IN ('F003', 'F026', 'Z015') AND other IS NOT NULL ORDE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Claim:
-    """A stated digest or size of a file, and where it is stated."""
-
-    rank: int
-    place: str
-    source: str
-    digest: Digest
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The paths of a whole's parts, in their order, and the digests wanted of the whole."""
+    """The paths of a whole's parts, in their order, and the digests wanted of the whole.
 
-    paths: list[bytes]
-    asked: Asked
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PackedRun:
-    """Files in a zip or tar file with the same digests wanted of each."""
+    Also of some files in a zip or tar file, and the digests wanted of each.
+    """
 
     paths: list[bytes]
     asked: Asked
@@ -216,7 +202,7 @@ class Fixity:
 
     def _read_files(self, sql: str, jobs: int) -> Iterator[Finding]:
         """Read files with a statement some at a time, in ``jobs`` processes; they are judged in order."""
-        given: deque[tuple[list[Group], list[FileRun | _PackedRun]]] = deque()
+        given: deque[tuple[list[Group], list[FileRun | Parts]]] = deque()
 
         def tasks() -> Iterator[list[FileRun]]:
             for groups in filter(None, map(self._groups, self._batches(sql))):
@@ -251,15 +237,15 @@ class Fixity:
         rows = self._catalogue.rows(_ALL_BETWEEN, paths[0], paths[-1])
         return [(path, list(group)) for path, group in groupby(rows, key=itemgetter(0)) if path in wanted]
 
-    def _runs(self, paths: list[bytes], asked: Iterable[Asked]) -> list[FileRun | _PackedRun]:
+    def _runs(self, paths: list[bytes], asked: Iterable[Asked]) -> list[FileRun | Parts]:
         """Return files in runs of one folder each, with the same digests wanted of each file."""
-        found: list[FileRun | _PackedRun] = []
+        found: list[FileRun | Parts] = []
         files = zip(map(folder_of, paths), asked, paths, strict=False)
         for (folder, wanted), group in groupby(files, key=itemgetter(0, 1)):
             some = [path for _, _, path in group]
             place = self._places.below(folder.rstrip(b"/"))
             if place is None:
-                found.append(_PackedRun(paths=some, asked=wanted))
+                found.append(Parts(paths=some, asked=wanted))
             else:
                 names = os.fsdecode(b"/".join([path[len(folder) :] for path in some]))
                 found.append(
@@ -267,7 +253,7 @@ class Fixity:
                 )
         return found
 
-    def _read_packed(self, run: _PackedRun) -> HashedRun:
+    def _read_packed(self, run: Parts) -> HashedRun:
         return HashedRun.of([self._hash(path, run.asked) for path in run.paths], run.asked.algorithms)
 
     def _hash(self, path: bytes, asked: Asked, whole: Hashing | None = None) -> Outcome:
@@ -381,16 +367,16 @@ class Fixity:
             if row[1] == _ARCHIVE and outcome.until[row[5]] != row[6]:
                 # The archive's messageDigest covers the bytes before header/.
                 found = outcome.until[row[5]]
-                yield Code.ARCHIVE_DIGEST.at(shown(path), algorithm=row[5], expected=row[6], found=found)
+                yield Code.ARCHIVE_DIGEST.at(path, algorithm=row[5], expected=row[6], found=found)
             if row[1] == _PREMIS and outcome.digests[row[5]] != row[6]:
                 document = self._catalogue.row(_DOCUMENT, row[2]) or (b"",)
                 facts = {"file": shown(path), "found": f"{row[5]} {row[6]}", "count": "1"}
                 expected = outcome.digests[row[5]]
                 yield Code.PREMIS_DIFFERS.at(
-                    shown(document[0]), row[3], **facts, source="the file itself", expected=expected
+                    document[0], row[3], **facts, source="the file itself", expected=expected
                 )
         yield from self._lengths(path, [row for row in rows if row[1] == _LENGTH], outcome)
-        self._compare(path, [self._claim(row) for row in rows if row[1] <= _CELL], outcome)
+        self._compare(path, [row for row in rows if row[1] <= _CELL], outcome)
         self._count_one(path)
         return True
 
@@ -404,46 +390,37 @@ class Fixity:
             if file.text is not None and file.text.unit(row[7]) is None:
                 archive = self._catalogue.row("SELECT archive FROM cell WHERE id = ?", row[2]) or (b"",)
                 facts = {"file": shown(path), "expected": f"{row[7]:,}", "found": str(file.text)}
-                yield Code.LENGTH_DIFFERS.at(shown(archive[0]), 0, row[4], **facts)
+                yield Code.LENGTH_DIFFERS.at(archive[0], 0, row[4], **facts)
 
-    def _claim(self, row: Row) -> _Claim:
-        _, rank, number, line, place, algorithm, value, _ = row
+    def _source(self, row: Row) -> str:
+        """Return where a digest is stated."""
+        _, rank, number, line, place, *_ = row
         if rank == _METS:
-            mets = self._catalogue.row("SELECT path FROM mets WHERE id = ?", number) or (b"",)
-            source = source_of(mets[0], line)
-        elif rank == _MANIFEST:
-            name = self._catalogue.row("SELECT name FROM manifest WHERE id = ?", number) or ("",)
-            source = f"{name[0]} line {line}"
-        else:
-            source = f"cell {place}"
-        return _Claim(rank=rank, place=place, source=source, digest=Digest(algorithm=algorithm, value=value))
+            (mets,) = self._catalogue.row("SELECT path FROM mets WHERE id = ?", number) or (b"",)
+            return source_of(mets, line)
+        if rank == _MANIFEST:
+            (name,) = self._catalogue.row("SELECT name FROM manifest WHERE id = ?", number) or ("",)
+            return f"{name} line {line}"
+        return f"cell {place}"
 
-    def _compare(self, path: bytes, claims: list[_Claim], file: Hashed) -> None:
-        """Keep the wrong statements, or only the first of them when all are wrong."""
-        wrong = [each for each in claims if file.digests[each.digest.algorithm] != each.digest.value]
-        right = [each.source for each in claims if file.digests[each.digest.algorithm] == each.digest.value]
+    def _compare(self, path: bytes, rows: list[Row], file: Hashed) -> None:
+        """Keep the wrong digests, or only the first of them when all are wrong."""
+        wrong = [row for row in rows if file.digests[row[5]] != row[6]]
+        right = [self._source(row) for row in rows if file.digests[row[5]] == row[6]]
         # Each of the findings has them: with very many of these, not all sources are named.
         most = max(_FEWEST, _SOURCES // len(wrong)) if right and wrong else _SOURCES
         if right:
             others = f"{grouping.some_of(right, most)} agree{'s' if len(right) == 1 else ''} with the file"
         elif len(wrong) > 1:
-            sources = grouping.some_of([each.source for each in wrong[1:]], most)
+            sources = grouping.some_of(list(map(self._source, wrong[1:])), most)
             others = f"{sources} also disagree{'' if wrong[2:] else 's'}"
         else:
             others = "no other checksum for this file is recorded in the package"
-        for each in wrong if right else wrong[:1]:
-            self._catalogue.put(
-                "INSERT INTO wrong VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                path,
-                self._code(path, each.rank).id,
-                each.place,
-                each.source,
-                each.digest.algorithm,
-                each.digest.value,
-                file.digests[each.digest.algorithm],
-                others,
-                self._likeness(path, file.size, each.digest),
-            )
+        for row in wrong if right else wrong[:1]:
+            _, rank, _, _, place, algorithm, value, _ = row
+            near = self._likeness(path, file.size, Digest(algorithm=algorithm, value=value))
+            stated = self._source(row), algorithm, value, file.digests[algorithm], others, near
+            self._catalogue.put(_PUT_WRONG, path, self._code(path, rank).id, place, *stated)
 
     def _likeness(self, path: bytes, size: int, expected: Digest) -> str:
         """Return how a file is like the expected one; "" for a large file and after 1,000 hints."""
@@ -474,7 +451,7 @@ class Fixity:
             self._catalogue.put(mark, path)
             self._catalogue.put(mark, other)
             folder, other_folder = grouping.moved(path, other) or (None, None)
-            finding = Code.FILES_SWAPPED.at(shown(path), other=shown(other), algorithm=algorithm)
+            finding = Code.FILES_SWAPPED.at(path, other=other, algorithm=algorithm)
             yield from together.take(folder, finding, other_folder)
         yield from together.release()
 
@@ -495,11 +472,11 @@ class Fixity:
             if code == Code.FILES_SWAPPED.id:
                 continue
             yield Code.named(code).at(
-                shown(path),
+                path,
                 0,
                 place,
                 source=source,
-                file=shown(path),
+                file=path,
                 algorithm=algorithm,
                 expected=expected,
                 found=found,

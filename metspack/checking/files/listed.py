@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice, pairwise, starmap
+from itertools import chain, islice, pairwise, product, starmap
 
 from metspack.checking import grouping
 from metspack.checking.catalogue import (
@@ -23,8 +23,8 @@ from metspack.checking.codes import Code
 from metspack.checking.codes.rule import Rule
 from metspack.checking.similarity import likeness, nearest
 from metspack.checking.tree import CheckedTree
-from metspack.digests import Hashers
 from metspack.errors import MetspackError
+from metspack.files.reading import Asked, hash_blocks
 from metspack.layouts.names import OF_MACOS, SEGMENT
 from metspack.mets import is_top_mets_name
 from metspack.model import Finding, Severity
@@ -38,30 +38,12 @@ AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path)
 AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
 """
 _INDEX_LOST = (
-    "CREATE INDEX IF NOT EXISTS lost_size ON lost (size, algorithm)",
+    "CREATE INDEX IF NOT EXISTS lost_size ON lost (size)",
     "CREATE INDEX IF NOT EXISTS lost_digest ON lost (digest, algorithm, size)",
     "CREATE INDEX IF NOT EXISTS lost_path ON lost (path)",
 )
-# Each name of an algorithm is a step in the index, however many files have their digests by it.
-_ALGORITHMS = """
-WITH RECURSIVE found (size, algorithm) AS (
-    SELECT ?1, (SELECT min(algorithm) FROM lost WHERE size = ?1)
-    UNION ALL SELECT NULL, (SELECT min(algorithm) FROM lost WHERE size IS NULL)
-    UNION ALL SELECT f.size, (
-        SELECT min(l.algorithm) FROM lost l WHERE l.size IS f.size AND l.algorithm > f.algorithm)
-    FROM found f WHERE f.algorithm IS NOT NULL
-)
-SELECT DISTINCT algorithm FROM found WHERE algorithm IS NOT NULL ORDER BY algorithm
-"""
-_MATCH = """
-SELECT number, path FROM (
-    SELECT rowid AS number, path FROM lost WHERE rowid = (
-        SELECT rowid FROM lost WHERE algorithm = ?1 AND digest = ?2 AND size = ?3 ORDER BY rowid LIMIT 1)
-    UNION ALL
-    SELECT rowid, path FROM lost WHERE rowid = (
-        SELECT rowid FROM lost WHERE algorithm = ?1 AND digest = ?2 AND size IS NULL ORDER BY rowid LIMIT 1)
-) ORDER BY number LIMIT 1
-"""
+_IS_ONE_SO_LARGE = "SELECT EXISTS (SELECT 1 FROM lost WHERE size = ? OR size IS NULL)"
+_MATCH = "SELECT path FROM lost WHERE algorithm = ? AND digest = ? AND size IS ? ORDER BY rowid LIMIT 1"
 
 
 def find(
@@ -83,23 +65,20 @@ def find(
         return
     for sql in _INDEX_LOST:
         catalogue.put(sql)
+    algorithms = catalogue.all("SELECT DISTINCT algorithm FROM lost ORDER BY algorithm")
+    asked = Asked(algorithms=tuple(name for (name,) in algorithms))
     for path, size in sizes_by_path:
-        algorithms = [name for (name,) in catalogue.rows(_ALGORITHMS, size)]
-        if not algorithms:
+        if not catalogue.number(_IS_ONE_SO_LARGE, size):
             continue
-        hashers = Hashers(algorithms)
         try:
             with places.content(path) as content:
-                for block in content.chunks():
-                    hashers.update(block)
-                    progress(len(block))
+                hashed = hash_blocks(content.chunks(), asked, progress)
         except (OSError, MetspackError):
             continue
-        for name in algorithms:
-            found = catalogue.row(_MATCH, name, hashers.digest(name).value, size)
-            if found is not None:
-                catalogue.put("INSERT INTO renamed VALUES (?, ?, ?)", found[1], path, name)
-                catalogue.put("DELETE FROM lost WHERE path = ?", found[1])
+        for (name, digest), stated in product(hashed.digests.items(), (size, None)):
+            if (found := catalogue.row(_MATCH, name, digest, stated)) is not None:
+                catalogue.put("INSERT INTO renamed VALUES (?, ?, ?)", found[0], path, name)
+                catalogue.put("DELETE FROM lost WHERE path = ?", found[0])
                 break
 
 
@@ -111,12 +90,12 @@ _IN_ANY_SCRIPT = re.compile(SEGMENT.pattern.replace("[0-9]", r"\d"))
 # For entries of METS, which the check of links covers, is_gone is NULL.
 _DIFFERING = """
 INSERT OR IGNORE INTO differing
-SELECT e.id, coalesce(d.kind, 'd') = 'd', e.pseudo OR e.path = x'' OR d.kind IS 'd', 0
+SELECT e.id, coalesce(d.kind, 'd') = 'd', e.pseudo OR e.path = x'' OR d.kind IS 'd'
 FROM entry e LEFT JOIN disk d ON d.path = e.path
 WHERE e.path IS NOT NULL AND NOT (d.kind IS 'f' AND coalesce(e.size, d.size) IS d.size)
 """
 _OF_METS = """
-INSERT OR IGNORE INTO differing SELECT e.id, NULL, 0, 0 FROM mets c CROSS JOIN entry e ON e.path = c.path
+INSERT OR IGNORE INTO differing SELECT e.id, NULL, 0 FROM mets c CROSS JOIN entry e ON e.path = c.path
 """
 # Nearly all are only reported as missing; the odd ones are looked at one by one.
 _RENAMED_IS_USUAL = """
@@ -124,33 +103,19 @@ UPDATE differing SET is_odd = 0
 WHERE is_odd AND entry IN (SELECT e.id FROM renamed r CROSS JOIN entry e ON e.path = r.path)
 """
 _ODDLY_MISSING = """
-SELECT m.path, e.line, e.xml_id, e.path, e.href,
+SELECT e.id, m.path, e.line, e.xml_id, e.path, e.href,
     EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'd')
 FROM gone g CROSS JOIN entry e ON e.id = g.entry CROSS JOIN mets m ON m.id = e.mets
 WHERE g.is_odd ORDER BY g.entry
 """
-_NOTE_TOLD = "INSERT OR IGNORE INTO oddly_told VALUES (?)"
-# A file with another finding is missing as well where another entry has it as missing.
-_NOT_GONE = """
-UPDATE differing SET is_gone = 0 WHERE entry IN (
-    SELECT e.id FROM oddly_told t CROSS JOIN entry e ON e.path = t.path WHERE t.path NOT IN (
-        SELECT e.path FROM gone g CROSS JOIN entry e ON e.id = g.entry
-        WHERE NOT g.is_odd AND e.path IN oddly_told
-    )
-)
+_IS_TOLD = "UPDATE differing SET is_gone = 0 WHERE entry = ?"
+# Of a file that METS list several times the first entry.
+_MISSING = """
+SELECT m.path, e.line, e.xml_id, e.path, e.other FROM (
+    SELECT min(e.id) AS first, e.*, (SELECT r.other FROM renamed r WHERE r.path = e.path) AS other
+    FROM gone g CROSS JOIN entry e ON e.id = g.entry WHERE e.path NOT IN unfetched GROUP BY e.path
+) e JOIN mets m ON m.id = e.mets ORDER BY e.first
 """
-_NOTE_FURTHER = """
-UPDATE differing SET is_further = 1 WHERE entry IN (
-    SELECT e.id FROM (SELECT path, min(id) AS first FROM entry WHERE path IS NOT NULL
-        GROUP BY path HAVING count(*) > 1) t CROSS JOIN entry e ON e.path = t.path WHERE e.id <> t.first
-)
-"""
-_GONE = "e.mets, e.line, e.xml_id, e.path, (SELECT r.other FROM renamed r WHERE r.path = e.path)"
-_FROM_GONE = """
-FROM gone g CROSS JOIN entry e ON e.id = g.entry WHERE NOT g.is_further AND e.path NOT IN unfetched
-"""
-_GONE_ALIKE = "e.mets = ?5 AND NOT EXISTS (SELECT 1 FROM renamed r WHERE r.path = e.path)"
-_METS = "SELECT path FROM mets WHERE id = ?"
 _ALGORITHM = "SELECT algorithm FROM renamed WHERE path = ?"
 _ALSO_LISTED = """
 SELECT m.path, e.line FROM entry e JOIN mets m ON m.id = e.mets
@@ -246,29 +211,14 @@ OR (SELECT count(*) FROM ident) > (SELECT count(*) FROM (SELECT DISTINCT mets, x
 OR (SELECT count(xml_id) FROM entry) >
     (SELECT count(*) FROM (SELECT DISTINCT mets, xml_id FROM entry WHERE xml_id IS NOT NULL))
 """
-_FILE_IDS_TWICE = """
-WITH twice AS MATERIALIZED (
-    SELECT t.*, o.line FROM (
-        SELECT mets, xml_id, min(id) AS first FROM entry WHERE xml_id IS NOT NULL
-        GROUP BY mets, xml_id HAVING count(*) > 1
-    ) t CROSS JOIN entry o ON o.id = t.first
-)
-SELECT m.path, e.line, e.xml_id, e.element, t.line FROM twice t
-JOIN entry e ON e.mets = t.mets AND e.xml_id = t.xml_id AND e.id > t.first JOIN mets m ON m.id = e.mets
-ORDER BY e.id
+_IDS_TWICE = """
+SELECT m.path, e.line, e.xml_id, e.element, e.first FROM (
+    SELECT *, row_number() OVER of_id AS number, first_value(line) OVER of_id AS first FROM (
+        SELECT mets, xml_id, element, line, 0 AS kind, id FROM entry WHERE xml_id IS NOT NULL
+        UNION ALL SELECT mets, xml_id, element, line, 1, id FROM ident
+    ) WINDOW of_id AS (PARTITION BY mets, xml_id ORDER BY line, kind, id)
+) e JOIN mets m ON m.id = e.mets WHERE e.number > 1 ORDER BY e.id
 """
-_OTHER_IDS_TWICE = """
-WITH twice AS MATERIALIZED (
-    SELECT mets, xml_id, min(line) AS line FROM entry WHERE xml_id IS NOT NULL
-    GROUP BY mets, xml_id HAVING count(*) > 1
-)
-SELECT m.path, i.line, i.xml_id, i.element, coalesce(
-    (SELECT line FROM twice WHERE mets = i.mets AND xml_id = i.xml_id),
-    (SELECT line FROM entry WHERE mets = i.mets AND xml_id = i.xml_id LIMIT 1),
-    (SELECT line FROM ident WHERE mets = i.mets AND xml_id = i.xml_id AND id < i.id ORDER BY id LIMIT 1)
-) AS other FROM ident i JOIN mets m ON m.id = i.mets WHERE other IS NOT NULL
-"""
-
 # The other file of an ID is found once for the ID: it is the same for all METS but the one that has it.
 _LOBS_TWICE = """
 WITH twice AS (
@@ -317,7 +267,7 @@ def lobs_twice(catalogue: Catalogue) -> Iterator[Finding]:
     together = grouping.FindingGroups()
     for mets, line, identifier, path, other in catalogue.rows(_LOBS_TWICE):
         facts = {"id": identifier, "found": shown(path), "other": shown(other)}
-        finding = Code.LOB_IN_TWO_CHILDREN.at(shown(mets), line, identifier, **facts)
+        finding = Code.LOB_IN_TWO_CHILDREN.at(mets, line, identifier, **facts)
         yield from together.take(folder_of(mets).rstrip(b"/"), finding)
     yield from together.release()
 
@@ -325,7 +275,7 @@ def lobs_twice(catalogue: Catalogue) -> Iterator[Finding]:
 def archives_twice(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield the archives with the bytes of another one, whose LOBs are also theirs."""
     for mets, line, identifier, _path, other in catalogue.rows(_ARCHIVES_TWICE):
-        yield Code.ARCHIVE_TWICE.at(shown(mets), line, identifier or "", other=shown(other))
+        yield Code.ARCHIVE_TWICE.at(mets, line, identifier or "", other=other)
 
 
 def source_of(mets: bytes, line: int) -> str:
@@ -337,19 +287,18 @@ def documents(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     """Yield the findings on the IDs and structMaps of each METS document, ``most`` singly."""
     catalogue.put(_WITHOUT_HASH)
     if catalogue.number(_ANY_ID_TWICE):
-        for sql in (_FILE_IDS_TWICE, _OTHER_IDS_TWICE):
-            yield from grouping.each_counted(catalogue, sql, most, _id_twice)
+        yield from grouping.each_counted(catalogue, _IDS_TWICE, most, _id_twice)
     yield from grouping.each_counted(catalogue, _DANGLING, most, partial(_of_id, Code.FPTR_DANGLING))
     for mets, path in catalogue.rows("SELECT id, path FROM mets WHERE ok AND NOT pointed ORDER BY id"):
         yield from _structure(catalogue, mets, path, most)
 
 
 def _id_twice(path: bytes, line: int, identifier: str, element: str, other: int) -> Finding:
-    return Code.ID_TWICE.at(shown(path), line, identifier, found=identifier, other=other, element=element)
+    return Code.ID_TWICE.at(path, line, identifier, found=identifier, other=other, element=element)
 
 
 def _of_id(rule: Rule, path: bytes, line: int, identifier: str) -> Finding:
-    return rule.at(shown(path), line, identifier, found=identifier)
+    return rule.at(path, line, identifier, found=identifier)
 
 
 def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Iterator[Finding]:
@@ -368,7 +317,7 @@ def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Itera
         return
     files = catalogue.number("SELECT count(*) FROM entry WHERE mets = ? AND element = 'file'", mets)
     if files:
-        yield Code.NO_FPTR.at(shown(path), count=files)
+        yield Code.NO_FPTR.at(path, count=files)
 
 
 def compare(catalogue: Catalogue, *, whole: bool) -> None:
@@ -390,7 +339,7 @@ def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Find
     guesses = 0
     catalogue.put(_RENAMED_IS_USUAL)
     batch = Batch(catalogue)
-    for mets, line, xml_id, path, href, is_folder in catalogue.rows(_ODDLY_MISSING):
+    for number, mets, line, xml_id, path, href, is_folder in catalogue.rows(_ODDLY_MISSING):
         place = xml_id or ""
         places.put_all_back()  # any file may be the one that is meant
         if is_folder or not path:
@@ -401,26 +350,22 @@ def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Find
             if not near and guesses < _NEAREST_FOR:
                 guesses += 1
                 near = nearest_file(catalogue, path.rpartition(b"/")[2])
-            yield Code.LEAVES_ROOT.at(shown(mets), line, place, href=href, nearest=near)
+            yield Code.LEAVES_ROOT.at(mets, line, place, href=href, nearest=near)
         else:
             continue
-        batch.add(_NOTE_TOLD, path)
+        batch.add(_IS_TOLD, number)
     batch.flush()
-    if catalogue.row("SELECT 1 FROM oddly_told") is not None:
-        catalogue.put(_NOT_GONE)
     together = grouping.FindingGroups()
     unlisted_folder = grouping.without(catalogue, _LISTED_BELOW)
     own = ((path, size, unlisted_folder(path), "") for path, size in unlisted(catalogue))
     for path, size, around, file in chain(own, catalogue.rows("SELECT * FROM stray")):
-        finding = Code.UNLISTED.at(shown(path), found=f"{size:,}")
+        finding = Code.UNLISTED.at(path, found=f"{size:,}")
         if OF_MACOS.fullmatch(path):  # a note on all of them
             yield from together.take(b".", replace(finding, severity=Severity.INFO))
         else:
             yield from together.take(around, finding, file)
     yield from together.release()
     if catalogue.is_any_path_twice:
-        if catalogue.row("SELECT 1 FROM gone") is not None:
-            catalogue.put(_NOTE_FURTHER)
         yield from grouping.each_counted(catalogue, _TWICE, most, _listed_twice)
 
 
@@ -442,13 +387,7 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     others = UnlistedNames(catalogue)
     absent = grouping.absent(catalogue)
     together = grouping.FindingGroups()
-    last, mets = 0, b""
-    gone = grouping.AlikeRows(
-        catalogue, _GONE, _FROM_GONE, number="g.entry", path="e.path", alike=_GONE_ALIKE
-    )
-    for number, line, xml_id, path, other in gone:
-        if number != last:
-            last, (mets,) = number, catalogue.row(_METS, number) or (b"",)
+    for mets, line, xml_id, path, other in catalogue.rows(_MISSING):
         place = xml_id or ""
         if other is not None:
             source = _sources(catalogue, mets, line, path)
@@ -456,17 +395,16 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
             facts = {"expected": shown(path), "found": shown(other), "algorithm": algorithm, "source": source}
             facts["likeness"] = likeness(shown(path), shown(other))
             before, now = grouping.moved(path, other) or (None, None)
-            yield from together.take(before, Code.RENAMED.at(shown(path), 0, place, **facts), now)
+            yield from together.take(before, Code.RENAMED.at(path, 0, place, **facts), now)
             continue
         folder = absent(path)
         if together.count(folder, Code.FILE_MISSING.id, mets):
-            together.count(folder, Code.FILE_MISSING.id, mets, gone.alike(folder, number))
             continue
         near = others.nearest(path)
         alone += folder is None
         source = _sources(catalogue, mets, line, path) if alone <= most else source_of(mets, line)
         facts = {"expected": shown(path), "source": source, "nearest": near}
-        yield from together.take(folder, Code.FILE_MISSING.at(shown(path), 0, place, **facts), mets)
+        yield from together.take(folder, Code.FILE_MISSING.at(path, 0, place, **facts), mets)
     yield from together.release()
 
 
@@ -519,12 +457,7 @@ def sizes(catalogue: Catalogue) -> Iterator[Finding]:
     for mets, line, xml_id, path, expected, found, child in catalogue.rows(_SIZES):
         code = Code.CHILD_SIZE_STALE if child is not None else Code.SIZE_DIFFERS if found else Code.EMPTY
         yield code.at(
-            shown(path),
-            0,
-            xml_id or "",
-            found=f"{found:,}",
-            expected=f"{expected:,}",
-            source=source_of(mets, line),
+            path, 0, xml_id or "", found=f"{found:,}", expected=f"{expected:,}", source=source_of(mets, line)
         )
 
 

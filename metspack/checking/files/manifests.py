@@ -58,10 +58,11 @@ _MOST_GUESSES, _NEAR = 50, 2_000
 AT_ROOT = "SELECT path, kind FROM disk WHERE NOT instr(path, CAST('/' AS BLOB)) ORDER BY path"
 PUT_LIST = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, ?, ?, 0)"
 _NOT_THERE = """
-FROM listed l CROSS JOIN manifest m ON m.id = l.manifest
+SELECT m.name, l.line, l.path FROM listed l CROSS JOIN manifest m ON m.id = l.manifest
 WHERE NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind <> 'd')
 AND l.path NOT IN unfetched AND l.path NOT IN lost_mets
 AND NOT EXISTS (SELECT 1 FROM entry e CROSS JOIN gone g ON g.entry = e.id WHERE e.path = l.path)
+ORDER BY l.rowid
 """
 _NOT_NAMED = f"""
 SELECT d.path FROM manifest m CROSS JOIN disk d
@@ -197,7 +198,7 @@ def against_seal(places: CheckedTree, top: bytes, expected: Seal) -> Iterator[Fi
             + [f"{each} is another file" for each in others]
             + ([] if expected.lines or missing else ["only a seal's file tells which file differs"])
         )
-        yield Code.SEAL_DIFFERS.at(shown(top), found=found.value, expected=expected.value, reason=reason)
+        yield Code.SEAL_DIFFERS.at(top, found=found.value, expected=expected.value, reason=reason)
 
 
 class Manifest:
@@ -327,24 +328,20 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
     absent, come = grouping.absent(catalogue), grouping.come(catalogue)
     is_told = grouping.lost_with_mets(catalogue)
     guesses = 0
-    lost = grouping.AlikeRows(
-        catalogue, "m.name, l.line, l.path", _NOT_THERE, number="l.rowid", path="l.path", alike="m.name = ?5"
-    )
-    for name, line, path in lost:
+    for name, line, path in catalogue.rows(_NOT_THERE):
         folder = absent(path)
         is_of_bag = name.startswith(BAGS)
         code = Code.BAG_FILE_MISSING if is_of_bag else Code.MANIFEST_FILE_MISSING
         if is_told(folder) or together.count(folder, code.id, name):
-            together.count(folder, code.id, name, lost.alike(folder, name))
             continue
         if is_of_bag:
             manifest = f"{name.removeprefix(BAGS)} line {line}"
-            finding = Code.BAG_FILE_MISSING.at(shown(path), manifest=manifest)
+            finding = Code.BAG_FILE_MISSING.at(path, manifest=manifest)
         else:
             guesses += 1
             near = _alike(catalogue, path, folder) if guesses <= _MOST_GUESSES else ""
             hints = {"nearest": near, "likeness": near and likeness(shown(path), near)}
-            finding = Code.MANIFEST_FILE_MISSING.at(name, line, shown(path), expected=shown(path), **hints)
+            finding = Code.MANIFEST_FILE_MISSING.at(name, line, path, expected=path, **hints)
         yield from together.take(folder, finding, name)
     for number, name in catalogue.all(
         "SELECT id, name FROM manifest WHERE read AND path IS NOT NULL ORDER BY id"
@@ -353,11 +350,11 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
         for (path,) in _not_named(catalogue, number):
             if OF_MACOS.fullmatch(path) and catalogue.row(_OF_METS, path) is None:
                 continue  # they have one finding together
-            finding = Code.MANIFEST_INCOMPLETE.at(shown(path), manifest=name)
+            finding = Code.MANIFEST_INCOMPLETE.at(path, manifest=name)
             yield from together.take(unnamed(path) or come(path), finding, name)
     for number, name in catalogue.all(f"{_OF_BAG} AND read ORDER BY id"):
         for path in _payload_besides(catalogue, number):
-            finding = Code.BAG_INCOMPLETE.at(shown(path), manifest=name.removeprefix(BAGS))
+            finding = Code.BAG_INCOMPLETE.at(path, manifest=name.removeprefix(BAGS))
             yield from together.take(come(path), finding, name)
     yield from together.release()
 
@@ -377,7 +374,7 @@ def _alike(catalogue: Catalogue, path: bytes, absent: bytes | None) -> str:
 
 def _payload_besides(catalogue: Catalogue, number: int) -> Iterator[bytes]:
     """Yield the files of the payload that a manifest of the bag does not name."""
-    is_bag = catalogue.row(_IS_FILE, BAG) is not None
+    is_bag = catalogue.is_file(BAG)
     for (path,) in _not_named(catalogue, number):
         if not is_bag or path.startswith(PAYLOAD):
             yield path
@@ -388,7 +385,7 @@ def against_mets(catalogue: Catalogue) -> Iterator[Finding]:
     for name, line, path, found, algorithm, expected, mets, mets_line in catalogue.rows(_AGAINST_METS):
         source = source_of(mets, mets_line)
         yield Code.MANIFEST_AGAINST_METS.at(
-            name, line, shown(path), algorithm=algorithm, found=found, expected=expected, source=source
+            name, line, path, algorithm=algorithm, found=found, expected=expected, source=source
         )
 
 
@@ -396,7 +393,6 @@ def against_mets(catalogue: Catalogue) -> Iterator[Finding]:
 
 _LOB_MANIFEST = b"manifest.txt"
 _OF_METS = "SELECT 1 FROM entry WHERE path = ?"
-_IS_FILE = "SELECT 1 FROM disk WHERE path = ? AND kind = 'f'"
 _UNLISTED = """
 SELECT count(DISTINCT c.path), min(c.path) FROM cell c
 WHERE NOT c.inside AND c.archive >= ?1 AND c.archive < ?2
@@ -409,11 +405,7 @@ AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = c.path AND l.manifest IN (
 def _lob_manifests(catalogue: Catalogue) -> list[bytes]:
     """Return the paths of each manifest.txt beside the archives that METS documents list."""
     folders = {folder_of(form.path) for form in forms.listed(catalogue)}
-    return [
-        path
-        for folder in sorted(folders)
-        if catalogue.row(_IS_FILE, path := folder + _LOB_MANIFEST) is not None
-    ]
+    return list(filter(catalogue.is_file, (folder + _LOB_MANIFEST for folder in sorted(folders))))
 
 
 def read_lob_manifests(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
@@ -445,7 +437,7 @@ def _read_lob_manifest(catalogue: Catalogue, path: bytes, content: Content) -> I
     batch.flush()
     if strange:
         facts = {"found": shown(first.strip()[:SHOWN]), "count": f"{strange:,}"}
-        yield Code.LOB_MANIFEST_LINE.at(shown(path), line_of_first, **facts)
+        yield Code.LOB_MANIFEST_LINE.at(path, line_of_first, **facts)
 
 
 def incomplete_lob_manifests(catalogue: Catalogue) -> Iterator[Finding]:
@@ -455,6 +447,4 @@ def incomplete_lob_manifests(catalogue: Catalogue) -> Iterator[Finding]:
         after = folder[:-1] + b"0" if folder else b"\xff"  # the character behind a slash
         count, first = catalogue.row(_UNLISTED, folder, after, shown(path)) or (0, b"")
         if count:
-            yield Code.LOB_MANIFEST_INCOMPLETE.at(
-                shown(path), 0, shown(first), found=shown(first), count=f"{count:,}"
-            )
+            yield Code.LOB_MANIFEST_INCOMPLETE.at(path, 0, first, found=first, count=f"{count:,}")

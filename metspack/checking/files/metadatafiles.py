@@ -530,7 +530,7 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
             continue  # EAD 2002 has one: it is never read, and METS has the file's digest
         except safexml.XmlError as error:
             yield Code.METADATA_FILE_DAMAGED.at(
-                shown(path), error.line, reason=error.message, source=source_of(source, line)
+                path, error.line, reason=error.message, source=source_of(source, line)
             )
             continue
         except (OSError, MetspackError) as error:
@@ -541,7 +541,7 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
         if not _is_of(kind, file):
             facts = {"found": file.root.replace(" ", ":"), "expected": mdtype}
             yield Code.METADATA_FILE_OF_ANOTHER_KIND.at(
-                shown(path), file.line, **facts, source=source_of(source, line)
+                path, file.line, **facts, source=source_of(source, line)
             )
     places.put_back(*(path for (path,) in catalogue.all(_NAMED)))
     yield from _compared(catalogue)
@@ -573,7 +573,7 @@ def _compared(catalogue: Catalogue) -> Iterator[Finding]:
     yield from _differing(catalogue, (_SIZES, _WHOLE_SIZES))
     yield from _differing(catalogue, (_DIGESTS, _OF_CELLS, _OF_MANIFESTS))
     for document, line, count, path in catalogue.all(_NOWHERE):
-        yield Code.PREMIS_NOWHERE.at(shown(document), line, file=shown(path), count=f"{count:,}")
+        yield Code.PREMIS_NOWHERE.at(document, line, file=path, count=f"{count:,}")
 
 
 def _differing(catalogue: Catalogue, statements: Sequence[str]) -> Iterator[Finding]:
@@ -585,7 +585,7 @@ def _differing(catalogue: Catalogue, statements: Sequence[str]) -> Iterator[Find
             told.add(document)
             row = None if mets is None else catalogue.row(_METS, mets)
             yield Code.PREMIS_DIFFERS.at(
-                shown(document),
+                document,
                 line,
                 file=shown(path) if path else "a LOB in parts",
                 found=f"{kind}{found}",

@@ -8,15 +8,16 @@ once.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 
 from metspack import sizes
+from metspack.checking.archives.forms import Entries
 from metspack.checking.catalogue import Batch, Catalogue, Row, shown
 from metspack.checking.codes import Code, Rule
-from metspack.checking.files.fixity import Fixity, Parts
+from metspack.checking.files.fixity import Fixity, Parts, Progress
 from metspack.checking.files.listed import source_of
 from metspack.digests import digest_function
 from metspack.errors import SourceError
@@ -176,7 +177,7 @@ def of_mets(catalogue: Catalogue) -> Iterator[Finding]:
                     "found": f"{size:,}",
                     "expected": f"{said.size:,}",
                 }
-                yield Code.WHOLE_SIZE.at(shown(said.path), said.line, whole, source=said.source, **facts)
+                yield Code.WHOLE_SIZE.at(said.path, said.line, whole, source=said.source, **facts)
 
 
 def findings(
@@ -229,35 +230,29 @@ def _facts(told: Sequence[_StatedWhole], paths: Sequence[bytes]) -> tuple[str, .
     )
 
 
-def inside(
-    catalogue: Catalogue, archive: bytes, contents: Callable[[str], Iterable[bytes]]
-) -> Iterator[Finding]:
+def inside(catalogue: Catalogue, archive: bytes, entries: Entries, progress: Progress) -> Iterator[Finding]:
     """Read the parts of split LOBs in an archive; yield each whole that differs from its cell.
 
-    ``contents`` returns the bytes of an entry; the damage on which it raises ``SourceError`` is reported
-    elsewhere.
+    Damaged entries are reported elsewhere.
     """
     for (whole,) in catalogue.all(_WHOLES_INSIDE):
-        names = [name.decode("utf-8", "surrogateescape") for (name,) in catalogue.rows(_PIECES_INSIDE, whole)]
+        extents = [
+            extent
+            for (name,) in catalogue.rows(_PIECES_INSIDE, whole)
+            if (extent := entries.extent(name.decode("utf-8", "surrogateescape"))) is not None
+        ]
         told = [each for each in _all_said(catalogue, whole) if each.path == archive]
         asked = _asked(told, -1)
         joined = Hashing(asked)
         try:
-            for name in names[:-1]:
-                for block in contents(name):
-                    joined.update(block)
-            last = hash_blocks(contents(names[-1]), asked, _untold, joined)
+            parts = [hash_blocks(entries.contents(each), asked, progress, joined) for each in extents]
         except SourceError:
             continue
         found = joined.result()
         told = [each for each in told if each.fits(found.size)]
-        yield from _compared(whole, told, len(names), found, last)
+        yield from _compared(whole, told, len(parts), found, parts[-1])
     catalogue.put(_SAID_INSIDE, archive)
     catalogue.put("DELETE FROM piece WHERE origin = 2")
-
-
-def _untold(_count: int) -> None:
-    """Ignore the progress: the reader of the bytes has counted them."""
 
 
 def _asked(told: Sequence[_StatedWhole], size: int) -> Asked:
@@ -284,7 +279,7 @@ def _compared(
             if found == digest.value:
                 pass
             elif said.boundary is not None:
-                yield Code.ARCHIVE_DIGEST.at(shown(said.path), **facts)
+                yield Code.ARCHIVE_DIGEST.at(said.path, **facts)
             else:
                 # DBPTK gives cells the digest of the last part.
                 is_of_last = not said.line and last.digests[algorithm] == digest.value
@@ -355,7 +350,7 @@ def _in_mets(catalogue: Catalogue) -> Iterator[Finding]:
         for sql in (*_BEFORE, _FILL):
             catalogue.put(sql)
     for path, line, part, child in catalogue.rows(_MISSING):
-        yield Code.PART_MISSING.at(shown(path), line, part, expected=part, child=shown(child))
+        yield Code.PART_MISSING.at(path, line, part, expected=part, child=child)
     is_child = catalogue.row(_IS_CHILD) is not None
     is_divided = any(catalogue.row(sql) is not None for sql in (_HAS_WHOLES, _HAS_MAP))
     batch = Batch(catalogue)
@@ -443,7 +438,7 @@ def _unsaid(said: _MetsOnLob) -> Finding | None:
         return None
     expected = 'a file with this ID in a fileGrp USE="split LOB"'
     return Code.WHOLE_NOT_DESCRIBED.at(
-        shown(said.mapped[0][3]), said.mapped[0][4], said.lob, count=len(said.held), expected=expected
+        said.mapped[0][3], said.mapped[0][4], said.lob, count=len(said.held), expected=expected
     )
 
 
@@ -489,4 +484,4 @@ def _uncertain(said: _MetsOnLob, row: Row, error: SourceError) -> Finding:
 
 
 def _at(code: Rule, said: _MetsOnLob, row: Row, reason: str) -> Finding:
-    return code.at(shown(row[3]), row[4], said.lob or row[5], reason=reason)
+    return code.at(row[3], row[4], said.lob or row[5], reason=reason)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
 from metspack import uris
@@ -23,8 +24,7 @@ from metspack.checking.links.mounting import (
     METS_IN_A_FOLDER,
     PUT_OUTSIDE,
     SAME,
-    Astray,
-    LostLinks,
+    LinkingMets,
     Mounting,
     MountOutcome,
     Upward,
@@ -59,7 +59,7 @@ SELECT m.id, m.href, m.line, m.named_by, m.childward, m.div, m.map, m.part IS NO
 ) FROM mptr m
 LEFT JOIN entry e ON e.id = (
     SELECT id FROM entry WHERE mets = m.mets AND xml_id = m.href ORDER BY id LIMIT 1)
-WHERE m.mets = ? AND NOT m.up AND (m.part IS NOT NULL) = ? AND m.id > ? ORDER BY m.id
+WHERE m.mets = ? AND NOT m.up AND (m.part IS NOT NULL) = ? ORDER BY m.id
 """
 _BESIDE = "SELECT href FROM mptr WHERE mets = ? AND div = ? AND named_by = ? ORDER BY id"
 _UNLINKED = """
@@ -87,6 +87,16 @@ _OWN_PLACE = """
 SELECT 1 FROM entry e WHERE e.mets = ?1 AND e.path = ?2 AND NOT EXISTS (
     SELECT 1 FROM beside b WHERE b.mets = ?1 AND b.fileid = e.xml_id AND b.div <> ?3)
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = ?1 AND m.href = e.xml_id AND m.div <> ?3)
+"""
+# The entries that a division's fptr and mptr name, of the first twenty each: no package has more.
+_ENTRIES_BESIDE = """
+SELECT e.xml_id, e.path FROM (
+    SELECT * FROM (SELECT fileid, rowid AS number FROM beside INDEXED BY beside_div
+        WHERE mets = ?1 AND div = ?2 ORDER BY rowid LIMIT 20)
+    UNION ALL SELECT * FROM (SELECT href, id + (1 << 60) FROM mptr
+        WHERE mets = ?1 AND div = ?2 AND part IS NULL LIMIT 20)
+) b CROSS JOIN entry e ON e.id = (SELECT min(id) FROM entry WHERE mets = ?1 AND xml_id = b.fileid)
+WHERE e.path IS NOT NULL ORDER BY b.number
 """
 _ALIKE_INDEX = "CREATE INDEX IF NOT EXISTS entry_alike ON entry (mets, lower(CAST(path AS TEXT)))"
 _CALLED_ALIKE = """
@@ -143,20 +153,6 @@ INSERT INTO edge (parent, child, mptr, href, line, state, code, map, div) VALUES
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _LinkingMets:
-    """The METS document whose links are followed."""
-
-    id: int
-    path: bytes
-    parent: int | None
-    objid: str | None
-
-    @property
-    def name(self) -> str:
-        return shown(self.path)
-
-
 @dataclass(frozen=True, slots=True)
 class _Pointer:
     """An mptr that leads to a child, with the file entry of the ID that it names."""
@@ -199,14 +195,10 @@ class LinkCheck:
         self._mounting = Mounting(catalogue, places, index, own, whole=looking.level > Level.LINKS)
         self._upward = Upward(catalogue, places, self._mounting, index)
         self._guesses = self._last = 0
-        self._of_both = 0, 0, False
-        self._ways_of = 0, frozenset[str]()
-        self._beside_mptr = swaps.ListedBeside(catalogue, self._is_reached)
+        # Very many mptr may name one child.
+        self._has_own_place = lru_cache(_NEAR_KEPT)(self._is_own_place)
+        self._is_by_both = lru_cache(1)(self._names_by_both)
         self._edits = KnownEdits()
-        most = looking.budgets.findings
-        self._lost = LostLinks(catalogue, places, self._edits, self._is_by_both, most)
-        self._there: tuple[bytes | None, bool] = (None, False)
-        self._own_places: dict[tuple[int, bytes | None, int], bool] = {}
 
     def findings(self, path: bytes) -> Iterator[Finding]:
         """Read the METS at ``path`` and all those below; yield the findings on them and their links."""
@@ -226,7 +218,7 @@ class LinkCheck:
                 yield from self._documents()
         yield from swaps.findings(self._catalogue, self._places, named)
         for path, line, objid, other in self._catalogue.rows(_OBJID_TWICE):
-            yield Code.OBJID_TWICE.at(shown(path), line or 0, found=objid, other=shown(other))
+            yield Code.OBJID_TWICE.at(path, line or 0, found=objid, other=other)
         yield from swaps.divisions(self._catalogue)
 
     def _uppermost(self, path: bytes) -> Generator[Finding, None, bytes]:
@@ -250,26 +242,20 @@ class LinkCheck:
             yield from DocumentReader(self._catalogue, self._places, number, path, self._looking).findings()
             self._catalogue.index_entries()
             (objid,) = self._catalogue.row("SELECT objid FROM mets WHERE id = ?", number) or (None,)
-            mets = _LinkingMets(id=number, path=path, parent=parent, objid=objid)
+            mets = LinkingMets(number, path, parent, objid)
             yield from self._upward.findings(number)
             yield from self._children(mets)
             yield from self._outside(mets.id, path)
 
-    def _children(self, mets: _LinkingMets) -> Iterator[Finding]:
-        self._lost.begin(mets.id, mets.path)
-        rows = self._catalogue.rows(_DOWN, mets.id, 0, 0)
-        while (row := next(rows, None)) is not None:
-            pointer, self._there = _Pointer(*row), (None, False)  # a mounted file is there from then on
-            yield from self._child(mets, pointer)
-            if last := (yield from self._lost.behind(pointer.id)):
-                rows = self._catalogue.rows(_DOWN, mets.id, 0, last)
+    def _children(self, mets: LinkingMets) -> Iterator[Finding]:
+        for row in self._catalogue.rows(_DOWN, mets.id, 0):
+            yield from self._child(mets, _Pointer(*row))
         yield from self._unlinked(mets)
-        for row in self._catalogue.rows(_DOWN, mets.id, 1, 0):  # no links to children, but to parts in them
-            self._there = None, False
+        for row in self._catalogue.rows(_DOWN, mets.id, 1):  # no links to children, but to parts in them
             yield from self._child(mets, _Pointer(*row))
         yield from swaps.styles(self._catalogue, mets.id, mets.name, self._looking.budgets.findings)
 
-    def _child(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
+    def _child(self, mets: LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         if pointer.again and (pointer.entry is not None or pointer.by is By.LOCATION):
             # Another structMap may name the child too, and that of split LOBs does for each part.
             self._link_again(mets, pointer)
@@ -284,7 +270,7 @@ class LinkCheck:
         else:
             yield from self._without_file(mets, pointer)
 
-    def _without_file(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
+    def _without_file(self, mets: LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         """Yield that no file entry has the ID in an mptr, and follow the mptr to the likely METS."""
         near, meant = self._near_id(mets.id, pointer.href)
         place = resolved(self._places, mets.path, pointer.href) if "/" in pointer.href else None
@@ -299,7 +285,7 @@ class LinkCheck:
             self._keep_edge(mets, pointer, None, fault)
 
     def _keep_edge(
-        self, mets: _LinkingMets, pointer: _Pointer, child: int | None, fault: Rule | None = None
+        self, mets: LinkingMets, pointer: _Pointer, child: int | None, fault: Rule | None = None
     ) -> None:
         """Put a link into the catalogue, with the code of its fault if it has one."""
         state = None if fault is None else "missing" if fault in _MISSING else "broken"
@@ -307,29 +293,28 @@ class LinkCheck:
         where = (None, None) if pointer.is_of_part else (pointer.map, pointer.div)
         self._catalogue.put(_PUT_EDGE, mets.id, child, *at, state, fault and fault.id, *where)
 
-    def _link_again(self, mets: _LinkingMets, pointer: _Pointer) -> None:
+    def _link_again(self, mets: LinkingMets, pointer: _Pointer) -> None:
         sql = "SELECT e.child FROM edge e WHERE e.parent = ? AND e.href = ? AND e.child IS NOT NULL"
         if (row := self._catalogue.row(sql, mets.id, pointer.href)) is not None:
             self._keep_edge(mets, pointer, row[0])
 
     # --- the three ways in which a parent names a child -------------------------------------------------
 
-    def _by_file(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
+    def _by_file(self, mets: LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         if pointer.child is not None:
             yield from self._down(mets, pointer, pointer.child, pointer.href)
         elif bare(pointer.href) != bare(mets.objid or ""):
             # The location's fault was reported; the child can still be found by its OBJID.
-            outcome = yield from self._mounting.found(self._wanted(mets, pointer, pointer.href, None))
+            outcome = yield from self._mounting.found(Wanted(pointer.href, mets, pointer.line, None))
             if outcome.path is not None:
                 yield from self._down(mets, pointer, outcome.path, pointer.href, outcome.found)
 
-    def _by_location(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
+    def _by_location(self, mets: LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         """Follow an mptr that gives a location, as CSIP's mptr do for representations."""
         child = resolved(self._places, mets.path, pointer.href)
         called = self._beside(mets, pointer, By.OBJID)
         if child is None and self._leaves(pointer.href):
             self._catalogue.put(PUT_OUTSIDE, mets.id, pointer.line, pointer.href)
-            self._lost.note(pointer.id, Astray.OUTSIDE)
         if child is None and called is not None:
             return  # the OBJID beside it names the child
         fault, other = None, self._listed_beside(mets, pointer, child)
@@ -355,12 +340,9 @@ class LinkCheck:
             facts = {"found": shown(child), "href": pointer.href}
             yield Code.CHILD_BY_LOCATION.at(mets.name, pointer.line, **facts)
 
-    def _is_by_both(self, mets: int, structmap: int) -> bool:
-        """Return whether a structMap names children by OBJID and location; caches the last answer."""
-        if (mets, structmap) != self._of_both[:2]:
-            found = self._catalogue.row(_BY_BOTH, mets, structmap) is not None
-            self._of_both = mets, structmap, found
-        return self._of_both[2]
+    def _names_by_both(self, mets: int, structmap: int) -> bool:
+        """Return whether a structMap names children by OBJID and location."""
+        return self._catalogue.row(_BY_BOTH, mets, structmap) is not None
 
     def _leaves(self, href: str) -> bool:
         """Return whether a location leads out; any other refused location has its finding by now."""
@@ -371,16 +353,10 @@ class LinkCheck:
         return True
 
     def _is_reached(self, child: bytes) -> bool:
-        return self._met(child) is not None or self._is_there(child)
-
-    def _is_there(self, child: bytes) -> bool:
-        """Return whether a METS is there; the last answer is cached while one link is followed."""
-        if child != self._there[0]:
-            self._there = child, self._places.is_there(child)
-        return self._there[1]
+        return self._met(child) is not None or self._places.is_there(child)
 
     def _listed_beside(
-        self, mets: _LinkingMets, pointer: _Pointer, child: bytes | None
+        self, mets: LinkingMets, pointer: _Pointer, child: bytes | None
     ) -> tuple[str, bytes] | None:
         """Return ID and path of the METS meant by a location that leads to no METS or to another.
 
@@ -389,7 +365,7 @@ class LinkCheck:
         """
         is_there = child is not None and self._is_reached(child)
         is_mets = child is not None and is_mets_name(child)
-        beside = self._beside_mptr.first(mets.id, pointer.div, child)
+        beside = self._first_beside(mets.id, pointer.div, child)
         if beside is not None:
             if beside[1] == child:
                 return None
@@ -405,21 +381,23 @@ class LinkCheck:
         row = self._catalogue.row(_CALLED_ALIKE, mets.id, shown(child).lower())
         return (str(row[0]), bytes(row[1])) if row is not None and self._is_reached(row[1]) else None
 
-    def _has_own_place(self, mets: int, child: bytes | None, div: int) -> bool:
-        if (mets, child, div) not in self._own_places:
-            if len(self._own_places) >= _NEAR_KEPT:
-                self._own_places.clear()
-            self._catalogue.put(PATHS_INDEX)
-            found = self._catalogue.row(_OWN_PLACE, mets, child, div) is not None
-            self._own_places[mets, child, div] = found
-        return self._own_places[mets, child, div]
+    def _first_beside(self, mets: int, div: int, child: bytes | None) -> tuple[str, bytes] | None:
+        """Return ID and path of a division's first entry of ``child`` or an existing METS, or None."""
+        for xml_id, path in self._catalogue.all(_ENTRIES_BESIDE, mets, div):
+            if path == child or (is_mets_name(path) and self._is_reached(path)):
+                return xml_id, path
+        return None
 
-    def _misplaced(self, mets: _LinkingMets, pointer: _Pointer, child: bytes, other: bytes) -> Finding:
+    def _is_own_place(self, mets: int, child: bytes | None, div: int) -> bool:
+        self._catalogue.put(PATHS_INDEX)
+        return self._catalogue.row(_OWN_PLACE, mets, child, div) is not None
+
+    def _misplaced(self, mets: LinkingMets, pointer: _Pointer, child: bytes, other: bytes) -> Finding:
         near = shown(other)
         facts = {"href": pointer.href, "expected": shown(child), "nearest": near}
         return Code.CHILD_MISSING.at(mets.name, pointer.line, **facts, likeness=likeness(shown(child), near))
 
-    def _by_objid(self, mets: _LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
+    def _by_objid(self, mets: LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         """Find the child that an mptr names only by OBJID, as in E-ARK AIP and large CSIP packages."""
         if mets.objid is not None and bare(pointer.href) == bare(mets.objid):
             if pointer.again:  # a part of a split LOB in this very package
@@ -436,7 +414,7 @@ class LinkCheck:
         if known is not None:
             yield from self._known(mets, pointer, known[1], (known[0], known[2]))
             return
-        outcome = yield from self._mounting.found(self._wanted(mets, pointer, pointer.href, None))
+        outcome = yield from self._mounting.found(Wanted(pointer.href, mets, pointer.line, None))
         if outcome.path is not None:
             yield from self._down(mets, pointer, outcome.path, pointer.href, outcome.found)
         else:
@@ -448,29 +426,11 @@ class LinkCheck:
                 self._mean(outcome.meant)
             yield Code.CHILD_NOWHERE.at(mets.name, pointer.line, href=pointer.href, **facts)
 
-    def _beside(self, mets: _LinkingMets, pointer: _Pointer, by: By) -> str | None:
-        if not pointer.div or by.value not in self._ways(mets.id):
-            return None
-        row = self._catalogue.row(_BESIDE, mets.id, pointer.div, by.value)
+    def _beside(self, mets: LinkingMets, pointer: _Pointer, by: By) -> str | None:
+        row = self._catalogue.row(_BESIDE, mets.id, pointer.div, by.value) if pointer.div else None
         return None if row is None else str(row[0])
 
-    def _ways(self, mets: int) -> frozenset[str]:
-        """Return the ways in which a METS names children; cached for the last METS."""
-        if mets != self._ways_of[0]:
-            found = self._catalogue.all("SELECT DISTINCT named_by FROM mptr WHERE mets = ?", mets)
-            self._ways_of = mets, frozenset(by for (by,) in found)
-        return self._ways_of[1]
-
-    def _wanted(self, mets: _LinkingMets, pointer: _Pointer, called: str, place: bytes | None) -> Wanted:
-        return Wanted(
-            called=called,
-            parent_path=mets.path,
-            parent_objid=mets.objid,
-            line=pointer.line,
-            place=place,
-        )
-
-    def _representation(self, mets: _LinkingMets, pointer: _Pointer) -> bytes | None:
+    def _representation(self, mets: LinkingMets, pointer: _Pointer) -> bytes | None:
         """Return a representation's METS at the location in an mptr of another LOCTYPE, or None."""
         place = None if pointer.childward else resolved(self._places, mets.path, pointer.href)
         is_one = place is not None and is_of_representation(place) and self._is_reached(place)
@@ -478,7 +438,7 @@ class LinkCheck:
 
     def _down(
         self,
-        mets: _LinkingMets,
+        mets: LinkingMets,
         pointer: _Pointer,
         child: bytes,
         called: str | None,
@@ -492,7 +452,7 @@ class LinkCheck:
         outcome = MountOutcome(path=child, found=found)
         if (within := self._within(child)) is not None:
             href = pointer.href if pointer.entry is None else shown(child)
-            yield Code.FOLDER_LINKED.at(mets.name, pointer.line, href=href, found=shown(within))
+            yield Code.FOLDER_LINKED.at(mets.name, pointer.line, href=href, found=within)
             self._catalogue.put("UPDATE entry SET path = ? WHERE id = ?", within, pointer.entry)
             child, outcome = within, MountOutcome(path=within, found=found)
         if called is not None and (inside := self._packed(child)) is not None:
@@ -501,7 +461,7 @@ class LinkCheck:
         if not self._is_reached(child):
             outcome = MountOutcome()
             if called is not None:
-                outcome = yield from self._mounting.found(self._wanted(mets, pointer, called, child))
+                outcome = yield from self._mounting.found(Wanted(called, mets, pointer.line, child))
         if outcome.path is None:
             yield self._missing(mets, pointer, child, called, outcome)
         elif (known := self._met(outcome.path)) is not None:
@@ -514,7 +474,7 @@ class LinkCheck:
             self._keep_edge(mets, pointer, number, fault)
             yield from self._claimed(mets, pointer, outcome)
             if pointer.is_of_part:
-                yield Code.CHILD_WITHOUT_MPTR.at(mets.name, pointer.line, href=shown(outcome.path))
+                yield Code.CHILD_WITHOUT_MPTR.at(mets.name, pointer.line, href=outcome.path)
 
     def _package(self, pointer: _Pointer, path: bytes, called: str | None) -> bytes | None:
         """Return the folder of the package whose representation has the METS, or None for a child."""
@@ -543,14 +503,12 @@ class LinkCheck:
         return None if row is None else (row[0], row[1])
 
     def _missing(
-        self, mets: _LinkingMets, pointer: _Pointer, child: bytes, called: str | None, outcome: MountOutcome
+        self, mets: LinkingMets, pointer: _Pointer, child: bytes, called: str | None, outcome: MountOutcome
     ) -> Finding:
         package = self._package(pointer, child, called)
         number = self._catalogue.new_mets(child, mets.id, called, done=True, package=package)
         self._keep_edge(mets, pointer, number, Code.CHILD_MISSING)
         near = outcome.nearest or self._near_file(child) or self._near_mets(child, package)
-        if not near and called is None and package is None and self._guesses > _NEAREST_FOR:
-            self._lost.note(pointer.id, Astray.MISSING)
         alike = outcome.likeness or (likeness(shown(child), near) if near else "")
         if near and not outcome.nearest:
             self._edits.learn(shown(child), near)
@@ -565,7 +523,7 @@ class LinkCheck:
         folders = (folder_of(path), folder_of(child)) if child and folder_of(path) else (None, None)
         self._catalogue.put("INSERT OR IGNORE INTO meant VALUES (?, ?, ?)", path, *folders)
 
-    def _claimed(self, mets: _LinkingMets, pointer: _Pointer, outcome: MountOutcome) -> Iterator[Finding]:
+    def _claimed(self, mets: LinkingMets, pointer: _Pointer, outcome: MountOutcome) -> Iterator[Finding]:
         """Yield a finding if a package checked before has the same child."""
         child = outcome.found or self._places.on_disk(outcome.path or b"")
         other = self._index.claim(child, self._places.on_disk(mets.path))
@@ -573,7 +531,7 @@ class LinkCheck:
             yield Code.TWO_PARENTS.at(mets.name, pointer.line, href=pointer.href, expected=child, other=other)
 
     def _known(
-        self, mets: _LinkingMets, pointer: _Pointer, child: bytes, known: tuple[int, int | None]
+        self, mets: LinkingMets, pointer: _Pointer, child: bytes, known: tuple[int, int | None]
     ) -> Iterator[Finding]:
         """Yield the findings on a link to a METS that is in the catalogue by now."""
         number, parent = known
@@ -585,13 +543,13 @@ class LinkCheck:
         elif parent is not None and parent != mets.id:
             self._keep_edge(mets, pointer, number, Code.TWO_PARENTS)
             other = self._catalogue.row("SELECT path FROM mets WHERE id = ?", parent) or (b"",)
-            yield Code.TWO_PARENTS.at(mets.name, pointer.line, **facts, other=shown(other[0]))
+            yield Code.TWO_PARENTS.at(mets.name, pointer.line, **facts, other=other[0])
         else:
             self._keep_edge(mets, pointer, number)
             if already is not None:
                 yield Code.CHILD_TWICE.at(mets.name, pointer.line, **facts)
 
-    def _unlinked(self, mets: _LinkingMets) -> Iterator[Finding]:
+    def _unlinked(self, mets: LinkingMets) -> Iterator[Finding]:
         for xml_id, line, child, labelled in self._catalogue.rows(_UNLINKED, mets.id, PLAIN_METS):
             if (led := self._led_beside(mets, xml_id, child)) is not None:
                 facts = {"fileid": xml_id, "found": shown(child), "expected": shown(led)}
@@ -603,7 +561,7 @@ class LinkCheck:
             if not labelled and package is None and not self._is_child(mets, child):
                 continue  # a document among the files
             if package is None:
-                yield Code.CHILD_WITHOUT_MPTR.at(mets.name, line, xml_id or "", href=shown(child))
+                yield Code.CHILD_WITHOUT_MPTR.at(mets.name, line, xml_id or "", href=child)
             if not self._places.is_there(child) or self._met(child) is not None:
                 continue
             if package is None and self._catalogue.row(_BY_ID_ALONE, mets.id) is not None:
@@ -612,7 +570,7 @@ class LinkCheck:
                 by = By.OBJID if package is None else By.LOCATION
                 self._catalogue.new_mets(child, mets.id, named_by=by.value, package=package)
 
-    def _is_child(self, mets: _LinkingMets, path: bytes) -> bool:
+    def _is_child(self, mets: LinkingMets, path: bytes) -> bool:
         """Return whether a METS that no mptr names is in a segment's folder or names its parent."""
         if mets.parent is None and SEGMENT.fullmatch(shown(folder_of(path)[:-1]).rpartition("/")[2]):
             return True
@@ -622,7 +580,7 @@ class LinkCheck:
                 return any(bare(each.href or "") == bare(mets.objid) for each in links)
         return False
 
-    def _led_beside(self, mets: _LinkingMets, xml_id: str | None, child: bytes) -> bytes | None:
+    def _led_beside(self, mets: LinkingMets, xml_id: str | None, child: bytes) -> bytes | None:
         """Return the METS to which the mptr beside a missing file's fptr leads, or None."""
         if self._places.is_there(child):
             return None
@@ -641,7 +599,7 @@ class LinkCheck:
         for identifier, line, href in outside:
             if (at := found_at(href)) is None:
                 near = self._places.nearest_inside(path, href)
-                yield Code.LEAVES_ROOT.at(shown(path), line, identifier or "", href=href, nearest=near)
+                yield Code.LEAVES_ROOT.at(path, line, identifier or "", href=href, nearest=near)
             else:
                 self._catalogue.put(_LED_IN, at, mets, line, href)
 

@@ -1,27 +1,25 @@
-"""Mount children found elsewhere, report the lost ones, and check the links up to parents."""
+"""Mount children found elsewhere, and check the links up to parents."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
-from enum import Enum, unique
-from itertools import compress, takewhile
+from dataclasses import dataclass
+from itertools import compress
 from operator import not_
 
 from metspack import uris
 from metspack.checking import inventory
-from metspack.checking.catalogue import LISTED_PATH, Catalogue, Row, folder_of, shown
+from metspack.checking.catalogue import Catalogue, Row, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.links.objids import FoundPackage, ObjidIndex
-from metspack.checking.similarity import KnownEdits, likeness
+from metspack.checking.similarity import likeness
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import unpacked_name
-from metspack.files.tempdb import BulkInsert
-from metspack.mets import METS_NAMES, is_mets_name, package_of
+from metspack.mets import METS_NAMES, is_mets_name
 from metspack.mets.links import By, bare, folder_of_objid
-from metspack.model import MOST_PLACES, Finding
+from metspack.model import Finding
 
 SAME = "the same package under another name"
 """How a missing child is like the one that was found under another name."""
@@ -33,35 +31,28 @@ WHERE NOT EXISTS (SELECT 1 FROM outside WHERE mets = ?1 AND href = ?3)
 """
 """Puts the location in an mptr that leads out of the package into the catalogue, once."""
 
-_EDGES = BulkInsert(
-    "edge (parent, state, code, child, mptr, href, line, map, div)",
-    "(?1, 'missing', ?2, ?{0}, ?{1}, ?{2}, ?{3}, ?{4}, ?{5})",
-    shared=2,
-    own=6,
-    is_strict=True,
-)
 METS_IN_A_FOLDER = tuple(name.encode() for name in METS_NAMES)
 """The names that the METS of a folder may have."""
 
-_FIRST_LOST, _MOST_LOST = 1 << 6, 1 << 12  # lost mptr behind which more are looked for, and how many at once
-_BEHIND = """
-SELECT m.id, m.href, m.line, m.map, m.div, m.childward, CAST(?5 || m.href AS BLOB),
-m.named_by <> 'location' OR m.part IS NOT NULL
-OR EXISTS (SELECT 1 FROM mptr o WHERE o.mets = m.mets AND o.href = m.href AND o.id < m.id)
-OR EXISTS (SELECT 1 FROM mptr o WHERE o.mets = m.mets AND o.div = m.div AND o.named_by IN (?3, ?4))
-OR EXISTS (SELECT 1 FROM beside b WHERE b.mets = m.mets AND b.div = m.div)
-OR EXISTS (SELECT 1 FROM mets k WHERE k.path = CAST(?5 || m.href AS BLOB))
-OR EXISTS (SELECT 1 FROM listed l WHERE l.path = CAST(?5 || m.href AS BLOB))
-FROM mptr m WHERE m.mets = ?1 AND NOT m.up AND m.id > ?2 ORDER BY m.id LIMIT ?6
-"""
-_LOCATED_ENTRY = """
-SELECT 1 FROM mptr m WHERE m.mets = ?1 AND m.url
-AND EXISTS (SELECT 1 FROM entry e WHERE e.mets = ?1 AND e.xml_id = m.href) LIMIT 1
-"""
 _FOUND_SINCE = "SELECT id, path, found FROM mets WHERE found IS NOT NULL AND id > ? ORDER BY id"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
+class LinkingMets:
+    """The METS document whose links are followed."""
+
+    id: int
+    path: bytes
+    parent: int | None
+    objid: str | None
+
+    @property
+    def name(self) -> str:
+        """Return its path for messages."""
+        return shown(self.path)
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """A child that is searched for: its OBJID, and the place of the link to it.
 
@@ -69,8 +60,7 @@ class Wanted:
     """
 
     called: str
-    parent_path: bytes
-    parent_objid: str | None
+    parent: LinkingMets
     line: int
     place: bytes | None
 
@@ -114,9 +104,9 @@ class Mounting:
         mounted.
         """
         yield from self._index.search()
-        mine, others = self._index.children(wanted.called, wanted.parent_objid)
+        mine, others = self._index.children(wanted.called, wanted.parent.objid)
         # The child of a copy of its parent that is under check as well is not a child of this parent.
-        copy = wanted.parent_objid or "", self._own
+        copy = wanted.parent.objid or "", self._own
         mine = [each for each in mine if not self._index.is_within_copy(each, *copy)]
         usable = [each for each in mine if wanted.place is None or self.own_path(each) is None]
         if not usable:
@@ -129,7 +119,7 @@ class Mounting:
         usable.sort(key=lambda each: self._rank(each, wanted))
         if any(not each.given for each in usable[1:]):
             facts = {"href": wanted.called, "found": usable[0].shown, "other": usable[1].shown}
-            yield Code.CHILD_COPIES.at(shown(wanted.parent_path), wanted.line, **facts)
+            yield Code.CHILD_COPIES.at(wanted.parent.name, wanted.line, **facts)
         first = usable[0]
         if (path := self.own_path(first)) is not None:
             return MountOutcome(path=path)
@@ -140,7 +130,7 @@ class Mounting:
 
     def _rank(self, found: FoundPackage, wanted: Wanted) -> tuple[bool, bool, int, bool]:
         """Return a sort key: packages under check, unclaimed and near ones come first."""
-        parent = self._places.on_disk(wanted.parent_path)
+        parent = self._places.on_disk(wanted.parent.path)
         return (
             found.root >= self._index.own,
             self._index.is_taken(found.shown, parent),
@@ -184,20 +174,20 @@ class Mounting:
         near, likeness = self._index.nearest(wanted.called, self._named_by(wanted))
         found = next(self._index.named(near), None) if near else None
         if not near:
-            near, likeness = self._index.nearest(wanted.called, {bare(wanted.parent_objid or "")})
+            near, likeness = self._index.nearest(wanted.called, {bare(wanted.parent.objid or "")})
         if found is not None:
-            self._index.mean(found, wanted.parent_objid)
+            self._index.mean(found, wanted.parent.objid)
         return MountOutcome(
             nearest=near, likeness=likeness, meant=None if found is None else self.own_path(found)
         )
 
     def _named_by(self, wanted: Wanted) -> AbstractSet[str]:
         """Return the OBJIDs of the parent METS and its children; no other name can mean them."""
-        if self._named[0] != wanted.parent_path:
+        if self._named[0] != wanted.parent.path:
             sql = "SELECT p.href FROM mptr p JOIN mets m ON m.id = p.mets WHERE m.path = ? AND NOT p.url"
-            hrefs = self._catalogue.rows(sql, wanted.parent_path)
+            hrefs = self._catalogue.rows(sql, wanted.parent.path)
             names = frozenset(bare(href) for (href,) in hrefs if href)
-            self._named = wanted.parent_path, names | {bare(wanted.parent_objid or "")}
+            self._named = wanted.parent.path, names | {bare(wanted.parent.objid or "")}
         return self._named[1]
 
     def _mount(
@@ -229,7 +219,7 @@ class Mounting:
         # Restore looks at the parent's location, in packs at the root and in the folder of the same name.
         is_missed = (wanted.place is not None and stem != folder) or (stem and inside not in {name, b""})
         finding = Code.CHILD_ELSEWHERE.error_at if is_own and is_missed else Code.CHILD_ELSEWHERE.at
-        yield finding(shown(wanted.parent_path), wanted.line, href=wanted.called, found=found.shown)
+        yield finding(wanted.parent.name, wanted.line, href=wanted.called, found=found.shown)
         return MountOutcome(path=path, found=found.shown)
 
     def found_at(self, mets: int, document: bytes) -> Callable[[str], bytes | None]:
@@ -270,7 +260,7 @@ class Mounting:
             said = "; ".join(filter(None, (likeness, at and f"it lies at {at}")))
             facts = {"expected": parent, "nearest": near, "likeness": said}
             code = Code.PARENT_NOWHERE if self._index.granted else Code.PARENT_NOT_HERE
-            yield code.at(shown(path), line, **facts)
+            yield code.at(path, line, **facts)
             return
         key = bare(objid or "")
         naming = [each for each in parents if key in each.downs]
@@ -282,13 +272,13 @@ class Mounting:
                 # The finding on the parent's link reports it; the link still leads only up.
                 self._catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", shown(path), code.id)
                 return
-            yield code.at(shown(path), line, expected=parent, found=first.shown)
+            yield code.at(path, line, expected=parent, found=first.shown)
             return
         if not self._index.granted:
             return  # every given package has its own check
         for sibling in self._index.lacking(naming[0], parent):
             if sibling != key:
-                yield Code.SIBLING_NOWHERE.at(shown(path), line, found=naming[0].shown, expected=sibling)
+                yield Code.SIBLING_NOWHERE.at(path, line, found=naming[0].shown, expected=sibling)
 
 
 def resolved(places: CheckedTree, document: bytes, href: str) -> bytes | None:
@@ -307,150 +297,6 @@ def _is_called_otherwise(found: FoundPackage, place: bytes | None) -> bool:
 
 def _folder_name(path: bytes) -> bytes:
     return folder_of(path).rstrip(b"/").rpartition(b"/")[2]
-
-
-@unique
-class Astray(Enum):
-    """The place to which an mptr with a location leads when nothing is found there."""
-
-    MISSING = "to a METS that is not there"
-    OUTSIDE = "out of the package"
-
-
-@dataclass(frozen=True, slots=True)
-class _MptrBehind:
-    """An mptr behind one that leads to nothing; one that ``is_odd`` is followed separately.
-
-    ``path`` is the location, joined to the folder of the METS.
-    """
-
-    id: int
-    href: str
-    line: int
-    map: int
-    div: int
-    childward: int
-    path: bytes
-    is_odd: int
-
-
-class LostLinks:
-    """The mptr of a METS that lead to nothing, one after the other, as they are followed.
-
-    ``is_by_both`` returns for a METS and a structMap whether children are named there by OBJID and location;
-    ``most`` is the number of findings of one code that are reported one by one.
-    """
-
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        places: CheckedTree,
-        edits: KnownEdits,
-        is_by_both: Callable[[int, int], bool],
-        most: int,
-    ) -> None:
-        self._catalogue = catalogue
-        self._places = places
-        self._edits = edits
-        self._is_by_both = is_by_both
-        self._told = most + MOST_PLACES
-        self.begin(0, b"")
-
-    def begin(self, mets: int, path: bytes) -> None:
-        """Begin with the mptr of a METS."""
-        self._mets, self._path = mets, path
-        self._left = self._told  # findings still to be reported one by one
-        self._last: tuple[int, Astray | None] = (0, None)
-        self._start_anew()
-        self._is_any_located: bool | None = None
-
-    def note(self, pointer: int, astray: Astray) -> None:
-        """Note that an mptr leads to nothing, and that no more guesses are made for it."""
-        if astray is not self._last[1]:
-            self._start_anew()
-        self._last = pointer, astray
-
-    def _start_anew(self) -> None:
-        self._alike, self._most = 0, _FIRST_LOST
-
-    def behind(self, pointer: int) -> Generator[Finding, None, int]:
-        """Take the mptr behind one that are lost in the same way, and put each into the catalogue.
-
-        Yields the findings on them, and returns the id of the last one that was taken, or 0 without one.
-        """
-        if self._last[0] != pointer:
-            self._start_anew()
-            return 0
-        self._alike += 1
-        if self._alike < _FIRST_LOST or self._has_located_entry():
-            return 0
-        # A few statements for all of them, where each would take as many.
-        self._catalogue.put(LISTED_PATH)
-        kinds = By.OBJID.value, By.FILE.value
-        asked = self._catalogue.all(_BEHIND, self._mets, pointer, *kinds, folder_of(self._path), self._most)
-        behind = list(takewhile(lambda each: not each.is_odd, (_MptrBehind(*row) for row in asked)))
-        taken = (
-            (yield from self._missing(behind)) if self._last[1] is Astray.MISSING else self._outside(behind)
-        )
-        if taken < self._most:
-            self._start_anew()
-        else:
-            self._most = min(2 * self._most, _MOST_LOST)
-        return behind[taken - 1].id if taken else 0
-
-    def _missing(self, behind: Sequence[_MptrBehind]) -> Generator[Finding, None, int]:
-        # Plain locations lead from the folder of the METS itself if the first one does.
-        is_plain = uris.are_plain([each.href for each in behind])
-        if not (behind and is_plain and resolved(self._places, self._path, behind[0].href) == behind[0].path):
-            return 0
-        inside = () if self._places.are_unpacked else METS_IN_A_FOLDER
-        lost = list(takewhile(lambda each: self._is_missing(each, inside), behind))
-        first = self._catalogue.new_missing([each.path for each in lost], self._mets)
-        edges = (
-            (child, each.id, each.href, each.line, each.map, each.div)
-            for child, each in enumerate(lost, start=first)
-        )
-        self._catalogue.insert(_EDGES, (self._mets, Code.CHILD_MISSING.id), edges)
-        yield from self._findings(lost)
-        return len(lost)
-
-    def _is_missing(self, mptr: _MptrBehind, inside: Sequence[bytes]) -> bool:
-        """Return whether nothing is at the location of an mptr; packs hold files, not folders.
-
-        A METS in such a folder is looked for by the names ``inside``.
-        """
-        names = () if is_mets_name(mptr.path) else inside
-        return not (
-            unpacked_name(mptr.path) is not None
-            or package_of(mptr.path) is not None
-            or any(map(self._places.is_there, (mptr.path, *(mptr.path + b"/" + name for name in names))))
-            or any(self._places.is_there(os.fsencode(each)) for each in self._edits.meant(shown(mptr.path)))
-            or (mptr.childward and self._is_by_both(self._mets, mptr.map))
-        )
-
-    def _findings(self, lost: Sequence[_MptrBehind]) -> Iterator[Finding]:
-        """Yield the findings on missing METS, and one finding for all those that are only counted."""
-        name = shown(self._path)
-        for number, each in enumerate(lost[: self._left + 1]):
-            facts = {"href": each.href, "expected": shown(each.path)}
-            finding = Code.CHILD_MISSING.at(name, each.line, **facts)
-            yield finding if number < self._left else replace(finding, count=len(lost) - self._left)
-        self._left = max(0, self._left - len(lost))
-
-    def _outside(self, behind: Sequence[_MptrBehind]) -> int:
-        """Keep the mptr with at least as many steps up as the first, which leads out of the package."""
-        steps = uris.steps_up(behind[0].href) if behind else 0
-        if not steps or resolved(self._places, self._path, behind[0].href) is not None:
-            return 0
-        outside = list(takewhile(lambda each: uris.steps_up(each.href) >= steps, behind))
-        self._catalogue.put_many(PUT_OUTSIDE, ((self._mets, each.line, each.href) for each in outside))
-        return len(outside)
-
-    def _has_located_entry(self) -> bool:
-        """Return whether an mptr's location is the ID of an entry; looked up once for each METS."""
-        if self._is_any_located is None:
-            self._is_any_located = self._catalogue.row(_LOCATED_ENTRY, self._mets) is not None
-        return self._is_any_located
 
 
 _UPS = "SELECT href, line, url, ancestor FROM mptr WHERE mets = ? AND up ORDER BY id"
@@ -499,7 +345,7 @@ class Upward:
         ups = self._catalogue.all(_UPS, mets)
         own = [objid is not None and bare(each[0]) == bare(objid) for each in ups]
         for href, at, *_ in compress(ups, own):
-            yield Code.SELF_LINK.at(shown(path), at, href=href)
+            yield Code.SELF_LINK.at(path, at, href=href)
         ups = list(compress(ups, map(not_, own)))
         if above is None and mets == _OWN:
             yield from self._alone(path, objid, ups)
@@ -526,7 +372,7 @@ class Upward:
         for number, *_ in meant:
             self._catalogue.put(_TURN, above is not None, number)
         for _, href, line, *_ in meant[:1]:
-            yield Code.WRONG_DIRECTION.at(shown(path), line, href=href, **words)
+            yield Code.WRONG_DIRECTION.at(path, line, href=href, **words)
 
     def _is_of_parent(self, path: bytes, href: str, above: Row, *, is_url: bool) -> bool:
         if is_url:
@@ -541,7 +387,7 @@ class Upward:
         for href, line, url, _ in plain:
             if url and named and self._leads_out(mets, path, href):
                 near = self._places.nearest_inside(path, href)
-                yield Code.LEAVES_ROOT.at(shown(path), line, href=href, nearest=near)
+                yield Code.LEAVES_ROOT.at(path, line, href=href, nearest=near)
                 continue
             if objid is None or bare(href) == bare(objid):
                 continue
@@ -550,7 +396,7 @@ class Upward:
             if url and (told or place == parent or (place is None and named)):
                 continue
             told, near = True, likeness(objid, href)
-            yield Code.OTHER_PARENT.at(shown(path), line, found=href, expected=objid, likeness=near)
+            yield Code.OTHER_PARENT.at(path, line, found=href, expected=objid, likeness=near)
         ancestors = [each for each in ups if each[3]]
         if ancestors and objid is not None:
             yield from self._ancestors(path, ancestors, objid, mets, alone=not plain)
@@ -563,10 +409,10 @@ class Upward:
             return
         href, line, *_ = ancestors[0]
         if alone:
-            yield Code.OTHER_PARENT.at(shown(path), line, found=href, expected=objid)
+            yield Code.OTHER_PARENT.at(path, line, found=href, expected=objid)
         else:
             reason = f"the ancestors for RODA name {href!r}, but the parent is {objid!r}"
-            yield Code.STYLES_DISAGREE.at(shown(path), line, reason=reason)
+            yield Code.STYLES_DISAGREE.at(path, line, reason=reason)
 
     def _is_above(self, mets: int, key: str) -> bool:
         """Return whether a METS above has the OBJID ``key``, or the topmost one names it as above."""
@@ -591,24 +437,24 @@ class Upward:
         for href, line, _ in list(names.values())[1:]:
             first = next(iter(names.values()))[0]
             reason = f"one link names the parent {first!r}, another {href!r}"
-            yield Code.STYLES_DISAGREE.at(shown(path), line, reason=reason)
+            yield Code.STYLES_DISAGREE.at(path, line, reason=reason)
         for href, line, is_ancestor in list(names.values())[:1]:
             if self._index.are_several:
                 yield from self._mounting.upward(path, objid, (href, line), is_ancestor=is_ancestor)
             else:
-                yield Code.PARENT_NOT_HERE.at(shown(path), line, expected=href)
+                yield Code.PARENT_NOT_HERE.at(path, line, expected=href)
 
     def _forgotten(self, path: bytes, objid: str | None, line: int, ups: list[Row]) -> Iterator[Finding]:
         """Yield that no METS names this one, or that an ancestor in the package does not."""
         for href, at, *_ in (each for each in ups if each[3]):
             above = self._catalogue.row(_CALLED, bare(href))
             if above is not None:
-                yield Code.ANCESTOR_SILENT.at(shown(path), at, expected=href, found=shown(above[0]))
+                yield Code.ANCESTOR_SILENT.at(path, at, expected=href, found=above[0])
                 return
         if self._catalogue.row("SELECT 1 FROM meant WHERE path = ?", path) is not None:
             return  # the finding on the link that should lead here names it
         if self._catalogue.number("SELECT ok FROM mets WHERE id = ?", _OWN):
-            yield Code.ORPHAN.at(shown(path), line, found=shown(path), objid=objid or "")
+            yield Code.ORPHAN.at(path, line, found=path, objid=objid or "")
 
     def _leads_out(self, mets: int, path: bytes, href: str) -> bool:
         """Return whether a location leads out of the package; False for a child that lies elsewhere."""
@@ -627,6 +473,6 @@ class Upward:
 def _silent(path: bytes, line: int, parent: str, link: str | None) -> Iterator[Finding]:
     """Yield that a child names no parent, if the style of the link to the child requires it."""
     if link is None:
-        yield Code.NO_PARENT.at(shown(path), line, expected=parent)
+        yield Code.NO_PARENT.at(path, line, expected=parent)
     elif link == By.OBJID.value:
-        yield Code.CHILD_SILENT.at(shown(path), line, expected=parent)
+        yield Code.CHILD_SILENT.at(path, line, expected=parent)

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
+from metspack.checking import grouping
 from metspack.checking.catalogue import LISTED_PATH, PATHS_INDEX, Catalogue, Row, shown
 from metspack.checking.codes import Code
 from metspack.checking.similarity import likeness
 from metspack.checking.tree import CheckedTree
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
-from metspack.mets import is_mets_name
 from metspack.mets.links import By, bare, folder_of_objid
-from metspack.model import MOST_PLACES, Finding
+from metspack.model import Finding
 
 _CALLED = """
 SELECT id, path, folder, parent, called, key, objid, line, found FROM mets
@@ -248,7 +248,7 @@ def _of_one(catalogue: Catalogue, child: _Child) -> Finding:
     other = child.objid if catalogue.row(sql, child.parent, child.objid) else ""
     near = "" if other else likeness(bare(child.called), bare(child.objid))
     facts = {"found": child.objid, "expected": child.called, "nearest": other, "likeness": near}
-    return Code.CHILD_OBJID_DIFFERS.at(shown(child.path), child.line, **facts)
+    return Code.CHILD_OBJID_DIFFERS.at(child.path, child.line, **facts)
 
 
 def _exchanged(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Finding:
@@ -262,12 +262,12 @@ def _exchanged(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Fi
     for each, _ in pairs:
         _fault(catalogue, each, Code.CHILDREN_EXCHANGED.id)
     return Code.CHILDREN_EXCHANGED.at(
-        shown(parent[0]),
+        parent[0],
         0 if row is None else row[0],
         expected=child.called,
-        found=shown(child.path),
+        found=child.path,
         other=child.objid,
-        where=shown(other.path),
+        where=other.path,
         count=len(pairs),
     )
 
@@ -287,12 +287,7 @@ def _swapped(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Find
 
 def _told(child: _Child, other: _Child, count: int) -> Finding:
     return Code.CHILDREN_SWAPPED.at(
-        shown(child.path),
-        child.line,
-        found=child.objid,
-        other=shown(other.path),
-        expected=other.objid,
-        count=count,
+        child.path, child.line, found=child.objid, other=other.path, expected=other.objid, count=count
     )
 
 
@@ -314,11 +309,9 @@ def _is_described(catalogue: Catalogue, places: CheckedTree, child: _Child, othe
 
 def _has_digest(places: CheckedTree, child: _Child, algorithm: str, digest: object) -> bool:
     """Return whether a child's METS has a digest."""
-    hashers = Hashers((algorithm,))
     try:
         with places.content(child.path) as content:
-            for block in content.chunks():
-                hashers.update(block)
+            hashers = Hashers((algorithm,)).take(content.chunks())
     except (OSError, MetspackError):  # it could be read a moment ago; other checks report its new state
         return False
     return hashers.digest(algorithm).value == str(digest)
@@ -353,7 +346,7 @@ def divisions(catalogue: Catalogue) -> Iterator[Finding]:
     if catalogue.row("SELECT 1 FROM beside") is not None:
         yield from _divisions_with_fptr(catalogue)
     for path, line, place, other in catalogue.rows(_SAME_ORDER):
-        yield Code.ORDER_TWICE.at(shown(path), line, order=str(place).partition(" ")[2], other=other)
+        yield Code.ORDER_TWICE.at(path, line, order=str(place).partition(" ")[2], other=other)
     for row in catalogue.rows(_OF_ANOTHER_KIND):
         yield from _kind(row)
 
@@ -362,13 +355,9 @@ def _divisions_with_fptr(catalogue: Catalogue) -> Iterator[Finding]:
     for sql in _DIVISIONS:
         catalogue.put(sql)
     for path, line, fileid, child, expected in catalogue.rows(_OF_ANOTHER, *_EXCHANGED):
-        yield Code.DIVISION_DISAGREES.at(
-            shown(path), line, fileid, fileid=fileid, found=shown(child), expected=shown(expected)
-        )
+        yield Code.DIVISION_DISAGREES.at(path, line, fileid, fileid=fileid, found=child, expected=expected)
     for path, line, fileid, child in catalogue.rows(_WITHOUT_FPTR):
-        yield Code.DIVISION_WITHOUT_FPTR.at(
-            shown(path), line, fileid or "", fileid=fileid or "", found=shown(child)
-        )
+        yield Code.DIVISION_WITHOUT_FPTR.at(path, line, fileid or "", fileid=fileid or "", found=child)
 
 
 def _kind(row: Row) -> Iterator[Finding]:
@@ -376,156 +365,43 @@ def _kind(row: Row) -> Iterator[Finding]:
     if package_type is not None and parent_type is not None:
         if package_type != parent_type:
             facts = {"found": package_type, "expected": parent_type, "parent": shown(parent)}
-            yield Code.CHILD_OF_ANOTHER_KIND.at(shown(path), line, **facts)
+            yield Code.CHILD_OF_ANOTHER_KIND.at(path, line, **facts)
         return  # the TYPE of E-ARK's packages is checked by E-ARK's rules
     if type_ is not None and expected is not None and type_ != expected:
         facts = {"found": type_, "expected": expected, "parent": shown(parent)}
-        yield Code.CHILD_OF_ANOTHER_TYPE.at(shown(path), line, **facts)
+        yield Code.CHILD_OF_ANOTHER_TYPE.at(path, line, **facts)
 
 
 # --- structMaps that disagree ---------------------------------------------------------------------------
 
-_FORGET = ("DELETE FROM naming", "DELETE FROM named_in", "DELETE FROM times_named", "DELETE FROM left_out")
-_NAMING = """
-INSERT INTO naming SELECT DISTINCT q.map FROM edge d JOIN mptr q ON q.id = d.mptr AND q.childward
-WHERE d.parent = ?
-"""
-_NAMED_IN = """
-INSERT OR IGNORE INTO named_in SELECT d.child, q.map FROM edge d JOIN mptr q ON q.id = d.mptr
-WHERE d.parent = ? AND d.child IS NOT NULL AND q.map IN naming
-"""
-_TIMES_NAMED = "INSERT INTO times_named SELECT child, count(*) FROM named_in GROUP BY child"
-_BY_FEWER = """
-FROM edge e JOIN mptr p ON p.id = e.mptr AND p.childward JOIN times_named t ON t.child = e.child
-WHERE e.parent = ?1 AND t.maps < ?2
-"""
-_CHILD_LINKS = f"SELECT e.child, e.href, p.line, p.map {_BY_FEWER} ORDER BY p.id"
-_PAIRS = f"SELECT sum(?2 - t.maps) {_BY_FEWER}"
-_IS_LEFT_OUT = "SELECT 1 FROM left_out WHERE child = ?"
-_LEFT_OUT = """
-INSERT INTO left_out SELECT ?1, n.map FROM naming n
-WHERE NOT EXISTS (SELECT 1 FROM named_in i WHERE i.child = ?1 AND i.map = n.map)
-"""
-_WITHOUT = """
-SELECT s.name FROM left_out l JOIN structmap s ON s.id = l.map WHERE l.child = ? ORDER BY s.name LIMIT ?
-"""
-_MAP_NAME = "SELECT name FROM structmap WHERE id = ?"
+# At most a hundred structMaps: no package has more, and of very many with very many links the work would be
+# the product.
+_NAMING = "SELECT DISTINCT q.map FROM edge d JOIN mptr q ON q.id = d.mptr AND q.childward WHERE d.parent = ?1"
+_ARE_SEVERAL = f"SELECT count(*) > 1 FROM ({_NAMING} LIMIT 2)"  # noqa: S608 -- a constant
+_DISAGREEING = f"""
+WITH naming AS MATERIALIZED ({_NAMING} LIMIT 100), named AS MATERIALIZED (
+    SELECT DISTINCT d.child, q.map FROM edge d JOIN mptr q ON q.id = d.mptr AND q.map IN naming
+    WHERE d.parent = ?1
+)
+SELECT e.line, d.href, s.name, o.name FROM edge d JOIN mptr e ON e.id = d.mptr AND e.childward
+CROSS JOIN naming n JOIN structmap s ON s.id = e.map JOIN structmap o ON o.id = n.map
+LEFT JOIN named i ON i.child = d.child AND i.map = n.map
+WHERE d.parent = ?1 AND d.child IS NOT NULL AND i.map IS NULL ORDER BY e.id, o.name
+"""  # noqa: S608 -- a constant
 
 
 def styles(catalogue: Catalogue, mets: int, path: str, most: int) -> Iterator[Finding]:
-    """Yield a finding for each structMap without a child that another one names.
+    """Yield a finding for each link to a child that another structMap does not name, ``most`` singly."""
 
-    The first ``most`` are reported singly. The work grows with the links and the reported findings: the rest
-    is counted from the number of structMaps that name each child.
-    """
-    for sql in _FORGET:
-        catalogue.put(sql)
-    catalogue.put(_NAMING, mets)
-    maps = catalogue.number("SELECT count(*) FROM naming")
-    if maps <= 1:
-        return
-    catalogue.put(_NAMED_IN, mets)
-    catalogue.put(_TIMES_NAMED)
-    last = most + MOST_PLACES
-    for number, (line, reason) in enumerate(_reasons(catalogue, mets, maps, last + 1)):
-        finding = Code.STYLES_DISAGREE.at(path, line, reason=reason)
-        if number < last:
-            yield finding
-        else:
-            yield replace(finding, count=catalogue.number(_PAIRS, mets, maps) - last)
-            return
+    def finding(line: int, href: str, name: str, other: str) -> Finding:
+        reason = f"{_called_map(name)} names the child {href!r}, {_called_map(other)} does not"
+        return Code.STYLES_DISAGREE.at(path, line, reason=reason)
 
-
-def _reasons(catalogue: Catalogue, mets: int, maps: int, most: int) -> Iterator[tuple[int, str]]:
-    """Yield each link's line and how a structMap disagrees with it, in the order of the links."""
-    for child, href, line, here in catalogue.rows(_CHILD_LINKS, mets, maps):
-        if catalogue.row(_IS_LEFT_OUT, child) is None:
-            catalogue.put(_LEFT_OUT, child)
-        (name,) = catalogue.row(_MAP_NAME, here) or ("",)
-        for (there,) in catalogue.rows(_WITHOUT, child, most):
-            yield (
-                line,
-                f"{_called_map(name)} names the child {href!r}, {_called_map(there)} does not",
-            )
+    if catalogue.number(_ARE_SEVERAL, mets):
+        yield from grouping.each_counted(catalogue, _DISAGREEING, most, finding, mets)
 
 
 def _called_map(name: str) -> str:
     """Return the name of a structMap for messages."""
     kind, _, label = name.partition("\n")
     return f"the structMap labelled {label!r}" if label != "None" else f"the structMap of type {kind!r}"
-
-
-# --- the entries beside an mptr ------------------------------------------------------------------------
-
-# Each entry once, however many fptr and mptr of the division name it: those of fptr first.
-_PUT_BESIDE = """
-INSERT INTO listed_beside (fileid, path) SELECT e.xml_id, e.path FROM (
-    SELECT fileid, min(number) AS number FROM (
-        SELECT fileid, rowid AS number FROM beside INDEXED BY beside_div WHERE mets = ?1 AND div = ?2
-        UNION ALL SELECT href, id + (1 << 60) FROM mptr WHERE mets = ?1 AND div = ?2 AND part IS NULL
-    ) GROUP BY fileid
-) b CROSS JOIN entry e ON e.mets = ?1 AND e.xml_id = b.fileid WHERE e.path IS NOT NULL
-ORDER BY b.number, e.id
-"""
-# An mptr is mostly the only one in its division, and names no entry or that of its child.
-_ARE_ANY_BESIDE = """
-SELECT EXISTS (SELECT 1 FROM beside WHERE mets = ?1 AND div = ?2) OR EXISTS (
-    SELECT 1 FROM mptr m CROSS JOIN entry e ON e.mets = ?1 AND e.xml_id = m.href
-    WHERE m.mets = ?1 AND m.div = ?2 AND m.part IS NULL)
-"""
-_OF_PATH = "SELECT number FROM listed_beside WHERE path = ? ORDER BY number LIMIT 1"
-_MET_SINCE = """
-SELECT b.number, b.path FROM mets m CROSS JOIN listed_beside b ON b.path = m.path WHERE m.id > ?
-ORDER BY b.number
-"""
-_ALL_BESIDE = "SELECT number, path FROM listed_beside ORDER BY number"
-_BESIDE_AT = "SELECT fileid, path FROM listed_beside WHERE number = ?"
-
-
-class ListedBeside:
-    """The entries that a division's fptr and mptr name; ``is_reached`` tests for a METS."""
-
-    def __init__(self, catalogue: Catalogue, is_reached: Callable[[bytes], bool]) -> None:
-        self._catalogue = catalogue
-        self._is_reached = is_reached
-        self._division = (0, 0)
-        self._first: int | None = None
-        self._met = 0
-        self._is_empty = True
-
-    def first(self, mets: int, div: int, child: bytes | None) -> tuple[str, bytes] | None:
-        """Return ID and path of a division's first entry of ``child`` or an existing METS, or None."""
-        self._look(mets, div)
-        if self._is_empty:
-            return None
-        numbers = [] if self._first is None else [self._first]
-        if (row := self._catalogue.row(_OF_PATH, child)) is not None:
-            numbers.append(row[0])
-        row = self._catalogue.row(_BESIDE_AT, min(numbers)) if numbers else None
-        return None if row is None else (str(row[0]), bytes(row[1]))
-
-    def _look(self, mets: int, div: int) -> None:
-        """Find the first existing METS of a division; later calls check only METS met since."""
-        if (mets, div) != self._division:
-            self._division, self._first = (mets, div), None
-            if not self._is_empty:
-                self._catalogue.put("DELETE FROM listed_beside")
-            self._is_empty = not self._catalogue.number(_ARE_ANY_BESIDE, mets, div)
-            if self._is_empty:
-                return
-            met = self._catalogue.number("SELECT max(id) FROM mets")
-            self._catalogue.put(_PUT_BESIDE, mets, div)
-            found = (
-                number
-                for number, path in self._catalogue.rows(_ALL_BESIDE)
-                if is_mets_name(path) and self._is_reached(path)
-            )
-            self._first = next(found, None)
-        elif self._is_empty or (met := self._catalogue.number("SELECT max(id) FROM mets")) <= self._met:
-            return
-        else:
-            since = self._catalogue.rows(_MET_SINCE, self._met)
-            found = (number for number, path in since if is_mets_name(path))
-            if (number := next(found, None)) is not None:
-                self._first = number if self._first is None else min(self._first, number)
-        self._met = met

@@ -138,16 +138,16 @@ def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
     if isinstance(error, StoreError | ObjectChanged):  # the package is unread then
         raise error
     if isinstance(error, PackedError):
-        return Code.PACKED_DAMAGED.at(shown(path), reason=error.message)
+        return Code.PACKED_DAMAGED.at(path, reason=error.message)
     if isinstance(error, HolesRefused):
-        return Code.UNREADABLE.at(shown(path), reason=f"{error.message} (--budget holes=N)")
+        return Code.UNREADABLE.at(path, reason=f"{error.message} (--budget holes=N)")
     if isinstance(error, MetspackError):
-        return Code.SPECIAL.at(shown(path))
+        return Code.SPECIAL.at(path)
     if error.errno == errno.EISDIR:
-        return Code.DIRECTORY.at(shown(path), expected=shown(path))
+        return Code.DIRECTORY.at(path, expected=path)
     if error.errno == errno.ELOOP:
-        return Code.SYMLINK.at(shown(path))
-    return Code.UNREADABLE.at(shown(path), reason=fault(error))
+        return Code.SYMLINK.at(path)
+    return Code.UNREADABLE.at(path, reason=fault(error))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -306,7 +306,8 @@ def finder(root: Path) -> Iterator[Finder]:
     with Catalogue() as catalogue, ZipContainer.opened(root / "y.siard") as container:
         list(checking_walking.findings(catalogue, CheckedTree(FolderTree(root)), whole=True))
         catalogue.index()
-        yield Finder(Files(catalogue, root), container, b"y.siard", Mapping())
+        files = Files(catalogue, root)
+        yield Finder(files, container, b"y.siard", Mapping(catalogue, files, b"y.siard"))
 
 
 @law(25)
