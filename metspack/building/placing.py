@@ -21,9 +21,8 @@ from metspack.files.byteranges import Stamp
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts import Layout
 from metspack.mets.filetable import ManifestLines, Placed, PlacedFile, PlacedRun, algorithms, placed_file
-from metspack.model import LONGEST, FileExtent, LobRef, LobRun, Part, RunShared
+from metspack.model import LONGEST, FileExtent, LobRef, LobRun, Part
 from metspack.planning import slices
-from metspack.planning.slices import Entry
 from metspack.processes import Moved
 from metspack.sizes import counted
 from metspack.sources.lobstream import OpenHoldings, Passage, what, where
@@ -55,21 +54,14 @@ def planned_links(work: Path, segments: Iterable[int], device: int) -> Links:
     """
     lobs = size = 0
     for number in segments:
-        for each in slices.runs(slices.path(work, number)):
-            if isinstance(each, LobRun):
-                if each.shared.folders is None:
-                    continue
-                devices = each.extents[-1]
-                if devices.count(device) != len(devices):
-                    odd = next(at for at, found in enumerate(devices) if found != device)
-                    raise _is_elsewhere(each.lob(odd))
-                lobs += len(each)
-                size += sum(each.sizes)
-            elif each[1] is None and (extent := whole_file(each[0])) is not None:
-                if extent.device != device:
-                    raise _is_elsewhere(each[0])
-                lobs += 1
-                size += extent.size
+        for run in slices.runs(slices.path(work, number)):
+            if run.part is not None or run.lob(0).file is None:
+                continue
+            devices = run.extents[-1]
+            if devices.count(device) != len(devices):
+                raise _is_elsewhere(run.lob(next(at for at, each in enumerate(devices) if each != device)))
+            lobs += len(run)
+            size += run.bytes
     return Links(lobs=lobs, bytes=size)
 
 
@@ -79,13 +71,6 @@ def _is_elsewhere(lob: LobRef) -> TargetError:
         hint="Choose a target on the file system of the LOBs, or leave --link-mode hardlink out, and they "
         "are copied.",
     )
-
-
-def whole_file(lob: LobRef) -> FileExtent | None:
-    """Return the file that holds just this LOB, or None for a LOB in parts or inside a file."""
-    extent = lob.extents[0]
-    is_whole = len(lob.extents) == 1 and extent.size == lob.size
-    return extent if is_whole and isinstance(extent, FileExtent) and extent.offset is None else None
 
 
 def place_together(
@@ -159,51 +144,44 @@ class Placing:
     goes_on: bool = False
     _split: Passage | None = field(default=None, init=False)
 
-    def place(self, found: Iterable[LobRun | Entry], segment: Destination) -> Iterator[Placed]:
+    def place(self, runs: Iterable[LobRun], segment: Destination) -> Iterator[Placed]:
         """Place LOBs and parts in a segment; yield files once written, a run's together.
 
         Raises ``SourceError`` for a LOB that contradicts its source or its cell, ``TargetError``
         where writing fails.
         """
-        for each in found:
-            if not isinstance(each, LobRun):
-                yield self._place_one(*each, segment)
-            elif self._is_plain(each.shared):
-                yield from self._place_run(each, segment)
-            else:
-                for lob in each.lobs():
-                    yield self._place_one(lob, None, segment)
-
-    def _is_plain(self, shared: RunShared) -> bool:
-        """Return whether a run's LOBs need only be compared with their stated digests."""
-        is_asked = bool(self.algorithms) and shared.digest is None
-        known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
-        return not is_asked and known
+        for run in runs:
+            yield from self._place_run(run, segment)
 
     def _place_run(self, run: LobRun, segment: Destination) -> Iterator[Placed]:
         """Place a run's LOBs together, and each that fails its proof singly, to report why."""
         shared = run.shared
-        media_type = shared.media_type if shared.recorded is None else shared.recorded
         paths = lob_paths(self.layout, run)
-        given = ((shared.digest, run.digests), (shared.proof, run.proofs))
-        stated = [(name, values) for name, values in given if name is not None]
         links = self._link_folder(segment) if shared.folders is not None else None
-        contents = self.holdings.small_contents(run) if links is None else self._link_run(run, paths, links)
 
         def apart(number: int) -> PlacedFile:
             if links is not None:
                 links.take_back(paths[number])
-            return self._place_one(run.lob(number), None, segment)
+            return self._place_one(run, number, paths[number], segment)
 
+        if not self._is_plain(run):
+            return map(apart, range(len(run)))
+        given = ((shared.digest, run.digests), (shared.proof, run.proofs))
         return place_together(
-            PlacedRun(id=run.ids(), path=paths, size=run.sizes, media_type=[media_type] * len(run)),
-            stated,
-            contents,
+            PlacedRun(id=run.ids(), path=paths, size=run.sizes, media_type=[shared.mets_type] * len(run)),
+            [(name, values) for name, values in given if name is not None],
+            self.holdings.small_contents(run) if links is None else self._link_run(run, paths, links),
             self.checksum,
             put=segment.put_small if links is None else None,
             moved=self.moved,
             apart=apart,
         )
+
+    def _is_plain(self, run: LobRun) -> bool:
+        """Return whether LOBs need only be read whole and compared with their stated digests."""
+        is_asked = bool(self.algorithms) and run.shared.digest is None
+        known = {run.shared.digest, run.shared.proof} - {None} <= OCTETS.keys()
+        return known and not is_asked and not run.is_apart
 
     def _link_folder(self, segment: Destination) -> Folder | None:
         """Return the segment if whole files are linked into it, else None."""
@@ -225,25 +203,23 @@ class Placing:
         here = (path.rpartition("/")[2] for path in paths)
         return self.holdings.linked_contents(run, folder_path, here, seen=writing.sync_file)
 
-    def _place_one(self, lob: LobRef, part: Part | None, segment: Destination) -> PlacedFile:
-        lob_id = lob.place.id
-        path = self.layout.lob_path(lob.place, lob.extension)
+    def _place_one(self, run: LobRun, number: int, path: str, segment: Destination) -> PlacedFile:
+        lob, part = run.lob(number), run.part
         if part is None:
             whole = self._place_whole(lob, path, segment)
-            return placed_file(lob_id, path, whole.media_type, whole.hashers, self.checksum)
-        path += self.layout.part_suffix(part)
+            return placed_file(lob.place.id, path, whole.media_type, whole.hashers, self.checksum)
         hashers = self._place_part(lob, part, path, segment)
         return replace(
             # A piece of a film is no film: only the whole gets the media type of its bytes.
-            placed_file(f"{lob_id}.p{part.number}", path, lob.media_type, hashers, self.checksum),
-            part_of=lob_id,
+            placed_file(f"{lob.place.id}.p{part.number}", path, lob.media_type, hashers, self.checksum),
+            part_of=lob.place.id,
             sequence=part.number,
         )
 
     def _place_whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
         wanted = (*algorithms(self.checksum), *self.algorithms)
         passage = Passage(lob, self.holdings, wanted, self.accepted)
-        folder, file = self._link_folder(segment), whole_file(lob)
+        folder, file = self._link_folder(segment), lob.file
         if folder is None or file is None:
             segment.put(path, self._passing(passage), lob.size)
         else:
@@ -316,12 +292,10 @@ def _check_link(file: FileExtent, folder: Folder, path: str) -> None:
         )
 
 
-def lob_paths(layout: Layout, found: LobRun | Entry) -> list[str]:
+def lob_paths(layout: Layout, run: LobRun) -> list[str]:
     """Return the paths of LOBs, or of a part of one, in their segment."""
-    if isinstance(found, LobRun):
-        return layout.lob_paths(found.place, found.rows, found.shared.extension)
-    lob, part = found
-    return [layout.lob_path(lob.place, lob.extension) + ("" if part is None else layout.part_suffix(part))]
+    end = "" if run.part is None else layout.part_suffix(run.part)
+    return [path + end for path in layout.lob_paths(run.place, run.rows, run.shared.extension)]
 
 
 def fragment(work: Path, number: int, algorithm: str) -> Path:

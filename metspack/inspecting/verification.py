@@ -21,7 +21,7 @@ from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
 _LOBS_AT_ONCE = 2_000
 _BYTES_AT_ONCE = 64_000_000
 
-Found = LobRun | LobRef | LostLob
+Found = LobRun | LostLob
 
 
 @unique
@@ -154,8 +154,9 @@ def _some_each(found: Iterable[Found]) -> Iterator[list[Found]]:
     lobs = size = 0
     for each in found:
         some.append(each)
-        lobs += len(each) if isinstance(each, LobRun) else 1
-        size += 0 if isinstance(each, LostLob) else each.bytes
+        if isinstance(each, LobRun):
+            lobs += len(each)
+            size += each.bytes
         if lobs >= _LOBS_AT_ONCE or size >= _BYTES_AT_ONCE:
             yield some
             some, lobs, size = [], 0, 0
@@ -192,11 +193,9 @@ def _verify(
 def _verdicts(
     found: Found, holdings: OpenHoldings, accepted: frozenset[str], moved: Moved
 ) -> Iterator[Verdict]:
-    """Yield the verdict on a LOB, or those on a run's LOBs that fail the common comparison."""
+    """Yield the verdict on a lost LOB, or those on a run's LOBs that fail the common comparison."""
     if isinstance(found, LostLob):
         yield _failed(found.lob, Fault.UNREADABLE, found.error)
-    elif isinstance(found, LobRef):
-        yield verdict_on(found, holdings, accepted, moved)
     else:
         for data, number in zip(_contents(found, holdings), range(len(found)), strict=False):
             if data is None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -32,6 +32,7 @@ from metspack.locations.mappingtxt import mapping_beside, read_mapping
 from metspack.locations.resolver import Resolver
 from metspack.mediatypes import media_type
 from metspack.model import (
+    LONGEST,
     Budgets,
     CellRun,
     Extent,
@@ -40,7 +41,6 @@ from metspack.model import (
     LobRun,
     RunShared,
     ZipExtent,
-    one_by_one,
 )
 from metspack.siard import forms, metadata, tables
 from metspack.siard.metadata import Metadata, Table
@@ -97,7 +97,22 @@ class LostLob(NamedTuple):
     error: SourceError
 
 
-def raising(found: Iterable[LobRun | LobRef | LostLob]) -> Iterator[LobRun | LobRef]:
+def in_runs(found: Iterable[LobRun | LobRef | LostLob]) -> Iterator[LobRun | LostLob]:
+    """Yield LOBs in runs, together those that have the same values in common."""
+    for shared, alike in groupby(found, _joining):
+        if shared is None:
+            yield from (LobRun.of([each]) if isinstance(each, LobRef) else each for each in alike)
+            continue
+        while some := [each for each in islice(alike, LONGEST) if isinstance(each, LobRef)]:
+            yield LobRun.of(some)
+
+
+def _joining(found: LobRun | LobRef | LostLob) -> RunShared | None:
+    """Return the values by which a LOB joins others in a run, None for what stays as it is."""
+    return found.shared if isinstance(found, LobRef) and found.detail is None else None
+
+
+def raising(found: Iterable[LobRun | LostLob]) -> Iterator[LobRun]:
     """Yield LOBs; raise the error of the first that was not found."""
     for each in found:
         if isinstance(each, LostLob):
@@ -449,10 +464,11 @@ class Archive(Closable):
 
         Raises ``LobsUnresolved`` after the last LOB when some were not found, and names them all.
         """
-        return one_by_one(self.lob_runs())
+        for run in self.lob_runs():
+            yield from run.lobs()
 
-    def lob_runs(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef]:
-        """Yield every LOB as ``lobs`` does, runs of LOBs with the same facts together.
+    def lob_runs(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun]:
+        """Yield every LOB as ``lobs`` does, those with the same facts together.
 
         ``read`` is called with each number of bytes read, ``weight`` in all.
         """
@@ -470,10 +486,15 @@ class Archive(Closable):
         if losses is not None:
             raise LobsUnresolved(str(self.path), losses, self.resolver.advised())
 
-    def found(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef | LostLob]:
+    def found(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LostLob]:
         """Yield every LOB as ``lob_runs`` does, and its errors, also those of tables."""
         self.resolver.recount()
         self.repairs.clear()
+        yield from in_runs(self._found(read))
+        # Reading cells again after this must not count their LOBs twice.
+        self._said = tuple(self._conventions())
+
+    def _found(self, read: Callable[[int], None] | None) -> Iterator[LobRun | LobRef | LostLob]:
         for table in self.tables:
             try:
                 for each in self.located_runs(table, read=read):
@@ -485,8 +506,6 @@ class Archive(Closable):
                         yield LostLob(each.cell.place.id, each.error)
             except SourceError as error:
                 yield LostLob("", error)
-        # Reading cells again after this must not count their LOBs twice.
-        self._said = tuple(self._conventions())
 
     def too_many(self, first: LobUnresolved, details: Sequence[str] = ()) -> SourceError:
         """Return the error for more missing LOBs than the budget ``missing`` allows."""

@@ -16,7 +16,7 @@ from metspack.files import reading
 from metspack.files.byteranges import HeldMedium, Medium, Stamp
 from metspack.files.reading import Closable
 from metspack.files.threads import ThreadedHashers
-from metspack.model import Digest, Extent, LobCell, LobRef, LobRun, Proofs, ZipExtent
+from metspack.model import Digest, Extent, LobCell, LobRef, LobRun, ZipExtent
 from metspack.siard import entries
 from metspack.sizes import TextLength
 from metspack.uris import shown
@@ -70,7 +70,9 @@ class OpenHoldings(Closable):
         zip file can no longer be opened.
         """
         shared = run.shared
-        if shared.folders is None:
+        if run.is_apart:
+            yield None
+        elif shared.folders is None:
             yield from zipreader.small_contents(self._medium(shared.holding), run)
         else:
             root = self._holdings.roots[shared.holding]
@@ -210,7 +212,7 @@ class Passage:
     ) -> None:
         expected = lob.cell.digest
         self.lob = lob
-        self._proofs = lob.proofs or Proofs()
+        self._proofs = lob.proofs
         said = [each.algorithm for each in (expected, self._proofs.whole) if each is not None]
         self.hashers = ThreadedHashers(dict.fromkeys((*algorithms, *said)))
         self.is_part_digest = False
@@ -249,6 +251,11 @@ class Passage:
             if self._lengths is not None:
                 self._lengths.update(given)
             yield given
+
+    def proven(self) -> Iterator[bytes]:
+        """Yield the bytes of the LOB, proven when the iterator has ended."""
+        yield from self.portion()
+        self.end()
 
     def end(self) -> None:
         """Raise SourceError unless the LOB, which was read whole, agrees with its cell."""

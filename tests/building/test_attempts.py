@@ -79,10 +79,8 @@ def test_nor_is_it_one_of_a_file(northwind: Path, tmp_path: Path) -> None:
             lobs.append(replace(lob, extents=(replace(extent, device=7),)))
         found, extent = archive.holdings(), lobs[0].extents[0]
     with slices.Slice(tmp_path / "slice.jsonl") as written:
-        for lob in lobs:
-            written.add(lob)
+        written.add(LobRun.of(lobs))
     (run,) = slices.runs(tmp_path / "slice.jsonl")
-    assert isinstance(run, LobRun)
     for elsewhere in (False, True):
         with OpenHoldings(replace(found, elsewhere=elsewhere)) as shelf:
             read = [None if each is None else len(each) for each in shelf.small_contents(run)]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import ConfigError, SourceError
-from metspack.model import Budgets, one_by_one
+from metspack.model import Budgets
 from metspack.planning.assignment import (
     column_of,
     columns_inside,
@@ -26,6 +26,7 @@ from metspack.sources.opening import LooseLobs
 from metspack.sources.repacking import Departures
 from tests import siards
 from tests.laws import law
+from tests.planning.lobruns import one_by_one
 from tests.siards import Lob
 from tests.told import Told
 
