@@ -300,7 +300,7 @@ class Archive(Closable):
     ) -> Iterator[Located]:
         """Yield each LOB cell of a table in document order, with its LOB or the error.
 
-        All readers of an archive's LOBs use this or ``located_runs``; ``lobs`` raises the errors that are
+        All readers of an archive's LOBs use this or ``located_runs``; ``lob_runs`` raises the errors that are
         reported here. ``tally`` counts rows and inline values, ``read`` is called with each number of bytes
         read. Raises ``SourceError`` where the table cannot be read, or contradicts metadata.xml.
         """
@@ -459,18 +459,11 @@ class Archive(Closable):
     def _is_structure(self, name: str) -> bool:
         return name.startswith("header/") or name.endswith("/") or name in self._structure
 
-    def lobs(self) -> Iterator[LobRef]:
+    def lob_runs(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun]:
         """Yield every LOB: tables as in metadata.xml, then rows, then cells in document order.
 
-        Raises ``LobsUnresolved`` after the last LOB when some were not found, and names them all.
-        """
-        for run in self.lob_runs():
-            yield from run.lobs()
-
-    def lob_runs(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun]:
-        """Yield every LOB as ``lobs`` does, those with the same facts together.
-
-        ``read`` is called with each number of bytes read, ``weight`` in all.
+        ``read`` is called with each number of bytes read, ``weight`` in all. Raises ``LobsUnresolved`` after
+        the last LOB when some were not found, and names them all.
         """
         losses: Losses | None = None
         for each in self.found(read):
@@ -517,8 +510,8 @@ class Archive(Closable):
         """Yield a sentence for each column whose LOBs were not all found by the statement.
 
         Further sentences report repaired references, missing tables, other numbers of rows than metadata.xml
-        gives, and cells with a file and a value. They cover the LOBs of the last complete run of ``lobs``,
-        else all cells read so far.
+        gives, and cells with a file and a value. They cover the LOBs of the last complete ``lob_runs``, else
+        all cells read so far.
         """
         yield from self._conventions() if self._said is None else self._said
 

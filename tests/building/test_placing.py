@@ -30,7 +30,7 @@ from metspack.sources.opening import LooseLobs
 from tests import siards
 from tests.conftest import CHECKOUT
 from tests.laws import law
-from tests.planning.lobruns import apart
+from tests.planning.lobruns import apart, lobs_of
 from tests.trees import tree
 
 
@@ -43,7 +43,7 @@ def place(
         placing = Placing(shelf, lobseg.LAYOUT, moved=amounts.append, ended=ended, joined=fail, **options)
         planned = segment.with_suffix(".jsonl")
         with slices.Slice(planned) as written:
-            for run in source.lob_runs() if together else apart(source.lobs()):
+            for run in source.lob_runs() if together else apart(lobs_of(source)):
                 written.add(run)
         with Folder(segment) as folder:
             found = list(one_by_one(placing.place(slices.runs(planned), folder)))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from metspack.model import CellRun, LobDetail, LobRef, LobRun, RunShared
+from metspack.sources.opening import Source
 
 
 def cells_of(cell: str, rows: Sequence[int], *, table: int = 2) -> CellRun:
@@ -28,6 +29,11 @@ def one_by_one(runs: Iterable[LobRun]) -> Iterator[LobRef]:
     """Yield the LOBs of runs one by one."""
     for each in runs:
         yield from each.lobs()
+
+
+def lobs_of(source: Source) -> Iterator[LobRef]:
+    """Yield the LOBs of a source one by one."""
+    return one_by_one(source.lob_runs())
 
 
 def apart(lobs: Iterable[LobRef]) -> Iterator[LobRun]:

@@ -26,7 +26,7 @@ from metspack.sources.rewriting import (
     sealed_size,
 )
 from tests.containers.test_zipwriter import unzip_agrees
-from tests.planning.lobruns import apart
+from tests.planning.lobruns import apart, lobs_of
 from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, Table, column, field, siard
 
@@ -54,7 +54,7 @@ def moved_out(source: Path, budgets: Budgets | None = None, *, target: Path | No
     with Archive(source, budgets) as archive, closing(Departures()) as departures:
         columns: dict[str, dict[int, str]] = {}
         tables = {(each.schema, each.number): each.path for each in archive.metadata.tables}
-        for lob in archive.lobs():
+        for lob in lobs_of(archive):
             for name in lob.entries:
                 departures.add(name)
             path = tables[lob.place.schema, lob.place.table]
