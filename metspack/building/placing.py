@@ -20,7 +20,7 @@ from metspack.files import reading, writing
 from metspack.files.byteranges import Stamp
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts import Layout
-from metspack.mets.filetable import ManifestLines, Placed, PlacedFile, PlacedRun, algorithms, placed_file
+from metspack.mets.filetable import ManifestLines, PlacedRun, algorithms
 from metspack.model import LONGEST, FileExtent, LobRef, LobRun, Part
 from metspack.planning import slices
 from metspack.processes import Moved
@@ -81,29 +81,23 @@ def place_together(
     *,
     put: Callable[[str, bytes | memoryview], None] | None,
     moved: Moved,
-    apart: Callable[[int], PlacedFile],
-) -> Iterator[Placed]:
-    """Place small files together, each proven by its digests in ``stated``.
+    apart: Callable[[int], Hashers],
+) -> PlacedRun:
+    """Place files in their order and return them with digests; small ones are proven together.
 
-    ``stated`` gives algorithms, each with its values. ``checksum`` is the algorithm in METS. Bytes are
-    ``put`` at their path, unless they are there already. A file that fails the proof is placed ``apart`` by
-    its number, which reports the reason.
+    ``stated`` gives algorithms, each with its values; the proof is that bytes have them. ``checksum`` is the
+    algorithm in METS. Bytes are ``put`` at their path, unless they are there already. A file without bytes,
+    or that fails the proof, is placed ``apart`` by its number, which reports the reason.
     """
-    names = list(dict.fromkeys((*algorithms(checksum), *(name for name, _ in stated))))
+    kept = algorithms(checksum)
+    names = list(dict.fromkeys((*kept, *(name for name, _ in stated))))
     functions = [digest_function(name) for name in names]
     compared = [names.index(name) for name, _ in stated]
     expected = [*zip(*(values for _, values in stated), strict=True)] or [()] * len(listed)
+    sizes = list(listed.size)
     digests: list[list[str]] = []
-    start = 0
-
-    def placed(stop: int) -> Iterator[PlacedRun]:
-        if start < stop:
-            own = dict(zip(names, zip(*digests, strict=True), strict=True))
-            known = {name: getattr(listed, name)[start:stop] for name in ("id", "path", "size", "media_type")}
-            yield PlacedRun(**known, checksum=own[checksum], md5=own["MD5"], sha256=own["SHA-256"])
-
     for number, data in enumerate(contents):
-        if data is not None and len(data) == listed.size[number]:
+        if data is not None and len(data) == sizes[number]:
             found = [digest(data) for digest in functions]
             if tuple([found[at] for at in compared]) == expected[number]:
                 if put is not None:
@@ -111,11 +105,11 @@ def place_together(
                 digests.append(found)
                 moved(len(data))
                 continue
-        yield from placed(number)
-        digests.clear()
-        start = number + 1
-        yield apart(number)
-    yield from placed(len(listed))
+        hashers = apart(number)
+        sizes[number] = hashers.size
+        digests.append([hashers.digest(name).value if name in kept else "" for name in names])
+    own = dict(zip(names, zip(*digests, strict=True), strict=True))
+    return replace(listed, size=sizes, checksum=own[checksum], md5=own["MD5"], sha256=own["SHA-256"])
 
 
 @dataclass(slots=True)
@@ -144,33 +138,47 @@ class Placing:
     goes_on: bool = False
     _split: Passage | None = field(default=None, init=False)
 
-    def place(self, runs: Iterable[LobRun], segment: Destination) -> Iterator[Placed]:
-        """Place LOBs and parts in a segment; yield files once written, a run's together.
+    def place(self, runs: Iterable[LobRun], segment: Destination) -> Iterator[PlacedRun]:
+        """Place LOBs and parts in a segment; yield the files of a run once all are written.
 
         Raises ``SourceError`` for a LOB that contradicts its source or its cell, ``TargetError``
         where writing fails.
         """
-        for run in runs:
-            yield from self._place_run(run, segment)
+        return (self._place_run(run, segment) for run in runs)
 
-    def _place_run(self, run: LobRun, segment: Destination) -> Iterator[Placed]:
+    def _place_run(self, run: LobRun, segment: Destination) -> PlacedRun:
         """Place a run's LOBs together, and each that fails its proof singly, to report why."""
-        shared = run.shared
+        shared, part, number = run.shared, run.part, len(run)
         paths = lob_paths(self.layout, run)
         links = self._link_folder(segment) if shared.folders is not None else None
+        contents: Iterator[bytes | memoryview | None] = repeat(None, number)
+        stated: list[tuple[str, Sequence[str]]] = []
+        if self._is_plain(run):
+            given = ((shared.digest, run.digests), (shared.proof, run.proofs))
+            stated = [(name, values) for name, values in given if name is not None]
+            contents = (
+                self.holdings.small_contents(run) if links is None else self._link_run(run, paths, links)
+            )
 
-        def apart(number: int) -> PlacedFile:
+        def apart(number: int) -> Hashers:
             if links is not None:
                 links.take_back(paths[number])
-            return self._place_one(run, number, paths[number], segment)
+            return self._place_apart(run.lob(number), part, paths[number], segment)
 
-        if not self._is_plain(run):
-            return map(apart, range(len(run)))
-        given = ((shared.digest, run.digests), (shared.proof, run.proofs))
+        # A piece of a film is no film: only the whole gets the media type of its bytes.
+        kind = shared.mets_type if part is None else shared.media_type
+        listed = PlacedRun(
+            id=run.ids(),
+            path=paths,
+            size=run.sizes,
+            media_type=[kind] * number,
+            part_of=[] if part is None else [run.place.id],
+            sequence=[] if part is None else [part.number],
+        )
         return place_together(
-            PlacedRun(id=run.ids(), path=paths, size=run.sizes, media_type=[shared.mets_type] * len(run)),
-            [(name, values) for name, values in given if name is not None],
-            self.holdings.small_contents(run) if links is None else self._link_run(run, paths, links),
+            listed,
+            stated,
+            contents,
             self.checksum,
             put=segment.put_small if links is None else None,
             moved=self.moved,
@@ -203,20 +211,10 @@ class Placing:
         here = (path.rpartition("/")[2] for path in paths)
         return self.holdings.linked_contents(run, folder_path, here, seen=writing.sync_file)
 
-    def _place_one(self, run: LobRun, number: int, path: str, segment: Destination) -> PlacedFile:
-        lob, part = run.lob(number), run.part
-        if part is None:
-            whole = self._place_whole(lob, path, segment)
-            return placed_file(lob.place.id, path, whole.media_type, whole.hashers, self.checksum)
-        hashers = self._place_part(lob, part, path, segment)
-        return replace(
-            # A piece of a film is no film: only the whole gets the media type of its bytes.
-            placed_file(f"{lob.place.id}.p{part.number}", path, lob.media_type, hashers, self.checksum),
-            part_of=lob.place.id,
-            sequence=part.number,
-        )
-
-    def _place_whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
+    def _place_apart(self, lob: LobRef, part: Part | None, path: str, segment: Destination) -> Hashers:
+        """Place a LOB or a part of it by itself, and return the digests of the file."""
+        if part is not None:
+            return self._place_part(lob, part, path, segment)
         wanted = (*algorithms(self.checksum), *self.algorithms)
         passage = Passage(lob, self.holdings, wanted, self.accepted)
         folder, file = self._link_folder(segment), lob.file
@@ -225,7 +223,7 @@ class Placing:
         else:
             self._link(passage, file, path, folder)
         self.ended(passage)
-        return passage
+        return passage.hashers
 
     def _link(self, passage: Passage, file: FileExtent, path: str, folder: Folder) -> None:
         """Link a file, read it where it was found, and check that the link leads to this file."""

@@ -21,7 +21,7 @@ from metspack.errors import SourceError
 from metspack.files import threads
 from metspack.layouts import lobseg
 from metspack.mets import filetable
-from metspack.mets.filetable import PlacedFile, Placements, one_by_one
+from metspack.mets.filetable import PlacedFile, PlacedRun, Placements
 from metspack.model import LobRun
 from metspack.planning import slices
 from metspack.sources.archive import Archive
@@ -46,7 +46,7 @@ def place(
             for run in source.lob_runs() if together else apart(lobs_of(source)):
                 written.add(run)
         with Folder(segment) as folder:
-            found = list(one_by_one(placing.place(slices.runs(planned), folder)))
+            found = [file for run in placing.place(slices.runs(planned), folder) for file in run.files()]
     return found, amounts
 
 
@@ -226,8 +226,8 @@ def test_manifest_lines_are_sorted_by_the_bytes_of_the_path(
     paths = [path for path in paths if path != "mets.xml"]
     with closing(Placements(held)) as placements:
         for path in paths[:4]:
-            placements.add(placed_file(path))
-        for run in filetable.runs(map(placed_file, paths[4:])):
+            placements.add(PlacedRun.of([placed_file(path)]))
+        for run in filetable.in_runs(map(placed_file, paths[4:])):
             placements.add(run)
         assert [each.path for each in placements.files()] == paths
         assert [each.path for each in placements.files()] == paths  # as often as they are asked for
