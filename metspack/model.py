@@ -231,21 +231,20 @@ class LobRef:
 
     @property
     def detail(self) -> LobDetail | None:
-        """What columns lack of the LOB, None for a small one whose bytes are one file or entry."""
-        length = self.cell.length
+        """The values that columns lack, None for a small LOB whose bytes are one file or entry."""
+        first = self.extents[0]
         is_plain = (
-            (self.file is not None or (len(self.extents) == 1 and isinstance(self.extents[0], ZipExtent)))
-            and self.extents[0].size == self.size <= SMALL
-            and length in {None, self.size}
+            len(self.extents) == 1
+            and first.size == self.size <= SMALL
+            and (isinstance(first, ZipExtent) or first.offset is None)
             and not self.proofs.extents
         )
-        return None if is_plain else LobDetail(length, self.extents, self.proofs.extents)
+        return None if is_plain else LobDetail(self.extents, self.proofs.extents)
 
 
 class LobDetail(NamedTuple):
-    """The values that columns lack of a LOB: the cell's length, all extents, and their digests in METS."""
+    """The values that columns lack of a LOB: all its extents, and their digests in METS."""
 
-    length: int | None
     extents: tuple[Extent, ...]
     proofs: tuple[Digest | None, ...]
 
@@ -255,7 +254,7 @@ class RunShared:
     """The values that the LOBs of a run have in common.
 
     ``digest`` and ``proof`` are the algorithms of the digests in cells and in METS, None without any;
-    ``is_measured``: each cell has its LOB's size for a length, else none has one. ``folders`` are those of
+    ``is_measured``: each cell has a length, else none has one. ``folders`` are those of
     all files below root ``holding``; None for entries of zip file ``holding``.
     """
 
@@ -305,13 +304,15 @@ class LobRun(Columnar):
     ``files`` are the cells' attributes of that name; ``entries`` the names of their entries in the archive,
     empty for LOBs outside it. ``extents`` are the columns of the extents' values beside their sizes: name,
     modified, inode and device of files; name, offset, limit, compressed, crc, method and flags of entries.
-    ``digests`` and ``proofs`` are empty where ``shared`` has no algorithm for them.
+    ``lengths`` are the cells', empty where they have none or the sizes of their LOBs; ``digests`` and
+    ``proofs`` are empty where ``shared`` has no algorithm for them.
     """
 
     shared: RunShared
     rows: Sequence[int]
     files: Sequence[str]
     sizes: Sequence[int]
+    lengths: Sequence[int | None] = ()
     digests: Sequence[str] = ()
     proofs: Sequence[str] = ()
     extents: Sequence[Sequence[Any]]
@@ -319,17 +320,19 @@ class LobRun(Columnar):
     detail: LobDetail | None = None
     part: Part | None = None
 
-    OF_EACH = ("rows", "files", "sizes", "digests", "proofs", "entries")
+    OF_EACH = ("rows", "files", "sizes", "lengths", "digests", "proofs", "entries")
 
     @classmethod
     def of(cls, lobs: Sequence[LobRef]) -> Self:
         """Return LOBs with the same ``shared`` as a run; one with a ``detail`` is alone."""
         firsts = [lob.extents[0] for lob in lobs]
+        are_sizes = all(lob.cell.length in {None, lob.size} for lob in lobs)
         return cls(
             shared=lobs[0].shared,
             rows=[lob.place.row for lob in lobs],
             files=[lob.cell.file for lob in lobs],
             sizes=[lob.size for lob in lobs],
+            lengths=[] if are_sizes else [lob.cell.length for lob in lobs],
             digests=[lob.cell.digest.value for lob in lobs if lob.cell.digest],
             proofs=[lob.proofs.whole.value for lob in lobs if lob.proofs.whole],
             extents=list(map(list, zip(*map(_own, firsts), strict=True))),
@@ -371,11 +374,9 @@ class LobRun(Columnar):
         return self.detail is not None and len(self.detail.extents) > 1
 
     @property
-    def lengths(self) -> Sequence[int | None]:
+    def stated_lengths(self) -> Sequence[int | None]:
         """The lengths in the cells, None where there is none."""
-        if self.detail is not None:
-            return (self.detail.length,)
-        return self.sizes if self.shared.is_measured else [None] * len(self)
+        return self.lengths or (self.sizes if self.shared.is_measured else [None] * len(self))
 
     @property
     def starts(self) -> Sequence[Any]:
@@ -449,7 +450,7 @@ class LobRun(Columnar):
         cell = LobCell(
             place=replace(self.place, row=self.rows[number]),
             file=self.files[number],
-            length=self.lengths[number],
+            length=self.stated_lengths[number],
             digest=_digest(shared.digest, self.digests, number),
         )
         return LobRef(

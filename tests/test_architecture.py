@@ -41,7 +41,7 @@ BUDGETS: Mapping[str, int] = {
     "containers": 1_801,
     "siard": 1_873,
     "locations": 1_835,
-    "sources": 1_721,
+    "sources": 1_728,
     "mets": 3_042,
     "planning": 872,
     "inspecting": 675,

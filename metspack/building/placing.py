@@ -25,7 +25,7 @@ from metspack.model import LONGEST, FileExtent, LobRef, LobRun, Part
 from metspack.planning import slices
 from metspack.processes import Moved
 from metspack.sizes import counted
-from metspack.sources.lobstream import OpenHoldings, Passage, what, where
+from metspack.sources.lobstream import Contents, OpenHoldings, Passage, what, where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ def _is_elsewhere(lob: LobRef) -> TargetError:
 def place_together(
     listed: PlacedRun,
     stated: Sequence[tuple[str, Sequence[str]]],
-    contents: Iterable[bytes | memoryview | None],
+    contents: Contents,
     checksum: str,
     *,
     put: Callable[[str, bytes | memoryview], None] | None,
@@ -96,7 +96,7 @@ def place_together(
     expected = [*zip(*(values for _, values in stated), strict=True)] or [()] * len(listed)
     sizes = list(listed.size)
     digests: list[list[str]] = []
-    for number, data in enumerate(contents):
+    for number, data in zip(range(len(listed)), contents, strict=True):
         if data is not None and len(data) == sizes[number]:
             found = [digest(data) for digest in functions]
             if tuple([found[at] for at in compared]) == expected[number]:
@@ -151,7 +151,7 @@ class Placing:
         shared, part, number = run.shared, run.part, len(run)
         paths = lob_paths(self.layout, run)
         links = self._link_folder(segment) if shared.folders is not None else None
-        contents: Iterator[bytes | memoryview | None] = repeat(None, number)
+        contents: Contents = repeat(None, number)
         stated: list[tuple[str, Sequence[str]]] = []
         if self._is_plain(run):
             given = ((shared.digest, run.digests), (shared.proof, run.proofs))
@@ -195,7 +195,7 @@ class Placing:
         """Return the segment if whole files are linked into it, else None."""
         return segment if self.links and isinstance(segment, Folder) else None
 
-    def _link_run(self, run: LobRun, paths: Sequence[str], segment: Folder) -> Iterator[memoryview | None]:
+    def _link_run(self, run: LobRun, paths: Sequence[str], segment: Folder) -> Contents:
         """Link the files of a run to their places and return their bytes, read there.
 
         The hashed bytes are thus those in the package, even when the name in the source changes.

@@ -16,7 +16,7 @@ from metspack.errors import SourceError
 from metspack.model import LobRef, LobRun
 from metspack.processes import Moved
 from metspack.sources.archive import LostLob
-from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
+from metspack.sources.lobstream import Contents, Holdings, OpenHoldings, Passage
 
 _LOBS_AT_ONCE = 2_000
 _BYTES_AT_ONCE = 64_000_000
@@ -204,7 +204,7 @@ def _verdicts(
                 moved(len(data))
 
 
-def _contents(run: LobRun, holdings: OpenHoldings) -> Iterator[bytes | memoryview | None]:
+def _contents(run: LobRun, holdings: OpenHoldings) -> Contents:
     """Yield the proven bytes of each LOB of a run, or None for one to be read singly."""
     try:
         yield from holdings.proven_contents(run)

@@ -139,7 +139,7 @@ class Sharing(tempdb.Scratch):
         shared, stem = run.shared, run.id_stem
         holder = _Holder(shared.holding, shared.folders)
         firsts: dict[tuple[Any, ...], str] = {}
-        columns = zip(run.starts, run.lengths, run.digests or repeat(None, len(run)), strict=True)
+        columns = zip(run.starts, run.stated_lengths, run.digests or repeat(None, len(run)), strict=True)
         for row, said_there in zip(run.rows, columns, strict=True):
             if said_there in firsts:
                 self._share(stem, row, firsts[said_there])
@@ -164,8 +164,8 @@ class Sharing(tempdb.Scratch):
             return False
         self._last[holder] = last
         self._apart = True
-        said = (container, run.id_stem, shared.is_measured, shared.digest)
-        columns = [list(column) for column in (own, run.rows, run.sizes, run.digests)]
+        said = (container, run.id_stem, shared.digest)
+        columns = [list(column) for column in (own, run.rows, run.stated_lengths, run.digests)]
         stretch = holder.key, _sorting(first), _sorting(last), json.dumps((holder, said, columns))
         with tempdb.explained(_WHAT):
             self._database.execute("INSERT INTO stretch VALUES (?, ?, ?, ?)", stretch)
@@ -180,10 +180,9 @@ class Sharing(tempdb.Scratch):
         at = _sorting(place)
         which = "FROM stretch WHERE holder = ? AND first <= ? AND last >= ?"
         for (stretch,) in self.all(f"SELECT run {which}", holder.key, at, at):
-            (number, folders), (container, stem, is_measured, algorithm), columns = json.loads(stretch)
+            (number, folders), (container, stem, algorithm), columns = json.loads(stretch)
             own = _Holder(number, None if folders is None else tuple(folders))
-            places, rows, sizes, digests = columns
-            lengths = sizes if is_measured else repeat(None, len(rows))
+            places, rows, lengths, digests = columns
             values = digests or repeat(None, len(rows))
             self._database.executemany(
                 "INSERT INTO named VALUES (?, ?, ?)",

@@ -21,19 +21,20 @@ def path(work: Path, number: int) -> Path:
 
 
 def _line(run: LobRun) -> bytes:
-    columns = (run.rows, run.files, run.sizes, run.digests, run.proofs, run.extents)
+    columns = (run.rows, run.files, run.sizes, run.lengths, run.digests, run.proofs, run.extents)
     values = (run.shared, *columns, run.detail, run.part)
     return json.dumps(values, default=astuple, separators=(",", ":")).encode() + b"\n"
 
 
 def _run(line: bytes) -> LobRun:
-    shared, rows, files, sizes, digests, proofs, extents, detail, part = json.loads(line)
+    shared, rows, files, sizes, lengths, digests, proofs, extents, detail, part = json.loads(line)
     *common, folders = shared
     return LobRun(
         shared=_made(RunShared, (*common, None if folders is None else tuple(folders))),
         rows=rows,
         files=files,
         sizes=sizes,
+        lengths=lengths,
         digests=digests,
         proofs=proofs,
         extents=extents,
@@ -42,9 +43,9 @@ def _run(line: bytes) -> LobRun:
     )
 
 
-def _detail(length: int | None, extents: list[list[Any]], proofs: list[list[str] | None]) -> LobDetail:
+def _detail(extents: list[list[Any]], proofs: list[list[str] | None]) -> LobDetail:
     digests = tuple(None if each is None else _made(Digest, each) for each in proofs)
-    return LobDetail(length=length, extents=tuple(map(_extent, extents)), proofs=digests)
+    return LobDetail(extents=tuple(map(_extent, extents)), proofs=digests)
 
 
 def _extent(values: list[Any]) -> Extent:

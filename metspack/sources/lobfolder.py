@@ -191,7 +191,7 @@ def _split(parts: LobRun) -> LobRun:
         parts[:1],
         shared=replace(parts.shared, extension=extension, media_type=media_type(None, extension)),
         sizes=[parts.bytes],
-        detail=LobDetail(length=None, extents=extents, proofs=()),
+        detail=LobDetail(extents=extents, proofs=()),
     )
 
 

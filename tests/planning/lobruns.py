@@ -39,7 +39,7 @@ def lobs_of(source: Source) -> Iterator[LobRef]:
 def apart(lobs: Iterable[LobRef]) -> Iterator[LobRun]:
     """Yield LOBs as runs of one, each to be read by itself."""
     for lob in lobs:
-        detail = LobDetail(lob.cell.length, lob.extents, lob.proofs.extents)
+        detail = LobDetail(lob.extents, lob.proofs.extents)
         yield replace(LobRun.of([lob]), detail=detail)
 
 
