@@ -44,7 +44,7 @@ BUDGETS: Mapping[str, int] = {
     "sources": 1_728,
     "mets": 3_042,
     "planning": 872,
-    "inspecting": 675,
+    "inspecting": 674,
     "packages": 2_932,
     "checking": 15_213,
     "building": 3_156,

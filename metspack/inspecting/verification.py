@@ -154,9 +154,8 @@ def _some_each(found: Iterable[Found]) -> Iterator[list[Found]]:
     lobs = size = 0
     for each in found:
         some.append(each)
-        if isinstance(each, LobRun):
-            lobs += len(each)
-            size += each.bytes
+        lobs += len(each) if isinstance(each, LobRun) else 1
+        size += each.bytes if isinstance(each, LobRun) else 0
         if lobs >= _LOBS_AT_ONCE or size >= _BYTES_AT_ONCE:
             yield some
             some, lobs, size = [], 0, 0

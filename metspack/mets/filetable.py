@@ -129,10 +129,10 @@ def placed_of(text: str) -> PlacedRun:
     return PlacedRun(**dict(zip(COLUMNS, json.loads(text), strict=True)))
 
 
-def in_runs(files: Iterable[PlacedFile]) -> Iterator[PlacedRun]:
-    """Yield files in their order as runs."""
+def in_runs(files: Iterable[PlacedFile], most: int = LONGEST) -> Iterator[PlacedRun]:
+    """Yield files in their order as runs of at most so many."""
     for _, alike in groupby(files, lambda file: (bool(file.part_of), file.sequence is None)):
-        while some := list(islice(alike, LONGEST)):
+        while some := list(islice(alike, most)):
             yield PlacedRun.of(some)
 
 

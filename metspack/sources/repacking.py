@@ -70,10 +70,10 @@ class Departures(tempdb.Scratch):
 
     def add_lobs(self, run: LobRun) -> None:
         """Add the entries of LOBs, if they are in the archive."""
-        if not run.entries or self._container is None:
+        offsets, limits = run.offsets, run.limits
+        if self._container is None or not run.entries or len(offsets) != len(run.entries):
             self.add_all(run.entries)
             return
-        offsets, limits = run.offsets, run.limits
         gaps = [(stop, start) for stop, start in zip(limits, offsets[1:], strict=False) if stop != start]
         starts, stops = (offsets[0], *(start for _, start in gaps)), (*(stop for stop, _ in gaps), limits[-1])
         with tempdb.explained(_WHAT):

@@ -240,7 +240,7 @@ class CsipPackage(CsipDocuments):
                     id=ids.element_id(content.objid, "child IPs"),
                     use=words.label,
                     div="",
-                    files=lambda: in_runs(self._child_files(content)),
+                    files=lambda: in_runs(self._child_files(content), _CHILDREN_AT_ONCE),
                 )
             )
         loctype = links.child_loctype(self.terms, content.children[0].objid)
