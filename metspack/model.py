@@ -6,11 +6,12 @@ segments from 0 (recommendation 0.28 §5.1). The module imports nothing of metsp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from enum import Enum, unique
 from functools import total_ordering
-from typing import Any, ClassVar, Self, cast
+from operator import attrgetter
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 from metspack import optionfields, sizes
 from metspack.errors import ConfigError
@@ -196,7 +197,7 @@ class LobRef:
     media_type: str
     extents: tuple[Extent, ...]
     entries: tuple[str, ...] = ()
-    proofs: Proofs | None = None
+    proofs: Proofs = Proofs()
     recorded: str | None = None
 
     @property
@@ -205,9 +206,51 @@ class LobRef:
         return self.cell.place
 
     @property
-    def bytes(self) -> int:
-        """The LOB's size, as ``LobRun.bytes`` is that of many."""
-        return self.size
+    def file(self) -> FileExtent | None:
+        """The file that holds just this LOB, None for a LOB in parts or inside a file."""
+        first = self.extents[0]
+        is_whole = len(self.extents) == 1 and first.size == self.size
+        return first if is_whole and isinstance(first, FileExtent) and first.offset is None else None
+
+    @property
+    def shared(self) -> RunShared:
+        """The values that LOBs in one run have in common, with this LOB's first extent."""
+        first, cell, proof = self.extents[0], self.cell, self.proofs.whole
+        holding, folders = (
+            (first.archive, None) if isinstance(first, ZipExtent) else (first.root, first.path[:-1])
+        )
+        return RunShared(
+            schema=cell.place.schema,
+            table=cell.place.table,
+            cell=cell.place.cell,
+            extension=self.extension,
+            media_type=self.media_type,
+            recorded=self.recorded,
+            digest=None if cell.digest is None else cell.digest.algorithm,
+            proof=None if proof is None else proof.algorithm,
+            is_measured=cell.length is not None,
+            holding=holding,
+            folders=folders,
+        )
+
+    @property
+    def detail(self) -> LobDetail | None:
+        """The values that columns lack, None for a small LOB whose bytes are one file or entry."""
+        first = self.extents[0]
+        is_plain = (
+            len(self.extents) == 1
+            and first.size == self.size <= SMALL
+            and (isinstance(first, ZipExtent) or first.offset is None)
+            and not self.proofs.extents
+        )
+        return None if is_plain else LobDetail(self.extents, self.proofs.extents)
+
+
+class LobDetail(NamedTuple):
+    """The values that columns lack of a LOB: all its extents, and their digests in METS."""
+
+    extents: tuple[Extent, ...]
+    proofs: tuple[Digest | None, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +258,7 @@ class RunShared:
     """The values that the LOBs of a run have in common.
 
     ``digest`` and ``proof`` are the algorithms of the digests in cells and in METS, None without any;
-    ``is_measured``: each cell has its LOB's size for a length, else none has one. ``folders`` are those of
+    ``is_measured``: each cell has a length, else none has one. ``folders`` are those of
     all files below root ``holding``; None for entries of zip file ``holding``.
     """
 
@@ -231,6 +274,11 @@ class RunShared:
     holding: int = 0
     folders: tuple[str, ...] | None
 
+    @property
+    def mets_type(self) -> str:
+        """The media type that METS states or is to state."""
+        return self.media_type if self.recorded is None else self.recorded
+
 
 ExtentColumns = tuple[list[int], list[list[Any]]]
 """Sizes of extents, and the columns of their other values, as in a ``LobRun``."""
@@ -238,33 +286,68 @@ ExtentColumns = tuple[list[int], list[list[Any]]]
 OF_ENTRY = ("name", "offset", "limit", "compressed", "crc", "method", "flags")
 """The columns of the extents of entries in a ``LobRun``."""
 
-_OFFSET, _LIMIT, _COMPRESSED = map(OF_ENTRY.index, ("offset", "limit", "compressed"))
+_of_entry = attrgetter(*OF_ENTRY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A piece of a split LOB: its number from 0, and its bytes as offset in the LOB and size."""
+
+    number: int
+    offset: int
+    size: int
+    is_last: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobRun(Columnar):
-    """Consecutive LOBs of one column, each whole and in one extent: columns of one length.
+    """Consecutive LOBs of one column: columns of one length.
 
-    At most ``LONGEST``, each of at most ``SMALL`` bytes. ``files`` are the cells' attributes of that name;
-    ``entries`` the names of their entries in the archive, empty for LOBs outside it. ``extents`` are the
-    columns of the extents' values beside their sizes: name, modified, inode and device of files; name,
-    offset, limit, compressed, crc, method and flags of entries. ``digests`` and ``proofs`` are empty where
-    ``shared`` has no algorithm for them.
+    At most ``LONGEST``, each whole, in one extent and of at most ``SMALL`` bytes. Any other LOB is a run of
+    one with a ``detail``, and its first extent in the columns; with ``part`` the run is that piece of it.
+    ``files`` are the cells' attributes of that name; ``entries`` the names of their entries in the archive,
+    empty for LOBs outside it. ``extents`` are the columns of the extents' values beside their sizes: name,
+    modified, inode and device of files; name, offset, limit, compressed, crc, method and flags of entries.
+    ``lengths`` are the cells', empty where they have none or the sizes of their LOBs; ``digests`` and
+    ``proofs`` are empty where ``shared`` has no algorithm for them.
     """
 
     shared: RunShared
     rows: Sequence[int]
     files: Sequence[str]
     sizes: Sequence[int]
+    lengths: Sequence[int | None] = ()
     digests: Sequence[str] = ()
     proofs: Sequence[str] = ()
     extents: Sequence[Sequence[Any]]
     entries: Sequence[str] = ()
+    detail: LobDetail | None = None
+    part: Part | None = None
 
-    OF_EACH = ("rows", "files", "sizes", "digests", "proofs", "entries")
+    OF_EACH = ("rows", "files", "sizes", "lengths", "digests", "proofs", "entries")
+
+    @classmethod
+    def of(cls, lobs: Sequence[LobRef]) -> Self:
+        """Return LOBs with the same ``shared`` as a run; one with a ``detail`` is alone."""
+        firsts = [lob.extents[0] for lob in lobs]
+        are_sizes = all(lob.cell.length in {None, lob.size} for lob in lobs)
+        return cls(
+            shared=lobs[0].shared,
+            rows=[lob.place.row for lob in lobs],
+            files=[lob.cell.file for lob in lobs],
+            sizes=[lob.size for lob in lobs],
+            lengths=[] if are_sizes else [lob.cell.length for lob in lobs],
+            digests=[lob.cell.digest.value for lob in lobs if lob.cell.digest],
+            proofs=[lob.proofs.whole.value for lob in lobs if lob.proofs.whole],
+            extents=list(map(list, zip(*map(_own, firsts), strict=True))),
+            entries=tuple(name for lob in lobs for name in lob.entries),
+            detail=lobs[0].detail,
+        )
 
     def __getitem__(self, which: slice) -> Self:
         """Return a slice of the LOBs."""
+        if len(range(len(self))[which]) == len(self):
+            return self
         some = Columnar.__getitem__(self, which)
         return replace(some, extents=[column[which] for column in self.extents])
 
@@ -276,24 +359,60 @@ class LobRun(Columnar):
 
     @property
     def bytes(self) -> int:
-        """The sizes of all LOBs together."""
-        return sum(self.sizes)
+        """The sizes of all LOBs together, or that of the part."""
+        return sum(self.sizes) if self.part is None else self.part.size
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it is one LOB, or a part of one, that columns do not suffice to read."""
+        return self.detail is not None or self.part is not None
+
+    @property
+    def is_continued(self) -> bool:
+        """Whether it is a further part of a LOB."""
+        return self.part is not None and self.part.number > 0
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the LOB's bytes are in several extents."""
+        return self.detail is not None and len(self.detail.extents) > 1
+
+    @property
+    def stated_lengths(self) -> Sequence[int | None]:
+        """The lengths in the cells, None where there is none."""
+        return self.lengths or (self.sizes if self.shared.is_measured else [None] * len(self))
+
+    @property
+    def starts(self) -> Sequence[Any]:
+        """The offsets in the zip file at which the LOBs begin, or the names of their files."""
+        if self.detail is not None and isinstance(first := self.detail.extents[0], FileExtent):
+            return [first.path[-1] if first.offset is None else f"{first.path[-1]}/{first.offset:020}"]
+        column: Sequence[Any] = self.extents[0 if self.shared.folders is not None else 1]
+        return column
 
     @property
     def compressed(self) -> int:
         """The bytes of their entries in the archive, 0 of files."""
-        return sum(self.extents[_COMPRESSED]) if self.shared.folders is None else 0
+        return sum(self._of_entries("compressed"))
 
     @property
     def offsets(self) -> Sequence[int]:
         """The offsets at which the entries begin in the archive."""
-        column: Sequence[int] = self.extents[_OFFSET]
-        return column
+        return self._of_entries("offset")
 
     @property
     def limits(self) -> Sequence[int]:
         """The offsets behind each entry at which the archive's next content begins."""
-        column: Sequence[int] = self.extents[_LIMIT]
+        return self._of_entries("limit")
+
+    def _of_entries(self, name: str) -> Sequence[int]:
+        """Return a value of each entry that the LOBs are in."""
+        if self.shared.folders is not None:
+            return ()
+        if self.detail is not None:
+            of_one = (each for each in self.detail.extents if isinstance(each, ZipExtent))
+            return [getattr(each, name) for each in of_one if each.archive == self.shared.holding]
+        column: Sequence[int] = self.extents[OF_ENTRY.index(name)]
         return column
 
     @property
@@ -301,21 +420,19 @@ class LobRun(Columnar):
         """The identifiers of the LOBs without their rows: ``s0.t2.c4.r``."""
         return self.place.id.removesuffix(str(self.rows[0]))
 
-    def id(self, number: int) -> str:
-        """Return the identifier of one of the LOBs."""
-        return f"{self.id_stem}{self.rows[number]}"
-
     def ids(self) -> list[str]:
-        """Return the identifiers of the LOBs."""
-        stem = self.id_stem
-        return [f"{stem}{row}" for row in self.rows]
+        """Return the identifiers of the LOBs, or the part's: ``s0.t2.c4.r15.p0``."""
+        stem, end = self.id_stem, "" if self.part is None else f".p{self.part.number}"
+        return [f"{stem}{row}{end}" for row in self.rows]
 
     def lobs(self) -> Iterator[LobRef]:
         """Yield the LOBs one by one."""
         return map(self.lob, range(len(self.rows)))
 
     def extent(self, number: int) -> Extent:
-        """Return the extent of one of the LOBs, by its place in the run from 0."""
+        """Return the first extent of one of the LOBs, by its place in the run from 0."""
+        if self.detail is not None:
+            return self.detail.extents[0]
         shared, size = self.shared, self.sizes[number]
         own = [column[number] for column in self.extents]
         if shared.folders is None:
@@ -333,38 +450,37 @@ class LobRun(Columnar):
 
     def lob(self, number: int) -> LobRef:
         """Return one of the LOBs, by its place in the run from 0."""
-        shared, size = self.shared, self.sizes[number]
-        digest = (
-            Digest(algorithm=shared.digest, value=self.digests[number]) if shared.digest is not None else None
-        )
-        proof = (
-            Digest(algorithm=shared.proof, value=self.proofs[number]) if shared.proof is not None else None
-        )
+        shared, detail = self.shared, self.detail
         cell = LobCell(
             place=replace(self.place, row=self.rows[number]),
             file=self.files[number],
-            length=size if shared.is_measured else None,
-            digest=digest,
+            length=self.stated_lengths[number],
+            digest=_digest(shared.digest, self.digests, number),
         )
         return LobRef(
             cell=cell,
-            size=size,
+            size=self.sizes[number],
             extension=shared.extension,
             media_type=shared.media_type,
-            extents=(self.extent(number),),
-            entries=(self.entries[number],) if self.entries else (),
-            proofs=None if proof is None else Proofs(whole=proof),
+            extents=(self.extent(number),) if detail is None else detail.extents,
+            entries=tuple(self.entries[number : number + 1] if detail is None else self.entries),
+            proofs=Proofs(
+                whole=_digest(shared.proof, self.proofs, number),
+                extents=() if detail is None else detail.proofs,
+            ),
             recorded=shared.recorded,
         )
 
 
-def one_by_one(found: Iterable[LobRun | LobRef]) -> Iterator[LobRef]:
-    """Yield LOBs one by one, those of runs included."""
-    for each in found:
-        if isinstance(each, LobRun):
-            yield from each.lobs()
-        else:
-            yield each
+def _own(extent: Extent) -> tuple[Any, ...]:
+    """Return the values of an extent that its run has as columns."""
+    if isinstance(extent, ZipExtent):
+        return _of_entry(extent)
+    return extent.path[-1], extent.modified, extent.inode, extent.device
+
+
+def _digest(algorithm: str | None, values: Sequence[str], number: int) -> Digest | None:
+    return None if algorithm is None else Digest(algorithm=algorithm, value=values[number])
 
 
 @unique
@@ -401,41 +517,11 @@ class ClosedBy(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """A piece of a split LOB: its number from 0, and its bytes as offset in the LOB and size."""
-
-    number: int
-    offset: int
-    size: int
-    is_last: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """The place of a LOB, or of a part of one, in a segment; ``part`` is None for a whole LOB.
+    """The place of LOBs, or of a part of one, in a segment.
 
     ``container`` is the series that ``segment`` is counted in, as the layout names it.
     """
-
-    container: str = ""
-    segment: int
-    lob: LobRef
-    part: Part | None = None
-
-    @property
-    def size(self) -> int:
-        """The bytes of the LOB or part."""
-        return self.lob.size if self.part is None else self.part.size
-
-    @property
-    def id(self) -> str:
-        """The LOB's identifier, or the part's: ``s0.t2.c4.r15.p0``."""
-        return self.lob.place.id if self.part is None else f"{self.lob.place.id}.p{self.part.number}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSlot:
-    """The place of many whole LOBs in a segment, one after the other, like ``Slot`` for one."""
 
     container: str = ""
     segment: int

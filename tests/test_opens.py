@@ -19,6 +19,7 @@ from metspack.mets.dialects.interface import Software
 from metspack.model import Limits
 from metspack.sources.archive import Archive, Grants
 from tests.laws import spread
+from tests.planning.lobruns import lobs_of
 from tests.siard.convention_archives import SAMPLES, Sample
 from tests.siard.forging import Table, column, siard
 from tests.watching import suite_watch
@@ -65,7 +66,7 @@ def opened_otherwise(watching: list[list[str]]) -> Iterator[list[str]]:
 
 def resolved(path: Path, grants: Grants) -> None:
     with suppress(MetspackError), Archive(path, grants=grants) as archive:
-        list(archive.lobs())
+        list(lobs_of(archive))
 
 
 ESCAPES = (
@@ -181,7 +182,7 @@ def test_of_the_parts_of_an_archive_only_the_one_named_may_be_a_link(
     (root / link).symlink_to(outside / link)
     if named == link:
         with Archive(root / named) as archive:
-            assert [each.size for each in archive.lobs()] == [len(SECRET)]
+            assert [each.size for each in lobs_of(archive)] == [len(SECRET)]
         return
     with pytest.raises(SourceError, match=f"{link} is a symbolic link") as caught:
         Archive(root / named)
@@ -209,7 +210,7 @@ def test_a_mapping_beside_the_archive_that_is_a_link_is_not_opened(
     source = siard(tmp_path / "root" / "A.siard", tables=[Table(rows=("<c1 file='r.bin'/>",))])
     opens.clear()
     with Archive(source) as archive, pytest.raises(SourceError) as caught:
-        list(archive.lobs())
+        list(lobs_of(archive))
     assert SECRET.decode() not in f"{caught.value.message} {caught.value.hint}"
     assert "mapping.txt beside the archive was not read: it is a symbolic link" in caught.value.hint
     assert all(Path(path).is_relative_to(tmp_path / "root") for path, _module in opens)

@@ -348,7 +348,7 @@ class BuildWork:
             self.division,
             staging.work,
             sharing=self.sharing,
-            departs=lambda lobs: departures.add_lobs(lobs, lobs.entries),
+            departs=departures.add_lobs,
             agreed=self.plan.agreement(self.source.size, self.source.metadata_document)
             if self.plan
             else lambda _segment: None,

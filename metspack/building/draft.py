@@ -18,7 +18,7 @@ from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import ids
 from metspack.mets.dialects.interface import Dialect, SegmentSpot, SegmentWords
-from metspack.model import LobRef, LobRun, PlannedSegment, Slot, ZipExtent
+from metspack.model import LobRun, PlannedSegment
 from metspack.planning import assignment, planfile
 from metspack.planning.division import planned, slip_words
 from metspack.planning.planfile import PlanHeader
@@ -147,33 +147,27 @@ class _Leaving:
 
     def __init__(self) -> None:
         self.lobs = self.bytes = 0
-        self._last: LobRef | LobRun | None = None
+        self._last: LobRun | None = None
 
-    def take(self, found: LobRef | LobRun) -> LobRef | LobRun:
+    def take(self, run: LobRun) -> LobRun:
         """Count LOBs that move; returns them."""
-        self._last = found
-        self.lobs += len(found) if isinstance(found, LobRun) else 1
-        if isinstance(found, LobRun):
-            spans, packed = sum(found.limits) - sum(found.offsets), found.compressed
-        else:
-            own = [each for each in found.extents if isinstance(each, ZipExtent)]
-            spans = sum(each.limit - each.offset for each in own)
-            packed = sum(each.compressed for each in own)
-        if packed and found.entries:
-            names, count = sum(map(len, found.entries)), len(found.entries)
+        self._last = run
+        self.lobs += len(run)
+        spans, packed = sum(run.limits) - sum(run.offsets), run.compressed
+        if packed and run.entries:
+            names, count = sum(map(len, run.entries)), len(run.entries)
             # Besides names, the directory repeats all, some or none of a local header's fields.
             fields = (spans - packed - names - LOCAL.size * count) // 2
             self.bytes += spans + CENTRAL.size * count + names + fields
-        elif found.entries:
-            self.bytes += found.bytes
-        return found
+        elif run.entries:
+            self.bytes += run.bytes
+        return run
 
     def path(self, layout: Layout) -> str:
         """Return the path of the last LOB in its segment, "" without LOBs."""
         if (last := self._last) is None:
             return ""
-        shared = last.shared if isinstance(last, LobRun) else last
-        return layout.lob_path(last.place, shared.extension)
+        return layout.lob_path(last.place, last.shared.extension)
 
 
 def drafted(path: Path, options: BuildOptions, progress: Progress | None = None) -> Draft:
@@ -209,8 +203,8 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         ):
             if isinstance(event, PlannedSegment):
                 segments.append(event)
-            elif isinstance(event, Slot) and event.part is not None:
-                split += event.part.number == 0
+            else:
+                split += event.run.part is not None and not event.run.is_continued
         source.check_unchanged()
         objid = building_options.objid(options, name, archive, is_packed=options.pack is not None)
         dialect = building_options.dialect(options, name, objid, archive, version)

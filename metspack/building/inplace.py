@@ -29,7 +29,7 @@ from metspack.files.transaction import Transaction, recover
 from metspack.layouts import lobseg
 from metspack.mets import dialects, ids
 from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
-from metspack.mets.filetable import PlacedFile, Placements
+from metspack.mets.filetable import PlacedFile, PlacedRun, Placements, in_runs
 from metspack.progress import Progress, Silent
 from metspack.sizes import HandedOver, counted
 from metspack.sources.archive import Archive
@@ -225,8 +225,8 @@ class _InPlaceWork:
             )
             writing.make_directories(self.staging.package / spot.content)
             with closing(Placements()) as placements:
-                for file in lobs.files(spot.content):
-                    placements.add(file)
+                for run in in_runs(lobs.files(spot.content)):
+                    placements.add(run)
                 children.append(segments.describe(placements, spot, task))
             self.puts.append(f"{spot.ip}/{self.dialect.mets}")
         return children
@@ -249,7 +249,7 @@ class _InPlaceWork:
                 if archive.container is not None:
                     piece = replace(piece, sequence=number, media_type="application/octet-stream")
                     files[piece.path] = hashers
-                pieces.add(piece)
+                pieces.add(PlacedRun.of([piece]))
             if archive.container is None:
                 placing.write_manifest_fragments(pieces, "", self.staging.work, len(children), {})
             elif archive.name in files:

@@ -20,13 +20,12 @@ from metspack.files import reading, writing
 from metspack.files.byteranges import Stamp
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts import Layout
-from metspack.mets.filetable import ManifestLines, Placed, PlacedFile, PlacedRun, algorithms, placed_file
-from metspack.model import LONGEST, FileExtent, LobRef, LobRun, Part, RunShared
+from metspack.mets.filetable import ManifestLines, PlacedRun, algorithms
+from metspack.model import LONGEST, FileExtent, LobRef, LobRun, Part
 from metspack.planning import slices
-from metspack.planning.slices import Entry
 from metspack.processes import Moved
 from metspack.sizes import counted
-from metspack.sources.lobstream import OpenHoldings, Passage, what, where
+from metspack.sources.lobstream import Contents, OpenHoldings, Passage, what, where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,21 +54,14 @@ def planned_links(work: Path, segments: Iterable[int], device: int) -> Links:
     """
     lobs = size = 0
     for number in segments:
-        for each in slices.runs(slices.path(work, number)):
-            if isinstance(each, LobRun):
-                if each.shared.folders is None:
-                    continue
-                devices = each.extents[-1]
-                if devices.count(device) != len(devices):
-                    odd = next(at for at, found in enumerate(devices) if found != device)
-                    raise _is_elsewhere(each.lob(odd))
-                lobs += len(each)
-                size += sum(each.sizes)
-            elif each[1] is None and (extent := whole_file(each[0])) is not None:
-                if extent.device != device:
-                    raise _is_elsewhere(each[0])
-                lobs += 1
-                size += extent.size
+        for run in slices.runs(slices.path(work, number)):
+            if run.part is not None or run.lob(0).file is None:
+                continue
+            devices = run.extents[-1]
+            if devices.count(device) != len(devices):
+                raise _is_elsewhere(run.lob(next(at for at, each in enumerate(devices) if each != device)))
+            lobs += len(run)
+            size += run.bytes
     return Links(lobs=lobs, bytes=size)
 
 
@@ -81,44 +73,31 @@ def _is_elsewhere(lob: LobRef) -> TargetError:
     )
 
 
-def whole_file(lob: LobRef) -> FileExtent | None:
-    """Return the file that holds just this LOB, or None for a LOB in parts or inside a file."""
-    extent = lob.extents[0]
-    is_whole = len(lob.extents) == 1 and extent.size == lob.size
-    return extent if is_whole and isinstance(extent, FileExtent) and extent.offset is None else None
-
-
 def place_together(
     listed: PlacedRun,
     stated: Sequence[tuple[str, Sequence[str]]],
-    contents: Iterable[bytes | memoryview | None],
+    contents: Contents,
     checksum: str,
     *,
     put: Callable[[str, bytes | memoryview], None] | None,
     moved: Moved,
-    apart: Callable[[int], PlacedFile],
-) -> Iterator[Placed]:
-    """Place small files together, each proven by its digests in ``stated``.
+    apart: Callable[[int], Hashers],
+) -> PlacedRun:
+    """Place files in their order and return them with digests; small ones are proven together.
 
-    ``stated`` gives algorithms, each with its values. ``checksum`` is the algorithm in METS. Bytes are
-    ``put`` at their path, unless they are there already. A file that fails the proof is placed ``apart`` by
-    its number, which reports the reason.
+    ``stated`` gives algorithms, each with its values; the proof is that bytes have them. ``checksum`` is the
+    algorithm in METS. Bytes are ``put`` at their path, unless they are there already. A file without bytes,
+    or that fails the proof, is placed ``apart`` by its number, which reports the reason.
     """
-    names = list(dict.fromkeys((*algorithms(checksum), *(name for name, _ in stated))))
+    kept = algorithms(checksum)
+    names = list(dict.fromkeys((*kept, *(name for name, _ in stated))))
     functions = [digest_function(name) for name in names]
     compared = [names.index(name) for name, _ in stated]
     expected = [*zip(*(values for _, values in stated), strict=True)] or [()] * len(listed)
+    sizes = list(listed.size)
     digests: list[list[str]] = []
-    start = 0
-
-    def placed(stop: int) -> Iterator[PlacedRun]:
-        if start < stop:
-            own = dict(zip(names, zip(*digests, strict=True), strict=True))
-            known = {name: getattr(listed, name)[start:stop] for name in ("id", "path", "size", "media_type")}
-            yield PlacedRun(**known, checksum=own[checksum], md5=own["MD5"], sha256=own["SHA-256"])
-
-    for number, data in enumerate(contents):
-        if data is not None and len(data) == listed.size[number]:
+    for number, data in zip(range(len(listed)), contents, strict=True):
+        if data is not None and len(data) == sizes[number]:
             found = [digest(data) for digest in functions]
             if tuple([found[at] for at in compared]) == expected[number]:
                 if put is not None:
@@ -126,11 +105,11 @@ def place_together(
                 digests.append(found)
                 moved(len(data))
                 continue
-        yield from placed(number)
-        digests.clear()
-        start = number + 1
-        yield apart(number)
-    yield from placed(len(listed))
+        hashers = apart(number)
+        sizes[number] = hashers.size
+        digests.append([hashers.digest(name).value if name in kept else "" for name in names])
+    own = dict(zip(names, zip(*digests, strict=True), strict=True))
+    return replace(listed, size=sizes, checksum=own[checksum], md5=own["MD5"], sha256=own["SHA-256"])
 
 
 @dataclass(slots=True)
@@ -159,44 +138,45 @@ class Placing:
     goes_on: bool = False
     _split: Passage | None = field(default=None, init=False)
 
-    def place(self, found: Iterable[LobRun | Entry], segment: Destination) -> Iterator[Placed]:
-        """Place LOBs and parts in a segment; yield files once written, a run's together.
+    def place(self, runs: Iterable[LobRun], segment: Destination) -> Iterator[PlacedRun]:
+        """Place LOBs and parts in a segment; yield the files of a run once all are written.
 
         Raises ``SourceError`` for a LOB that contradicts its source or its cell, ``TargetError``
         where writing fails.
         """
-        for each in found:
-            if not isinstance(each, LobRun):
-                yield self._place_one(*each, segment)
-            elif self._is_plain(each.shared):
-                yield from self._place_run(each, segment)
-            else:
-                for lob in each.lobs():
-                    yield self._place_one(lob, None, segment)
+        return (self._place_run(run, segment) for run in runs)
 
-    def _is_plain(self, shared: RunShared) -> bool:
-        """Return whether a run's LOBs need only be compared with their stated digests."""
-        is_asked = bool(self.algorithms) and shared.digest is None
-        known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
-        return not is_asked and known
-
-    def _place_run(self, run: LobRun, segment: Destination) -> Iterator[Placed]:
+    def _place_run(self, run: LobRun, segment: Destination) -> PlacedRun:
         """Place a run's LOBs together, and each that fails its proof singly, to report why."""
-        shared = run.shared
-        media_type = shared.media_type if shared.recorded is None else shared.recorded
+        shared, part, number = run.shared, run.part, len(run)
         paths = lob_paths(self.layout, run)
-        given = ((shared.digest, run.digests), (shared.proof, run.proofs))
-        stated = [(name, values) for name, values in given if name is not None]
         links = self._link_folder(segment) if shared.folders is not None else None
-        contents = self.holdings.small_contents(run) if links is None else self._link_run(run, paths, links)
+        contents: Contents = repeat(None, number)
+        stated: list[tuple[str, Sequence[str]]] = []
+        if self._is_plain(run):
+            given = ((shared.digest, run.digests), (shared.proof, run.proofs))
+            stated = [(name, values) for name, values in given if name is not None]
+            contents = (
+                self.holdings.small_contents(run) if links is None else self._link_run(run, paths, links)
+            )
 
-        def apart(number: int) -> PlacedFile:
+        def apart(number: int) -> Hashers:
             if links is not None:
                 links.take_back(paths[number])
-            return self._place_one(run.lob(number), None, segment)
+            return self._place_apart(run.lob(number), part, paths[number], segment)
 
+        # A piece of a film is no film: only the whole gets the media type of its bytes.
+        kind = shared.mets_type if part is None else shared.media_type
+        listed = PlacedRun(
+            id=run.ids(),
+            path=paths,
+            size=run.sizes,
+            media_type=[kind] * number,
+            part_of=[] if part is None else [run.place.id],
+            sequence=[] if part is None else [part.number],
+        )
         return place_together(
-            PlacedRun(id=run.ids(), path=paths, size=run.sizes, media_type=[media_type] * len(run)),
+            listed,
             stated,
             contents,
             self.checksum,
@@ -205,11 +185,17 @@ class Placing:
             apart=apart,
         )
 
+    def _is_plain(self, run: LobRun) -> bool:
+        """Return whether LOBs need only be read whole and compared with their stated digests."""
+        is_asked = bool(self.algorithms) and run.shared.digest is None
+        known = {run.shared.digest, run.shared.proof} - {None} <= OCTETS.keys()
+        return known and not is_asked and not run.is_apart
+
     def _link_folder(self, segment: Destination) -> Folder | None:
         """Return the segment if whole files are linked into it, else None."""
         return segment if self.links and isinstance(segment, Folder) else None
 
-    def _link_run(self, run: LobRun, paths: Sequence[str], segment: Folder) -> Iterator[memoryview | None]:
+    def _link_run(self, run: LobRun, paths: Sequence[str], segment: Folder) -> Contents:
         """Link the files of a run to their places and return their bytes, read there.
 
         The hashed bytes are thus those in the package, even when the name in the source changes.
@@ -225,31 +211,19 @@ class Placing:
         here = (path.rpartition("/")[2] for path in paths)
         return self.holdings.linked_contents(run, folder_path, here, seen=writing.sync_file)
 
-    def _place_one(self, lob: LobRef, part: Part | None, segment: Destination) -> PlacedFile:
-        lob_id = lob.place.id
-        path = self.layout.lob_path(lob.place, lob.extension)
-        if part is None:
-            whole = self._place_whole(lob, path, segment)
-            return placed_file(lob_id, path, whole.media_type, whole.hashers, self.checksum)
-        path += self.layout.part_suffix(part)
-        hashers = self._place_part(lob, part, path, segment)
-        return replace(
-            # A piece of a film is no film: only the whole gets the media type of its bytes.
-            placed_file(f"{lob_id}.p{part.number}", path, lob.media_type, hashers, self.checksum),
-            part_of=lob_id,
-            sequence=part.number,
-        )
-
-    def _place_whole(self, lob: LobRef, path: str, segment: Destination) -> Passage:
+    def _place_apart(self, lob: LobRef, part: Part | None, path: str, segment: Destination) -> Hashers:
+        """Place a LOB or a part of it by itself, and return the digests of the file."""
+        if part is not None:
+            return self._place_part(lob, part, path, segment)
         wanted = (*algorithms(self.checksum), *self.algorithms)
         passage = Passage(lob, self.holdings, wanted, self.accepted)
-        folder, file = self._link_folder(segment), whole_file(lob)
+        folder, file = self._link_folder(segment), lob.file
         if folder is None or file is None:
             segment.put(path, self._passing(passage), lob.size)
         else:
             self._link(passage, file, path, folder)
         self.ended(passage)
-        return passage
+        return passage.hashers
 
     def _link(self, passage: Passage, file: FileExtent, path: str, folder: Folder) -> None:
         """Link a file, read it where it was found, and check that the link leads to this file."""
@@ -316,12 +290,10 @@ def _check_link(file: FileExtent, folder: Folder, path: str) -> None:
         )
 
 
-def lob_paths(layout: Layout, found: LobRun | Entry) -> list[str]:
+def lob_paths(layout: Layout, run: LobRun) -> list[str]:
     """Return the paths of LOBs, or of a part of one, in their segment."""
-    if isinstance(found, LobRun):
-        return layout.lob_paths(found.place, found.rows, found.shared.extension)
-    lob, part = found
-    return [layout.lob_path(lob.place, lob.extension) + ("" if part is None else layout.part_suffix(part))]
+    end = "" if run.part is None else layout.part_suffix(run.part)
+    return [path + end for path in layout.lob_paths(run.place, run.rows, run.shared.extension)]
 
 
 def fragment(work: Path, number: int, algorithm: str) -> Path:

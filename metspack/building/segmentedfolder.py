@@ -28,12 +28,12 @@ from metspack.mediatypes import media_type
 from metspack.mets import PLAIN_METS, filetable, is_mets_name
 from metspack.mets.filetable import COLUMNS, PlacedFile
 from metspack.mets.ids import ncname
-from metspack.model import FileExtent, LobRef, ZipExtent
+from metspack.model import FileExtent, LobRef, LobRun, ZipExtent
 from metspack.planning import slices
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
 from metspack.siard import entries, metadata
-from metspack.sources.archive import Archive, extension_of
+from metspack.sources.archive import Archive, extension_of, in_runs, raising
 from metspack.sources.lobstream import OpenHoldings, Passage, what
 from metspack.uris import ReferenceRefused, shown
 
@@ -309,25 +309,31 @@ class SegmentedLobs(tempdb.Scratch):
             slices.Slice(slices.path(staging.work, _LISTED)) as listed,
             slices.Slice(slices.path(staging.work, _AGAIN)) as again,
         ):
-            for lob in self._archive.lobs():
-                if lob.entries:
-                    self.inside += 1
-                    continue
+            for run in raising(in_runs(self._claimed(sharing, again))):
+                listed.add(run)
+
+    def _claimed(self, sharing: Sharing, again: slices.Slice) -> Iterator[LobRef]:
+        """Yield the LOBs that have claimed their files; those whose files others have go ``again``."""
+        for run in self._archive.lob_runs():
+            if run.entries:
+                self.inside += len(run)
+                continue
+            self.undigested += len(run) if run.shared.digest is None else 0
+            for lob, is_first in zip(run.lobs(), sharing.are_first(run, ""), strict=True):
                 paths = [self._path(lob, extent) for extent in lob.extents]
-                self.undigested += lob.cell.digest is None
-                if not sharing.is_first(lob, ""):
+                if not is_first:
                     self._share(sharing.first(lob.place.id) or "", lob)
                     continue
                 claimed = {self._folder.claim(path, lob.place.id) for path in paths}
                 if claimed == {lob.place.id}:
                     self.lobs += 1
                     self.bytes += lob.size
-                    listed.add(lob)
+                    yield lob
                 elif claimed == {""}:
                     self.inside += 1
                 elif len(claimed) == 1:
                     self._share(claimed.pop(), lob)
-                    again.add(lob)
+                    again.add(LobRun.of([lob]))
                 else:
                     others = ", ".join(sorted(claimed - {lob.place.id}))
                     raise SourceError(
@@ -375,7 +381,7 @@ class SegmentedLobs(tempdb.Scratch):
             writing.NewFile(notes_path(work, WHOLES, 0)) as wholes,
             writing.NewFile(notes_path(work, PARTS, 0)) as parts,
         ):
-            for lob, _ in slices.entries(slices.path(work, _LISTED)):
+            for lob in _lobs_of(work, _LISTED):
                 if is_split(lob):
                     passage = Passage(lob, holdings, (self._checksum,), accepted)
                     for part, segment in self._read_parts(lob, passage, progress):
@@ -390,7 +396,7 @@ class SegmentedLobs(tempdb.Scratch):
                     file = self._placed(lob.place.id, passage.media_type, passage.hashers)
                     self._take(self._path(lob, lob.extents[0]), file)
                 self._note(passage)
-            for lob, _ in slices.entries(slices.path(work, _AGAIN)):
+            for lob in _lobs_of(work, _AGAIN):
                 passage = Passage(lob, holdings, (), accepted)
                 for _block in passage.portion():
                     pass
@@ -457,6 +463,12 @@ class SegmentedLobs(tempdb.Scratch):
     def turns(self) -> dict[str, int]:
         """Return the segments, each with the number of its first file in reading order."""
         return dict(self._database.execute("SELECT segment, min(n) FROM file GROUP BY segment"))
+
+
+def _lobs_of(work: Path, number: int) -> Iterator[LobRef]:
+    """Yield the LOBs of a slice one by one."""
+    for run in slices.runs(slices.path(work, number)):
+        yield from run.lobs()
 
 
 def is_split(lob: LobRef) -> bool:

@@ -29,7 +29,7 @@ from metspack.mets.dialects.interface import (
     SplitLob,
     SplitPart,
 )
-from metspack.mets.filetable import Placed, PlacedFile, Placements
+from metspack.mets.filetable import PlacedRun, Placements
 from metspack.planning import slices
 from metspack.planning.slices import SliceStretch
 from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
@@ -164,14 +164,14 @@ def notes_path(work: Path, kind: str, task: int | str) -> Path:
     return work / f"{kind}-{task}.jsonl"
 
 
-def write_placed(path: Path, placed: Iterable[Placed], *, is_synced: bool = True) -> None:
+def write_placed(path: Path, placed: Iterable[PlacedRun], *, is_synced: bool = True) -> None:
     """Write the notes on placed files."""
     with writing.NewFile(path, is_synced=is_synced) as listed:
         for each in placed:
             listed.write(f"{filetable.text_of(each)}\n".encode())
 
 
-def placed_files(work: Path, task: int | str) -> Iterator[Placed]:
+def placed_files(work: Path, task: int | str) -> Iterator[PlacedRun]:
     """Yield the placed files of a task from its notes."""
     with reading.text(notes_path(work, PLACED, task)) as lines:
         yield from map(filetable.placed_of, lines)
@@ -365,8 +365,9 @@ def _place_segment(
             found = slices.runs(slices.path(task.sliced, spot.number), task.stretch)
             for placed in placer.place(found, target):
                 placements.add(placed)
-                if isinstance(placed, PlacedFile) and placed.part_of:
-                    proven.parts.write(json_line(placed.part_of, placed.id, spot.objid))
+                if placed.part_of:
+                    for lob, part in zip(placed.part_of, placed.id, strict=True):
+                        proven.parts.write(json_line(lob, part, spot.objid))
 
         if task.packing is None or not task.is_described:
             content, is_synced = task.package / spot.content, not disk.is_possible

@@ -14,7 +14,7 @@ from metspack.inspecting.verification import Verdict, Verification, verify
 from metspack.locations import Convention
 from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
 from metspack.mets.notes import history_beside
-from metspack.model import LobRef, LobRun
+from metspack.model import LobRun
 from metspack.progress import Progress, Silent
 from metspack.siard.tables import Tally
 from metspack.sizes import Histogram, counted
@@ -89,7 +89,7 @@ class LobColumn:
         run = each.run
         self._take_cells(run.files, run.shared.digest)
         largest = max(run.sizes)
-        lob = run.id(run.sizes.index(largest))
+        lob = run.ids()[run.sizes.index(largest)]
         self._have(len(run), run.bytes, largest, lob, is_inside=bool(run.entries))
         self.conventions.update(each.conventions)
 
@@ -226,7 +226,7 @@ def verified(
     yield from verify(found, source.holdings, accepted, jobs=useful, moved=progress.advance)
 
 
-def _found_again(source: Source, lost: int) -> Iterator[LobRun | LobRef | LostLob]:
+def _found_again(source: Source, lost: int) -> Iterator[LobRun | LostLob]:
     """Yield the LOBs of a source, and the lost ones beyond the ``lost`` of the inspection."""
     for each in source.found() if isinstance(source, Archive) else source.lob_runs():
         if isinstance(each, LostLob) and lost:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import lru_cache
+from itertools import chain
 
 from metspack.locations import Convention
 from metspack.locations.statement import folder_reference
@@ -100,7 +101,8 @@ def batches(
     or a folder of LOBs has faults.
     """
     if isinstance(source, LooseLobs):
-        yield LobBatch(lobs=map(_loose, source.lob_runs() if in_runs else source.lobs()))
+        runs = source.lob_runs()
+        yield LobBatch(lobs=map(_loose, runs) if in_runs else chain.from_iterable(map(_loose_each, runs)))
         return
     searched = Searched(archive=source)
     for table in source.tables:
@@ -206,12 +208,14 @@ def _column(table: Table, path: str, called: str) -> ColumnFound:
     )
 
 
-def _loose(found: LobRun | LobRef) -> Surveyed | SurveyedRun:
-    where = found.shared if isinstance(found, LobRun) else found.place
-    column = _loose_column(where.schema, where.table, where.cell)
-    if isinstance(found, LobRun):
-        return SurveyedRun(column=column, run=found, conventions={})
-    return Surveyed(column=column, cell=found.cell, lob=found)
+def _loose(run: LobRun) -> SurveyedRun:
+    column = _loose_column(run.shared.schema, run.shared.table, run.shared.cell)
+    return SurveyedRun(column=column, run=run, conventions={})
+
+
+def _loose_each(run: LobRun) -> Iterator[Surveyed]:
+    column = _loose(run).column
+    return (Surveyed(column=column, cell=lob.cell, lob=lob) for lob in run.lobs())
 
 
 @lru_cache(maxsize=256)

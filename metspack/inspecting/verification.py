@@ -16,12 +16,12 @@ from metspack.errors import SourceError
 from metspack.model import LobRef, LobRun
 from metspack.processes import Moved
 from metspack.sources.archive import LostLob
-from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
+from metspack.sources.lobstream import Contents, Holdings, OpenHoldings, Passage
 
 _LOBS_AT_ONCE = 2_000
 _BYTES_AT_ONCE = 64_000_000
 
-Found = LobRun | LobRef | LostLob
+Found = LobRun | LostLob
 
 
 @unique
@@ -155,7 +155,7 @@ def _some_each(found: Iterable[Found]) -> Iterator[list[Found]]:
     for each in found:
         some.append(each)
         lobs += len(each) if isinstance(each, LobRun) else 1
-        size += 0 if isinstance(each, LostLob) else each.bytes
+        size += each.bytes if isinstance(each, LobRun) else 0
         if lobs >= _LOBS_AT_ONCE or size >= _BYTES_AT_ONCE:
             yield some
             some, lobs, size = [], 0, 0
@@ -192,11 +192,9 @@ def _verify(
 def _verdicts(
     found: Found, holdings: OpenHoldings, accepted: frozenset[str], moved: Moved
 ) -> Iterator[Verdict]:
-    """Yield the verdict on a LOB, or those on a run's LOBs that fail the common comparison."""
+    """Yield the verdict on a lost LOB, or those on a run's LOBs that fail the common comparison."""
     if isinstance(found, LostLob):
         yield _failed(found.lob, Fault.UNREADABLE, found.error)
-    elif isinstance(found, LobRef):
-        yield verdict_on(found, holdings, accepted, moved)
     else:
         for data, number in zip(_contents(found, holdings), range(len(found)), strict=False):
             if data is None:
@@ -205,7 +203,7 @@ def _verdicts(
                 moved(len(data))
 
 
-def _contents(run: LobRun, holdings: OpenHoldings) -> Iterator[bytes | memoryview | None]:
+def _contents(run: LobRun, holdings: OpenHoldings) -> Contents:
     """Yield the proven bytes of each LOB of a run, or None for one to be read singly."""
     try:
         yield from holdings.proven_contents(run)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from metspack.errors import ConfigError
 from metspack.layouts.interface import safe_extension
 from metspack.layouts.names import ArchiveRoutes, FolderStyle, LobRoute
-from metspack.model import LobRef, LobRun
+from metspack.model import LobRun
 from metspack.sizes import counted
 
 _OUTSIDE = ("2.0", "2.1", "2.2")
@@ -29,17 +29,14 @@ class LobTraits:
     split: int = 0
     odd: int = 0
 
-    def take(self, found: LobRef | LobRun) -> LobRef | LobRun:
+    def take(self, run: LobRun) -> LobRun:
         """Count LOBs that are placed outside, and return them."""
-        number, extension = (
-            (len(found), found.shared.extension) if isinstance(found, LobRun) else (1, found.extension)
-        )
-        self.lobs += number
-        if "." in found.place.cell:
-            self.nested += number
-        if safe_extension(extension) not in _READ_BY_DBPTK:
-            self.odd += number
-        return found
+        self.lobs += len(run)
+        if "." in run.shared.cell:
+            self.nested += len(run)
+        if safe_extension(run.shared.extension) not in _READ_BY_DBPTK:
+            self.odd += len(run)
+        return run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import astuple, dataclass, field, replace
-from itertools import chain, count, groupby
+from itertools import count, groupby, repeat
 from pathlib import Path
 
 from metspack import processes
@@ -21,7 +21,7 @@ from metspack.building.options import PackageOptions
 from metspack.building.segments import PARTS, PLACED, WHOLES, notes_path, placed_files, write_placed
 from metspack.containers.ipreader import Compressed
 from metspack.containers.ipwriter import Folder
-from metspack.digests import Seal, Sealed
+from metspack.digests import Hashers, Seal, Sealed
 from metspack.errors import ConfigError, SourceError
 from metspack.files import journal, reading, threads, writing
 from metspack.files.byteranges import Stamp, Stretch
@@ -43,7 +43,7 @@ from metspack.merging.datafiles import DATA, DataFile, DataFiles, DataRun, Whole
 from metspack.merging.representation import MergedIp
 from metspack.mets import CSIP_METS, dialects, filetable, ids, notes
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
-from metspack.mets.filetable import ManifestLines, Placed, PlacedFile, PlacedRun
+from metspack.mets.filetable import ManifestLines, PlacedRun
 from metspack.model import LONGEST, SMALL
 from metspack.packages.files import UNPACK
 from metspack.packages.index import Index
@@ -274,7 +274,7 @@ class _MergeWork:
             found = notes.history(content.blocks(), archive, self.options.budgets)
         return tuple(notes.noted(archive, each) for each in found)
 
-    def _copy_data(self, lines: ManifestLines, jobs: int) -> Iterator[Placed]:
+    def _copy_data(self, lines: ManifestLines, jobs: int) -> Iterator[PlacedRun]:
         """Copy and verify the data files; yield them for METS, and add them to ``lines``.
 
         Only this process copies parts of LOBs, as it hashes the wholes as well.
@@ -388,29 +388,25 @@ def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None =
         is_synced = not disk.is_possible
         with closing(Folder(task.target, shared=True, is_synced=is_synced)) as folder:
             copier = _Copier(folder, task.checksum, moved, wholes)
-            found = list(chain.from_iterable(map(copier.copy, task.runs)))
+            found = list(map(copier.copy, task.runs))
         write_placed(task.listing, found, is_synced=is_synced)
         disk.sync(task.work)
         record_stretch(task.journal, task.number, digest, _amounts(found), [task.listing])
     return task.number
 
 
-def _finished(task: _CopyTask, digest: str) -> list[Placed] | None:
+def _finished(task: _CopyTask, digest: str) -> list[PlacedRun] | None:
     """Return the files that an earlier run copied, or None unless all exist by name and size."""
     done = task.finished
     if done is None or done.digest != digest or not done.has_notes([task.listing]):
         return None
     found = list(placed_files(task.work, task.number))
-    files = [
-        ([each.path], [each.size]) if isinstance(each, PlacedFile) else (each.path, each.size)
-        for each in found
-    ]
-    return found if all(are_there(task.target, *each) for each in files) else None
+    return found if all(are_there(task.target, each.path, each.size) for each in found) else None
 
 
-def _amounts(placed: Iterable[Placed]) -> tuple[int, int]:
+def _amounts(placed: Iterable[PlacedRun]) -> tuple[int, int]:
     """Return the number of files, and their bytes."""
-    sizes = [[each.size] if isinstance(each, PlacedFile) else each.size for each in placed]
+    sizes = [each.size for each in placed]
     return sum(map(len, sizes)), sum(map(sum, sizes))
 
 
@@ -428,30 +424,34 @@ class _Copier:
     wholes: Wholes | None
     buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(SMALL + 1)))
 
-    def copy(self, run: DataRun) -> Iterator[Placed]:
-        """Copy files, together if they are small; yield them as METS is to list them."""
-        if not run.are_small:
-            return (self._copy_one(run.file(number)) for number in range(len(run)))
-        sizes = [size or 0 for size in run.sizes]
+    def copy(self, run: DataRun) -> PlacedRun:
+        """Copy files, together if they are small; return them as METS is to list them."""
+        listed = PlacedRun(
+            id=run.ids,
+            path=run.paths,
+            size=[size or 0 for size in run.sizes],
+            media_type=run.media_types,
+            part_of=[run.part_of] * len(run) if run.part_of else [],
+            sequence=run.sequences if run.part_of else [],
+        )
         return placing.place_together(
-            PlacedRun(id=run.ids, path=run.paths, size=sizes, media_type=run.media_types),
+            listed,
             [(run.algorithm, run.digests)],
-            run.small_contents(self.buffer),
+            run.small_contents(self.buffer) if run.are_small else repeat(None, len(run)),
             self.checksum,
             put=self.folder.put_small,
             moved=self.moved,
             apart=lambda number: self._copy_one(run.file(number)),
         )
 
-    def _copy_one(self, file: DataFile) -> PlacedFile:
+    def _copy_one(self, file: DataFile) -> Hashers:
         """Copy one file, and add its bytes to the digest of the LOB that it is a part of."""
         algorithms = filetable.algorithms(self.checksum)
         hashers = threads.ThreadedHashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
         whole = () if self.wholes is None else (self.wholes.start_part(file),)
         blocks = proven_blocks(file.place, str(file.shown), file.said, hashers, *whole)
         self.folder.put(file.path, reading.told(blocks, self.moved), file.said.size or 0)
-        placed = filetable.placed_file(file.id, file.path, file.media_type, hashers, self.checksum)
-        return replace(placed, part_of=file.part_of, sequence=file.sequence)
+        return hashers
 
 
 def _words_on(unproven: Sequence[Path]) -> Iterator[str]:

@@ -6,15 +6,17 @@ import json
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby, islice, repeat
 from typing import Any
 
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.files import reading, tempdb
+from metspack.model import LONGEST, Columnar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedFile:
-    """A file of a segment on disk: path inside the segment, size in bytes, digests in hex."""
+    """A file on disk as METS lists it: path inside its folder, size in bytes, digests in hex."""
 
     id: str
     path: str
@@ -27,10 +29,6 @@ class PlacedFile:
     """The id of the LOB that the file is a part of, "" when it is a whole LOB."""
     sequence: int | None = None
     """The part's number, from 0."""
-
-    def below(self, folder: str) -> PlacedFile:
-        """Return the same file by its path from above a folder, which ends with a slash."""
-        return replace(self, path=folder + self.path)
 
 
 def algorithms(checksum: str) -> tuple[str, ...]:
@@ -72,10 +70,11 @@ def file_of(row: Sequence[Any]) -> PlacedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedRun:
-    """Placed files, one after the other, as columns of one length; none is a part.
+class PlacedRun(Columnar):
+    """Placed files, one after the other, as columns of one length.
 
-    Files that are yet to be placed have no digests.
+    ``part_of`` is empty where none is a part, and ``sequence`` where none has a number. Files that are yet to
+    be placed have no digests.
     """
 
     id: Sequence[str]
@@ -85,9 +84,17 @@ class PlacedRun:
     checksum: Sequence[str] = ()
     md5: Sequence[str] = ()
     sha256: Sequence[str] = ()
+    part_of: Sequence[str] = ()
+    sequence: Sequence[int] = ()
 
-    def __len__(self) -> int:
-        return len(self.id)
+    OF_EACH = COLUMNS
+
+    @classmethod
+    def of(cls, files: Iterable[PlacedFile]) -> PlacedRun:
+        """Return some files as a run: all of them are parts, or none."""
+        columns = dict(zip(COLUMNS, map(list, zip(*map(row_of, files), strict=True)), strict=True))
+        empty = {name: () for name, absent in _ABSENT.items() if columns[name][0] == absent}
+        return cls(**columns | empty)
 
     def below(self, folder: str) -> PlacedRun:
         """Return the same files by their paths from above a folder, which ends with a slash."""
@@ -95,16 +102,11 @@ class PlacedRun:
 
     def files(self) -> Iterator[PlacedFile]:
         """Yield the files one by one."""
-        for row in zip(*self.columns(), strict=True):
-            yield PlacedFile(**dict(zip(_PLAIN, row, strict=True)))
-
-    def columns(self) -> tuple[Sequence[Any], ...]:
-        """Return the columns in the order of the fields."""
-        return self.id, self.path, self.size, self.media_type, self.checksum, self.md5, self.sha256
+        columns = (getattr(self, name) or repeat(_ABSENT.get(name), len(self)) for name in COLUMNS)
+        return map(file_of, zip(*columns, strict=True))
 
 
-_PLAIN = tuple(PlacedRun.__dataclass_fields__)
-_LONGEST = 1_000  # files in a run
+_ABSENT = {"part_of": "", "sequence": None}  # the values of a file that is no part
 _HELD = 10_000  # files that are kept in memory
 _SCHEMA = """
 CREATE TABLE placed (n INTEGER PRIMARY KEY, columns TEXT);
@@ -116,51 +118,22 @@ _LINES = "SELECT path, md5, sha256 FROM line ORDER BY path"
 ManifestRow = tuple[str, str, str]
 """Path, MD5 and SHA-256 of a file."""
 
-Placed = PlacedFile | PlacedRun
-"""One file, or many as columns."""
+
+def text_of(run: PlacedRun) -> str:
+    """Return files as one line of text."""
+    return json.dumps([getattr(run, name) for name in COLUMNS], separators=(",", ":"))
 
 
-def text_of(placed: Placed) -> str:
-    """Return a file or files as one line of text."""
-    columns = row_of(placed) if isinstance(placed, PlacedFile) else placed.columns()
-    return json.dumps(columns, separators=(",", ":"))
+def placed_of(text: str) -> PlacedRun:
+    """Return the files of a text by ``text_of``, with or without the end of its line."""
+    return PlacedRun(**dict(zip(COLUMNS, json.loads(text), strict=True)))
 
 
-def placed_of(text: str) -> Placed:
-    """Return the file or files of a text by ``text_of``, with or without the end of its line."""
-    columns: list[Any] = json.loads(text)
-    if len(columns) == len(_PLAIN):
-        return PlacedRun(**dict(zip(_PLAIN, columns, strict=True)))
-    return file_of(columns)
-
-
-def runs(files: Iterable[PlacedFile]) -> Iterator[Placed]:
-    """Yield files in their order, those that are no parts as runs."""
-    rows: list[tuple[Any, ...]] = []
-    for file in files:
-        is_plain = not file.part_of and file.sequence is None
-        if rows and (not is_plain or len(rows) == _LONGEST):
-            yield _run(rows)
-            rows = []
-        if is_plain:
-            rows.append(row_of(file)[: len(_PLAIN)])
-        else:
-            yield file
-    if rows:
-        yield _run(rows)
-
-
-def _run(rows: list[tuple[Any, ...]]) -> PlacedRun:
-    return PlacedRun(**dict(zip(_PLAIN, zip(*rows, strict=True), strict=True)))
-
-
-def one_by_one(files: Iterable[Placed]) -> Iterator[PlacedFile]:
-    """Yield files one by one."""
-    for each in files:
-        if isinstance(each, PlacedRun):
-            yield from each.files()
-        else:
-            yield each
+def in_runs(files: Iterable[PlacedFile], most: int = LONGEST) -> Iterator[PlacedRun]:
+    """Yield files in their order as runs of at most so many."""
+    for _, alike in groupby(files, lambda file: (bool(file.part_of), file.sequence is None)):
+        while some := list(islice(alike, most)):
+            yield PlacedRun.of(some)
 
 
 class ManifestLines(reading.Closable):
@@ -180,12 +153,9 @@ class ManifestLines(reading.Closable):
         if self._database is not None:
             self._database.close()
 
-    def add(self, file: Placed) -> None:
-        """Add a file, or many."""
-        if isinstance(file, PlacedFile):
-            self._lines.append((file.path, file.md5, file.sha256))
-        else:
-            self._lines += zip(file.path, file.md5, file.sha256, strict=True)
+    def add(self, run: PlacedRun) -> None:
+        """Add files."""
+        self._lines += zip(run.path, run.md5, run.sha256, strict=True)
         if len(self._lines) > self._most:
             with tempdb.explained("the files of a segment"):
                 self._move_to_disk(self._opened())
@@ -220,36 +190,18 @@ class Placements(ManifestLines):
     def __init__(self, held: int = _HELD) -> None:
         super().__init__(held)
         self.count = self.size = 0
-        self._waiting: list[PlacedFile] = []
-        self._held: list[Placed] = []
+        self._held: list[PlacedRun] = []
 
     def close(self) -> None:
         """Drop all files: a template that has them stays in memory until cycles are collected."""
-        self._waiting.clear()
         self._held.clear()
         super().close()
 
-    def add(self, file: Placed) -> None:
-        """Add the next file, or the next files."""
-        if isinstance(file, PlacedFile):
-            self.count, self.size = self.count + 1, self.size + file.size
-            self._waiting.append(file)
-            if len(self._waiting) < _LONGEST:
-                return
-            self._flush()
-        else:
-            self.count, self.size = self.count + len(file.path), self.size + sum(file.size)
-            self._flush()
-            self._put(file)
-
-    def _flush(self) -> None:
-        for each in runs(self._waiting):
-            self._put(each)
-        self._waiting.clear()
-
-    def _put(self, placed: Placed) -> None:
-        self._held.append(placed)
-        super().add(placed)
+    def add(self, run: PlacedRun) -> None:
+        """Add the next files."""
+        self.count, self.size = self.count + len(run), self.size + sum(run.size)
+        self._held.append(run)
+        super().add(run)
 
     def _move_to_disk(self, database: sqlite3.Connection) -> None:
         kept = ((text_of(each),) for each in self._held)
@@ -257,19 +209,14 @@ class Placements(ManifestLines):
         self._held.clear()
         super()._move_to_disk(database)
 
-    def runs(self) -> Iterator[Placed]:
+    def runs(self) -> Iterator[PlacedRun]:
         """Yield the files in the order they were placed, in the runs as they were added."""
-        self._flush()
         kept = () if self._database is None else self._database.execute(_PLACED)
         for (text,) in kept:
             yield placed_of(text)
         yield from self._held
 
     def files(self) -> Iterator[PlacedFile]:
-        """Return an iterator over the files in the order they were placed."""
-        return one_by_one(self.runs())
-
-    def manifest_rows(self) -> Generator[ManifestRow, None, None]:
-        """Yield path, MD5 and SHA-256 of every file, sorted by the bytes of the path."""
-        self._flush()
-        yield from super().manifest_rows()
+        """Yield the files one by one in the order they were placed."""
+        for run in self.runs():
+            yield from run.files()

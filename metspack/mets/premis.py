@@ -8,7 +8,7 @@ from typing import Any
 
 from metspack import resources
 from metspack.mets import writer
-from metspack.mets.filetable import Placed, PlacedFile
+from metspack.mets.filetable import PlacedFile, PlacedRun
 from metspack.model import Digest
 
 TEMPLATES = resources.template_folder() / "premis"
@@ -70,7 +70,7 @@ def of_placed(file: PlacedFile, checksum_type: str, folder: str) -> FileObject:
     )
 
 
-def rows(files: Iterable[Placed], checksum_type: str, folder: str) -> Iterator[str]:
+def rows(files: Iterable[PlacedRun], checksum_type: str, folder: str) -> Iterator[str]:
     """Yield placed files as text of PREMIS, many at a time; ``folder`` is as in ``of_placed``."""
 
     def row(file: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -17,7 +17,7 @@ from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.files import writing
 from metspack.files.threads import ThreadedHashers
-from metspack.mets.filetable import Placed, PlacedFile, PlacedRun
+from metspack.mets.filetable import COLUMNS, PlacedFile, PlacedRun, row_of
 
 _REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BUFFER = 1 << 16
@@ -120,31 +120,33 @@ class RowFormat:
         self._macro = macro
         self._href = href
         self._before = str(finalized(href("a"))).removesuffix("a")
-        names = (*PlacedRun.__dataclass_fields__, "href")
-        marks = {name: f"\ue000{name}\ue001" for name in names}
-        text = macro({**marks, "part_of": "", "sequence": None})
+        self._formats = {are_parts: self._format(are_parts=are_parts) for are_parts in (False, True)}
+
+    def _format(self, *, are_parts: bool) -> tuple[str, list[str]]:
+        """Return the format of the rows of whole files or parts, and the names of its values."""
+        marks = {name: f"\ue000{name}\ue001" for name in (*COLUMNS, "href")}
+        text = self._macro(marks if are_parts else {**marks, "part_of": "", "sequence": None})
         pieces = _MARK.split(text)
-        self._names = pieces[1::2]
+        names = pieces[1::2]
         pieces[::2] = [piece.replace("%", "%%") for piece in pieces[::2]]
-        pieces[1::2] = ["%s"] * len(self._names)
-        self._format = "".join(pieces)
+        pieces[1::2] = ["%s"] * len(names)
+        return "".join(pieces), names
 
-    def text(self, placed: Placed) -> Markup:
+    def text(self, run: PlacedRun) -> Markup:
         """Return the rows of files; raises ``ConfigError`` for a value that XML cannot hold."""
-        if isinstance(placed, PlacedFile):
-            return self._one(placed)
-        columns = map(self._column, self._names, repeat(placed))
-        rows = zip(*columns, strict=True)
-        return Markup("".join(map(self._format.__mod__, rows)))  # noqa: S704 -- each value was made safe
+        row, names = self._formats[bool(run.part_of)]
+        rows = zip(*map(self._column, names, repeat(run)), strict=True)
+        return Markup("".join(map(row.__mod__, rows)))  # noqa: S704 -- each value was made safe
 
-    def _one(self, file: PlacedFile) -> Markup:
-        facts = {name: getattr(file, name) for name in PlacedFile.__dataclass_fields__}
+    def one(self, file: PlacedFile) -> Markup:
+        """Return the row of a file with a macro that looks at its values; raises as ``text``."""
+        facts = dict(zip(COLUMNS, row_of(file), strict=True))
         return Markup(self._macro(facts | {"href": self._href(file.path)}))  # noqa: S704 -- a template's
 
-    def _column(self, name: str, placed: PlacedRun) -> Iterable[object]:
-        if name == "size":
-            return placed.size
-        values: Sequence[str] = placed.path if name == "href" else getattr(placed, name)
+    def _column(self, name: str, run: PlacedRun) -> Iterable[object]:
+        if name in {"size", "sequence"}:
+            return cast("Iterable[int]", getattr(run, name))
+        values: Sequence[str] = run.path if name == "href" else getattr(run, name)
         text = "\n".join(values)
         is_safe = _SAFE.fullmatch(text) is not None and text.count("\n") == len(values) - 1
         if name != "href":

@@ -46,7 +46,7 @@ from metspack.progress import Progress
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
-from metspack.sources.archive import Archive, Located, LostLob, extension_of, raising
+from metspack.sources.archive import Archive, Located, LostLob, extension_of, in_runs, raising
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs
 from metspack.uris import shown
@@ -179,7 +179,7 @@ _Listed = tuple[str, LobPlace, ListedFile | None]
 
 
 def _likeness(listed: _Listed) -> tuple[object, ...] | None:
-    """Return what a LOB may have in common with others, or None for one to be read by itself."""
+    """Return the values that group LOBs, None for one that is not a small file by itself."""
     _, place, file = listed
     if file is None or file.size > SMALL or file.algorithm not in OCTETS:
         return None
@@ -247,7 +247,7 @@ class PackagedArchive(Archive):
         else:
             yield from super().located_runs(table, tally, read)
 
-    def found(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef | LostLob]:
+    def found(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LostLob]:
         """Yield every selected LOB that a cell names, and the errors, as ``Archive.found`` does.
 
         A LOB that no METS lists, or that METS describes differently, is an error too.
@@ -257,10 +257,8 @@ class PackagedArchive(Archive):
                 yield self._lost(*each)
             elif each.entries:
                 yield each
-            elif isinstance(each, LobRun):
-                yield from self._run_listed(each)
             else:
-                yield self._listed(each)
+                yield from self._run_listed(each)
 
     def _lost(self, lob: str, error: SourceError) -> LostLob:
         """Return an error; its LOB is then left out of those that only METS names."""
@@ -268,13 +266,13 @@ class PackagedArchive(Archive):
             self.package.index.note_named([self.id_prefix + lob])
         return LostLob(lob, error)
 
-    def _run_listed(self, run: LobRun) -> Iterator[LobRun | LobRef | LostLob]:
-        """Yield the LOBs of a run with proofs from METS: as a run if METS describes them uniformly."""
+    def _run_listed(self, run: LobRun) -> Iterator[LobRun | LostLob]:
+        """Yield the LOBs of a run with proofs from METS: undivided if METS describes them uniformly."""
         folder = "".join(f"{name}/" for name in (self._file(run.extent(0)) or ())[:-1])
         files = self._lobs.listed_alone(run.ids(), [folder + name for name in run.extents[0]])
         kinds = {(file.algorithm, file.media_type) for file in files}
         if len(kinds) > 1 or [file.size for file in files] != list(run.sizes):
-            yield from map(self._listed, run.lobs())
+            yield from in_runs(map(self._listed, run.lobs()))
             return
         ((algorithm, kind),) = kinds
         shared = replace(run.shared, proof=algorithm, recorded=_media_type(kind))
@@ -325,13 +323,12 @@ class PackagedArchive(Archive):
         """Return the names from the package's root of a file below that root."""
         return from_root(self.package, self._names, self, extent)
 
-    def unnamed(self) -> Iterator[LobRef | LostLob]:
+    def unnamed(self) -> Iterator[LobRun | LostLob]:
         """Yield the selected LOBs that METS lists and no cell has named yet, or their errors.
 
         A file whose ID is no place in a database is a LOB only if a cell names it.
         """
-        for lob in filter(is_place, self._lobs.others(self.selection)):
-            yield self._lobs.reference(lob)
+        return in_runs(map(self._lobs.reference, filter(is_place, self._lobs.others(self.selection))))
 
     def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:
         root, names = self.package.index.files.spot(names)
@@ -393,11 +390,11 @@ class PackagedLobs(LooseLobs):
         self.id_prefix = ""
         self.stem = _name(package) or self.stem
 
-    def lob_runs(self, seen: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef]:
+    def lob_runs(self, seen: Callable[[int], None] | None = None) -> Iterator[LobRun]:
         """Yield the selected LOBs as ``found`` does; raises ``SourceError``."""
         return raising(self.found(seen))
 
-    def found(self, seen: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef | LostLob]:
+    def found(self, seen: Callable[[int], None] | None = None) -> Iterator[LobRun | LostLob]:
         """Yield the selected LOBs by schema, table, row and cell, and those that cannot be read.
 
         LOBs with the same values come as a run; the file of one in a run holds no other LOB. ``seen`` is
@@ -411,13 +408,12 @@ class PackagedLobs(LooseLobs):
             found = self.package.listed_files([lob for lob, _ in batch]) if are_apart else {}
             plain = [(lob, place, found.get(lob)) for lob, place in batch]
             for likeness, alike in groupby(plain, _likeness):
-                if likeness is None:
-                    yield from (self._lobs.reference(lob) for lob, _, _ in alike)
-                else:
-                    yield from self._run(list(alike))
+                rows = list(alike)
+                run = None if likeness is None else self._run(rows)
+                yield from in_runs(self._lobs.reference(lob) for lob, _, _ in rows) if run is None else [run]
 
-    def _run(self, rows: list[_Listed]) -> Iterator[LobRun | LobRef | LostLob]:
-        """Yield LOBs as one run, or one by one, with errors, when a file's size differs from METS."""
+    def _run(self, rows: list[_Listed]) -> LobRun | None:
+        """Return LOBs as one run, or None when a file's size differs from METS."""
         place, files = rows[0][1], [file for _, _, file in rows if file is not None]
         folders = tuple(files[0].path.split("/")[:-1])
         names = [file.path.rpartition("/")[2] for file in files]
@@ -428,10 +424,9 @@ class PackagedLobs(LooseLobs):
         stamps = [each for each in found if each is not None]
         sizes = [file.size for file in files]
         if [each[0] for each in stamps] != sizes:
-            yield from (self._lobs.reference(lob) for lob, _, _ in rows)
-            return
+            return None
         _, *own = map(list, zip(*stamps, strict=True))
-        yield LobRun(
+        return LobRun(
             shared=RunShared(
                 schema=place.schema,
                 table=place.table,
@@ -466,7 +461,7 @@ class PackagedLobs(LooseLobs):
         for lob in filter(self.selection.takes, self.package.ids_by_place()):
             yield lob, needed_place(lob)
 
-    def unnamed(self) -> Iterator[LobRef]:
+    def unnamed(self) -> Iterator[LobRun]:
         """Yield nothing: without an archive no cell is missing."""
         yield from ()
 

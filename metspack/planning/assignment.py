@@ -17,16 +17,7 @@ from typing import NamedTuple
 
 from metspack import processes
 from metspack.errors import ConfigError
-from metspack.model import (
-    LobPlace,
-    LobRef,
-    LobRun,
-    PlannedSegment,
-    RunSlot,
-    Slot,
-    ZipExtent,
-    number_of,
-)
+from metspack.model import LobPlace, LobRun, PlannedSegment, Slot, number_of
 from metspack.planning import slices
 from metspack.planning.division import Division, planned
 from metspack.planning.sharedlobs import Sharing
@@ -122,31 +113,28 @@ class Course:
         useful = processes.useful(wanted, files=self.files, size=self.bytes)
         return min(useful, max(1, self.segments + sum(map(len, self.cuts.values()))))
 
-    def note(self, found: LobRef | LobRun, number: int) -> None:
-        """Count the next LOB or LOBs, whose first byte is in the segment with this number."""
-        if isinstance(found, LobRun):
-            cells, compressed = len(found), found.compressed
-            has_digest = found.shared.digest is not None
-        else:
-            entries = (each for each in found.extents if isinstance(each, ZipExtent))
-            cells, compressed = 1, sum(each.compressed for each in entries)
-            has_digest = found.cell.digest is not None
-        runs = self.runs.setdefault(column_of(found.place), [])
+    def note(self, run: LobRun, number: int) -> None:
+        """Count the next LOBs or part of one, which are in the segment with this number."""
+        self.files += len(run)
+        self.bytes += run.bytes
+        if run.is_continued:
+            return
+        runs = self.runs.setdefault(column_of(run.place), [])
         before = runs.pop()[1] if runs and runs[-1][0] == number else 0
-        runs.append((number, before + cells))
-        self.lobs += cells
-        self.bytes += found.bytes
-        self.compressed += compressed
-        self.undigested += 0 if has_digest else cells
+        runs.append((number, before + len(run)))
+        self.lobs += len(run)
+        self.split += run.part is not None
+        self.compressed += run.compressed
+        self.undigested += len(run) if run.shared.digest is None else 0
 
 
 def assign(
-    lobs: Iterable[LobRef | LobRun],
+    lobs: Iterable[LobRun],
     division: Division,
     work: Path,
     *,
     sharing: Sharing,
-    departs: Callable[[LobRef | LobRun], object],
+    departs: Callable[[LobRun], object],
     agreed: Callable[[PlannedSegment | None], None],
     grown: Callable[[Course], object] = lambda _: None,
 ) -> Course:
@@ -158,7 +146,7 @@ def assign(
     """
     writer = _CourseWriter(work)
 
-    def own() -> Iterator[LobRef | LobRun]:
+    def own() -> Iterator[LobRun]:
         for each in lobs:
             writer.course.columns.add(column_of(each.place))
             departs(each)
@@ -170,8 +158,6 @@ def assign(
                 writer.close(event)
                 agreed(event)
                 grown(writer.course)
-            elif isinstance(event, RunSlot):
-                writer.take_run(event)
             else:
                 writer.take(event)
         agreed(None)
@@ -289,25 +275,15 @@ class _CourseWriter:
         self.fingerprint = hashlib.sha256()
 
     def take(self, slot: Slot) -> None:
-        course, lob, part = self.course, slot.lob, slot.part
-        goes_on = part is not None and part.number > 0
-        number, file = self._slice((slot.container, slot.segment), goes_on=goes_on)
-        file.add(lob, part)
-        course.files += 1
-        if not goes_on:
-            course.split += part is not None
-            course.note(lob, number)
-            self.fingerprint.update(f"{lob.place.id} {lob.size} {lob.extension}\n".encode())
-
-    def take_run(self, slot: RunSlot) -> None:
-        course, run = self.course, slot.run
-        number, file = self._slice((slot.container, slot.segment), goes_on=False)
-        file.add_run(run)
-        course.files += len(run)
-        course.note(run, number)
-        stem, extension = run.id_stem, run.shared.extension
-        lines = [f"{stem}{row} {size} {extension}\n" for row, size in zip(run.rows, run.sizes, strict=True)]
-        self.fingerprint.update("".join(lines).encode())
+        run = slot.run
+        number, file = self._slice((slot.container, slot.segment), goes_on=run.is_continued)
+        file.add(run)
+        self.course.note(run, number)
+        if not run.is_continued:
+            stem, extension = run.id_stem, run.shared.extension
+            sizes = zip(run.rows, run.sizes, strict=True)
+            lines = [f"{stem}{row} {size} {extension}\n" for row, size in sizes]
+            self.fingerprint.update("".join(lines).encode())
 
     def _slice(self, key: tuple[str, int], *, goes_on: bool) -> tuple[int, slices.Slice]:
         """Return the number of a segment and its slice, which is begun unless it is open."""
@@ -375,7 +351,7 @@ def moving_lobs(
     stays: Collection[Column],
     progress: Progress,
     seen: Callable[[int], None] | None = None,
-) -> Iterator[LobRef | LobRun]:
+) -> Iterator[LobRun]:
     """Return an iterator over the LOBs of a source except those of columns that stay inside.
 
     ``seen`` is called with numbers of LOBs as soon as they are found.
@@ -388,9 +364,9 @@ def moving_lobs(
     return (each for each in lobs if column_of(each.place) not in stays) if stays else lobs
 
 
-def _counted(lobs: Iterator[LobRef | LobRun], seen: Callable[[int], None]) -> Iterator[LobRef | LobRun]:
+def _counted(lobs: Iterator[LobRun], seen: Callable[[int], None]) -> Iterator[LobRun]:
     for each in lobs:
-        seen(len(each) if isinstance(each, LobRun) else 1)
+        seen(len(each))
         yield each
 
 

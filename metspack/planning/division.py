@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, unique
 from itertools import accumulate, count
 
 from metspack.errors import PlanError
 from metspack.layouts import Layout, lobseg
-from metspack.model import ClosedBy, Limits, LobRef, LobRun, Part, PlannedSegment, RunSlot, Slot
+from metspack.model import ClosedBy, Limits, LobRun, Part, PlannedSegment, Slot
 from metspack.sizes import counted
 
 PRESETS = {
@@ -89,15 +89,15 @@ def slip_words(limits: Limits, segments: int, containers: int, lobs: int) -> tup
 
 
 def planned(
-    lobs: Iterable[LobRef | LobRun],
+    lobs: Iterable[LobRun],
     limits: Limits,
     *,
     split: Split = Split.NEVER,
     layout: Layout = lobseg.LAYOUT,
-) -> Iterator[Slot | RunSlot | PlannedSegment]:
-    """Yield a ``Slot`` for every LOB or part, and each ``PlannedSegment`` once it is closed.
+) -> Iterator[Slot | PlannedSegment]:
+    """Yield a ``Slot`` for every run or part, and each ``PlannedSegment`` once it is closed.
 
-    A run gets one ``RunSlot`` for each segment; its LOBs are in the same segments as if they came singly.
+    A run gets one ``Slot`` for each segment; its LOBs are in the same segments as if they came singly.
 
     Filling is sequential, never best-fit: a segment closes when the next LOB would exceed either
     limit, and equal still fits (recommendation 0.28 §5.2.1: Northwind's Categories at 4 files and
@@ -132,13 +132,7 @@ def planned(
                 index=numbers.get(container, 0),
                 closed=closed,
             )
-        if not isinstance(found, LobRun):
-            yield from filling.take(found)
-        elif limits.bytes is None or max(found.sizes) <= limits.bytes:
-            yield from filling.take_run(found)
-        else:
-            for lob in found.lobs():
-                yield from filling.take(lob)
+        yield from filling.take(found)
     yield from _close_all(fillings, numbers)
 
 
@@ -165,30 +159,17 @@ class _Filling:
     last: str = ""
     ends_in_part: bool = False
 
-    def take(self, lob: LobRef) -> Iterator[Slot | PlannedSegment]:
-        """Yield the slots of a LOB, and before each the segment that it closes."""
-        limit = self.limits.bytes
-        if limit is not None and lob.size > limit:
-            if self.split is Split.NEVER:
-                raise PlanError(
-                    f"LOB {lob.place.id} has {lob.size:,} bytes, more than a segment may hold ({limit:,})",
-                    hint=f"Raise the byte limit to {lob.size} or more (--max-bytes), "
-                    "or split it: --split fill.",
-                )
-            yield from self._parts(lob, limit)
-            return
-        yield from self._close_before(lob.size)
-        yield self._take(lob, None)
-
-    def take_run(self, run: LobRun) -> Iterator[RunSlot | PlannedSegment]:
-        """Yield the slots of LOBs, none larger than a segment, and the segments that they close."""
-        start = 0
+    def take(self, run: LobRun) -> Iterator[Slot | PlannedSegment]:
+        """Yield the slots of LOBs, and before each the segment that it closes."""
+        start, limit = 0, self.limits.bytes
         while start < len(run):
-            yield from self._close_before(run.sizes[start])
-            stop = start + self._fitting(run.sizes[start:])
-            own = run if stop - start == len(run) else run[start:stop]
-            self._note(own.id(0), own.id(-1), len(own), own.bytes, is_part=False)
-            yield RunSlot(container=self.container, segment=self.index, run=own)
+            stop, size = start + 1, run.sizes[start]
+            if limit is not None and size > limit:
+                yield from self._parts(run[start:stop], size, limit)
+            else:
+                yield from self._close_before(size)
+                stop = start + self._fitting(run.sizes[start:])
+                yield self._take(run[start:stop])
             start = stop
 
     def _fitting(self, sizes: Sequence[int]) -> int:
@@ -197,13 +178,19 @@ class _Filling:
         most = len(sizes) if files is None else min(len(sizes), files - self.files)
         return most if limit is None else bisect_right(list(accumulate(sizes[:most])), limit - self.bytes)
 
-    def _parts(self, lob: LobRef, limit: int) -> Iterator[Slot | PlannedSegment]:
+    def _parts(self, lob: LobRun, whole: int, limit: int) -> Iterator[Slot | PlannedSegment]:
+        """Yield the slots of the parts of a LOB of ``whole`` bytes, and the segments that they close."""
+        if self.split is Split.NEVER:
+            raise PlanError(
+                f"LOB {lob.place.id} has {whole:,} bytes, more than a segment may hold ({limit:,})",
+                hint=f"Raise the byte limit to {whole} or more (--max-bytes), or split it: --split fill.",
+            )
         number = offset = 0
-        while offset < lob.size:
+        while offset < whole:
             yield from self._close_before(1, is_part=True)
-            size = min(limit - self.bytes, lob.size - offset)
-            part = Part(number=number, offset=offset, size=size, is_last=offset + size == lob.size)
-            yield self._take(lob, part)
+            size = min(limit - self.bytes, whole - offset)
+            part = Part(number=number, offset=offset, size=size, is_last=offset + size == whole)
+            yield self._take(replace(lob, part=part))
             number += 1
             offset += size
 
@@ -218,17 +205,13 @@ class _Filling:
         elif self.split is Split.ALONE and (is_part or self.ends_in_part):
             yield self.close(ClosedBy.SPLIT)
 
-    def _take(self, lob: LobRef, part: Part | None) -> Slot:
-        slot = Slot(container=self.container, segment=self.index, lob=lob, part=part)
-        self._note(slot.id, slot.id, 1, slot.size, is_part=part is not None)
-        return slot
-
-    def _note(self, first: str, last: str, files: int, size: int, *, is_part: bool) -> None:
-        self.first = self.first or first
-        self.last = last
-        self.ends_in_part = is_part
-        self.files += files
-        self.bytes += size
+    def _take(self, run: LobRun) -> Slot:
+        ids = run.ids()
+        self.first, self.last = self.first or ids[0], ids[-1]
+        self.ends_in_part = run.part is not None
+        self.files += len(run)
+        self.bytes += run.bytes
+        return Slot(container=self.container, segment=self.index, run=run)
 
     def close(self, closed_by: ClosedBy) -> PlannedSegment:
         """Return the open segment, and open the next; raises ``PlanError`` for one too many."""

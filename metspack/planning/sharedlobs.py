@@ -14,7 +14,7 @@ from string import digits
 from typing import Any, NamedTuple
 
 from metspack.files import tempdb
-from metspack.model import CellRun, Digest, LobRef, LobRun, ZipExtent
+from metspack.model import CellRun, Digest, LobRun
 from metspack.sizes import counted
 
 _ENTRY = struct.Struct(">cIQ")
@@ -40,11 +40,11 @@ _OTHER = "SELECT cell FROM named WHERE bytes = ? AND said <> ? LIMIT 1"
 
 
 _Place = tuple[int, str]
-"""The start of bytes: the offset in a zip or tar file and "", or a file name's length and the name."""
+"""The start of bytes: the offset in a zip file and "", or a file name's length and the name."""
 
 
 class _Holder(NamedTuple):
-    """A zip file by its number, or a folder or a tar file by its root and names."""
+    """A zip file by its number, or a folder by its root and names."""
 
     number: int
     folders: tuple[str, ...] | None
@@ -64,8 +64,7 @@ class _Holder(NamedTuple):
         if self.folders is None:
             # Entries come in their order on disk, and keys that grow are the fastest to keep.
             return _ENTRY.pack(b"z", self.number, offset)
-        within = f"/{name}" if name else f"\0{offset}"
-        return f"f{self.number}/{'/'.join(self.folders)}{within}".encode(*_NAMES)
+        return f"f{self.number}/{'/'.join(self.folders)}/{name}".encode(*_NAMES)
 
 
 def _by_length(name: str) -> _Place:
@@ -123,55 +122,50 @@ class Sharing(tempdb.Scratch):
             "BEGIN",
         )
 
-    def firsts(self, found: LobRef | LobRun, container: str) -> Iterator[LobRef | LobRun]:
+    def firsts(self, run: LobRun, container: str) -> Iterator[LobRun]:
         """Yield the LOBs that are to be placed, a run undivided if all of it is new."""
-        if not isinstance(found, LobRun):
-            if self.is_first(found, container):
-                yield found
-        elif self._are_new(found, container):
-            yield found
-        else:
-            yield from self._firsts_of(found, container)
+        if len(run) > 1 and self._are_new(run, container):
+            yield run
+            return
+        start = 0
+        for are_first, alike in groupby(self.are_first(run, container)):
+            stop = start + len([*alike])
+            if are_first:
+                yield run[start:stop]
+            start = stop
 
-    def _firsts_of(self, run: LobRun, container: str) -> Iterator[LobRef]:
-        """Yield the LOBs of a run that are to be placed, one by one."""
+    def are_first(self, run: LobRun, container: str) -> Iterator[bool]:
+        """Yield for each LOB whether it is to be placed, as it shares no earlier cell's LOB."""
         shared, stem = run.shared, run.id_stem
         holder = _Holder(shared.holding, shared.folders)
-        own = run.extents[1 if shared.folders is None else 0]
-        lengths = run.sizes if shared.is_measured else repeat(None, len(run))
-        digests = run.digests if shared.digest else repeat(None, len(run))
-        firsts, stop = dict[tuple[Any, ...], str](), 0
-        columns = zip(own, lengths, digests, strict=True)
-        for said_there, alike in groupby(columns):
-            number, stop = stop, stop + len([*alike])
-            if said_there not in firsts:
-                each, length, digest = said_there
-                (place,) = holder.places((each,))
-                said = _said(container, length, shared.digest, digest)
-                while number < stop and said_there not in firsts:
-                    first = self._first_of(holder, place, said, stem, run.rows[number])
-                    if first is None:
-                        yield run.lob(number)
-                    else:
-                        firsts[said_there] = first
-                    number += 1
-            if number < stop:
-                for row in run.rows[number:stop]:
-                    self._share(stem, row, firsts[said_there])
+        firsts: dict[tuple[Any, ...], str] = {}
+        columns = zip(run.starts, run.stated_lengths, run.digests or repeat(None, len(run)), strict=True)
+        for row, said_there in zip(run.rows, columns, strict=True):
+            if said_there in firsts:
+                self._share(stem, row, firsts[said_there])
+                yield False
+                continue
+            start, length, digest = said_there
+            (place,) = holder.places((start,))
+            said = _said(container, length, shared.digest, digest)
+            first = self._first_of(holder, place, said, stem, row)
+            if first is not None:
+                firsts[said_there] = first
+            yield first is None
 
     def _are_new(self, run: LobRun, container: str) -> bool:
         """Return whether a run's LOBs are distinct and behind all named ones; then store them."""
         shared = run.shared
         holder = _Holder(shared.holding, shared.folders)
-        own = run.extents[1 if holder.folders is None else 0]  # offsets, or names
+        own = run.starts
         key = None if holder.folders is None else _by_length
         first, last = holder.places((min(own, key=key), max(own, key=key)))
         if first <= self._before(holder) or len(set(own)) < len(own):
             return False
         self._last[holder] = last
         self._apart = True
-        said = (container, run.id_stem, shared.is_measured, shared.digest)
-        columns = [list(column) for column in (own, run.rows, run.sizes, run.digests)]
+        said = (container, run.id_stem, shared.digest)
+        columns = [list(column) for column in (own, run.rows, run.stated_lengths, run.digests)]
         stretch = holder.key, _sorting(first), _sorting(last), json.dumps((holder, said, columns))
         with tempdb.explained(_WHAT):
             self._database.execute("INSERT INTO stretch VALUES (?, ?, ?, ?)", stretch)
@@ -186,10 +180,9 @@ class Sharing(tempdb.Scratch):
         at = _sorting(place)
         which = "FROM stretch WHERE holder = ? AND first <= ? AND last >= ?"
         for (stretch,) in self.all(f"SELECT run {which}", holder.key, at, at):
-            (number, folders), (container, stem, is_measured, algorithm), columns = json.loads(stretch)
+            (number, folders), (container, stem, algorithm), columns = json.loads(stretch)
             own = _Holder(number, None if folders is None else tuple(folders))
-            places, rows, sizes, digests = columns
-            lengths = sizes if is_measured else repeat(None, len(rows))
+            places, rows, lengths, digests = columns
             values = digests or repeat(None, len(rows))
             self._database.executemany(
                 "INSERT INTO named VALUES (?, ?, ?)",
@@ -201,21 +194,6 @@ class Sharing(tempdb.Scratch):
                 ),
             )
         self._database.execute(f"DELETE {which}", (holder.key, at, at))
-
-    def is_first(self, lob: LobRef, container: str) -> bool:
-        """Return whether a LOB is to be placed, as it shares no earlier cell's LOB."""
-        extent, digest = lob.extents[0], lob.cell.digest
-        if isinstance(extent, ZipExtent):
-            holder, place = _Holder(extent.archive, None), (extent.offset, "")
-        else:
-            *_, name = extent.path
-            holder, place = _Holder(extent.root, extent.path[:-1]), (len(name), name)
-            if extent.offset is not None:  # packed as it is, in one file with others
-                holder, place = _Holder(extent.root, extent.path), (extent.offset, "")
-        said = _said(
-            container, lob.cell.length, *((digest.algorithm, digest.value) if digest else (None, None))
-        )
-        return self._first_of(holder, place, said, *_split(lob.place.id)) is None
 
     def _first_of(self, holder: _Holder, place: _Place, said: str, stem: str, row: int) -> str | None:
         """Return the cell whose LOB another cell shares, or None for a LOB that is to be placed.

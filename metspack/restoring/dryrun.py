@@ -10,7 +10,7 @@ from pathlib import Path
 from metspack import processes
 from metspack.errors import ConfigError, SourceError
 from metspack.inspecting.verification import Verdict, verify
-from metspack.model import LobRef, LobRun
+from metspack.model import LobRun
 from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent, begin_lobs
@@ -18,7 +18,6 @@ from metspack.restoring.files import (
     Restored,
     RestoreOptions,
     RestoreTally,
-    count_of,
     file_words,
     find_lobs,
 )
@@ -90,7 +89,7 @@ class DryRun(Iterator[Verdict]):
                 for _, faults in results:
                     yield from faults
 
-    def _lobs(self, source: Packaged, sharing: Sharing) -> Iterator[LobRun | LobRef | LostLob]:
+    def _lobs(self, source: Packaged, sharing: Sharing) -> Iterator[LobRun | LostLob]:
         """Yield the LOBs that would be restored, and the faults in finding others."""
         if not self._options.only:
             yield from (LostLob(lob="", error=fault) for fault in source.package.faults)
@@ -107,9 +106,7 @@ class DryRun(Iterator[Verdict]):
         except SourceError as error:
             yield LostLob(lob="", error=error)
 
-    def _archived(
-        self, source: PackagedArchive, into: Into, sharing: Sharing
-    ) -> Iterator[LobRun | LobRef | LostLob]:
+    def _archived(self, source: PackagedArchive, into: Into, sharing: Sharing) -> Iterator[LobRun | LostLob]:
         """Yield the LOBs that would be put into an archive or beside it, and those staying inside."""
         yield from (LostLob(lob="", error=each) for each in source.alterations(self._progress))
         try:
@@ -120,8 +117,8 @@ class DryRun(Iterator[Verdict]):
         for each in source.found():
             if isinstance(each, LostLob):
                 yield each
-            elif stays(each.lob(0) if isinstance(each, LobRun) else each):
-                self._stays += count_of(each)
+            elif stays(each):
+                self._stays += len(each)
                 yield each
             else:
                 for first in sharing.firsts(each, container(each.place)):

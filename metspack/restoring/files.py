@@ -42,7 +42,7 @@ from metspack.files.staging import (
 from metspack.layouts import lobseg
 from metspack.layouts.names import FolderStyle
 from metspack.mets.filetable import Placements
-from metspack.model import LONGEST, Budgets, LobPlace, LobRef, LobRun
+from metspack.model import LONGEST, Budgets, LobPlace, LobRun
 from metspack.optionfields import OptionField
 from metspack.packages import package as packages_package
 from metspack.packages import source as packages_source
@@ -157,14 +157,13 @@ class RestoreTally:
     bytes: int = 0
     columns: set[Column] = field(default_factory=set)
 
-    def take(self, found: LobRun | LobRef) -> None:
-        """Count a LOB or a run of LOBs."""
-        number = count_of(found)
-        self.lobs += number
-        self.columns.add(column_of(found.place))
-        self.split += isinstance(found, LobRef) and len(found.extents) > 1
-        self.inside += number if found.entries else 0
-        self.bytes += found.bytes
+    def take(self, run: LobRun) -> None:
+        """Count the LOBs of a run."""
+        self.lobs += len(run)
+        self.columns.add(column_of(run.place))
+        self.split += run.is_split
+        self.inside += len(run) if run.entries else 0
+        self.bytes += run.bytes
 
     def restored(self, target: Path | None, warnings: Iterable[str]) -> Restored:
         """Return the result of a restore of the LOBs as files."""
@@ -176,11 +175,6 @@ class RestoreTally:
             bytes=self.bytes,
             warnings=tuple(warnings),
         )
-
-
-def count_of(found: LobRun | LobRef) -> int:
-    """Return the number of LOBs."""
-    return len(found) if isinstance(found, LobRun) else 1
 
 
 def restore_files(
@@ -247,32 +241,29 @@ def _restore(
 
 
 def find_lobs(
-    source: Packaged, sharing: Sharing, tally: RestoreTally, named: Iterator[LobRun | LobRef | LostLob]
-) -> Iterator[LobRun | LobRef | LostLob]:
+    source: Packaged, sharing: Sharing, tally: RestoreTally, named: Iterator[LobRun | LostLob]
+) -> Iterator[LobRun | LostLob]:
     """Yield the LOBs to be restored: ``named`` ones and those that only METS lists.
 
     Raises ``SourceError`` when a selected LOB is missing.
     """
     missing = set(source.selection.only)
     for found in chain(named, source.unnamed()):
-        for lob in found.lobs() if missing and isinstance(found, LobRun) else (found,):
-            if isinstance(lob, LostLob):
-                missing.difference_update(source.selection.met(lob.lob.removeprefix(source.id_prefix)))
-                yield lob
-                continue
-            if isinstance(lob, LobRef):
-                missing.difference_update(source.selection.met(lob.place.id))
-            # Without an archive the LOBs of a run are in different files.
-            is_apart = isinstance(lob, LobRun) and not isinstance(source, PackagedArchive)
-            for first in (lob,) if is_apart else sharing.firsts(lob, ""):
-                tally.take(first)
-                yield first
+        if isinstance(found, LostLob):
+            missing.difference_update(source.selection.met(found.lob.removeprefix(source.id_prefix)))
+            yield found
+            continue
+        for lob in found.ids() if missing else ():
+            missing.difference_update(source.selection.met(lob))
+        for first in sharing.firsts(found, ""):
+            tally.take(first)
+            yield first
     for each in source.selection.only:
         if each in missing:
             raise _absent(source, each)
 
 
-def _lob_runs(source: Packaged, progress: Progress) -> Iterator[LobRun | LobRef]:
+def _lob_runs(source: Packaged, progress: Progress) -> Iterator[LobRun]:
     if not isinstance(source, PackagedArchive):
         return source.lob_runs()
     progress.stage("Reading tables", source.weight())
@@ -343,7 +334,7 @@ class _RestoreSlices:
             self.progress.advance(self._moved)
             self._moved = 0
 
-    def tasks(self, lobs: Iterator[LobRun | LobRef]) -> Iterator[_RestoreTask]:
+    def tasks(self, lobs: Iterator[LobRun]) -> Iterator[_RestoreTask]:
         """Yield tasks, each a slice of LOBs, while there is space for the LOBs found.
 
         Once there are many LOBs the processes start. Raises ``TargetError`` where there is no space for all.
@@ -373,13 +364,13 @@ class _RestoreSlices:
         begin_lobs(self.progress, "Restoring", tally.bytes, tally.lobs)
         self._is_over = True
 
-    def _write_slice(self, number: int, lobs: Iterator[LobRun | LobRef]) -> tuple[str, bool]:
+    def _write_slice(self, number: int, lobs: Iterator[LobRun]) -> tuple[str, bool]:
         """Write the next LOBs into a slice; return its digest, and whether there may be more."""
         tally, is_more = self.tally, False
         files, size = tally.lobs + _FILES_AT_ONCE, tally.bytes + _BYTES_AT_ONCE
         with slices.Slice(slices.path(self.staging.work, number)) as found:
             for each in lobs:
-                found.add_each(each)
+                found.add(each)
                 if is_more := tally.lobs >= files or tally.bytes >= size:
                     break
         return found.digest, is_more
@@ -470,7 +461,7 @@ def _is_done(task: _RestoreTask, done: StretchDone) -> bool:
         are_there(
             task.package / _CONTENT,
             lob_paths(_TREE, each),
-            each.sizes if isinstance(each, LobRun) else [each[0].size],
+            each.sizes,
         )
         for each in slices.runs(task.slice)
     )

@@ -27,8 +27,8 @@ from metspack.layouts import lobseg, siard22
 from metspack.layouts.interface import check_style, folder_use
 from metspack.layouts.names import SIARD, FolderStyle
 from metspack.mets import ids
-from metspack.mets.filetable import PlacedFile, Placements
-from metspack.model import CellRun, LobCell, LobPlace, LobRef, LobRun, ZipExtent
+from metspack.mets.filetable import PlacedRun, Placements, placed_file
+from metspack.model import CellRun, LobCell, LobPlace, LobRun, ZipExtent
 from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning import assignment, slices
 from metspack.planning.assignment import Column, column_of, first_place
@@ -39,7 +39,6 @@ from metspack.restoring.files import (
     RestoreOptions,
     RestoreTally,
     check_restored_space,
-    count_of,
     restore_facts,
     write_manifests,
 )
@@ -51,7 +50,7 @@ from metspack.sources import rewriting
 from metspack.sources.archive import by_extension
 from metspack.sources.lobstream import OpenHoldings, Passage
 from metspack.sources.repacking import Departures, left_out
-from metspack.sources.rewriting import Added, AddedRun, Moved
+from metspack.sources.rewriting import AddedRun, Moved
 
 _ALL = 1 << 62  # no LOB is larger
 
@@ -133,16 +132,16 @@ def check_archive(source: Packaged, path: Path, into: Into, options: RestoreOpti
 
 def division(
     source: PackagedArchive, into: Into, progress: Progress
-) -> tuple[Callable[[LobRef], bool], Callable[[LobPlace], str]]:
-    """Return two functions: whether a LOB stays in the archive, and a moving LOB's container.
+) -> tuple[Callable[[LobRun], bool], Callable[[LobPlace], str]]:
+    """Return two functions: whether a run's LOBs stay in the archive, and a moving LOB's container.
 
-    The first has one result for all LOBs of a run. Raises ``SourceError``.
+    Raises ``SourceError``.
     """
     if into is Into.INSIDE:
-        return lambda lob: len(lob.entries) == 1, lambda _place: ""
+        return lambda run: len(run.entries) == len(run), lambda _place: ""
     progress.stage("Looking for LOBs inside", source.weight())
     stays = assignment.small_columns(source, _ALL, progress.advance)
-    return lambda lob: column_of(lob.place) in stays, siard22.container
+    return lambda run: column_of(run.place) in stays, siard22.container
 
 
 @dataclass
@@ -174,12 +173,9 @@ class _RestoreWork:
 
     def write_inside(self, name: str, placements: Placements | None = None) -> Hashers:
         """Write the archive with all LOBs inside; without ``placements`` no manifest lists it."""
-        with OpenHoldings(self.source.holdings()) as holdings:
-            moved = Moved(entries=self.departures, columns={})
-            algorithms = ("SHA-256",) if placements is None else MANIFEST_ALGORITHMS
-            hashers = self._rewrite(name, moved, self._entry_files, self._added(holdings), algorithms)
-            holdings.check_unchanged()
-        return hashers
+        moved = Moved(entries=self.departures, columns={})
+        algorithms = ("SHA-256",) if placements is None else MANIFEST_ALGORITHMS
+        return self._rewrite(name, moved, self._entry_files, self._added(), algorithms)
 
     def write_folder(self, into: Into, style: FolderStyle) -> Hashers:
         """Write ``<Name>.siard``, the LOBs that it does not hold beside it, and manifests."""
@@ -189,7 +185,7 @@ class _RestoreWork:
                 hashers = self.write_inside(siard, placements)
             else:
                 hashers = self._write_beside(style, siard, placements)
-            placements.add(_listed(siard, hashers))
+            placements.add(PlacedRun.of([placed_file("", siard, "", hashers, "MD5")]))
             write_manifests(self.staging.package, placements.manifest_rows())
         return hashers
 
@@ -223,14 +219,14 @@ class _RestoreWork:
             opened: dict[str, slices.Slice] = {}
             for each in self.source.lob_runs(read=self.progress.advance):
                 column = column_of(each.place)
-                if stays(each.lob(0) if isinstance(each, LobRun) else each):
+                if stays(each):
                     self.inside.add(column)
-                    self.stay += count_of(each)
-                    staying_lobs.add_each(each)
+                    self.stay += len(each)
+                    staying_lobs.add(each)
                     self.unmoved += each.bytes
                     continue
                 self.outside.add(column)
-                self.departures.add_lobs(each, each.entries)
+                self.departures.add_lobs(each)
                 kept = container(each.place)
                 for first in self.sharing.firsts(each, kept):
                     if kept not in opened:
@@ -238,7 +234,7 @@ class _RestoreWork:
                         opened[kept] = files.enter_context(
                             slices.Slice(slices.path(self.staging.work, number))
                         )
-                    opened[kept].add_each(first)
+                    opened[kept].add(first)
                     self.moving.take(first)
                 processes.prepare(rewriting.write_reserved, self.jobs, files=self.moving.lobs)
         lobs, size = self.moving.lobs, self.moving.bytes
@@ -251,30 +247,18 @@ class _RestoreWork:
             return
         self.progress.stage("Verifying LOBs that stay inside", self.unmoved)
         with OpenHoldings(self.source.holdings()) as holdings:
-            for lob, _ in slices.entries(self.staging.work / "stay.jsonl"):
-                for _block in self._proven(lob, holdings):
-                    pass
+            for run in slices.runs(self.staging.work / "stay.jsonl"):
+                for lob in run.lobs():
+                    for block in Passage(lob, holdings, ()).proven():
+                        self.progress.advance(len(block))
 
-    def _proven(self, lob: LobRef, holdings: OpenHoldings) -> Iterator[bytes]:
-        """Yield a LOB's bytes, proven when the iterator has ended."""
-        passage = Passage(lob, holdings, ())
-        for block in passage.portion():
-            self.progress.advance(len(block))
-            yield block
-        passage.end()
-
-    def _added(self, holdings: OpenHoldings) -> Iterator[Added | AddedRun]:
+    def _added(self) -> Iterator[AddedRun]:
         begin_lobs(self.progress, "Writing the archive", self.moving.bytes, self.moving.lobs)
         method = self._method()
         for number in self.slices.values():
-            for each in slices.runs(slices.path(self.staging.work, number)):
-                if isinstance(each, LobRun):
-                    names = self._entries(each.place, each.rows, each.files)
-                    yield AddedRun(names=names, run=each, holdings=self.source.holdings(), method=method)
-                else:
-                    lob = each[0]
-                    (name,) = self._entries(lob.place, (lob.place.row,), (lob.cell.file,))
-                    yield Added(name=name, blocks=self._proven(lob, holdings), size=lob.size, method=method)
+            for run in slices.runs(slices.path(self.staging.work, number)):
+                names = self._entries(run.place, run.rows, run.files)
+                yield AddedRun(names=names, run=run, holdings=self.source.holdings(), method=method)
 
     def _method(self) -> int:
         """Return the compression method of LOBs: that of the tables; SIARD 1.0 has none."""
@@ -323,7 +307,7 @@ class _RestoreWork:
         name: str,
         moved: Moved,
         named: _Named,
-        added: Iterable[Added | AddedRun] = (),
+        added: Iterable[AddedRun] = (),
         algorithms: Iterable[str] = MANIFEST_ALGORITHMS,
     ) -> Hashers:
         target, work = self.staging.package / name, self.staging.work
@@ -417,10 +401,3 @@ def archive_words(
     yield from source.remarks()
     yield from sharing.words()
     yield from source.conventions()
-
-
-def _listed(path: str, hashers: Hashers) -> PlacedFile:
-    md5, sha256 = (hashers.digest(each).value for each in MANIFEST_ALGORITHMS)
-    return PlacedFile(
-        id="", path=path, size=hashers.size, media_type="", checksum=md5, md5=md5, sha256=sha256
-    )

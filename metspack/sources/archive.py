@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -32,6 +32,7 @@ from metspack.locations.mappingtxt import mapping_beside, read_mapping
 from metspack.locations.resolver import Resolver
 from metspack.mediatypes import media_type
 from metspack.model import (
+    LONGEST,
     Budgets,
     CellRun,
     Extent,
@@ -40,7 +41,6 @@ from metspack.model import (
     LobRun,
     RunShared,
     ZipExtent,
-    one_by_one,
 )
 from metspack.siard import forms, metadata, tables
 from metspack.siard.metadata import Metadata, Table
@@ -97,7 +97,22 @@ class LostLob(NamedTuple):
     error: SourceError
 
 
-def raising(found: Iterable[LobRun | LobRef | LostLob]) -> Iterator[LobRun | LobRef]:
+def in_runs(found: Iterable[LobRun | LobRef | LostLob]) -> Iterator[LobRun | LostLob]:
+    """Yield LOBs in runs, together those that have the same values in common."""
+    for shared, alike in groupby(found, _joining):
+        if shared is None:
+            yield from (LobRun.of([each]) if isinstance(each, LobRef) else each for each in alike)
+            continue
+        while some := [each for each in islice(alike, LONGEST) if isinstance(each, LobRef)]:
+            yield LobRun.of(some)
+
+
+def _joining(found: LobRun | LobRef | LostLob) -> RunShared | None:
+    """Return the values by which a LOB joins others in a run, None for what stays as it is."""
+    return found.shared if isinstance(found, LobRef) and found.detail is None else None
+
+
+def raising(found: Iterable[LobRun | LostLob]) -> Iterator[LobRun]:
     """Yield LOBs; raise the error of the first that was not found."""
     for each in found:
         if isinstance(each, LostLob):
@@ -296,7 +311,7 @@ class Archive(Closable):
     ) -> Iterator[Located]:
         """Yield each LOB cell of a table in document order, with its LOB or the error.
 
-        All readers of an archive's LOBs use this or ``located_runs``; ``lobs`` raises the errors that are
+        All readers of an archive's LOBs use this or ``located_runs``; ``lob_runs`` raises the errors that are
         reported here. ``tally`` counts rows and inline values, ``read`` is called with each number of bytes
         read. Raises ``SourceError`` where the table cannot be read, or contradicts metadata.xml.
         """
@@ -455,17 +470,11 @@ class Archive(Closable):
     def _is_structure(self, name: str) -> bool:
         return name.startswith("header/") or name.endswith("/") or name in self._structure
 
-    def lobs(self) -> Iterator[LobRef]:
+    def lob_runs(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun]:
         """Yield every LOB: tables as in metadata.xml, then rows, then cells in document order.
 
-        Raises ``LobsUnresolved`` after the last LOB when some were not found, and names them all.
-        """
-        return one_by_one(self.lob_runs())
-
-    def lob_runs(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef]:
-        """Yield every LOB as ``lobs`` does, runs of LOBs with the same facts together.
-
-        ``read`` is called with each number of bytes read, ``weight`` in all.
+        ``read`` is called with each number of bytes read, ``weight`` in all. Raises ``LobsUnresolved`` after
+        the last LOB when some were not found, and names them all.
         """
         losses: Losses | None = None
         for each in self.found(read):
@@ -481,10 +490,15 @@ class Archive(Closable):
         if losses is not None:
             raise LobsUnresolved(str(self.path), losses, self.resolver.advised())
 
-    def found(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef | LostLob]:
+    def found(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LostLob]:
         """Yield every LOB as ``lob_runs`` does, and its errors, also those of tables."""
         self.resolver.recount()
         self.repairs.clear()
+        yield from in_runs(self._found(read))
+        # Reading cells again after this must not count their LOBs twice.
+        self._said = tuple(self._conventions())
+
+    def _found(self, read: Callable[[int], None] | None) -> Iterator[LobRun | LobRef | LostLob]:
         for table in self.tables:
             try:
                 for each in self.located_runs(table, read=read):
@@ -496,8 +510,6 @@ class Archive(Closable):
                         yield LostLob(each.cell.place.id, each.error)
             except SourceError as error:
                 yield LostLob("", error)
-        # Reading cells again after this must not count their LOBs twice.
-        self._said = tuple(self._conventions())
 
     def too_many(self, first: LobUnresolved, details: Sequence[str] = ()) -> SourceError:
         """Return the error for more missing LOBs than the budget ``missing`` allows."""
@@ -509,8 +521,8 @@ class Archive(Closable):
         """Yield a sentence for each column whose LOBs were not all found by the statement.
 
         Further sentences report repaired references, missing tables, other numbers of rows than metadata.xml
-        gives, and cells with a file and a value. They cover the LOBs of the last complete run of ``lobs``,
-        else all cells read so far.
+        gives, and cells with a file and a value. They cover the LOBs of the last complete ``lob_runs``, else
+        all cells read so far.
         """
         yield from self._conventions() if self._said is None else self._said
 

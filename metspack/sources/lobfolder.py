@@ -23,8 +23,8 @@ from metspack.layouts.interface import FROM_1, NUMBER
 from metspack.layouts.names import LAST, LOB_PART_SUFFIX, whole_of
 from metspack.locations import splitparts
 from metspack.mediatypes import media_type
-from metspack.model import LONGEST, SMALL, LobRef, LobRun, RunShared
-from metspack.sources.archive import extension_of
+from metspack.model import LONGEST, SMALL, LobDetail, LobRun, RunShared
+from metspack.sources.archive import extension_of, in_runs, raising
 from metspack.uris import shown
 
 NAMED = 20
@@ -130,8 +130,8 @@ class Finds(tempdb.Scratch):
                 f"{self._what}: {said}: {number:,} found: {'; '.join([*texts, *more])}", hint=hint
             )
 
-    def lob_runs(self) -> Iterator[LobRun | LobRef]:
-        """Yield the LOBs by place, at most one each; whole ones of a column come in runs."""
+    def lob_runs(self) -> Iterator[LobRun]:
+        """Yield the LOBs by place, at most one each; whole ones of a column come together."""
         with tempdb.explained(self._what):
             for key, alike in groupby(self._database.execute(_IN_ORDER), _likeness):
                 if len(key) == _PARTS:
@@ -139,7 +139,7 @@ class Finds(tempdb.Scratch):
                     continue
                 while some := list(islice(alike, LONGEST)):
                     run = self._run(some)
-                    yield from [run] if max(run.sizes) <= SMALL else run.lobs()
+                    yield from [run] if max(run.sizes) <= SMALL else raising(in_runs(run.lobs()))
 
     def _run(self, rows: Sequence[_Row]) -> LobRun:
         """Return the run of files with one folder and one extension, or of a LOB's parts."""
@@ -183,16 +183,15 @@ def _likeness(row: _Row) -> tuple[object, ...]:
     return schema, table, cell, folder, name[dot:] if dot > 0 else ""
 
 
-def _split(parts: LobRun) -> LobRef:
+def _split(parts: LobRun) -> LobRun:
     """Return a LOB by the files of its parts, in order."""
-    first = parts.lob(0)
     extension = extension_of(whole_of(parts.files[0]))
+    extents = tuple(map(parts.extent, range(len(parts))))
     return replace(
-        first,
-        size=sum(parts.sizes),
-        extension=extension,
-        media_type=media_type(None, extension),
-        extents=tuple(parts.extent(number) for number in range(len(parts))),
+        parts[:1],
+        shared=replace(parts.shared, extension=extension, media_type=media_type(None, extension)),
+        sizes=[parts.bytes],
+        detail=LobDetail(extents=extents, proofs=()),
     )
 
 
@@ -205,7 +204,7 @@ class _FileName(NamedTuple):
     siard22: bool
 
 
-def lob_runs(folder: Path, seen: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef]:
+def lob_runs(folder: Path, seen: Callable[[int], None] | None = None) -> Iterator[LobRun]:
     """Yield the LOBs below a folder by schema, table, row and cell, split ones as the whole.
 
     Files are in ``content/schema<i>/table<j>/lob<k>[/u<n>|/a<n>...]/`` and are named ``record<r>.<ext>``,

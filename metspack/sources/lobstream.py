@@ -16,12 +16,15 @@ from metspack.files import reading
 from metspack.files.byteranges import HeldMedium, Medium, Stamp
 from metspack.files.reading import Closable
 from metspack.files.threads import ThreadedHashers
-from metspack.model import Digest, Extent, LobCell, LobRef, LobRun, Proofs, ZipExtent
+from metspack.model import Digest, Extent, LobCell, LobRef, LobRun, ZipExtent
 from metspack.siard import entries
 from metspack.sizes import TextLength
 from metspack.uris import shown
 
 _OPEN = 8
+
+Contents = Iterator[bytes | memoryview | None]
+"""The bytes of each LOB of a run, None for one that is to be read by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +66,15 @@ class OpenHoldings(Closable):
             extent = replace(extent, device=_device(root, extent.path))
         return entries.contents(root, extent)
 
-    def small_contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
-        """Yield the bytes of each LOB of a run, or None for one that only ``contents`` can read.
+    def small_contents(self, run: LobRun) -> Contents:
+        """Yield the bytes of each LOB of a run, or None for one that is to be read by itself.
 
         They are proven as by ``contents``, and valid until the next iteration. Raises SourceError when a
         zip file can no longer be opened.
         """
+        return iter([None]) if run.is_apart else _measured_in_bytes(run, self._small_contents(run))
+
+    def _small_contents(self, run: LobRun) -> Contents:
         shared = run.shared
         if shared.folders is None:
             yield from zipreader.small_contents(self._medium(shared.holding), run)
@@ -80,7 +86,7 @@ class OpenHoldings(Closable):
             stamped = zip(run.sizes, *stamps, devices, strict=True)
             yield from reading.small_files(root, shared.folders, names, stamped, self._buffer)
 
-    def proven_contents(self, run: LobRun) -> Iterator[bytes | memoryview | None]:
+    def proven_contents(self, run: LobRun) -> Contents:
         """Yield as ``small_contents`` does, but None also for a LOB with another digest than stated."""
         shared = run.shared
         # Cell and METS mostly have the same digests, which are computed once.
@@ -102,14 +108,15 @@ class OpenHoldings(Closable):
         names: Iterable[str],
         *,
         seen: Callable[[int], object],
-    ) -> Iterator[memoryview | None]:
+    ) -> Contents:
         """Yield the bytes of each LOB of a run as ``small_contents`` does, from hard links.
 
         ``names`` are those of the links in ``folder``; None also stands for a name of another file. ``seen``
         is called with the descriptor of each file that was read.
         """
         stamped = zip(run.sizes, *run.extents[1:], strict=True)
-        yield from reading.small_files(folder, (), names, stamped, self._buffer, seen=seen)
+        contents = reading.small_files(folder, (), names, stamped, self._buffer, seen=seen)
+        return _measured_in_bytes(run, contents)
 
     @contextmanager
     def open_folder(self, root: int, folders: Sequence[str]) -> Iterator[int]:
@@ -161,6 +168,14 @@ class OpenHoldings(Closable):
             self._media.popitem()[1].close()
 
 
+def _measured_in_bytes(run: LobRun, contents: Contents) -> Contents:
+    """Return the contents of a run, with None for a LOB whose cell has another length than its bytes."""
+    if not run.lengths:
+        return contents
+    each = zip(contents, run.sizes, run.lengths, strict=True)
+    return (data if length == size else None for data, size, length in each)
+
+
 def _device(root: Path, names: Sequence[str]) -> int:
     """Return this machine's number of a path's device, or 0, which none has, if it is missing."""
     try:
@@ -210,7 +225,7 @@ class Passage:
     ) -> None:
         expected = lob.cell.digest
         self.lob = lob
-        self._proofs = lob.proofs or Proofs()
+        self._proofs = lob.proofs
         said = [each.algorithm for each in (expected, self._proofs.whole) if each is not None]
         self.hashers = ThreadedHashers(dict.fromkeys((*algorithms, *said)))
         self.is_part_digest = False
@@ -249,6 +264,11 @@ class Passage:
             if self._lengths is not None:
                 self._lengths.update(given)
             yield given
+
+    def proven(self) -> Iterator[bytes]:
+        """Yield the bytes of the LOB, proven when the iterator has ended."""
+        yield from self.portion()
+        self.end()
 
     def end(self) -> None:
         """Raise SourceError unless the LOB, which was read whole, agrees with its cell."""

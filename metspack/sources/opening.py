@@ -17,7 +17,7 @@ from metspack.errors import SourceError
 from metspack.files import journal
 from metspack.files.byteranges import Stamp
 from metspack.files.reading import Closable
-from metspack.model import Budgets, Digest, LobRef, LobRun, one_by_one
+from metspack.model import Budgets, Digest, LobRun
 from metspack.progress import Progress
 from metspack.siard import forms
 from metspack.sizes import counted
@@ -39,12 +39,8 @@ class LooseLobs(Closable):
         self.size = 0
         self.metadata_document = b""
 
-    def lobs(self) -> Iterator[LobRef]:
-        """Yield the LOBs by schema, table, row and cell."""
-        return one_by_one(self.lob_runs())
-
-    def lob_runs(self, seen: Callable[[int], None] | None = None) -> Iterator[LobRun | LobRef]:
-        """Yield the LOBs as ``lobs`` does, whole ones of a column in runs.
+    def lob_runs(self, seen: Callable[[int], None] | None = None) -> Iterator[LobRun]:
+        """Yield the LOBs by schema, table, row and cell.
 
         ``seen`` is called with numbers of files while the folder is looked through. Raises ``SourceError``.
         """

@@ -21,7 +21,7 @@ from metspack.containers.zipwriter import GROWTH, ZipWriter, unwrapped, unwrappe
 from metspack.errors import SourceError
 from metspack.files import tempdb
 from metspack.files.byteranges import Medium
-from metspack.model import FileExtent, LobRef, LobRun, ZipExtent
+from metspack.model import FileExtent, LobRun, ZipExtent
 from metspack.siard.entries import AnyTree
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
@@ -68,12 +68,12 @@ class Departures(tempdb.Scratch):
         with tempdb.explained(_WHAT):
             self._database.executemany("INSERT OR IGNORE INTO name VALUES (?)", zip(names))
 
-    def add_lobs(self, found: LobRef | LobRun, entries: Sequence[str]) -> None:
-        """Add the entries of LOBs; ``entries`` are their names."""
-        if not entries or self._container is None or not isinstance(found, LobRun):
-            self.add_all(entries)
+    def add_lobs(self, run: LobRun) -> None:
+        """Add the entries of LOBs, if they are in the archive."""
+        offsets, limits = run.offsets, run.limits
+        if self._container is None or not run.entries or len(offsets) != len(run.entries):
+            self.add_all(run.entries)
             return
-        offsets, limits = found.offsets, found.limits
         gaps = [(stop, start) for stop, start in zip(limits, offsets[1:], strict=False) if stop != start]
         starts, stops = (offsets[0], *(start for _, start in gaps)), (*(stop for stop, _ in gaps), limits[-1])
         with tempdb.explained(_WHAT):

@@ -65,45 +65,26 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Added:
-    """An entry that is added to the archive: a LOB that was outside.
+class AddedRun:
+    """Entries that are added one behind the other: the LOBs of a run, read from ``holdings``.
 
-    ``size`` is the number of bytes in ``blocks``; with None the entry has room for 4 GiB and more.
     ``method`` is the number in the zip format: 8 deflated, 0 stored.
     """
-
-    name: str
-    blocks: Iterable[bytes]
-    size: int | None = None
-    method: int = DEFLATED
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddedRun:
-    """Entries that are added one behind the other: the LOBs of a run, read from ``holdings``."""
 
     names: Sequence[str]
     run: LobRun
     holdings: Holdings
     method: int = DEFLATED
 
-    def contents(self) -> Iterator[bytes]:
-        """Yield the bytes of each entry, proven; raises ``SourceError``."""
+    def contents(self) -> Iterator[Iterable[bytes]]:
+        """Yield the bytes of each entry in blocks, proven at their end; raises ``SourceError``."""
         with OpenHoldings(self.holdings) as holdings:
             for number, data in enumerate(holdings.proven_contents(self.run)):
-                if data is not None:
-                    yield bytes(data)
-                    continue
-                passage = Passage(self.run.lob(number), holdings, ())  # this raises the reason, if any
-                whole = b"".join(passage.portion())
-                passage.end()
-                yield whole
+                if data is None:  # reading the LOB by itself raises the reason, if any
+                    yield Passage(self.run.lob(number), holdings, ()).proven()
+                else:
+                    yield (bytes(data),)
             holdings.check_unchanged()
-
-    def one_by_one(self) -> Iterator[Added]:
-        """Yield each entry as an ``Added``."""
-        for name, data in zip(self.names, self.contents(), strict=True):
-            yield Added(name=name, blocks=(data,), size=len(data), method=self.method)
 
     def together(self) -> Iterator[tuple[Sequence[str], list[bytes]]]:
         """Yield names and bytes of some entries at a time."""
@@ -111,7 +92,7 @@ class AddedRun:
         sizes = accumulate(self.run.sizes)
         for _, some in groupby(zip(self.names, sizes, strict=True), lambda each: each[1] // _AT_ONCE):
             names = [name for name, _ in some]
-            yield names, list(islice(contents, len(names)))
+            yield names, list(map(b"".join, islice(contents, len(names))))
         next(contents, None)  # the end checks that the files have stayed the same
 
 
@@ -141,7 +122,7 @@ def rewrite(
     work: Path,
     values: Values,
     algorithms: Iterable[str],
-    added: Iterable[Added | AddedRun] = (),
+    added: Iterable[AddedRun] = (),
     jobs: int = 1,
     moved_lobs: Callable[[int], None] = lambda _amount: None,
     wrote: Callable[[int], None] = lambda _amount: None,
@@ -235,7 +216,7 @@ class _Changes:
 
     departures: Departures
     splices: Mapping[str, _Splice] = field(default_factory=dict)
-    added: Iterable[Added | AddedRun] = ()
+    added: Iterable[AddedRun] = ()
     jobs: int = 1
     moved: Callable[[int], None] = lambda _amount: None
     folders: LobFolders | None = None
@@ -428,8 +409,9 @@ class _Additions:
         for folder, some in groupby(self.changes.added, self._new_folder):
             if folder is None:
                 for each in some:
-                    for one in (each,) if isinstance(each, Added) else each.one_by_one():
-                        self._add(one)
+                    for name, size, blocks in zip(each.names, each.run.sizes, each.contents(), strict=True):
+                        told = reading.told(blocks, self.changes.moved)
+                        self._add(name, told, method=each.method, most=size)
                 continue
             self._add_folders(f"{folder}/")
             tasks = (self._reserve(each) for each in self._together(some))
@@ -438,12 +420,12 @@ class _Additions:
                 self.writer.list_run(written.records)
                 _hash(self.hashers, self.writer, written.stop)
 
-    def _together(self, some: Iterable[Added | AddedRun]) -> Iterator[AddedRun]:
+    def _together(self, some: Iterable[AddedRun]) -> Iterator[AddedRun]:
         """Write deflated runs, whose length is open until then, and yield the others."""
         for each in some:
-            if isinstance(each, AddedRun) and each.method == STORED:
+            if each.method == STORED:
                 yield each
-            elif isinstance(each, AddedRun):
+            else:
                 for names, contents in each.together():
                     self.writer.add_run(names, contents, method=each.method)
                     self.changes.moved(sum(map(len, contents)))
@@ -453,22 +435,22 @@ class _Additions:
         file = self.writer.file
         return _ReservedRun(added=added, path=file.path, start=start, stop=file.size)
 
-    def _new_folder(self, added: Added | AddedRun) -> str | None:
+    def _new_folder(self, added: AddedRun) -> str | None:
         """Return the folder of a run whose names were checked as one, or None for other entries."""
-        if isinstance(added, Added) or not self._are_new(added.names):
+        if added.run.is_apart or not self._are_new(added.names):
             return None
         return added.names[0].rpartition("/")[0]
 
-    def _add(self, each: Added) -> None:
-        if name_fault(each.name) or each.name.endswith("/") or each.name.startswith(HEADER):
-            raise ValueError(f"{each.name!r} is not a name for an entry of the content")
-        if not self._is_new(each.name):
+    def _add(self, name: str, blocks: Iterable[bytes], *, method: int, most: int) -> None:
+        if name_fault(name) or name.endswith("/") or name.startswith(HEADER):
+            raise ValueError(f"{name!r} is not a name for an entry of the content")
+        if not self._is_new(name):
             raise SourceError(
-                f"{self.archive.name}: a LOB is to become the entry {each.name!r}, which is there already",
+                f"{self.archive.name}: a LOB is to become the entry {name!r}, which is there already",
                 hint="Two LOBs cannot have one name: the archive or the list of its LOBs is damaged.",
             )
-        self._add_folders(each.name)
-        self.writer.add(each.name, each.blocks, method=each.method, most=each.size)
+        self._add_folders(name)
+        self.writer.add(name, blocks, method=method, most=most)
 
     def _add_folders(self, name: str) -> None:
         folder = name.rpartition("/")[0]

@@ -15,6 +15,7 @@ from metspack.model import Extent, FileExtent, LobRun
 from metspack.planning import slices
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings, OpenHoldings
+from tests.planning.lobruns import lobs_of
 from tests.trees import names
 
 
@@ -58,7 +59,7 @@ def _read(found: Holdings, extent: Extent) -> int:
 
 def test_another_number_of_its_device_is_no_change_of_an_archive(northwind: Path) -> None:
     with Archive(northwind) as archive:
-        extent = next(archive.lobs()).extents[0]
+        extent = next(lobs_of(archive)).extents[0]
         found = _stamped(archive.holdings(), device=7)
         with pytest.raises(SourceError, match="was changed while it was read"):
             _read(found, extent)
@@ -73,16 +74,14 @@ def test_nor_is_it_one_of_a_file(northwind: Path, tmp_path: Path) -> None:
         whole.extractall(tmp_path / "Unpacked")
     with Archive(tmp_path / "Unpacked") as archive:
         lobs = []
-        for lob in archive.lobs():
+        for lob in lobs_of(archive):
             (extent,) = lob.extents
             assert isinstance(extent, FileExtent)
             lobs.append(replace(lob, extents=(replace(extent, device=7),)))
         found, extent = archive.holdings(), lobs[0].extents[0]
     with slices.Slice(tmp_path / "slice.jsonl") as written:
-        for lob in lobs:
-            written.add(lob)
+        written.add(LobRun.of(lobs))
     (run,) = slices.runs(tmp_path / "slice.jsonl")
-    assert isinstance(run, LobRun)
     for elsewhere in (False, True):
         with OpenHoldings(replace(found, elsewhere=elsewhere)) as shelf:
             read = [None if each is None else len(each) for each in shelf.small_contents(run)]

@@ -26,6 +26,7 @@ from tests import segmented_folders, siards
 from tests.conftest import CHECKOUT
 from tests.laws import law, spread
 from tests.packages import forge
+from tests.planning.lobruns import lobs_of
 from tests.restoring import splitting
 from tests.shared_data import shared
 from tests.trees import names, tree
@@ -43,7 +44,7 @@ def errors(package: Path) -> list[str]:
 
 def contents(siard: Path) -> Iterator[tuple[str, bytes]]:
     with Archive(siard) as archive:
-        found = list(archive.lobs())
+        found = list(lobs_of(archive))
         with OpenHoldings(archive.holdings()) as shelf:
             for lob in found:
                 yield lob.place.id, b"".join(b"".join(shelf.contents(each, "")) for each in lob.extents)
@@ -69,7 +70,7 @@ def test_there_and_back_gives_the_first_package(
 ) -> None:
     source = SAMPLES / parts[1] if parts[0] == "sample" else shared("data", *parts)
     with Archive(source) as archive:
-        largest = max(lob.size for lob in archive.lobs())
+        largest = max(lob.size for lob in lobs_of(archive))
     first = replace(OPTIONS, limits=Limits(files=3, bytes=largest // 2))
     build.build(source, tmp_path / "first", first)
     second = replace(OTHER, limits=Limits(files=2, bytes=largest // 4), lob_folder_style=style)

@@ -16,6 +16,7 @@ from metspack.model import Limits
 from metspack.sources.archive import Archive
 from tests import siards
 from tests.official import mets_faults
+from tests.planning.lobruns import lobs_of
 
 CONTENTS = (b"one", b"two and a half", b"", b"three")
 OPTIONS = BuildOptions(
@@ -58,7 +59,7 @@ def test_they_are_files_of_the_package_like_any_other(tmp_path: Path) -> None:
         assert f"  {name}\n" in (out / "manifest-md5.txt").read_text(encoding="utf-8")
         assert f'xlink:href="{name}"' in (out / "mets.xml").read_text(encoding="utf-8")
     with Archive(out / "A.siard") as archive:
-        assert [lob.size for lob in archive.lobs()] == [len(data) for data in CONTENTS]
+        assert [lob.size for lob in lobs_of(archive)] == [len(data) for data in CONTENTS]
     assert not list(mets_faults(out / "mets.xml"))
 
 

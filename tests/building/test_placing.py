@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,16 +21,16 @@ from metspack.errors import SourceError
 from metspack.files import threads
 from metspack.layouts import lobseg
 from metspack.mets import filetable
-from metspack.mets.filetable import PlacedFile, Placements, one_by_one
+from metspack.mets.filetable import PlacedFile, PlacedRun, Placements
 from metspack.model import LobRun
 from metspack.planning import slices
-from metspack.planning.slices import Entry
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import OpenHoldings, Passage
 from metspack.sources.opening import LooseLobs
 from tests import siards
 from tests.conftest import CHECKOUT
 from tests.laws import law
+from tests.planning.lobruns import apart, lobs_of
 from tests.trees import tree
 
 
@@ -41,13 +41,12 @@ def place(
     amounts: list[int] = []
     with source, OpenHoldings(source.holdings()) as shelf:
         placing = Placing(shelf, lobseg.LAYOUT, moved=amounts.append, ended=ended, joined=fail, **options)
-        alone: Iterable[LobRun | Entry] = ((lob, None) for lob in source.lobs())
         planned = segment.with_suffix(".jsonl")
         with slices.Slice(planned) as written:
-            for lob in source.lobs():
-                written.add(lob)
+            for run in source.lob_runs() if together else apart(lobs_of(source)):
+                written.add(run)
         with Folder(segment) as folder:
-            found = list(one_by_one(placing.place(slices.runs(planned) if together else alone, folder)))
+            found = [file for run in placing.place(slices.runs(planned), folder) for file in run.files()]
     return found, amounts
 
 
@@ -116,7 +115,7 @@ def test_a_file_that_is_not_the_one_that_was_found_is_not_linked(
     file = source / COLUMN / "record1.bin"
     runs = slices.runs
 
-    def changed(place: Path) -> Iterator[LobRun | Entry]:
+    def changed(place: Path) -> Iterator[LobRun]:
         if change == "rewritten":
             os.utime(file, ns=(0, 0))
         elif change == "folder":
@@ -227,8 +226,8 @@ def test_manifest_lines_are_sorted_by_the_bytes_of_the_path(
     paths = [path for path in paths if path != "mets.xml"]
     with closing(Placements(held)) as placements:
         for path in paths[:4]:
-            placements.add(placed_file(path))
-        for run in filetable.runs(map(placed_file, paths[4:])):
+            placements.add(PlacedRun.of([placed_file(path)]))
+        for run in filetable.in_runs(map(placed_file, paths[4:])):
             placements.add(run)
         assert [each.path for each in placements.files()] == paths
         assert [each.path for each in placements.files()] == paths  # as often as they are asked for

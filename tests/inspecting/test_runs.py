@@ -13,7 +13,7 @@ import pytest
 from metspack.inspecting import survey
 from metspack.inspecting.inspection import inspected
 from metspack.inspecting.verification import Fault, Verdict, Verification, verify
-from metspack.model import LobRef, LobRun, one_by_one
+from metspack.model import LobRun
 from metspack.progress import Silent
 from metspack.reporting import inspection as reporting_inspection
 from metspack.sources import opening
@@ -21,6 +21,7 @@ from metspack.sources.archive import Archive
 from metspack.sources.opening import LooseLobs, Source
 from tests.inspecting.test_verification import md5, split
 from tests.laws import spread
+from tests.planning.lobruns import apart, one_by_one
 from tests.shared_data import shared
 from tests.siard.convention_archives import PACKED, SAMPLES
 from tests.siard.forging import Packing, Table, column, siard
@@ -71,20 +72,22 @@ def one_after_the_other(patch: pytest.MonkeyPatch) -> None:
     """Let no LOBs go together."""
     together = LooseLobs.lob_runs
     patch.setattr(Archive, "located_runs", Archive.located)
-    patch.setattr(LooseLobs, "lob_runs", lambda self: one_by_one(together(self)))
+    patch.setattr(LooseLobs, "lob_runs", lambda self: apart(one_by_one(together(self))))
 
 
-def found_lobs(source: Source) -> list[LobRun | LobRef]:
+def found_lobs(source: Source) -> list[LobRun]:
     batches = survey.batches(source, in_runs=True)
-    lobs = (
-        each.run if isinstance(each, survey.SurveyedRun) else each.lob
-        for batch in batches
-        for each in batch.lobs
-    )
-    return [each for each in lobs if each is not None]
+    runs: list[LobRun] = []
+    for batch in batches:
+        for each in batch.lobs:
+            if isinstance(each, survey.SurveyedRun):
+                runs.append(each.run)
+            elif each.lob is not None:
+                runs += apart([each.lob])
+    return runs
 
 
-def verified(source: Source, lobs: list[LobRun | LobRef], jobs: int = 1) -> Known:
+def verified(source: Source, lobs: list[LobRun], jobs: int = 1) -> Known:
     faults, counts = [], Verification()
     for own, more in verify(lobs, source.holdings, frozenset(), jobs=jobs, moved=lambda _: None):
         faults += more

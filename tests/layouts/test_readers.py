@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -24,7 +25,7 @@ from metspack.layouts.readers import (
     style_for,
     unopened,
 )
-from metspack.model import LobCell, LobPlace, LobRef, LobRun
+from metspack.model import LobRun
 from tests.conftest import CHECKOUT
 from tests.laws import of_each
 from tests.planning.lobruns import run_of
@@ -293,18 +294,16 @@ def test_readers_are_told_of_an_archive_as_it_is() -> None:
     )
 
 
-def lob(path: str, extension: str) -> LobRef:
-    place = LobPlace(schema=0, table=2, cell=path, row=1)
-    cell = LobCell(place=place, file="x", length=None, digest=None)
-    return LobRef(cell=cell, size=1, extension=extension, media_type="a/b", extents=())
+def lob(path: str, extension: str) -> LobRun:
+    run = run_of([1], [1], cell=path)
+    return replace(run, shared=replace(run.shared, extension=extension))
 
 
 def test_lobs_are_counted_by_what_readers_stumble_over() -> None:
     traits = LobTraits()
     some = [lob("c4", "bin"), lob("c4.u1", "TXT"), lob("c5.a1", "jpg"), lob("c4", ""), lob("c4", "pdf")]
     run = run_of([1, 2, 3], [1, 1, 1])
-    both: list[LobRef | LobRun] = [*some, run, run_of([4, 5], [1, 1], cell="c6.u1")]
-    for each in both:
+    for each in [*some, run, run_of([4, 5], [1, 1], cell="c6.u1")]:
         assert traits.take(each) is each
     assert (traits.lobs, traits.nested, traits.split) == (10, 4, 0)
-    assert traits.odd == sum(safe_extension(each.extension) not in {"bin", "txt"} for each in some)
+    assert traits.odd == sum(safe_extension(each.shared.extension) not in {"bin", "txt"} for each in some)

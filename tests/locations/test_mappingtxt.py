@@ -11,6 +11,7 @@ from metspack.errors import ConfigError
 from metspack.locations.errors import LobsUnresolved
 from metspack.locations.mappingtxt import mapping_beside, read_mapping
 from metspack.sources.archive import Archive, Grants
+from tests.planning.lobruns import lobs_of
 from tests.siard.forging import Table, column, siard
 
 LOB = "content/schema0/table0/lob1/record0.bin"
@@ -40,7 +41,7 @@ def test_one_that_is_not_understood_is_in_nobodys_way(tmp_path: Path, data: byte
     (tmp_path / "mapping.txt").write_bytes(data)
     said = f"mapping.txt beside the archive was not understood: line {line}; name it with --mapping to insist"
     with Archive(path) as archive:
-        assert [each.size for each in archive.lobs()] == [1]
+        assert [each.size for each in lobs_of(archive)] == [1]
         assert list(archive.conventions()) == [said]
     with pytest.raises(ConfigError, match=f"mapping.txt line {line}: "):
         Archive(path, grants=Grants(mapping=tmp_path / "mapping.txt"))
@@ -50,7 +51,7 @@ def test_where_lobs_are_missing_it_is_said_that_it_was_not_understood(tmp_path: 
     path = outside(tmp_path)
     (tmp_path / "mapping.txt").write_bytes(b"secret\n")
     with Archive(path) as archive, pytest.raises(LobsUnresolved) as caught:
-        list(archive.lobs())
+        list(lobs_of(archive))
     assert "mapping.txt beside the archive was not understood: line 1;" in caught.value.hint
     assert "secret" not in f"{caught.value.message} {caught.value.hint}"
 
@@ -61,7 +62,7 @@ def test_one_that_is_understood_is_followed(tmp_path: Path) -> None:
     (tmp_path / "moved").mkdir()
     (tmp_path / "moved" / "r.bin").write_bytes(b"moved")
     with Archive(path) as archive:
-        assert [each.size for each in archive.lobs()] == [5]
+        assert [each.size for each in lobs_of(archive)] == [5]
         assert list(archive.conventions()) == []
 
 
@@ -75,7 +76,7 @@ def test_no_link_is_followed_to_it(tmp_path: Path) -> None:
     why = "mapping.txt beside the archive was not read: it is a symbolic link"
     assert mapping_beside(tmp_path / "root") == ({}, f"{why}; name it with --mapping to insist")
     with Archive(path) as archive:
-        assert len(list(archive.lobs())) == 1
+        assert len(list(lobs_of(archive))) == 1
         assert len(list(archive.conventions())) == 1
     with pytest.raises(ConfigError, match=r"line 1: 'root:x:0' is one word"):
         read_mapping(mapping)  # a person named it

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.mets import filetable
-from metspack.mets.filetable import ManifestLines, PlacedFile, PlacedRun
+from metspack.mets.filetable import ManifestLines, PlacedRun
 from tests.laws import law
 
 TEXT = st.text(st.characters(codec="utf-8") | st.sampled_from("\n\r\x1e\x1f[\0\u2028"))
@@ -14,39 +14,22 @@ SIZE = st.integers(min_value=0, max_value=1 << 63)
 ROW = st.tuples(TEXT, TEXT, SIZE, TEXT, TEXT, TEXT, TEXT)
 
 
-@law(30)
-@given(st.lists(ROW, min_size=1))
-def test_files_that_are_alike_are_read_back_from_one_line(
-    rows: list[tuple[str, str, int, str, str, str, str]],
-) -> None:
-    ids, paths, sizes, kinds, checksums, md5, sha256 = map(list, zip(*rows, strict=True))
-    run = PlacedRun(
-        id=ids, path=paths, size=sizes, media_type=kinds, checksum=checksums, md5=md5, sha256=sha256
-    )
-    line = filetable.text_of(run)
-    assert "\n" not in line
-    assert filetable.placed_of(line) == run
-    assert filetable.placed_of(f"{line}\n") == run
+MARKS = st.sampled_from([("", None), ("", 0), ("s0", 1)])
 
 
 @law(50)
-@given(ROW)
-def test_a_file_is_read_back_from_one_line(row: tuple[str, str, int, str, str, str, str]) -> None:
-    identifier, path, size, media, checksum, md5, sha256 = row
-    file = PlacedFile(
-        id=identifier,
-        path=path,
-        size=size,
-        media_type=media,
-        checksum=checksum,
-        md5=md5,
-        sha256=sha256,
-        part_of="s0",
-        sequence=1,
-    )
-    line = filetable.text_of(file)
-    assert "\n" not in line
-    assert filetable.placed_of(line) == file
+@given(st.lists(st.tuples(ROW, MARKS), max_size=6))
+def test_files_come_back_from_runs_and_their_lines(
+    rows: list[tuple[tuple[str, str, int, str, str, str, str], tuple[str, int | None]]],
+) -> None:
+    files = [filetable.file_of((*row, *marks)) for row, marks in rows]
+    runs = list(filetable.in_runs(files))
+    assert [file for run in runs for file in run.files()] == files
+    lines = [filetable.text_of(run) for run in runs]
+    assert "\n" not in "".join(lines)
+    assert [file for line in lines for file in filetable.placed_of(f"{line}\n").files()] == files
+    assert len(runs) <= len(rows)
+    assert all(len({bool(file.part_of) for file in run.files()}) == 1 for run in runs)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from metspack.model import CellRun, LobRun, RunShared
+from metspack.model import CellRun, LobDetail, LobRef, LobRun, RunShared
+from metspack.sources.opening import Source
 
 
 def cells_of(cell: str, rows: Sequence[int], *, table: int = 2) -> CellRun:
@@ -21,6 +23,24 @@ def cells_of(cell: str, rows: Sequence[int], *, table: int = 2) -> CellRun:
         digests=(),
         starts=range(len(rows)),
     )
+
+
+def one_by_one(runs: Iterable[LobRun]) -> Iterator[LobRef]:
+    """Yield the LOBs of runs one by one."""
+    for each in runs:
+        yield from each.lobs()
+
+
+def lobs_of(source: Source) -> Iterator[LobRef]:
+    """Yield the LOBs of a source one by one."""
+    return one_by_one(source.lob_runs())
+
+
+def apart(lobs: Iterable[LobRef]) -> Iterator[LobRun]:
+    """Yield LOBs as runs of one, each to be read by itself."""
+    for lob in lobs:
+        detail = LobDetail(lob.extents, lob.proofs.extents)
+        yield replace(LobRun.of([lob]), detail=detail)
 
 
 def run_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -23,8 +23,6 @@ from metspack.model import (
     LobRun,
     Part,
     PlannedSegment,
-    RunSlot,
-    Slot,
     ZipExtent,
 )
 from metspack.planning import slices
@@ -32,14 +30,12 @@ from metspack.planning.assignment import Course, SegmentsOfColumn, assign, colum
 from metspack.planning.division import Division, Split, planned
 from metspack.planning.sharedlobs import Sharing
 from tests.laws import law
-from tests.planning.lobruns import run_of
-
-Given = LobRef | LobRun
+from tests.planning.lobruns import one_by_one, run_of
 
 
-def lob(row: int, size: int, *, cell: str = "c4", extents: int = 1, digest: bool = False) -> LobRef:
+def lob(row: int, size: int, *, cell: str = "c4", extents: int = 1, digest: bool = False) -> LobRun:
     """Return a LOB in so many entries, each compressed to bytes of its own number."""
-    return LobRef(
+    one = LobRef(
         cell=LobCell(
             place=LobPlace(schema=0, table=2, cell=cell, row=row),
             file=f"record{row}.bin",
@@ -64,6 +60,7 @@ def lob(row: int, size: int, *, cell: str = "c4", extents: int = 1, digest: bool
         ),
         entries=tuple(f"{cell}/record{row}.bin.{number}" for number in range(extents)),
     )
+    return LobRun.of([one])
 
 
 def run(first: int, sizes: list[int], *, cell: str = "c4", digest: bool = False) -> LobRun:
@@ -78,17 +75,13 @@ def run(first: int, sizes: list[int], *, cell: str = "c4", digest: bool = False)
     return replace(made, entries=[f"{cell}/record{row}.bin.0" for row in rows])
 
 
-def single(found: Given) -> Iterator[LobRef]:
-    return found.lobs() if isinstance(found, LobRun) else iter((found,))
-
-
 def assigned(
-    given: Iterable[Given],
+    given: Iterable[LobRun],
     division: Division,
     work: Path,
     *,
     sharing: Sharing | None = None,
-    departs: Callable[[Given], object] = lambda _: None,
+    departs: Callable[[LobRun], object] = lambda _: None,
 ) -> Course:
     with Sharing() as own:
         sharing = sharing or own
@@ -108,8 +101,8 @@ DIVISIONS = st.builds(
 
 
 @st.composite
-def given_lobs(draw: st.DrawFn) -> list[Given]:
-    found: list[Given] = []
+def given_lobs(draw: st.DrawFn) -> list[LobRun]:
+    found: list[LobRun] = []
     row = 1
     for each in draw(st.lists(ONE | MANY, max_size=8)):
         if isinstance(each[1], list):
@@ -125,7 +118,7 @@ def given_lobs(draw: st.DrawFn) -> list[Given]:
 @law(60)
 @given(given_lobs(), DIVISIONS)
 def test_slices_hold_what_is_planned_and_the_course_what_there_is_of_it(
-    given: list[Given], division: Division
+    given: list[LobRun], division: Division
 ) -> None:
     expected: dict[tuple[str, int], list[tuple[LobRef, Part | None]]] = {}
     closed: list[PlannedSegment] = []
@@ -133,12 +126,10 @@ def test_slices_hold_what_is_planned_and_the_course_what_there_is_of_it(
         if isinstance(event, PlannedSegment):
             closed.append(event)
             continue
-        slots = event.run.lobs() if isinstance(event, RunSlot) else [event.lob]
-        part = event.part if isinstance(event, Slot) else None
         # Which entries of the archive they are was told already, and is not written.
-        bare = [(replace(each, entries=()), part) for each in slots]
+        bare = [(replace(each, entries=()), event.run.part) for each in event.run.lobs()]
         expected.setdefault((event.container, event.segment), []).extend(bare)
-    lobs = [each for found in given for each in single(found)]
+    lobs = list(one_by_one(given))
     with TemporaryDirectory() as folder, Sharing() as sharing:
         work = Path(folder)
         agreed: list[PlannedSegment | None] = []
@@ -153,7 +144,10 @@ def test_slices_hold_what_is_planned_and_the_course_what_there_is_of_it(
             agreed=agreed.append,
             grown=lambda so_far: grown.append((so_far.segments, so_far.fingerprint)),
         )
-        written = [list(slices.entries(slices.path(work, number))) for number in range(len(expected))]
+        written = [
+            [(lob, run.part) for run in slices.runs(slices.path(work, number)) for lob in run.lobs()]
+            for number in range(len(expected))
+        ]
         bytes_of = [slices.path(work, number).read_bytes() for number in range(len(expected))]
         assert len(list(work.iterdir())) == len(expected)
     assert [course.keys[number] for number in range(len(course.keys))] == list(expected)
@@ -215,8 +209,4 @@ def test_a_slice_may_be_cut_where_a_stretch_is_long_enough(
     assert {number: len(cuts) for number, cuts in course.cuts.items()} == {0: 2}
     stretches = slices.stretches(course.cuts[0])
     found = [list(slices.runs(slices.path(tmp_path, 0), stretch)) for stretch in stretches]
-    assert [[each[0].place.row for each in some if isinstance(each, tuple)] for some in found] == [
-        [1, 2],
-        [3, 4],
-        [5],
-    ]
+    assert [[each.place.row for each in some] for some in found] == [[1, 2], [3, 4], [5]]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import ConfigError, SourceError
-from metspack.model import Budgets, one_by_one
+from metspack.model import Budgets
 from metspack.planning.assignment import (
     column_of,
     columns_inside,
@@ -26,6 +26,7 @@ from metspack.sources.opening import LooseLobs
 from metspack.sources.repacking import Departures
 from tests import siards
 from tests.laws import law
+from tests.planning.lobruns import lobs_of, one_by_one
 from tests.siards import Lob
 from tests.told import Told
 
@@ -53,14 +54,14 @@ def test_a_column_stays_where_each_of_its_lobs_is_smaller(rows: list[tuple[int, 
             assert told.stages["Planning"] == (weight, weight)
             # All that is known of is told, whatever becomes of it.
             assert sum(seen) == 2 * len(rows)
-            assert lobs == [each for each in archive.lobs() if column_of(each.place) not in stays]
-            assert list(one_by_one(moving_lobs(archive, (), told))) == list(archive.lobs())
+            assert lobs == [each for each in lobs_of(archive) if column_of(each.place) not in stays]
+            assert list(one_by_one(moving_lobs(archive, (), told))) == list(lobs_of(archive))
 
-            entries = {name for each in archive.lobs() for name in each.entries}
+            entries = {name for each in lobs_of(archive) for name in each.entries}
             departures.add_all(entries)
             keep_columns(archive, stays, departures)
             kept = {
-                name for each in archive.lobs() if column_of(each.place) in stays for name in each.entries
+                name for each in lobs_of(archive) if column_of(each.place) in stays for name in each.entries
             }
             assert {name for name in entries if name in departures} == entries - kept
 
@@ -68,15 +69,15 @@ def test_a_column_stays_where_each_of_its_lobs_is_smaller(rows: list[tuple[int, 
 def test_of_all_tables_only_the_entries_of_columns_that_stay_are_kept(northwind_full: Path) -> None:
     with Archive(northwind_full) as archive, Departures() as departures:
         sizes: dict[tuple[int, int, int], list[int]] = {}
-        for each in archive.lobs():
+        for each in lobs_of(archive):
             sizes.setdefault(column_of(each.place), []).append(each.size)
         stays = small_columns(archive, 12_300)
         assert stays == {column: len(of) for column, of in sizes.items() if max(of) < 12_300}
         assert len({column[:2] for column in stays}) > 1
         assert len(stays) < len(sizes)
-        departures.add_all(name for each in archive.lobs() for name in each.entries)
+        departures.add_all(name for each in lobs_of(archive) for name in each.entries)
         keep_columns(archive, stays, departures)
-        for each in archive.lobs():
+        for each in lobs_of(archive):
             assert all((name not in departures) == (column_of(each.place) in stays) for name in each.entries)
 
 
@@ -109,7 +110,7 @@ def test_a_column_with_a_lob_in_several_entries_does_not_stay(tmp_path: Path) ->
     del given[name]
     source = siards.packed(tmp_path / "A.siard", {f"{name}.0": b"abc", f"{name}.z": b"def"} | given)
     with Archive(source) as archive:
-        assert [len(each.entries) for each in archive.lobs()] == [2, 1]
+        assert [len(each.entries) for each in lobs_of(archive)] == [2, 1]
         seen: list[int] = []
         assert [len(each.entries) for each in moving_lobs(archive, (), Told(), seen.append)] == [2, 1]
         assert seen == [1, 1]
@@ -156,7 +157,7 @@ def test_lobs_of_a_folder_all_move(tmp_path: Path) -> None:
     with loose(tmp_path, names) as source:
         told, seen = Told(), list[int]()
         lobs = list(one_by_one(moving_lobs(source, (), told, seen.append)))
-        assert lobs == list(source.lobs())
+        assert lobs == list(lobs_of(source))
         assert told.stages == {"Planning": (None, 0)}
         assert sum(seen) == len(lobs) == 6
         assert list(one_by_one(moving_lobs(source, [(0, 0, 1)], told))) == [

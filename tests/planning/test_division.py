@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -15,7 +16,6 @@ from metspack.model import (
     LobRef,
     LobRun,
     PlannedSegment,
-    RunSlot,
     Slot,
     ZipExtent,
 )
@@ -28,9 +28,9 @@ from tests.planning.lobruns import run_of
 CATEGORIES = (10_151, 12_107, 12_007, 9_756, 12_131, 11_280, 12_338, 12_069)
 
 
-def lob(row: int, size: int, cell: str = "c4", table: int = 2) -> LobRef:
+def lob(row: int, size: int, cell: str = "c4", table: int = 2) -> LobRun:
     place = LobPlace(schema=0, table=table, cell=cell, row=row)
-    return LobRef(
+    one = LobRef(
         cell=LobCell(place=place, file=f"record{row}.bin", length=size, digest=None),
         size=size,
         extension="bin",
@@ -39,9 +39,10 @@ def lob(row: int, size: int, cell: str = "c4", table: int = 2) -> LobRef:
             ZipExtent(name="", offset=0, limit=0, compressed=size, size=size, crc=0, method=0, flags=0),
         ),
     )
+    return LobRun.of([one])
 
 
-def lobs(*sizes: int) -> Iterator[LobRef]:
+def lobs(*sizes: int) -> Iterator[LobRun]:
     return (lob(row, size) for row, size in enumerate(sizes, start=1))
 
 
@@ -101,7 +102,7 @@ def test_without_lobs_there_is_no_segment() -> None:
 def test_a_slot_is_given_before_the_next_lob_is_asked_for() -> None:
     asked = []
 
-    def endless() -> Iterator[LobRef]:
+    def endless() -> Iterator[LobRun]:
         row = 0
         while True:
             row += 1
@@ -132,26 +133,28 @@ def test_lobs_that_come_together_lie_where_they_lie_one_by_one(
         run_of(range(100 * number + 1, 100 * number + 1 + len(sizes)), sizes)
         for number, sizes in enumerate(runs)
     ]
-    mixed: list[LobRef | LobRun] = []
+    mixed: list[LobRun] = []
     for run, is_apart in zip(found, apart, strict=False):
-        mixed += run.lobs() if is_apart else [run]
+        mixed += singly(run) if is_apart else [run]
     together: list[Slot | PlannedSegment] = []
     for event in planned(mixed, limits, split=split):
-        if isinstance(event, RunSlot):
-            together += (
-                Slot(container=event.container, segment=event.segment, lob=lob) for lob in event.run.lobs()
-            )
+        if isinstance(event, Slot):
+            together += (replace(event, run=each) for each in singly(event.run))
         else:
             together.append(event)
-    one_by_one = (lob for run in found for lob in run.lobs())
-    assert together == list(planned(one_by_one, limits, split=split))
+    alone = (each for run in found for each in singly(run))
+    assert together == list(planned(alone, limits, split=split))
+
+
+def singly(run: LobRun) -> list[LobRun]:
+    return [run[number : number + 1] for number in range(len(run))]
 
 
 def test_lobs_that_come_together_keep_away_from_a_part_where_parts_stay_alone() -> None:
     run = run_of([5, 6], [1, 2])
     for split, segment in ((Split.ALONE, 2), (Split.FILL, 1)):
         events = list(planned([lob(1, 15), run], Limits(bytes=10), split=split))
-        (slot,) = [each for each in events if isinstance(each, RunSlot)]
+        (slot,) = [each for each in events if isinstance(each, Slot) and each.run.part is None]
         assert (slot.segment, slot.run) == (segment, run)
         assert slot.run is run  # whole runs are not copied
 
@@ -159,13 +162,13 @@ def test_lobs_that_come_together_keep_away_from_a_part_where_parts_stay_alone() 
 def test_lobs_that_come_together_stay_together_where_one_fills_a_segment() -> None:
     events = list(planned([run_of([5, 6], [10, 2])], Limits(bytes=10)))
     slots = [each for each in events if not isinstance(each, PlannedSegment)]
-    assert [(type(each), each.segment) for each in slots] == [(RunSlot, 0), (RunSlot, 1)]
+    assert [(len(each.run), each.segment) for each in slots] == [(1, 0), (1, 1)]
 
 
 def test_lobs_that_come_together_say_in_which_column_they_are() -> None:
     run = run_of([5, 6], [1, 2])
     events = list(planned([run], Limits(), layout=siard22.LAYOUT))
-    assert [each.container for each in events if isinstance(each, RunSlot)] == ["s0_t2_c4"]
+    assert [each.container for each in events if isinstance(each, Slot)] == ["s0_t2_c4"]
 
 
 @pytest.mark.parametrize("limit", [None, 100, 4_000_000_000])

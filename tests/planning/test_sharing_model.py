@@ -103,7 +103,7 @@ class Model:
         return True
 
 
-def made(drawn: Sequence[Drawn], step: int = 1) -> Iterator[tuple[LobRef | LobRun, list[Cell]]]:
+def made(drawn: Sequence[Drawn], step: int = 1) -> Iterator[tuple[LobRun, list[Cell]]]:
     """Yield the LOBs that are drawn, alone or together, in every so many rows, and their cells."""
     row = 1
     for where, column, (is_measured, algorithm, value), at in drawn:
@@ -139,16 +139,14 @@ def made(drawn: Sequence[Drawn], step: int = 1) -> Iterator[tuple[LobRef | LobRu
         for (number, each), cell in zip(enumerate(several), cells, strict=True):
             place = LobPlace(schema=0, table=2, cell=column, row=rows[number])
             digest = Digest(algorithm=algorithm, value=value) if algorithm else None
-            yield (
-                LobRef(
-                    cell=LobCell(place=place, file="f", length=SIZE if is_measured else None, digest=digest),
-                    size=SIZE,
-                    extension="bin",
-                    media_type="application/octet-stream",
-                    extents=(where.extent(each),),
-                ),
-                [cell],
+            lob = LobRef(
+                cell=LobCell(place=place, file="f", length=SIZE if is_measured else None, digest=digest),
+                size=SIZE,
+                extension="bin",
+                media_type="application/octet-stream",
+                extents=(where.extent(each),),
             )
+            yield LobRun.of([lob]), [cell]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -172,11 +170,7 @@ def test_cells_share_as_in_a_table_of_all_that_were_named(
     cells: list[Cell] = []
     with Sharing(shares=shares) as sharing:
         for found, own in made(drawn, step):
-            firsts = [
-                lob.place.id
-                for each in sharing.firsts(found, own[0].said[0])
-                for lob in (each.lobs() if isinstance(each, LobRun) else (each,))
-            ]
+            firsts = [lob.place.id for each in sharing.firsts(found, own[0].said[0]) for lob in each.lobs()]
             assert firsts == [each.id for each in own if model.is_first(each)]
             cells += own
             assert len(sharing._last) <= sharedlobs._HOLDERS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,9 @@ from hypothesis import strategies as st
 
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef, LobRun, Part, Proofs, ZipExtent
 from metspack.planning import slices
+from metspack.sources.archive import in_runs, raising
 from tests.laws import law
+from tests.planning.lobruns import one_by_one
 
 NUMBERS = st.integers(0, 1 << 60)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -50,18 +51,21 @@ LOBS = st.builds(
     extension=TEXTS,
     media_type=TEXTS,
     extents=st.lists(ENTRIES | FILES, min_size=1, max_size=3).map(tuple),
-    proofs=st.none() | st.builds(Proofs, whole=DIGESTS, extents=st.lists(DIGESTS, max_size=3).map(tuple)),
+    proofs=st.builds(Proofs, whole=DIGESTS, extents=st.lists(DIGESTS, max_size=3).map(tuple)),
 )
 WHOLE_PROOFS = st.builds(Proofs, whole=st.builds(Digest, algorithm=TEXTS, value=TEXTS))
 PARTS = st.none() | st.builds(Part, number=NUMBERS, offset=NUMBERS, size=NUMBERS, is_last=st.booleans())
 
 
 @st.composite
-def alike(draw: st.DrawFn) -> list[tuple[LobRef, None]]:
+def alike(draw: st.DrawFn) -> list[LobRef]:
     """LOBs of which nearly all are those of one run."""
     first = draw(LOBS)
     one = replace(
-        first, size=min(first.size, 1 << 19), extents=first.extents[:1], proofs=draw(st.none() | WHOLE_PROOFS)
+        first,
+        size=min(first.size, 1 << 19),
+        extents=first.extents[:1],
+        proofs=draw(st.just(Proofs()) | WHOLE_PROOFS),
     )
     made = []
     for row in draw(st.lists(NUMBERS, min_size=1, max_size=6)):
@@ -71,7 +75,7 @@ def alike(draw: st.DrawFn) -> list[tuple[LobRef, None]]:
         if cell.digest is not None:
             cell = replace(cell, digest=replace(cell.digest, value=draw(TEXTS)))
         extent = replace(one.extents[0], size=size)
-        made.append((draw(st.just(replace(one, cell=cell, size=size, extents=(extent,))) | LOBS), None))
+        made.append(draw(st.just(replace(one, cell=cell, size=size, extents=(extent,))) | LOBS))
     return made
 
 
@@ -81,22 +85,25 @@ def alike(draw: st.DrawFn) -> list[tuple[LobRef, None]]:
 def test_a_slice_of_the_plan_gives_back_its_lobs_and_parts(
     tmp_path_factory: pytest.TempPathFactory,
     entries: list[tuple[LobRef, Part | None]],
-    run: list[tuple[LobRef, None]],
+    run: list[LobRef],
 ) -> None:
     path = slices.path(tmp_path_factory.mktemp("work"), 7)
     with pytest.MonkeyPatch.context() as patch, slices.Slice(path) as written:
         patch.setattr(slices, "STRETCH_FILES", 2)
-        for lob, part in (*entries, *run):
-            written.add(lob, part)
-    assert list(slices.entries(path)) == [*entries, *run]
+        parts = (replace(LobRun.of([lob]), part=part) for lob, part in entries)
+        given = [*parts, *raising(in_runs(run))]
+        for each in given:
+            written.add(each)
+    assert list(slices.runs(path)) == given
+    assert list(one_by_one(given)) == [*(lob for lob, _ in entries), *run]
     stretches = [[*slices.runs(path, each)] for each in slices.stretches(written.cuts)]
     assert [each for some in stretches for each in some] == [*slices.runs(path)]
     assert all(stretches) or not written.cuts
     for first, *_ in stretches[1:]:
-        assert isinstance(first, LobRun) or first[1] is None or first[1].number == 0
+        assert not first.is_continued
 
 
-def test_lobs_that_are_alike_are_a_run(tmp_path: Path) -> None:
+def test_lobs_that_are_alike_are_a_run() -> None:
     cell = LobCell(
         place=LobPlace(schema=0, table=1, cell="c2", row=1),
         file="a",
@@ -106,16 +113,8 @@ def test_lobs_that_are_alike_are_a_run(tmp_path: Path) -> None:
     extent = FileExtent(root=0, path=("x", "y"), size=3, modified=1, inode=2, device=3)
     lob = LobRef(cell=cell, size=3, extension="bin", media_type="a/b", extents=(extent,))
     longer = replace(lob, cell=replace(cell, length=2))  # characters
-    with slices.Slice(slices.path(tmp_path, 0)) as written:
-        for row in range(2_500):
-            written.add(replace(lob, cell=replace(cell, place=replace(cell.place, row=row))))
-        written.add(longer)
-        written.add(lob)
-    found = list(slices.runs(slices.path(tmp_path, 0)))
-    assert [len(each) if isinstance(each, LobRun) else each for each in found] == [
-        1_000,
-        1_000,
-        500,
-        (longer, None),
-        1,
-    ]
+    many = [replace(lob, cell=replace(cell, place=replace(cell.place, row=row))) for row in range(2_500)]
+    found = list(raising(in_runs([*many, longer, lob])))
+    assert [len(each) for each in found] == [1_000, 1_000, 502]
+    assert [list(each.lengths[-3:]) for each in found] == [[], [], [3, 2, 3]]
+    assert list(one_by_one(found)) == [*many, longer, lob]

@@ -5,15 +5,17 @@ from __future__ import annotations
 import tracemalloc
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metspack.building.placing import lob_paths
 from metspack.errors import PlanError
 from metspack.layouts import LAYOUTS, Layout
-from metspack.model import ClosedBy, Limits, LobRef, Part, PlannedSegment, Slot
+from metspack.model import ClosedBy, Limits, LobRun, Part, PlannedSegment, Slot
 from metspack.planning.division import Split, planned
 from tests.planning.test_division import CATEGORIES, lob, lobs
 
@@ -23,20 +25,20 @@ LOBSEG, SIARD22 = LAYOUTS["lobseg"], LAYOUTS["siard22"]
 def path(slot: Slot, layout: Layout) -> str:
     """Return where the file of a slot lies in the package called N."""
     folder = layout.segment_folder("N", slot.container, slot.segment)
-    suffix = layout.part_suffix(slot.part) if slot.part else ""
-    return f"{folder}/{layout.lob_path(slot.lob.place, slot.lob.extension)}{suffix}"
+    (file,) = lob_paths(layout, slot.run)
+    return f"{folder}/{file}"
 
 
 def laid(
-    source: Iterable[LobRef], limits: Limits, split: Split, layout: Layout = LOBSEG
+    source: Iterable[LobRun], limits: Limits, split: Split, layout: Layout = LOBSEG
 ) -> list[tuple[str, int]]:
     """Return the files of a package with their sizes."""
     events = planned(source, limits, split=split, layout=layout)
-    return [(path(each, layout), each.size) for each in events if isinstance(each, Slot)]
+    return [(path(each, layout), each.run.bytes) for each in events if isinstance(each, Slot)]
 
 
 def closed(
-    source: Iterable[LobRef], limits: Limits, split: Split, layout: Layout = LOBSEG
+    source: Iterable[LobRun], limits: Limits, split: Split, layout: Layout = LOBSEG
 ) -> list[tuple[str, str, str, int, int, str]]:
     events = planned(source, limits, split=split, layout=layout)
     return [
@@ -157,7 +159,7 @@ def sizes_by_segment(sizes: tuple[int, ...], limits: Limits, split: Split) -> li
     found = defaultdict[int, list[int]](list)
     for each in planned(lobs(*sizes), limits, split=split):
         if isinstance(each, Slot):
-            found[each.segment].append(each.size)
+            found[each.segment].append(each.run.bytes)
     return [found[segment] for segment in sorted(found)]
 
 
@@ -179,7 +181,7 @@ def test_a_lob_of_five_terabytes_in_single_bytes_is_a_loop() -> None:
     tracemalloc.start()
     try:
         events = planned(lobs(5 * 10**12), Limits(bytes=1), split=Split.FILL)
-        parts = [each.part for each in islice(events, 4_001) if isinstance(each, Slot)][-1:]
+        parts = [each.run.part for each in islice(events, 4_001) if isinstance(each, Slot)][-1:]
         tracemalloc.reset_peak()
         before, _ = tracemalloc.get_traced_memory()
         assert sum(1 for _ in islice(events, 20_000)) == 20_000
@@ -195,7 +197,7 @@ def test_more_than_999_parts_have_names_in_both_layouts() -> None:
         events = list(planned(lobs(1_001), Limits(bytes=1), split=Split.FILL, layout=layout))
         slots = [each for each in events if isinstance(each, Slot)]
         assert len({path(each, layout) for each in slots}) == 1_001
-        found = [layout.part_suffix(each.part) for each in slots if each.part]
+        found = [layout.part_suffix(each.run.part) for each in slots if each.run.part]
         assert (found[0], found[999], found[1_000]) == names
 
 
@@ -214,7 +216,7 @@ LAYOUT = st.sampled_from(list(LAYOUTS.values()))
 
 
 @st.composite
-def sources(draw: st.DrawFn) -> list[LobRef]:
+def sources(draw: st.DrawFn) -> list[LobRun]:
     """Tables of rows with up to three LOB cells each, in the order of archives."""
     size = st.integers(0, 130)
     cells = st.dictionaries(st.sampled_from(["c4", "c5.a1", "c5.a2.u1"]), size, max_size=3)
@@ -230,34 +232,38 @@ def sources(draw: st.DrawFn) -> list[LobRef]:
 @pytest.mark.slow
 @given(sources(), LIMITS, SPLITS, LAYOUT)
 def test_every_lob_is_whole_in_one_segment_or_one_chain_of_parts_in_order(
-    source: list[LobRef], limits: Limits, split: Split, layout: Layout
+    source: list[LobRun], limits: Limits, split: Split, layout: Layout
 ) -> None:
     slots = [each for each in planned(source, limits, split=split, layout=layout) if isinstance(each, Slot)]
     for each in source:
-        mine = [slot for slot in slots if slot.lob is each]
+        mine = [slot for slot in slots if slot.run.rows is each.rows]
         assert {slot.container for slot in mine} == {layout.container(each.place)}
-        if limits.bytes is None or each.size <= limits.bytes:
-            assert [(slot.part, slot.size, slot.id) for slot in mine] == [(None, each.size, each.place.id)]
+        if limits.bytes is None or each.bytes <= limits.bytes:
+            assert [(slot.run.part, slot.run.bytes, *slot.run.ids()) for slot in mine] == [
+                (None, each.bytes, each.place.id)
+            ]
             continue
-        parts = [slot.part for slot in mine if slot.part]
+        parts = [slot.run.part for slot in mine if slot.run.part]
         assert len(parts) == len(mine) >= 2
         assert [part.number for part in parts] == list(range(len(parts)))
         assert [part.offset for part in parts] == [sum(p.size for p in parts[:n]) for n in range(len(parts))]
-        assert sum(part.size for part in parts) == each.size
+        assert sum(part.size for part in parts) == each.bytes
         assert all(part.size for part in parts)
         assert [part.is_last for part in parts] == [*[False] * (len(parts) - 1), True]
         first = mine[0].segment
         assert [slot.segment for slot in mine] == list(range(first, first + len(mine)))
     # Order: the LOBs as they came, each with all of its parts before the next.
-    kept = [slot.lob for slot in slots if slot.part is None or slot.part.number == 0]
+    kept = [
+        replace(slot.run, part=None) for slot in slots if slot.run.part is None or slot.run.part.number == 0
+    ]
     assert kept == source
     for one, other in pairwise(slots):
-        assert one.lob is other.lob or other.part is None or other.part.number == 0
+        assert one.run.rows is other.run.rows or other.run.part is None or other.run.part.number == 0
 
 
 @given(sources(), LIMITS, SPLITS, LAYOUT)
 def test_segments_say_what_is_in_them_and_come_when_it_is_complete(
-    source: list[LobRef], limits: Limits, split: Split, layout: Layout
+    source: list[LobRun], limits: Limits, split: Split, layout: Layout
 ) -> None:
     events = list(planned(source, limits, split=split, layout=layout))
     assert events == list(planned(iter(source), limits, split=split, layout=layout))
@@ -268,17 +274,17 @@ def test_segments_say_what_is_in_them_and_come_when_it_is_complete(
         if isinstance(each, Slot):
             assert each.segment == ended[each.container]
             open_ones.setdefault(each.container, []).append(each)
-            tables = {(slots[0].lob.place.schema, slots[0].lob.place.table) for slots in open_ones.values()}
+            tables = {(slots[0].run.place.schema, slots[0].run.place.table) for slots in open_ones.values()}
             assert len(open_ones) == 1 or (len(tables) == 1 and not layout.one_series)
             continue
         assert isinstance(each, PlannedSegment)
         mine = open_ones.pop(each.container)
         assert each.index == ended[each.container]
         ended[each.container] += 1
-        assert (each.files, each.bytes) == (len(mine), sum(slot.size for slot in mine))
-        assert (each.first, each.last) == (mine[0].id, mine[-1].id)
+        assert (each.files, each.bytes) == (len(mine), sum(slot.run.bytes for slot in mine))
+        assert [each.first, each.last] == [*mine[0].run.ids(), *mine[-1].run.ids()]
         # The caller may count on it: only the first file of a segment can go on with a LOB.
-        assert all(slot.part is None or slot.part.number == 0 for slot in mine[1:])
+        assert all(slot.run.part is None or slot.run.part.number == 0 for slot in mine[1:])
         assert limits.files is None or each.files <= limits.files
         assert limits.bytes is None or each.bytes <= limits.bytes
         assert (each.closed_by is ClosedBy.END) == (each.index == counted[each.container] - 1)
@@ -299,7 +305,7 @@ def by_container(events: Iterable[object]) -> dict[str, list[list[Slot]]]:
 
 @given(sources(), LIMITS, LAYOUT)
 def test_filling_closes_no_segment_that_its_next_file_would_have_fitted(
-    source: list[LobRef], limits: Limits, layout: Layout
+    source: list[LobRun], limits: Limits, layout: Layout
 ) -> None:
     events = list(planned(source, limits, split=Split.FILL, layout=layout))
     reasons = {
@@ -308,40 +314,40 @@ def test_filling_closes_no_segment_that_its_next_file_would_have_fitted(
     for container, series in by_container(events).items():
         for before, after in pairwise(series):
             full = len(before) == limits.files
-            used = sum(slot.size for slot in before)
-            least = 1 if after[0].part else after[0].size
+            used = sum(slot.run.bytes for slot in before)
+            least = 1 if after[0].run.part else after[0].run.bytes
             over = limits.bytes is not None and used + least > limits.bytes
             assert full or over
             expected = ClosedBy.FILES if full else ClosedBy.BYTES
             assert reasons[container, before[0].segment] is expected
             # All but the last part of a LOB fill their segments to the byte.
-            if after[0].part and after[0].part.number:
+            if after[0].run.part and after[0].run.part.number:
                 assert used == limits.bytes
 
 
 @given(sources(), LIMITS, LAYOUT)
 def test_alone_no_part_shares_its_segment_and_only_split_lobs_leave_room(
-    source: list[LobRef], limits: Limits, layout: Layout
+    source: list[LobRun], limits: Limits, layout: Layout
 ) -> None:
     events = list(planned(source, limits, split=Split.ALONE, layout=layout))
     reasons = {
         (each.container, each.index): each.closed_by for each in events if isinstance(each, PlannedSegment)
     }
     for container, series in by_container(events).items():
-        assert all(len(slots) == 1 for slots in series if any(slot.part for slot in slots))
+        assert all(len(slots) == 1 for slots in series if any(slot.run.part for slot in slots))
         for before, after in pairwise(series):
-            least = 1 if after[0].part else after[0].size
-            used = sum(slot.size for slot in before)
+            least = 1 if after[0].run.part else after[0].run.bytes
+            used = sum(slot.run.bytes for slot in before)
             fits = len(before) != limits.files and (limits.bytes is None or used + least <= limits.bytes)
             assert fits == (reasons[container, before[0].segment] is ClosedBy.SPLIT)
-            assert not fits or before[-1].part or after[0].part
+            assert not fits or before[-1].run.part or after[0].run.part
         for slot in (slot for slots in series for slot in slots):
-            assert slot.part is None or slot.part.is_last or slot.size == limits.bytes
+            assert slot.run.part is None or slot.run.part.is_last or slot.run.bytes == limits.bytes
 
 
 @given(sources(), LIMITS, SPLITS, LAYOUT)
 def test_all_files_of_a_package_have_names_of_their_own(
-    source: list[LobRef], limits: Limits, split: Split, layout: Layout
+    source: list[LobRun], limits: Limits, split: Split, layout: Layout
 ) -> None:
     events = planned(source, limits, split=split, layout=layout)
     slots = [each for each in events if isinstance(each, Slot)]

@@ -36,6 +36,7 @@ from tests.conftest import CHECKOUT
 from tests.kept import copied
 from tests.laws import THOROUGH, spread
 from tests.packages import forge
+from tests.planning.lobruns import lobs_of
 from tests.restoring import damages, splitting
 from tests.shared_data import shared
 from tests.trees import names, tree
@@ -65,7 +66,7 @@ OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z", limits=Limits(files=3))
 def lobs(siard: Path) -> Iterator[tuple[str, str, int]]:
     """Yield id, SHA-256 and number of entries of every LOB of an archive."""
     with Archive(siard) as archive:
-        found = list(archive.lobs())
+        found = list(lobs_of(archive))
         with OpenHoldings(archive.holdings()) as shelf:
             for lob in found:
                 hashed = hashlib.sha256()
@@ -78,7 +79,7 @@ def lobs(siard: Path) -> Iterator[tuple[str, str, int]]:
 def third(siard: Path) -> int:
     """Return a little more than a third of the bytes of an archive's largest LOB."""
     with Archive(siard) as archive:
-        return max((lob.size for lob in archive.lobs()), default=0) // 3 + 1
+        return max((lob.size for lob in lobs_of(archive)), default=0) // 3 + 1
 
 
 def raw(siard: Path) -> dict[str, bytes]:
@@ -126,7 +127,7 @@ def test_every_archive_comes_back_and_gives_the_same_package_again(
     source = SAMPLES / parts[1] if parts[0] == "sample" else shared("data", *parts)
     expected = list(lobs(source))
     with Archive(source) as archive:
-        entries = {name for lob in archive.lobs() for name in lob.entries}
+        entries = {name for lob in lobs_of(archive) for name in lob.entries}
         tables = {table.path for table in archive.metadata.tables}
     files = max(3, len(expected) // 40)  # thousands of LOBs need no thousand segments
     limits = Limits(files=files, bytes=None if split is None else third(source))
@@ -203,7 +204,7 @@ def test_files_lie_as_in_the_archive(layout: str, northwind_full: Path, tmp_path
     built(northwind_full, tmp_path / "package", replace(OPTIONS, layout=layout, limits=Limits(bytes=9_000)))
     restored = restore_files(tmp_path / "package", tmp_path / "files")
     with Archive(northwind_full) as archive:
-        expected = {lob.entries[0]: lob.cell.digest for lob in archive.lobs()}
+        expected = {lob.entries[0]: lob.cell.digest for lob in lobs_of(archive)}
     files = {name: data for name, data in tree(tmp_path / "files").items() if name.startswith("content/")}
     found = {name: hashlib.md5(data).hexdigest() for name, data in files.items() if not name.endswith("/")}  # noqa: S324
     assert found == {name: digest and digest.value for name, digest in expected.items()}

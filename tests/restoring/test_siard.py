@@ -16,7 +16,6 @@ from metspack.building.build import BuildOptions
 from metspack.errors import SourceError
 from metspack.model import LobRun
 from metspack.planning import slices
-from metspack.planning.slices import Entry
 from metspack.restoring import siard
 from metspack.restoring.files import RestoreOptions
 from metspack.restoring.siard import Into, restore_archive
@@ -25,6 +24,7 @@ from metspack.sources import rewriting
 from tests import siards
 from tests.laws import law
 from tests.packages.forge import md5
+from tests.planning.lobruns import apart, one_by_one
 from tests.trees import names, tree
 
 OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z")
@@ -37,9 +37,8 @@ FOLDER = "content/schema0/table0/lob2"
 def restored(package: Path, target: Path, into: Into, *, together: bool) -> dict[str, bytes]:
     """Restore an archive, its LOBs together or one by one; return what there is then."""
 
-    def alone(place: Path) -> Iterator[LobRun | Entry]:
-        for each in found(place):
-            yield from ((lob, None) for lob in each.lobs()) if isinstance(each, LobRun) else (each,)
+    def alone(place: Path) -> Iterator[LobRun]:
+        return apart(one_by_one(found(place)))
 
     with pytest.MonkeyPatch.context() as patch:
         found = slices.runs
@@ -173,7 +172,7 @@ def test_of_a_file_that_is_damaged_in_a_run_nothing_is_restored(
     (file,) = (tmp_path / "package").rglob("record4.bin")
     runs = slices.runs
 
-    def found(place: Path) -> Iterator[LobRun | Entry]:
+    def found(place: Path) -> Iterator[LobRun]:
         DAMAGES[damage](file)
         yield from runs(place)
 

@@ -15,6 +15,7 @@ from metspack.model import Budgets, LobRef
 from metspack.siard.tables import Tally
 from metspack.sources.archive import Archive, Grants, by_extension, extension_of
 from tests.laws import spread
+from tests.planning.lobruns import lobs_of
 from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, Table, column, field, metadata, siard
 
@@ -25,7 +26,7 @@ LOB = f"{FOLDER}/lob1/record0.bin"
 def refusal(path: Path, budgets: Budgets | None = None) -> SourceError:
     """Return the error with which an archive is refused on opening or on reading its LOBs."""
     with pytest.raises(SourceError) as caught, Archive(path, budgets) as archive:
-        list(archive.lobs())
+        list(lobs_of(archive))
     assert str(path) in caught.value.message
     assert caught.value.hint
     return caught.value
@@ -33,7 +34,7 @@ def refusal(path: Path, budgets: Budgets | None = None) -> SourceError:
 
 def lobs(path: Path) -> list[LobRef]:
     with Archive(path) as archive:
-        found = list(archive.lobs())
+        found = list(lobs_of(archive))
         one_by_one = (each.lob for table in archive.tables for each in archive.located(table))
         assert found == [lob for lob in one_by_one if lob is not None]
         return found
@@ -231,7 +232,7 @@ def test_metadata_over_budget(tmp_path: Path) -> None:
 def test_a_table_without_its_document(tmp_path: Path) -> None:
     path = siard(tmp_path / "s.siard", document=metadata("2.2", [Table()]))
     with Archive(path) as archive:
-        assert list(archive.lobs()) == []
+        assert list(lobs_of(archive)) == []
         (sentence,) = archive.conventions()
         assert sentence.startswith(
             "table s.t has no document content/schema0/table0/table0.xml in the archive"
@@ -277,7 +278,7 @@ def test_all_lobs_that_are_not_there_are_named(tmp_path: Path) -> None:
     rows = ("<c1 file='record0.bin'/>", f"<c1 file='{LOB}'/>", "<c1 file='../../x'/>")
     path = siard(tmp_path / "s.siard", tables=[Table(rows=rows)], lobs={LOB: b"x"})
     with Archive(path) as archive:
-        found = archive.lobs()
+        found = lobs_of(archive)
         assert next(found).place.id == "s0.t0.c1.r2"
         with pytest.raises(LobsUnresolved) as caught:
             next(found)
@@ -323,7 +324,7 @@ def test_a_lob_outside(tmp_path: Path) -> None:
     (tmp_path / "lobs").mkdir()
     (tmp_path / "lobs" / "record0.bin").write_bytes(b"outside")
     with Archive(path) as archive:
-        (found,) = archive.lobs()
+        (found,) = lobs_of(archive)
         (said,) = archive.conventions()
     assert (found.size, found.entries) == (7, ())
     assert said.endswith("instead of the DILCIS Board's rule (metspack explain P108)")
@@ -394,7 +395,7 @@ def test_beside_a_link_to_the_archive_nothing_of_its_target_is_granted(tmp_path:
     assert f"{link} is a symbolic link" in error.hint
     assert f"not beside {path}" in error.hint
     with Archive(link, grants=Grants(lob_roots=(path.parent,))) as archive:
-        assert len(list(archive.lobs())) == 1
+        assert len(list(lobs_of(archive))) == 1
 
 
 # --- LOBs on a drive, or under an absolute path, that lie in a granted folder ------------------------------
@@ -423,7 +424,7 @@ def advised(path: Path, *roots: Path) -> str:
         pytest.raises(LobsUnresolved) as caught,
         Archive(path, grants=Grants(lob_roots=roots)) as archive,
     ):
-        list(archive.lobs())
+        list(lobs_of(archive))
     return caught.value.hint
 
 
@@ -463,7 +464,7 @@ def test_the_option_that_makes_lobs_found_is_given_and_finds_them_all(  # noqa: 
     wanted = f"{name} {shlex.quote(value.format(root=tmp_path))}"
     assert hint == f"The LOB lies in a granted folder, elsewhere than the archive says: add {wanted}."
     with Archive(path, grants=granted(hint)) as archive:
-        assert len(list(archive.lobs())) == len(cells)
+        assert len(list(lobs_of(archive))) == len(cells)
 
 
 @pytest.mark.parametrize("what", ["a link", "a link on the way", "another size", "outside"])

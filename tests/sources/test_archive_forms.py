@@ -14,6 +14,7 @@ from metspack.sources.archive import Archive, Grants
 from metspack.sources.lobstream import OpenHoldings, Passage
 from tests.conftest import CHECKOUT
 from tests.laws import THOROUGH, spread
+from tests.planning.lobruns import lobs_of
 from tests.shared_data import shared
 
 SAMPLE = CHECKOUT / "samples" / "northwind" / "Northwind.siard"
@@ -76,7 +77,7 @@ def granted(archive: Path) -> Grants:
 def found(path: Path, grants: Grants) -> Iterator[tuple[str, str]]:
     """Yield id and SHA-256 of every LOB, each proven against its cell."""
     with Archive(path, grants=grants) as opened:
-        lobs = list(opened.lobs())
+        lobs = list(lobs_of(opened))
         with OpenHoldings(opened.holdings()) as shelf:
             for lob in lobs:
                 passage = Passage(lob, shelf, ("SHA-256",))

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from metspack.errors import SourceError
 from metspack.layouts import lobseg
-from metspack.model import SMALL, FileExtent, LobCell, LobPlace, LobRef, LobRun, one_by_one
+from metspack.model import SMALL, FileExtent, LobCell, LobPlace, LobRef
 from metspack.sources import lobfolder
 from metspack.sources.lobfolder import cell_key, cell_of
 from tests.laws import law
+from tests.planning.lobruns import one_by_one
 
 LOB4 = "content/schema0/table2/lob4"
 
@@ -307,22 +308,13 @@ def test_a_named_pipe_is_refused(tmp_path: Path) -> None:
 # Sorting
 
 
-def runs(finds: lobfolder.Finds) -> Iterator[LobRun]:
-    return (each for each in finds.lob_runs() if isinstance(each, LobRun))
-
-
 def test_lobs_come_together_as_far_as_they_are_alike(tmp_path: Path) -> None:
     written(tmp_path, *(f"{LOB4}/record{row}.{'bin' if row < 1_200 else 'txt'}" for row in range(1_300)))
     written(tmp_path, f"{LOB4}/record2000.txt.0", f"{LOB4}/record2000.txt.z")
     (tmp_path / LOB4 / "record3000.txt").write_bytes(bytes(SMALL + 1))
     found = list(lobfolder.lob_runs(tmp_path))
-    assert [len(each) if isinstance(each, LobRun) else each.place.row for each in found] == [
-        1_000,
-        200,
-        100,
-        2_001,
-        3_001,
-    ]
+    assert [len(each) for each in found] == [1_000, 200, 100, 1, 1]
+    assert [each.place.row for each in found if each.detail] == [2_001, 3_001]
 
 
 @pytest.mark.slow
@@ -339,7 +331,7 @@ def test_many_lobs_take_no_more_memory_than_few(tmp_path: Path, monkeypatch: pyt
             for row in rows:
                 finds.put_files((0, 0, cell_key("c1")), "a", [(row + 1, -1, f"record{row}.bin")])
             assert finds.count == count
-            assert [row for run in runs(finds) for row in run.rows] == list(range(1, count + 1))
+            assert [row for run in finds.lob_runs() for row in run.rows] == list(range(1, count + 1))
             assert not list(finds.crowded())
         return peak()
 
@@ -374,5 +366,4 @@ def test_a_time_that_does_not_fit_into_64_bits_is_taken(
     written(tmp_path, f"{LOB4}/record0.bin")
     monkeypatch.setattr("metspack.files.walking.statuses", lambda *_: [(1, 10**20, 1, 1)])
     (run,) = lobfolder.lob_runs(tmp_path)
-    assert isinstance(run, LobRun)
     assert run.extents[1] == [10**20]

@@ -22,6 +22,7 @@ from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.lobstream import OpenHoldings
 from tests import siards
+from tests.planning.lobruns import lobs_of
 from tests.siard.forging import Table, column, siard
 from tests.trees import tree
 
@@ -43,7 +44,7 @@ def built(source: Path, target: Path, **options: object) -> Built:
 def contents(siard_file: Path) -> dict[str, bytes]:
     """Return the bytes of every LOB, by its id."""
     with Archive(siard_file) as archive:
-        lobs = list(archive.lobs())
+        lobs = list(lobs_of(archive))
         with OpenHoldings(archive.holdings()) as shelf:
             return {
                 lob.place.id: b"".join(b"".join(shelf.contents(each, "it")) for each in lob.extents)
@@ -153,7 +154,7 @@ def test_columns_of_small_lobs_stay_inside(tmp_path: Path, layout: str) -> None:
     )
     grants = Grants(lob_roots=(tmp_path,))
     with Archive(source, grants=grants) as archive:
-        assert len(list(archive.lobs())) == 9
+        assert len(list(lobs_of(archive))) == 9
     made = built(source, tmp_path / "made", grants=grants, min_size=5, layout=layout)
     assert made.files == 6
     assert any("SMALL" in each and "stays inside" in each for each in made.warnings)

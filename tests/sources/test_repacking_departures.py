@@ -102,7 +102,9 @@ def as_run(container: ZipContainer, names: list[str]) -> LobRun:
     found = container.columns(names)
     assert found is not None
     shared = RunShared(schema=0, table=0, cell="c1", extension="bin", media_type="", folders=None)
-    return LobRun(shared=shared, rows=range(len(names)), files=names, sizes=found[0], extents=found[1])
+    return LobRun(
+        shared=shared, rows=range(len(names)), files=names, sizes=found[0], extents=found[1], entries=names
+    )
 
 
 @law(60)
@@ -131,7 +133,7 @@ def test_lobs_leave_as_stretches_of_a_zip_file_as_by_their_names(
         tree = WrappedTree(container, root) if root else container
         for kind, names in events:
             if kind == "run":
-                departures.add_lobs(as_run(container, [root + name for name in names]), names)
+                departures.add_lobs(as_run(container, [root + name for name in names]))
                 named.add_all(names)
             elif kind == "name":
                 for each in (departures, named):

@@ -11,12 +11,13 @@ import pytest
 from lxml import etree
 
 from metspack.errors import SourceError, TargetError
-from metspack.model import Budgets, LobCell
+from metspack.model import Budgets, FileExtent, LobCell, LobPlace, LobRef
 from metspack.siard.edits import NewCell, NewCells
 from metspack.sources.archive import Archive
+from metspack.sources.lobstream import Holdings
 from metspack.sources.repacking import Departures
 from metspack.sources.rewriting import (
-    Added,
+    AddedRun,
     Moved,
     Values,
     compared_digests,
@@ -25,6 +26,7 @@ from metspack.sources.rewriting import (
     sealed_size,
 )
 from tests.containers.test_zipwriter import unzip_agrees
+from tests.planning.lobruns import apart, lobs_of
 from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, Table, column, field, siard
 
@@ -52,7 +54,7 @@ def moved_out(source: Path, budgets: Budgets | None = None, *, target: Path | No
     with Archive(source, budgets) as archive, closing(Departures()) as departures:
         columns: dict[str, dict[int, str]] = {}
         tables = {(each.schema, each.number): each.path for each in archive.metadata.tables}
-        for lob in archive.lobs():
+        for lob in lobs_of(archive):
             for name in lob.entries:
                 departures.add(name)
             path = tables[lob.place.schema, lob.place.table]
@@ -377,7 +379,26 @@ def test_a_table_in_another_encoding_is_spliced_in_it(tmp_path: Path) -> None:
 # --- LOBs that come in --------------------------------------------------------------------------------
 
 
-def restored(package: Path, lobs: dict[str, bytes], *, method: int = 0, size: bool = True) -> Path:
+def added(folder: Path, name: str, data: bytes = b"new", method: int = 8) -> AddedRun:
+    """Return a file with this content as an entry that is added by itself."""
+    file = folder / f"added-{len(list(folder.iterdir()))}"
+    file.write_bytes(data)
+    found = file.stat()
+    extent = FileExtent(
+        root=0,
+        path=(file.name,),
+        size=len(data),
+        modified=found.st_mtime_ns,
+        inode=found.st_ino,
+        device=found.st_dev,
+    )
+    cell = LobCell(place=LobPlace(schema=0, table=0, cell="c2", row=1), file=name)
+    lob = LobRef(cell=cell, size=len(data), extension="bin", media_type="a/b", extents=(extent,))
+    (run,) = apart([lob])
+    return AddedRun(names=[name], run=run, holdings=Holdings(archives=(), roots=(folder,)), method=method)
+
+
+def restored(package: Path, lobs: dict[str, bytes], *, method: int = 0) -> Path:
     """Rewrite an archive so that its LOBs are inside again, under the names they had."""
     target = package.with_name("restored.siard")
     inside = iter(lobs)
@@ -394,24 +415,17 @@ def restored(package: Path, lobs: dict[str, bytes], *, method: int = 0, size: bo
             work=package.parent,
             values=lambda table: NewCells(one=value) if table.path == TABLE.path else None,
             algorithms=(),
-            added=(
-                Added(name=name, blocks=iter([data]), method=method, size=len(data) if size else None)
-                for name, data in lobs.items()
-            ),
+            added=[added(package.parent, name, data, method) for name, data in lobs.items()],
         )
     return target
 
 
 @pytest.mark.parametrize(
-    ("folders", "method", "size"),
-    [
-        ((), 0, True),
-        (("content/", "content/schema0/", "content/schema0/table0/"), 8, False),
-        ((), 8, True),
-    ],
+    ("folders", "method"),
+    [((), 0), (("content/", "content/schema0/", "content/schema0/table0/"), 8), ((), 8)],
 )
 def test_what_went_out_and_came_back_goes_out_the_same(
-    tmp_path: Path, folders: tuple[str, ...], method: int, size: bool
+    tmp_path: Path, folders: tuple[str, ...], method: int
 ) -> None:
     source = siard(
         tmp_path / "s.siard",
@@ -422,7 +436,7 @@ def test_what_went_out_and_came_back_goes_out_the_same(
         packing=Packing(method=zipfile.ZIP_DEFLATED),
     )
     first = moved_out(source, target=tmp_path / "first.siard")
-    back = restored(first, LOBS, method=method, size=size)
+    back = restored(first, LOBS, method=method)
     before, after = structures(source), structures(back)
     assert after.keys() == before.keys()
     for name in before.keys() - LOBS.keys() - {METADATA, TABLE.path, "content/schema0/table0/lob2/"}:
@@ -482,7 +496,7 @@ def test_a_name_that_leaves_may_come_in_again(tmp_path: Path) -> None:
     assert read(tmp_path / "t.siard", LOB_1) == b"new"
 
 
-def come_in(source: Path, added: Iterable[str], leaving: Iterable[str] = ()) -> None:
+def come_in(source: Path, names: Iterable[str], leaving: Iterable[str] = ()) -> None:
     with Archive(source) as archive, closing(Departures()) as departures:
         for name in leaving:
             departures.add(name)
@@ -493,7 +507,7 @@ def come_in(source: Path, added: Iterable[str], leaving: Iterable[str] = ()) -> 
             work=source.parent,
             values=lambda _table: None,
             algorithms=(),
-            added=[Added(name=name, blocks=[b"new"]) for name in added],
+            added=[added(source.parent, name) for name in names],
         )
 
 

@@ -16,7 +16,7 @@ from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.layouts import Layout, lobseg
 from metspack.layouts.names import SIARD
-from metspack.mets.filetable import Placed, PlacedFile
+from metspack.mets.filetable import PlacedFile, PlacedRun
 from metspack.mets.notes import noted
 from metspack.siard.metadata import Metadata
 
@@ -238,7 +238,7 @@ class MergedContent:
     objid: str
     containers: int
     archive: str
-    placing: Iterator[Placed]
+    placing: Iterator[PlacedRun]
     work: Path
     split: Callable[[], Iterable[SplitLob]]
     parts: Callable[[], Iterable[SplitPart]]
@@ -323,7 +323,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def write_child(
-        self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[Placed]]
+        self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[PlacedRun]]
     ) -> dict[str, Hashers]:
         """Write all files of a child IP beside its LOBs; return the digests of each, METS too, by path.
 

@@ -34,7 +34,7 @@ from metspack.mets.dialects.interface import (
     SegmentSpot,
     SegmentWords,
 )
-from metspack.mets.filetable import Placed, PlacedFile, Placements
+from metspack.mets.filetable import PlacedRun, Placements
 from metspack.mets.notes import note
 from metspack.mets.premis import Event
 
@@ -140,7 +140,7 @@ class Csip(CsipPackage, Dialect):
         return SegmentSpot(number=words.number, ip=ip, content=content, index=words.index, objid=objid)
 
     def write_child(
-        self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[Placed]]
+        self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[PlacedRun]]
     ) -> dict[str, Hashers]:
         """Write the METS, PREMIS, descriptive metadata, documentation and schemas of a child."""
         ip = IpFolder(package, spot.ip, spot.objid, self.checksum_type)
@@ -154,9 +154,7 @@ class Csip(CsipPackage, Dialect):
             data,
             label=part.label,
             objects=premis.rows(files(), self.checksum_type, data.folder),
-            done=(SPLITTING,)
-            if any(isinstance(each, PlacedFile) and each.part_of for each in files())
-            else (),
+            done=(SPLITTING,) if any(run.part_of for run in files()) else (),
         )
         facts = self.write_package(ip, part, self.group(ip, representation, data))
         facts |= self.above(ip, parent)
@@ -175,7 +173,7 @@ class Csip(CsipPackage, Dialect):
         with closing(Placements()) as documentation:
             if self.documentation is not None:
                 ip.copy_tree("documentation", self.documentation, documentation)
-            facts = self.write_package(ip, part, group, documentation.files)
+            facts = self.write_package(ip, part, group, documentation.runs)
             facts["history"] = content.notes
             if content.children:
                 self.add_children(facts, content)
@@ -242,9 +240,9 @@ class Csip(CsipPackage, Dialect):
             if self.documentation is not None:
                 ip.copy_tree("documentation", self.documentation, documentation)
             for names in () if self.documentation is not None else content.documentation:
-                documentation.add(ip.copy("/".join(names), content.root, names))
+                documentation.add(PlacedRun.of([ip.copy("/".join(names), content.root, names)]))
             group = self.group(ip, mets, data)
-            facts = self.write_package(ip, part, group, documentation.files)
+            facts = self.write_package(ip, part, group, documentation.runs)
             facts["history"] = content.history
             self.add_split(facts, content, links.loctype(self.terms, content.objid))
             ip.render(CSIP_METS, "mets.xml.j2", facts)

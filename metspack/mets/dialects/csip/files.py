@@ -18,7 +18,7 @@ from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, walking, writing
 from metspack.mets import filetable, ids, is_mets_name, writer
 from metspack.mets.dialects.csip import terms
-from metspack.mets.filetable import Placed, PlacedFile, PlacedRun, Placements
+from metspack.mets.filetable import PlacedFile, PlacedRun, Placements
 from metspack.mets.writer import RowFormat
 
 TEMPLATES = resources.template_folder() / "csip"
@@ -39,7 +39,7 @@ class FileGroup:
     id: str
     use: str
     div: str
-    files: Callable[[], Iterable[Placed]]
+    files: Callable[[], Iterable[PlacedRun]]
     folder: str = ""
     content_type: str = ""
     other_type: str = ""
@@ -62,21 +62,21 @@ class FileGroup:
             yield text(each)
 
     def passing(
-        self, files: Iterable[Placed], rows: writing.NewFile, said: Mapping[str, Any], other_type: str
-    ) -> Iterator[Placed]:
+        self, files: Iterable[PlacedRun], rows: writing.NewFile, said: Mapping[str, Any], other_type: str
+    ) -> Iterator[PlacedRun]:
         """Yield files while their rows are written, as ``rows`` would give them."""
         text = self._text(said, other_type)
         for each in files:
             rows.write(text(each).encode())
             yield each
 
-    def _text(self, said: Mapping[str, Any], other_type: str) -> Callable[[Placed], str]:
+    def _text(self, said: Mapping[str, Any], other_type: str) -> Callable[[PlacedRun], str]:
         row = RowFormat(partial(_row, group=self, said=said, other_type=other_type), self.href)
 
-        def text(placed: Placed) -> str:
-            if isinstance(placed, PlacedRun) and self.archive and self.archive in placed.id:
-                return Markup().join(map(row.text, placed.files()))
-            return row.text(placed)
+        def text(run: PlacedRun) -> str:
+            if self.archive and self.archive in run.id:
+                return Markup().join(map(row.one, run.files()))
+            return row.text(run)
 
         return text
 
@@ -155,7 +155,7 @@ class IpFolder:
     def copy_tree(self, folder: str, root: Path, into: Placements) -> None:
         """Copy all files below ``root``, in the order of their paths."""
         for names in below(root):
-            into.add(self.copy(f"{folder}/{'/'.join(names)}", root, names))
+            into.add(PlacedRun.of([self.copy(f"{folder}/{'/'.join(names)}", root, names)]))
 
     def reference(
         self, file: PlacedFile, mdtype: str, othermdtype: str = "", *, below: str = ""

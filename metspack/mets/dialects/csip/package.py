@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain, groupby, islice
 from operator import attrgetter
 from pathlib import Path
@@ -43,14 +42,14 @@ from metspack.mets.dialects.interface import (
     SplitLob,
     SplitPart,
 )
-from metspack.mets.filetable import Placed, PlacedFile
+from metspack.mets.filetable import PlacedFile, PlacedRun, in_runs
 from metspack.mets.premis import FileObject, PremisWhole, Relationship
 from metspack.model import Digest
 
 _DUBLIN_CORE = f"{DESCRIPTIVE}/dublin-core.xml"
 _CHILDREN_AT_ONCE = 100
 
-Files = Callable[[], Iterable[Placed]]
+Files = Callable[[], Iterable[PlacedRun]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +107,7 @@ class CsipPackage(CsipDocuments):
         file = _listed(
             identifier, siard.path.rpartition("/")[2], siard.size, siard.checksum, "application/zip"
         )
-        data = self.data_group(ip, lambda: (file,), DATA, archive=identifier)
+        data = self.data_group(ip, lambda: (PlacedRun.of([file]),), DATA, archive=identifier)
         archive = FileObject(
             id=identifier,
             path=f"{DATA}/{file.path}",
@@ -147,7 +146,7 @@ class CsipPackage(CsipDocuments):
             id=ip.id("representation group"),
             use=self.terms.package_use,
             div=f"Representations/{self.terms.representation}",
-            files=lambda: (mets,),
+            files=lambda: (PlacedRun.of([mets]),),
             content_type=data.content_type,
             other_type=data.other_type,
             mets=mets,
@@ -164,9 +163,9 @@ class CsipPackage(CsipDocuments):
     ) -> dict[str, Any]:
         """Write a package's files beside representation and METS; return METS's facts, without links."""
         names = schema_files(self._schemas)
-        schemas = [ip.copy(f"schemas/{name}", self._schemas, (name,)) for name in names]
+        schemas = PlacedRun.of(ip.copy(f"schemas/{name}", self._schemas, (name,)) for name in names)
         described = self._write_descriptive(ip, part)
-        about = self._write_about(ip, part)
+        about = PlacedRun.of([self._write_about(ip, part)])
         has = Relationship(kind="has part", objects=(each.objid for each in part.children))
         top = PremisWhole(
             category="intellectualEntity",
@@ -184,7 +183,7 @@ class CsipPackage(CsipDocuments):
                 div="Documentation",
                 files=lambda: chain((about,), documentation()),
             ),
-            FileGroup(id=ip.id("schema group"), use="Schemas", div="Schemas", files=lambda: schemas),
+            FileGroup(id=ip.id("schema group"), use="Schemas", div="Schemas", files=lambda: (schemas,)),
             representation,
         ]
         return {
@@ -241,7 +240,7 @@ class CsipPackage(CsipDocuments):
                     id=ids.element_id(content.objid, "child IPs"),
                     use=words.label,
                     div="",
-                    files=partial(self._child_files, content),
+                    files=lambda: in_runs(self._child_files(content), _CHILDREN_AT_ONCE),
                 )
             )
         loctype = links.child_loctype(self.terms, content.children[0].objid)

@@ -28,7 +28,7 @@ from metspack.mets.dialects.interface import (
     Software,
 )
 from metspack.mets.dialects.recommendation import TEMPLATES
-from metspack.mets.filetable import Placed
+from metspack.mets.filetable import PlacedRun
 
 _CHILDREN_AT_ONCE = 100
 
@@ -97,7 +97,7 @@ class Recommendation(Dialect):
         )
 
     def write_child(
-        self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[Placed]]
+        self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[PlacedRun]]
     ) -> dict[str, Hashers]:
         """Write the METS of a child."""
         child = {

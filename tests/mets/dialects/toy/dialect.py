@@ -21,7 +21,7 @@ from metspack.mets.dialects.interface import (
     SegmentWords,
     Software,
 )
-from metspack.mets.filetable import Placed
+from metspack.mets.filetable import PlacedRun
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -91,14 +91,14 @@ class Toy(Dialect):
         )
 
     def write_child(
-        self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[Placed]]
+        self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[PlacedRun]]
     ) -> dict[str, Hashers]:
         path = f"{spot.ip}/{self.mets}"
         facts = {
             "objid": spot.objid,
             "parent": parent,
             "index": spot.index,
-            "files": list(filetable.one_by_one(files())),
+            "files": [file for run in files() for file in run.files()],
         }
         return self._write(package, path, "child.xml.j2", facts)
 
