@@ -7,6 +7,7 @@ the same command resumes a stopped run. Under the target's name there is a compl
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -29,6 +30,7 @@ from metspack.files.journal import USUAL, RunEvents, RunFacts, StagingTerms
 NOT_FOUND = "Name a package's folder, or the METS file of its parent IP."
 """The hint for a path without a package."""
 
+_IDLE = {journal.BEGIN, journal.RESUMED, journal.PLANNED}
 _AROUND = 16  # journal, manifests, the archive's directory: files of every package, however large
 
 
@@ -62,17 +64,97 @@ def _sweep(partial: Path) -> None:
         writing.remove_empty(partial)  # the journal is the last file to be removed
 
 
-class Partial:
-    """``<target>.partial/``, where a package or files for one are made before publication."""
+class Partial(ABC):
+    """``<target>.partial/``, where a package or files for one are made before publication.
+
+    ``command`` is the command line that resumes the run. Raises ``TargetError`` when another run is at work
+    on the target, or ``.partial`` was left by another command.
+    """
 
     journal: writing.RunJournal
 
-    def __init__(self, target: Path, root: Path) -> None:
+    def __init__(self, target: Path, root: Path, command: str) -> None:
         self.target = target
         self.root = root
         self.package = self.root / "package"
         self.work = self.root / "work"
+        self._command = command
         self._room: os.statvfs_result | None = None
+        self._is_new = False
+        with writing.explained(self.root):
+            self._open()
+        try:
+            with writing.explained(self.root):
+                self._begin()
+        except BaseException:
+            # The work of an earlier run is kept for the command that it belongs to.
+            if self._is_new:
+                self.discard()
+            else:
+                self.journal.close()
+            raise
+
+    def _open(self) -> None:
+        """Open the journal, making its folder if need be; raises ``TargetError`` when it is in use."""
+        while True:
+            try:
+                if os.path.lexists(self.root):
+                    self._check_ours()
+                else:
+                    self._is_new = True
+                    writing.make_directory(self.root)
+                self.journal = writing.RunJournal(journal.journal_of(self.root))
+            except BaseException as error:  # also an interruption at the moment in which it was made
+                if self._is_new and not isinstance(error.__cause__, FileExistsError):
+                    writing.remove_empty(self.root)
+                raise
+            if self.journal.is_held:
+                break
+            if self.journal.is_there():
+                return
+            self.journal.close()  # another run has removed it as its last step
+        events = journal.run_events(self.journal.descriptor).events
+        self.journal.close()
+        pid = f" (process {events[-1].get('pid', events[0].get('pid'))})" if events else ""
+        raise TargetError(
+            f"another run is at work on {self.target}{pid}",
+            hint="Wait until it has ended, or stop it: metspack status shows how far it is.",
+        )
+
+    def _check_ours(self) -> None:
+        """Raise ``TargetExistsError`` for a ``.partial`` that no run made."""
+        is_folder = self.root.is_dir() and not self.root.is_symlink()
+        if not is_folder or not (os.path.lexists(journal.journal_of(self.root)) or is_bare(self.root)):
+            raise self._strange()
+
+    def _strange(self) -> TargetExistsError:
+        """Return the error for a ``.partial`` that no run, or another one, made."""
+        return TargetExistsError(
+            f"{self.root} exists already, and its origin is unknown",
+            hint="Files of the target are made there: move it away, or choose another target.",
+        )
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Begin the run, or resume an earlier one, with the journal open."""
+
+    def _start(self, run: RunFacts) -> None:
+        """Make the folders, and record that the run begins."""
+        writing.make_directory(self.package)
+        writing.make_directory(self.work)
+        writing.sync_directory(self.root)
+        self.journal.record(event=journal.BEGIN, **run.document(), **self._now())
+
+    def _now(self) -> dict[str, Any]:
+        # The time goes into no file of the package.
+        return {"pid": os.getpid(), "words": self._command, "started": clock.ago(0)}
+
+    def discard(self) -> None:
+        """Remove everything under ``<target>.partial/``, the journal last: it identifies the folder."""
+        remove_contents(self.root)
+        writing.remove(journal.journal_of(self.root))
+        self.journal.close()
+        writing.remove(self.root)
 
     def keep_room(self) -> None:
         """Remember the free space: ``room`` ignores what is written from now on."""
@@ -122,72 +204,17 @@ class Staging(Partial):
     """
 
     def __init__(self, target: Path, run: RunFacts, terms: StagingTerms = USUAL) -> None:
-        super().__init__(*check_vacant(target))
         self.events: Sequence[Mapping[str, Any]] = ()
         self.is_resumed = False
         self.created = run.created
+        self._run = run
         self._terms = terms
-        self._can_go_on = run.can_go_on
         self._published: Path | None = None
-        self._idle = {journal.BEGIN, journal.RESUMED, journal.PLANNED}
-        self._is_new = False
-        with writing.explained(self.root):
-            self._open()
-        try:
-            check_vacant(target)  # another run may have ended while this one began
-            with writing.explained(self.root):
-                self._begin(run)
-        except BaseException:
-            # The work of an earlier run is kept for the command that it belongs to.
-            if self._is_new:
-                self.discard()
-            else:
-                self.journal.close()
-            raise
+        super().__init__(*check_vacant(target), terms.command)
 
-    def _open(self) -> None:
-        """Open the journal, making its folder if need be; raises ``TargetError`` when it is in use."""
-        while True:
-            try:
-                if os.path.lexists(self.root):
-                    self._check_ours()
-                else:
-                    self._is_new = True
-                    writing.make_directory(self.root)
-                self.journal = writing.RunJournal(journal.journal_of(self.root))
-            except BaseException as error:  # also an interruption at the moment in which it was made
-                if self._is_new and not isinstance(error.__cause__, FileExistsError):
-                    writing.remove_empty(self.root)
-                raise
-            if self.journal.is_held:
-                break
-            if self.journal.is_there():
-                return
-            self.journal.close()  # another run has removed it as its last step
-        events = journal.run_events(self.journal.descriptor).events
-        self.journal.close()
-        pid = f" (process {events[-1].get('pid', events[0].get('pid'))})" if events else ""
-        raise TargetError(
-            f"another run is at work on {self.target}{pid}",
-            hint="Wait until it has ended, or stop it: metspack status shows how far it is.",
-        )
-
-    def _check_ours(self) -> None:
-        """Raise ``TargetExistsError`` for a ``.partial`` that no run made."""
-        is_folder = self.root.is_dir() and not self.root.is_symlink()
-        if not is_folder or not (os.path.lexists(journal.journal_of(self.root)) or is_bare(self.root)):
-            raise TargetExistsError(
-                f"{self.root} exists already, and its origin is unknown",
-                hint="Files of the target are made there: move it away, or choose another target.",
-            )
-
-    def _begin(self, run: RunFacts) -> None:
-        found = journal.run_events(self.journal.descriptor)
-        if journal.recovery(self.journal.descriptor) is not None:
-            raise TargetUnfinishedError(
-                f"{self.root} exists already: {journal.IN_PLACE} was interrupted",
-                hint="Leave it where it is, and run that command again first, with the same options.",
-            )
+    def _begin(self) -> None:
+        check_vacant(self.target)  # another run may have ended while this one began
+        run, found = self._run, journal.run_events(self.journal.descriptor)
         if os.path.lexists(self.work) and not writing.wait_for_others(self.work):
             raise TargetError(
                 f"another run is at work on {self.target}: its processes have not ended yet",
@@ -199,31 +226,24 @@ class Staging(Partial):
             if found.events and run.starts_over(found.events[0]):
                 found = RunEvents()
             if found.events and os.path.lexists(self.package) and os.path.lexists(self.work):
-                self._go_on(run, found)
+                self._go_on(found)
                 return
         self._is_new = True
         self._empty()
-        writing.make_directory(self.package)
-        writing.make_directory(self.work)
-        writing.sync_directory(self.root)
-        self.journal.record(event=journal.BEGIN, **run.document(), **self._now())
+        self._start(run)
 
-    def _go_on(self, run: RunFacts, found: RunEvents) -> None:
+    def _go_on(self, found: RunEvents) -> None:
         journal.check_kinds(self.root)  # nothing is written or removed through a link that others put there
         begun, *events = found.events
         if begun["event"] != journal.BEGIN:
             raise journal.damaged(self.root, 1)
-        if different := list(run.differences(begun)):
+        if different := list(self._run.differences(begun)):
             raise journal.refusal(self.root, begun, different)
         self.events = journal.standing(events)
         self.is_resumed = True
         self.created = str(begun["created"])
         self.journal.cut(found.size)
         self.journal.record(event=journal.RESUMED, **self._now())
-
-    def _now(self) -> dict[str, Any]:
-        # The time goes into no file of the package.
-        return {"pid": os.getpid(), "words": self._terms.command, "started": clock.ago(0)}
 
     def leave(self, error: BaseException) -> None:
         """End the run after an error; finished work is kept for resuming where possible.
@@ -233,7 +253,7 @@ class Staging(Partial):
         is_published = self._is_published()
         if is_published:
             kept, how = f"{self.target} is complete", "Nothing is left to be done."
-        elif not self._can_go_on or self._is_final(error) or not self._is_worth():
+        elif not self._run.can_go_on or self._is_final(error) or not self._is_worth():
             self.discard()
             return
         else:
@@ -250,7 +270,7 @@ class Staging(Partial):
             rest = f"{kept}; {self.root} can be removed." if is_published else f"{kept}. {how}"
             error.hint = " ".join(filter(None, (error.hint, rest)))
         if is_published:
-            self._end()
+            super().discard()
 
     def _is_final(self, error: BaseException) -> bool:
         """Return whether an error, or an interruption with ``discards``, ends the run for good."""
@@ -264,7 +284,7 @@ class Staging(Partial):
             events = journal.run_events(self.journal.descriptor).events
         except OSError:
             return True
-        return any(each.get("event") not in self._idle for each in events)
+        return any(each.get("event") not in _IDLE for each in events)
 
     def publish(self) -> None:
         """Make the package visible under the target's name, complete and on disk; remove the rest."""
@@ -279,7 +299,7 @@ class Staging(Partial):
         self.journal.record(event=journal.PUBLISHING)
         self._published = made
         put(made, self.target)
-        self._end()
+        super().discard()
 
     def _is_published(self) -> bool:
         """Return whether the target was made, by the disk: an interruption may follow at once."""
@@ -291,20 +311,13 @@ class Staging(Partial):
     def discard(self) -> None:
         """Remove everything under ``<target>.partial/``."""
         self._empty()
-        self._end()
+        super().discard()
 
     def _empty(self) -> None:
         """Remove the journal's events, then all that was made: the removal may be interrupted."""
         self.journal.cut(0)
         for each in (self.package, self.work):
             writing.remove(each)
-
-    def _end(self) -> None:
-        """Remove the rest, the journal last: as long as it exists, it identifies the folder."""
-        remove_contents(self.root)
-        writing.remove(journal.journal_of(self.root))
-        self.journal.close()
-        writing.remove(self.root)
 
 
 def _again(command: str) -> str:
