@@ -36,7 +36,7 @@ ORDER = (
 BUDGETS: Mapping[str, int] = {
     "(foundation)": 2_846,
     "stores": 335,
-    "files": 2_994,
+    "files": 3_005,
     "layouts": 549,
     "containers": 1_801,
     "siard": 1_873,
@@ -47,10 +47,10 @@ BUDGETS: Mapping[str, int] = {
     "inspecting": 674,
     "packages": 2_937,
     "checking": 15_213,
-    "building": 3_162,
+    "building": 3_126,
     "reporting": 2_415,
-    "restoring": 1_702,
-    "merging": 827,
+    "restoring": 1_707,
+    "merging": 833,
     "cli": 3_212,
     "templates": 1_452,
 }

@@ -10,7 +10,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
@@ -128,14 +128,23 @@ def journal_of(partial: Path) -> Path:
 
 
 def read_as(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
-    """Return a dataclass with values of a journal; raises ``TypeError`` for a wrong type."""
+    """Return a dataclass with values of a journal; raises ``TypeError`` or ``ValueError`` for wrong ones."""
     for each in fields(cast("Any", kind)):
         types = set(str(each.type).split(" | "))
         if each.name in values and types <= {"int", "str", "bool", "None"}:
             value = values[each.name]
             if ("None" if value is None else type(value).__name__) not in types:
                 raise TypeError(f"{each.name} is {value!r:.80}, expected {each.type}")
+            counts([value] if "int" in types and value is not None else [])
     return kind(**values)
+
+
+def counts(values: Iterable[Any]) -> list[int]:
+    """Return numbers of bytes and files; raises ``ValueError`` for other values."""
+    found = list(values)
+    if not all(type(each) is int and 0 <= each < 1 << 63 for each in found):
+        raise ValueError(f"{found} are no numbers of bytes and files")
+    return found
 
 
 def strange(partial: Path, why: str) -> TargetUnfinishedError:

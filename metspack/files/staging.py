@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 from metspack import clock, processes
 from metspack.errors import (
@@ -393,15 +393,29 @@ class StretchDone:
     bytes: int
     sizes: tuple[int, ...]
 
-    def document(self) -> dict[str, Any]:
-        """Return the event that ``restored`` reads."""
-        return {"event": journal.SEGMENT, **asdict(self), "sizes": list(self.sizes)}
+    @property
+    def event(self) -> str:
+        """The kind of the event that records it."""
+        return journal.SEGMENT
+
+    @property
+    def key(self) -> Hashable:
+        """The key under which another run finds it."""
+        return self.number
+
+    def record(self, path: Path, **said: str) -> None:
+        """Record it in a run's journal, with further values; all files are on disk already.
+
+        Raises ``TargetError``.
+        """
+        writing.record_event(path, {"event": self.event, **asdict(self), **said})
 
     @classmethod
-    def restored(cls, document: Mapping[str, Any]) -> StretchDone:
-        """Return the stretch from the event that ``document`` returned."""
-        values = {name: document[name] for name in ("number", "digest", "files", "bytes")}
-        return cls(**values, sizes=tuple(document["sizes"]))
+    def restored(cls, event: Mapping[str, Any]) -> Self:
+        """Return the stretch from the event that ``record`` wrote; raises as ``read_as`` does."""
+        values = {each.name: event[each.name] for each in fields(cls)}
+        sizes = tuple(journal.counts(values["sizes"]))
+        return journal.read_as(cls, {**values, "sizes": sizes})
 
     def has_notes(self, paths: Iterable[Path]) -> bool:
         """Return whether the files of notes exist with their recorded sizes."""
@@ -411,49 +425,62 @@ class StretchDone:
             return False
 
 
-class FinishedStretches:
-    """The stretches that earlier runs on a target finished; none where there was no such run."""
+Done = TypeVar("Done", bound=StretchDone)
 
-    def __init__(self, staging: Staging) -> None:
-        finished = (each for each in staging.events if each["event"] == journal.SEGMENT)
-        self._done = {each["number"]: StretchDone.restored(each) for each in finished}
-        self.clears = staging.is_resumed
-        self.journal = journal.journal_of(staging.root)
+
+class FinishedStretches(Generic[Done]):
+    """The stretches that earlier runs on a target finished; none where there was no such run.
+
+    ``is_there``: this run resumes an earlier one. ``kind`` is the class of its stretches.
+    """
+
+    def __init__(self, staging: Staging, kind: type[Done]) -> None:
         self.staging = staging
+        self.is_there = staging.is_resumed
+        self.journal = journal.journal_of(staging.root)
+        kinds = {journal.SEGMENT, journal.STRETCH}
+        with self.as_written():
+            self.all = [kind.restored(each) for each in staging.events if each["event"] in kinds]
+        self._done = {each.key: each for each in self.all}
 
-    def prepare(
-        self, notes: Callable[[int], Iterable[Path]], package: Collection[str] = (), work: str = ""
-    ) -> None:
-        """Remove what an earlier run left, except the stretches at paths of ``package``.
+    @contextmanager
+    def as_written(self) -> Iterator[None]:
+        """Raise ``TargetUnfinishedError`` where the block meets values that no run records.
 
-        In the working folder the files of notes are kept, whose paths ``notes`` returns for a stretch, and
-        ``work``. Raises ``TargetError``.
+        Checksums reveal damage to a journal, but accept one of another writer.
         """
-        if self.clears:
-            names = {path.name for each in self for path in notes(each.number)}
-            keep_only(self.staging.package, package)
-            keep_only(self.staging.work, {*names, work})
+        try:
+            yield
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise journal.strange(
+                self.staging.root, f"its journal records what cannot be ({type(error).__name__}: {error})"
+            ) from error
 
-    def find(self, number: int) -> StretchDone | None:
-        """Return a stretch by its number, or None unless it is finished."""
-        return self._done.get(number)
+    def prepare(self, keeps: Callable[[str], object]) -> None:
+        """Remove the files and folders in the working folder but those that ``keeps`` is true of.
 
-    def record_fault(self, _paths: Collection[str]) -> None:
-        """Record that a check found faults: another run does all stretches anew."""
-        events = journal.run_events(self.staging.journal.descriptor).events
-        numbers = [each["number"] for each in events if each["event"] == journal.SEGMENT]
-        self.staging.journal.record(event=journal.FAULTY, segments=numbers, elsewhere=True)
+        Raises ``TargetError``.
+        """
+        for each in list(os.scandir(self.staging.work)) if self.is_there else ():
+            if not keeps(each.name):
+                writing.remove(Path(each))
 
-    def __iter__(self) -> Iterator[StretchDone]:
-        return iter(self._done.values())
+    def find(self, key: Hashable) -> Done | None:
+        """Return a stretch by its key, or None unless it is finished."""
+        return self._done.get(key)
 
     def record_plan(self, count: int | None, files: int, size: int) -> None:
         """Record the numbers of all stretches (None: unknown), of their files and of their bytes."""
         self.staging.journal.record(event=journal.PLANNED, segments=count, lobs=files, bytes=size)
 
-    def amounts(self) -> tuple[int, int]:
-        """Return the numbers of files and bytes of all stretches, which need no further space."""
-        return sum(each.files for each in self), sum(each.bytes for each in self)
+    def record_faulty(self, numbers: Iterable[int], *, elsewhere: bool) -> None:
+        """Record stretches with faults, which the next run does anew, and faults elsewhere."""
+        self.staging.journal.record(event=journal.FAULTY, segments=list(numbers), elsewhere=elsewhere)
+
+
+def amounts(done: Collection[StretchDone]) -> tuple[int, int]:
+    """Return the numbers of files and bytes of stretches, which need no further space."""
+    return sum(each.files for each in done), sum(each.bytes for each in done)
 
 
 @contextmanager
@@ -470,22 +497,13 @@ def open_stretch(work: Path) -> Iterator[writing.SyncedTogether]:
 
 
 def record_stretch(
-    path: Path,
-    number: int,
-    digest: str,
-    amounts: tuple[int, int],
-    notes: Iterable[Path] = (),
-    **said: str,
+    path: Path, number: int, digest: str, files_and_bytes: tuple[int, int], notes: Iterable[Path], **said: str
 ) -> None:
-    """Record a finished stretch in a run's journal: its files, bytes and files of notes.
-
-    ``said`` are further values of the event. All files are on disk already. Raises ``TargetError``.
-    """
-    files, size = amounts
+    """Record a finished stretch, as ``StretchDone.record`` does, with the sizes of its files of notes."""
+    files, size = files_and_bytes
     with writing.explained(path):
         sizes = tuple(os.lstat(each).st_size for each in notes)
-    done = StretchDone(number=number, digest=digest, files=files, bytes=size, sizes=sizes)
-    writing.record_event(path, {**done.document(), **said})
+    StretchDone(number=number, digest=digest, files=files, bytes=size, sizes=sizes).record(path, **said)
 
 
 def are_there(folder: Path, paths: Sequence[str], sizes: Sequence[int]) -> bool:
