@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from metspack.digests import OCTETS, digest_function
 from metspack.errors import ConfigError, MetspackError, SourceError
@@ -276,15 +276,30 @@ def text(path: Path) -> Iterator[io.TextIOWrapper]:
         yield file
 
 
-Status = tuple[int, int, int, int]
-"""Size in bytes, time of change in nanoseconds, inode and device of a file."""
+class Stamp(NamedTuple):
+    """A file's state, to detect a change: size in bytes, time of change in ns, inode and device."""
+
+    size: int
+    modified: int
+    inode: int
+    device: int
+
+    @classmethod
+    def of(cls, descriptor: int) -> Self:
+        """Return the stamp of an open file."""
+        return cls.of_status(os.fstat(descriptor))
+
+    @classmethod
+    def of_status(cls, status: os.stat_result) -> Self:
+        """Return the stamp of the file with this status."""
+        return cls(status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
 
 
 def small_files(
     root: Path,
     folders: Sequence[str],
     names: Iterable[str],
-    stamps: Iterable[Status | None],
+    stamps: Iterable[tuple[int, int, int, int] | None],
     buffer: memoryview,
     *,
     seen: Callable[[int], object] | None = None,
@@ -319,7 +334,7 @@ def small_files(
 def _small(
     folder: int,
     name: str,
-    stamp: Status | None,
+    stamp: tuple[int, int, int, int] | None,
     buffer: memoryview,
     seen: Callable[[int], object] | None,
 ) -> memoryview | None:
@@ -333,7 +348,7 @@ def _small(
         if status is None:
             # What is as it was when its status was taken, long before, did not change while it was read.
             status = os.fstat(descriptor)
-            if _status(status) != stamp or not stat.S_ISREG(status.st_mode):
+            if Stamp.of_status(status) != stamp or not stat.S_ISREG(status.st_mode):
                 return None
         if not size == status.st_size < len(buffer):
             return None
@@ -344,12 +359,12 @@ def _small(
         release(descriptor)
 
 
-def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[Status | None]:
+def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[Stamp | None]:
     """Return the status of each regular file in one folder, or None for any other name.
 
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
-    found: list[Status | None] = []
+    found: list[Stamp | None] = []
     with held(opened_folder(root, folders)) as folder:
         for name in names:
             try:
@@ -357,7 +372,7 @@ def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[S
             except OSError:
                 found.append(None)
             else:
-                found.append(_status(status) if stat.S_ISREG(status.st_mode) else None)
+                found.append(Stamp.of_status(status) if stat.S_ISREG(status.st_mode) else None)
     return found
 
 
@@ -373,10 +388,6 @@ def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> lis
                 os.lstat(name, dir_fd=folder)
                 found.append(name)
     return found
-
-
-def _status(found: os.stat_result) -> Status:
-    return found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev
 
 
 def chunks(descriptor: int, start: int = 0, stop: int | None = None, *, size: int = CHUNK) -> Iterator[bytes]:

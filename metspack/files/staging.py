@@ -529,8 +529,8 @@ def keep_only(folder: Path, kept: Collection[str], below: str = "") -> None:
 
 def check_count(folder: Path, files: int) -> None:
     """Raise ``TargetUnfinishedError`` unless a folder filled by several runs has so many files."""
-    with closing(walking.listings(folder, are_stamped=False)) as listings:
-        found = sum(len(each.files) for each in listings)
+    with closing(walking.checked_lots(folder)) as lots:
+        found = sum(len(each.names) for each in lots)
     if found != files:
         raise TargetUnfinishedError(
             f"{folder} has {found:,} files, expected {files:,}: what it was made from was changed meanwhile",

@@ -198,14 +198,12 @@ class Names(tempdb.Scratch):
 
     def _look_through(self, top: bytes, written: bytes, unnamed: Unnamed) -> None:
         own = _own(self._source)
-        with closing(walking.listings(Path(os.fsdecode(written)))) as listings:
-            for listing in listings:
-                folder = b"".join(b"/" + _encoded(name) for name in listing.folder) + b"/"
-                files = iter(listing.files)
+        with closing(walking.checked_lots(Path(os.fsdecode(written)), sizes=True)) as lots:
+            for lot in lots:
+                folder, files = b"/" + lot.prefix, zip(lot.names, lot.sizes, strict=True)
                 while some := list(islice(files, _ASKED)):
-                    names = [_encoded(name) for name, *_ in some]
-                    named = self._named([top + folder + name for name in names])
-                    for name, (_, size, *_) in zip(names, some, strict=True):
+                    named = self._named([top + folder + name for name, _ in some])
+                    for name, size in some:
                         path = top + folder + name
                         if path in named or _NO_LOB.fullmatch(name):
                             continue

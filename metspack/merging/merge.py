@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, count, groupby
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from metspack.containers.ipwriter import Folder
 from metspack.digests import Seal, Sealed
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import journal, reading, threads, writing
-from metspack.files.byteranges import Stamp, Stretch
+from metspack.files.byteranges import Stretch
 from metspack.files.journal import USUAL, StagingTerms
 from metspack.files.staging import (
     FinishedStretches,
@@ -127,7 +127,7 @@ def _identity(paths: Sequence[Path], index: Index) -> str:
     told = hashlib.sha256()
     for (path,) in index.rows("SELECT path FROM mets ORDER BY id"):
         place = Path(str(index.files.place(tuple(path.split("/")))))
-        stamp = astuple(Stamp.of_status(os.stat(place)))
+        stamp = tuple(reading.Stamp.of_status(os.stat(place)))
         told.update(repr((str(place.resolve()), stamp)).encode(errors="surrogateescape"))
     return f"{', '.join(str(path.resolve()) for path in paths)}, state {told.hexdigest()[:16]}"
 
