@@ -36,7 +36,7 @@ ORDER = (
 BUDGETS: Mapping[str, int] = {
     "(foundation)": 2_846,
     "stores": 335,
-    "files": 2_970,
+    "files": 2_961,
     "layouts": 549,
     "containers": 1_801,
     "siard": 1_872,
@@ -51,7 +51,7 @@ BUDGETS: Mapping[str, int] = {
     "reporting": 2_400,
     "restoring": 1_708,
     "merging": 833,
-    "cli": 3_212,
+    "cli": 3_211,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

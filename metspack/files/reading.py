@@ -139,15 +139,8 @@ def _opened(root: Path, segments: Sequence[str]) -> int:
         for segment in segments:
             if segment in {"", ".", ".."} or "/" in segment or "\0" in segment:
                 raise SourceError(f"{segment!r} is not a name of a file or folder")
-        folder = os.open(root, _WALK)
-        try:
-            for segment in segments[:-1]:
-                below = os.open(segment, _WALK | os.O_NOFOLLOW, dir_fd=folder)
-                above, folder = folder, below  # first: an interruption while it is closed closes the other
-                release(above)
+        with held(_walked(root, segments[:-1])) as folder:
             descriptor = os.open(segments[-1], _READ | os.O_NOFOLLOW, dir_fd=folder)
-        finally:
-            release(folder)
     try:
         mode = os.fstat(descriptor).st_mode
     except OSError as error:
@@ -161,6 +154,20 @@ def _opened(root: Path, segments: Sequence[str]) -> int:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), what)
         raise SourceError(f"{what} is not a regular file but {kind(mode)}")
     return descriptor
+
+
+def _walked(root: Path, segments: Sequence[str]) -> int:
+    """Return a descriptor of the folder at ``segments`` below ``root``, behind no link."""
+    folder = os.open(root, _WALK)
+    try:
+        for segment in segments:
+            below = os.open(segment, _WALK | os.O_NOFOLLOW, dir_fd=folder)
+            above, folder = folder, below  # first: an interruption while it is closed closes the other
+            release(above)
+    except BaseException:
+        release(folder)
+        raise
+    return folder
 
 
 def name_file(error: OSError, root: Path, segments: Sequence[str]) -> None:
@@ -190,14 +197,7 @@ def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
     """
     if mirrors.are_used():
         mirrors.place_of(root, segments)
-    folder = os.open(root, _WALK)
-    for segment in segments:
-        try:
-            below = os.open(segment, _WALK | os.O_NOFOLLOW, dir_fd=folder)
-        finally:
-            release(folder)
-        folder = below
-    return folder
+    return _walked(root, segments)
 
 
 @contextmanager
@@ -360,20 +360,12 @@ def _small(
 
 
 def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[Stamp | None]:
-    """Return the status of each regular file in one folder, or None for any other name.
+    """Return the stamp of each regular file in one folder, or None for any other name.
 
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
-    found: list[Stamp | None] = []
-    with held(opened_folder(root, folders)) as folder:
-        for name in names:
-            try:
-                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            except OSError:
-                found.append(None)
-            else:
-                found.append(Stamp.of_status(status) if stat.S_ISREG(status.st_mode) else None)
-    return found
+    found = _looked_up(root, folders, names)
+    return [Stamp.of_status(each) if each and stat.S_ISREG(each.st_mode) else None for _, each in found]
 
 
 def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[str]:
@@ -381,13 +373,19 @@ def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> lis
 
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
-    found: list[str] = []
+    return [name for name, status in _looked_up(root, folders, names) if status is not None]
+
+
+def _looked_up(
+    root: Path, folders: Sequence[str], names: Iterable[str]
+) -> Iterator[tuple[str, os.stat_result | None]]:
+    """Yield names with the status of each in one folder, links unfollowed, or None."""
     with held(opened_folder(root, folders)) as folder:
         for name in names:
+            status = None
             with suppress(OSError):
-                os.lstat(name, dir_fd=folder)
-                found.append(name)
-    return found
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            yield name, status
 
 
 def chunks(descriptor: int, start: int = 0, stop: int | None = None, *, size: int = CHUNK) -> Iterator[bytes]:
