@@ -229,7 +229,8 @@ class Staging(Partial):
                 self._go_on(found)
                 return
         self._is_new = True
-        self._empty()
+        self.journal.cut(0)  # first: the removal may be interrupted
+        remove_contents(self.root)
         self._start(run)
 
     def _go_on(self, found: RunEvents) -> None:
@@ -309,15 +310,9 @@ class Staging(Partial):
         return not os.path.lexists(made) or os.path.samestat(os.lstat(made), os.lstat(target))
 
     def discard(self) -> None:
-        """Remove everything under ``<target>.partial/``."""
-        self._empty()
-        super().discard()
-
-    def _empty(self) -> None:
-        """Remove the journal's events, then all that was made: the removal may be interrupted."""
+        """Remove everything under ``<target>.partial/``, first the events: the removal may be interrupted."""
         self.journal.cut(0)
-        for each in (self.package, self.work):
-            writing.remove(each)
+        super().discard()
 
 
 def _again(command: str) -> str:
