@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from metspack.digests import Hashers
-from metspack.errors import SourceError, TargetError
+from metspack.errors import SourceError, TargetError, TargetUnfinishedError
 from metspack.files import journal, reading, writing
 from metspack.files.journal import RunFacts
 from metspack.files.staging import Partial, is_bare, remove_contents
@@ -56,6 +56,12 @@ class Transaction(Partial):
         remove_contents(self.root)
         self.journal.cut(0)
         self._start(run)
+
+    def _strange(self) -> TargetUnfinishedError:
+        return TargetUnfinishedError(
+            f"{self.root} exists already, and its origin is unknown",
+            hint="When no other build is running, remove it and run the command again.",
+        )
 
     def _take_back_earlier(self, puts: Puts) -> None:
         listed = {path for path, _ in puts}
