@@ -6,7 +6,6 @@ The files are listed and not judged. Names are handed over in lots, so that a se
 from __future__ import annotations
 
 import os
-import sqlite3
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -120,27 +119,14 @@ def all_lots(
     leaves_out: Callable[[bytes], bool] = lambda _: False,
 ) -> Generator[Lot, None, None]:
     """Yield the entries of folders and of all below them, except those left out."""
-    with _folders_of(root) as ahead:
+    last = 0
+    with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead, tempdb.explained(f"the folders of {root}"):
         ahead.executemany(_PUT, ((each,) for each in folders))
-        for folder in _each_of(ahead):
+        while (row := ahead.execute(_NEXT_FOLDER, (last,)).fetchone()) is not None:
+            last, folder = row
             for lot in lots(root, below, folder, sizes=sizes):
                 ahead.executemany(_PUT, ((each,) for each in lot.folders if not leaves_out(each)))
                 yield lot
-
-
-@contextmanager
-def _folders_of(root: Path) -> Iterator[sqlite3.Connection]:
-    """Give a database for the folders below a root that are still to be listed."""
-    with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead, tempdb.explained(f"the folders of {root}"):
-        yield ahead
-
-
-def _each_of(ahead: sqlite3.Connection) -> Iterator[bytes]:
-    """Yield the folders in their order, with those that are put there meanwhile."""
-    last = 0
-    while (row := ahead.execute(_NEXT_FOLDER, (last,)).fetchone()) is not None:
-        last, folder = row
-        yield folder
 
 
 DEEPEST = 100
