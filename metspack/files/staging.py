@@ -182,17 +182,14 @@ def remove_contents(partial: Path) -> None:
 
 
 def is_bare(partial: Path) -> bool:
-    """Return whether a ``.partial`` is left by a run interrupted before its first event."""
+    """Return whether a ``.partial`` is left by a run interrupted before its first event; raises OSError."""
     first = journal.journal_of(partial)
-    try:
-        return all(
-            not any(path.iterdir())
-            if path.name in {"package", "work"}
-            else path == first and path.lstat().st_size == 0
-            for path in partial.iterdir()
-        )
-    except OSError:
-        return False
+    return all(
+        path.is_dir() and not any(path.iterdir())
+        if path.name in {"package", "work"}
+        else path == first and path.lstat().st_size == 0
+        for path in partial.iterdir()
+    )
 
 
 class Staging(Partial):
