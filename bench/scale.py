@@ -99,7 +99,7 @@ def described(course: Course, package: Path) -> int:
             {"MD5": _DIGEST, "SHA-256": 2 * _DIGEST},
         )
         done = SegmentDone(
-            number=number, digest="", bytes=child.bytes, child=child, sizes=(0, 0, 0), notes={}
+            number=number, digest="", files=1, bytes=child.bytes, sizes=(0, 0, 0), child=child, notes={}
         )
         placed.take(TaskPlaced(numbers=(number,), done=(done,)))
     content = Parent(dialect=dialect, objid="PARENT", name=_NAME).content(package, placed)

@@ -16,7 +16,7 @@ from metspack.building.options import BuildOptions, Built
 from metspack.building.parents import Parent, PlacedChildren, PlacedSegments, SegmentSpots
 from metspack.building.placing import Links, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
-from metspack.building.resumption import COMPARED, EarlierRun
+from metspack.building.resumption import COMPARED, OF_TASKS, EarlierRun
 from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.cluster import Cluster
 from metspack.containers.ipwriter import Packing
@@ -25,7 +25,7 @@ from metspack.digests import Hashers, Seal
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import journal, writing
 from metspack.files.reading import as_path
-from metspack.files.staging import Partial, check_outside, check_space, check_vacant, stage
+from metspack.files.staging import Partial, Staging, check_outside, check_space, check_vacant, stage
 from metspack.layouts import FolderStyle, Layout, readers
 from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits
@@ -163,11 +163,12 @@ class BuildWork:
         """The layout of the segments."""
         return self.division.layout
 
-    def make(self, staging: Partial, remarks: Callable[[], Iterable[str]] = tuple) -> Built:
+    def make(self, staging: Staging, remarks: Callable[[], Iterable[str]] = tuple) -> Built:
         """Make the package in the staging folder, or the parts that an earlier run left undone."""
         self._earlier = EarlierRun(staging)
         with closing(Departures.of(self.archive)) as departures, self._workers:
-            self._earlier.prepare(self.parent.make_root(staging))
+            root = self.parent.make_root(staging)
+            self._earlier.prepare(lambda name: OF_TASKS.fullmatch(name) or staging.work / name == root)
             course = self._plan_all(staging, departures)
             links = self._links(staging, course)
             (files, size), most = self.needed(course), self.division.limits.bytes
@@ -176,13 +177,10 @@ class BuildWork:
             size = self.sending.room(size, course, most, self.options.jobs)
             check_space(staging, files=files, bytes_=size)
             remarked = list(remarks())
-            segments_, lobs, bytes_ = course.segments, course.lobs, course.bytes
-            staging.journal.record(event=journal.PLANNED, segments=segments_, lobs=lobs, bytes=bytes_)
+            self._earlier.record_plan(course.segments, course.lobs, course.bytes)
             if self._earlier.is_there:
                 spots = map(self.spots(course).of, range(len(course.keys)))
-                self._earlier.keep(
-                    map(self._path_of, spots), self.parent.make_root(staging), self.parent.archive_path
-                )
+                self._earlier.keep(map(self._path_of, spots), root, self.parent.archive_path)
             self._compare(staging)
             siard, placed = self._write_all(staging, course, departures)
         staging.journal.record(event=journal.DESCRIBED)
@@ -243,8 +241,7 @@ class BuildWork:
             self.made_of = made_of
         else:
             self.made_of = building_options.source_facts(self.options, self.source, self.progress)
-            if self._earlier.journal is not None:
-                staging.journal.record(event=COMPARED, made_of=self.made_of.document())
+            staging.journal.record(event=COMPARED, made_of=self.made_of.document())
         self.warnings += self.made_of.warnings(rewritten=True)
 
     @property

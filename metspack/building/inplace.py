@@ -18,16 +18,15 @@ from metspack.building.segmentedfolder import (
     SegmentedLobs,
     SegmentFolder,
     descriptions,
-    is_package,
 )
 from metspack.building.segments import SegmentTask
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError, TargetError, TargetExistsError
 from metspack.files import tempdb, writing
 from metspack.files.staging import check_space
-from metspack.files.transaction import Transaction, recover
+from metspack.files.transaction import Transaction
 from metspack.layouts import lobseg
-from metspack.mets import dialects, ids
+from metspack.mets import PLAIN_METS, dialects, ids
 from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
 from metspack.mets.filetable import PlacedFile, PlacedRun, Placements, in_runs
 from metspack.progress import Progress, Silent
@@ -63,8 +62,8 @@ def describe_in_place(folder: Path, options: PackageOptions, progress: Progress 
             hint="Name the folder that holds the .siard and the folders of its LOBs.",
         )
     root, progress = folder.resolve(), progress or Silent()
-    recover(root, is_whole=lambda found: is_package(root, found))
-    with tempdb.unexplained(root), Transaction(root) as staging, SegmentedFolder(root) as found:
+    transaction = Transaction(root, PLAIN_METS, lambda: descriptions(root))
+    with tempdb.unexplained(root), transaction as staging, SegmentedFolder(root) as found:
         return _InPlaceWork(found, staging, options, progress).make()
 
 

@@ -17,7 +17,6 @@ from metspack.containers.ipwriter import Destination, Folder
 from metspack.digests import MANIFEST_ALGORITHMS, OCTETS, Hashers, digest_function
 from metspack.errors import SourceError, TargetError
 from metspack.files import reading, writing
-from metspack.files.byteranges import Stamp
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts import Layout
 from metspack.mets.filetable import ManifestLines, PlacedRun, algorithms
@@ -275,11 +274,11 @@ class Placing:
 
 def _check_link(file: FileExtent, folder: Folder, path: str) -> None:
     """Sync a linked file to disk; raise ``SourceError`` unless it is the file that was read."""
-    found = Stamp(size=file.size, modified=file.modified, inode=file.inode, device=file.device)
+    found = reading.Stamp(size=file.size, modified=file.modified, inode=file.inode, device=file.device)
     try:
         place = folder.root / path
         with reading.opening(folder.root, path.split("/")) as descriptor, writing.explained(place):
-            is_same = Stamp.of(descriptor) == found
+            is_same = reading.Stamp.of(descriptor) == found
             writing.sync_file(descriptor)
     except OSError:
         is_same = False

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from metspack.building.segments import SegmentDone
 from metspack.digests import Hashers
-from metspack.files import journal, writing
-from metspack.files.staging import Partial, Staging, keep_only
+from metspack.files import journal
+from metspack.files.staging import FinishedStretches, Staging, amounts, keep_only
 from metspack.planning import slices
 from metspack.planning.assignment import Course, PlacedBefore
 from metspack.planning.slices import SliceStretch
@@ -21,42 +20,23 @@ from metspack.sources.opening import SourceFacts
 COMPARED = "compared"
 """The event of a compared messageDigest; its ``made_of`` are the facts of the source."""
 
-_OF_TASKS = re.compile(r"(?:digests|wholes|parts|placed)-[0-9]+(?:-[0-9]+)?\.jsonl|manifest-[0-9]+\..+")
+OF_TASKS = re.compile(r"(?:digests|wholes|parts|placed)-[0-9]+(?:-[0-9]+)?\.jsonl|manifest-[0-9]+\..+")
+"""The names of files in the working folder that tasks leave for a run that resumes."""
 
 
-class EarlierRun:
+class EarlierRun(FinishedStretches[SegmentDone]):
     """The results of an earlier run of a build, empty without one.
 
-    ``journal`` is the file that records segments, None where no run resumes from them; ``archive`` is the
-    event of this name, None before the archive was written.
+    ``archive`` is the event of this name, None before the archive was written.
     """
 
-    def __init__(self, staging: Partial) -> None:
-        events = staging.events if isinstance(staging, Staging) else ()
-        self.is_there = isinstance(staging, Staging) and staging.is_resumed
-        self.journal = journal.journal_of(staging.root) if isinstance(staging, Staging) else None
-        self._staging = staging
-        last = {each["event"]: each for each in events}
+    def __init__(self, staging: Staging) -> None:
+        super().__init__(staging, SegmentDone)
+        last = {each["event"]: each for each in staging.events}
         self._compared: Mapping[str, Any] | None = last.get(COMPARED)
         self.archive: Mapping[str, Any] | None = last.get(journal.ARCHIVE)
-        with self.as_written():
-            done = [SegmentDone.restored(each) for each in events if each["event"] in _DONE]
-        self._done = {(each.number, each.stretch, each.child is not None): each for each in done}
         # A segment is described after it was placed: the last of its events counts.
-        self._begun = {(each.number, each.digest): _progress(each) for each in done}
-
-    @contextmanager
-    def as_written(self) -> Iterator[None]:
-        """Raise ``TargetUnfinishedError`` where the block meets values that no run records.
-
-        Checksums reveal damage to a journal, but accept one of another writer.
-        """
-        try:
-            yield
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise journal.strange(
-                self._staging.root, f"its journal records what cannot be ({type(error).__name__}: {error})"
-            ) from error
+        self._begun = {(each.number, each.digest): _progress(each) for each in self.all}
 
     def made_of(self) -> SourceFacts | None:
         """Return the facts of the source, or None before its messageDigest was compared."""
@@ -76,7 +56,7 @@ class EarlierRun:
         """Return the finished ones of some segments, up to a gap, or the finished stretch."""
         found = []
         for number in numbers:
-            done = self._done.get((number, stretch, is_described))
+            done = self.find((number, stretch, is_described))
             if done is None or done.digest != course.digests[number] or not self._is_there(done):
                 break
             found.append(done)
@@ -84,39 +64,26 @@ class EarlierRun:
 
     def done(self, course: Course) -> tuple[int, int]:
         """Return the number of LOBs and parts that are placed already, and their bytes."""
-        found = [
-            each
-            for (number, _, is_described), each in self._done.items()
-            if is_described and each.digest == course.digests[number]
-        ]
-        files = sum(each.child.files for each in found if each.child is not None)
-        return files, sum(each.bytes for each in found)
+        found = {each.number: each for each in self.all if each.child is not None}
+        return amounts([each for each in found.values() if each.digest == course.digests[each.number]])
 
     def _is_there(self, done: SegmentDone) -> bool:
         """Return whether a recorded segment exists; the last check looks beyond name and size."""
         child = done.child
         if child is None:
             return True
-        packed = self._staging.package / child.path
+        package = self.staging.package
         try:
-            return packed.is_file() or os.lstat(self._staging.package / child.mets).st_size == child.size
+            return (package / child.path).is_file() or os.lstat(package / child.mets).st_size == child.size
         except OSError:
             return False
-
-    def prepare(self, parent: Path) -> None:
-        """Remove working files that are made anew, except ``parent``, the parent's folder."""
-        if not self.is_there:
-            return
-        for each in os.scandir(self._staging.work):
-            if not _OF_TASKS.fullmatch(each.name) and Path(each) != parent:
-                writing.remove(Path(each))
 
     def keep(self, kept: Iterable[str], parent: Path, archive: str) -> None:
         """Remove all files of the package but the segments at ``kept`` and a written archive.
 
         ``parent`` is the folder in which the parent is written, ``archive`` the path of the archive there.
         """
-        package, own = self._staging.package, {archive} if self.archive is not None else set()
+        package, own = self.staging.package, {archive} if self.archive is not None else set()
         keep_only(package, {*kept, *(own if parent == package else ())})
         if parent != package and os.path.lexists(parent):
             keep_only(parent, own)
@@ -126,28 +93,23 @@ class EarlierRun:
 
         ``segments`` gives numbers and paths. The next run makes the recorded ones anew.
         """
-        if self.journal is None:
-            return
         above = {each for path in paths for each in _above(path)}
         faulty = {path: number for number, path in segments if path in above}
         elsewhere = any(faulty.keys().isdisjoint(_above(path)) for path in paths)
-        self._staging.journal.record(
-            event=journal.FAULTY, segments=list(faulty.values()), elsewhere=elsewhere
-        )
+        self.record_faulty(faulty.values(), elsewhere=elsewhere)
 
     def record_archive(
         self, course: Course, written: Hashers, left_out: Sequence[str], *, is_corrected: bool
     ) -> None:
         """Record that the archive is written for a plan."""
-        if self.journal is not None:
-            self._staging.journal.record(
-                event=journal.ARCHIVE,
-                plan=course.digest,
-                size=written.size,
-                digests=written.digests(),
-                left_out=list(left_out),
-                is_corrected=is_corrected,
-            )
+        self.staging.journal.record(
+            event=journal.ARCHIVE,
+            plan=course.digest,
+            size=written.size,
+            digests=written.digests(),
+            left_out=list(left_out),
+            is_corrected=is_corrected,
+        )
 
     def written_archive(self, course: Course, target: Path) -> tuple[Hashers, list[str]] | None:
         """Return digests and words of the archive written for a plan, or None without one."""
@@ -172,6 +134,3 @@ def _above(path: str) -> Iterator[str]:
     """Yield a path and those of the folders above it."""
     yield path
     yield from (path[:at] for at, letter in enumerate(path) if letter == "/")
-
-
-_DONE = {journal.SEGMENT, journal.STRETCH}

@@ -15,17 +15,16 @@ from pathlib import Path
 
 from metspack import uris
 from metspack.building.segments import PART_DIGESTS, PARTS, UTF16_LENGTHS, WHOLES, json_line, notes_path
-from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, Hashers, is_manifest
+from metspack.digests import Hashers, is_manifest
 from metspack.errors import SourceError
 from metspack.files import tempdb, walking, writing
-from metspack.files.journal import Recovery, partial_of, strange
 from metspack.files.staging import Partial
 from metspack.files.threads import ThreadedHashers
 from metspack.files.walking import Entry
 from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, SEG
 from metspack.locations import splitparts
 from metspack.mediatypes import media_type
-from metspack.mets import PLAIN_METS, filetable, is_mets_name
+from metspack.mets import filetable, is_mets_name
 from metspack.mets.filetable import COLUMNS, PlacedFile
 from metspack.mets.ids import ncname
 from metspack.model import FileExtent, LobRef, LobRun, ZipExtent
@@ -478,30 +477,6 @@ def is_split(lob: LobRef) -> bool:
         return len(lob.extents) > 1
     name, whole = extent.path[-1], uris.parsed(lob.cell.file).segments[-1]
     return name.startswith(whole) and splitparts.is_first(name[len(whole) :])
-
-
-# --- Remains of a run that was to describe such a folder ---
-
-
-def is_package(root: Path, found: Recovery) -> bool:
-    """Return whether an interrupted description had put all its files into a folder.
-
-    The parent's METS is put last. With it the folder is a package, and nothing is taken back; without it only
-    METS and manifests are. Raises ``TargetUnfinishedError`` when the journal names other files than these, or
-    lacks any of those in the folder.
-    """
-    paths = [path for path, _ in found.puts]
-    own = {*(MANIFESTS[each] for each in MANIFEST_ALGORITHMS), PLAIN_METS}
-    others = [each for each in paths if each not in own and each.rpartition("/")[2] != PLAIN_METS]
-    is_last = paths[-1:] == [PLAIN_METS]
-    if others or len(set(paths)) < len(paths) or not own.issubset(paths) or not is_last:
-        why = (
-            "its journal does not name one METS for each segment, the manifests and the parent's METS at last"
-        )
-        raise strange(partial_of(root), why)
-    if foreign := next((each for each in descriptions(root) if each not in paths), None):
-        raise strange(partial_of(root), f"the folder has {foreign!r}, which its journal does not name")
-    return os.path.lexists(root / PLAIN_METS)
 
 
 def descriptions(root: Path) -> Iterator[str]:

@@ -10,16 +10,16 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from metspack.building import placing
 from metspack.building.placing import Placing
 from metspack.containers.ipwriter import Destination, Folder, Packing
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.files import journal, reading, writing
-from metspack.files.staging import open_stretch
+from metspack.files.staging import StretchDone, open_stretch
 from metspack.layouts import Layout
 from metspack.mets import filetable
 from metspack.mets.dialects.interface import (
@@ -87,39 +87,37 @@ class SegmentTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentDone:
+class SegmentDone(StretchDone):
     """A segment that was placed and described, or a stretch that was placed.
 
-    A stretch has no ``child``. ``number`` is the segment's, ``digest`` its slice's, ``bytes`` are those
-    placed. ``sizes`` are those of the task's three files of notes, and ``notes`` its notes, with all segments
-    of the task up to this one.
+    A stretch has no ``child``. ``number`` is the segment's, ``digest`` its slice's, ``files`` and ``bytes``
+    are those placed. ``sizes`` are those of the task's three files of notes, and ``notes`` its notes, with
+    all segments of the task up to this one.
     """
 
-    number: int
-    digest: str
-    bytes: int
     child: ChildMets | None
-    sizes: tuple[int, int, int]
     notes: Mapping[str, int]
     stretch: SliceStretch = slices.WHOLE
 
-    def document(self) -> dict[str, Any]:
-        """Return the event that ``restored`` reads."""
-        return {"event": journal.STRETCH if self.child is None else journal.SEGMENT, **asdict(self)}
+    @property
+    def event(self) -> str:
+        """The kind of the event that records it."""
+        return journal.STRETCH if self.child is None else journal.SEGMENT
+
+    @property
+    def key(self) -> tuple[int, SliceStretch, bool]:
+        """The number, the stretch, and whether it is described."""
+        return self.number, self.stretch, self.child is not None
 
     @classmethod
-    def restored(cls, document: Mapping[str, Any]) -> SegmentDone:
-        """Return the result that ``document`` recorded; raises ValueError for invalid numbers."""
-        values = {each.name: document[each.name] for each in fields(cls)}
-        digests, wholes, parts = values["sizes"]
-        child = values["child"] and journal.read_as(ChildMets, values["child"])
-        counts = [values["number"], values["bytes"], digests, wholes, parts, *values["notes"].values()]
-        counts += [child.size, child.files, child.bytes, child.total] if child else []
-        if not all(type(each) is int and 0 <= each < 1 << 63 for each in counts):
-            raise ValueError(f"{counts} are no numbers of bytes and files")
-        stretch = journal.read_as(SliceStretch, values["stretch"])
-        values |= {"child": child, "sizes": (digests, wholes, parts), "stretch": stretch}
-        return journal.read_as(cls, values)
+    def restored(cls, event: Mapping[str, Any]) -> Self:
+        """Return the result from the event that ``record`` wrote; raises as ``read_as`` does."""
+        child, stretch = event["child"], journal.read_as(SliceStretch, event["stretch"])
+        journal.counts(event["notes"].values())
+        digests, wholes, parts = event["sizes"]
+        nested = {"child": child and journal.read_as(ChildMets, child), "stretch": stretch}
+        nested["sizes"] = digests, wholes, parts
+        return super(SegmentDone, cls).restored({**event, **nested})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,16 +288,17 @@ def place_rest(
                 goes_on=bool(task.finished),
             )
             for at, spot in enumerate(task.segments[len(task.finished) :], len(task.finished)):
-                child, size = _place_segment(task, spot, placer, proven, disk)
+                child, files, size = _place_segment(task, spot, placer, proven, disk)
                 if at + 1 == len(task.segments):
                     holdings.check_unchanged()
                 done.append(
                     SegmentDone(
                         number=spot.number,
                         digest=task.digests[at] if task.digests else "",
+                        files=files,
                         bytes=size,
-                        child=child,
                         sizes=proven.synced(),
+                        child=child,
                         notes=dict(proven.notes),
                         stretch=task.stretch,
                     )
@@ -319,7 +318,7 @@ def record(task: SegmentTask, done: SegmentDone, disk: writing.SyncedTogether, *
     (spot,) = (each for each in task.segments if each.number == done.number)
     disk.sync(*([task.package / spot.ip] if task.packing is None else []))
     if task.journal is not None:
-        writing.record_event(task.journal, {**done.document(), **said})
+        done.record(task.journal, **said)
 
 
 def placed_of(task: SegmentTask, done: Sequence[SegmentDone]) -> TaskPlaced:
@@ -354,8 +353,8 @@ def _place_segment(
     placer: Placing,
     proven: _ProvenLobs,
     disk: writing.SyncedTogether,
-) -> tuple[ChildMets | None, int]:
-    """Place a segment or stretch; return a segment's METS, None for a stretch, and the LOBs' bytes.
+) -> tuple[ChildMets | None, int, int]:
+    """Place a segment or stretch; return a segment's METS (else None), and files and bytes.
 
     A segment is described, in a folder or a packed file; the files of a stretch are only listed.
     """
@@ -374,9 +373,9 @@ def _place_segment(
             with Folder(content, shared=not task.is_described, is_synced=is_synced) as folder:
                 place_in(folder)
             if task.is_described:
-                return describe(placements, spot, task), placements.size
+                return describe(placements, spot, task), placements.count, placements.size
             write_placed(notes_path(task.work, PLACED, task.label), placements.runs())
-            return None, placements.size
+            return None, placements.count, placements.size
         work = task.work / f"pack-{spot.number}"
         writing.make_directory(work)
         with task.packing.open_pack(task.package, spot.ip, work, MANIFEST_ALGORITHMS) as pack:
@@ -387,7 +386,8 @@ def _place_segment(
             packed = pack.finish()
         writing.remove(work)
         placing.write_pack_fragments(task.packing.file(spot.ip), packed, task.work, spot.number)
-        return _child(placements, files, spot, task, packed.size), placements.size
+        child = _child(placements, files, spot, task, packed.size)
+        return child, placements.count, placements.size
 
 
 def described_segments(
@@ -434,9 +434,10 @@ def _describe_together(task: SegmentTask, disk: writing.SyncedTogether) -> TaskP
     done = SegmentDone(
         number=task.number,
         digest=task.digests[0] if task.digests else "",
+        files=child.files,
         bytes=child.bytes,
-        child=child,
         sizes=(size, 0, 0),
+        child=child,
         notes=dict(notes),
     )
     record(task, done, disk)

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from metspack.cli import console
-from metspack.inspecting.inspection import Inspection, LobColumn
+from metspack.inspecting.inspection import KINDS, Inspection, LobColumn
 from metspack.inspecting.survey import LevelFound, LevelKind
 from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verification
 from metspack.locations import Convention
 from metspack.locations.errors import LobUnresolved
-from metspack.reporting.inspection import kind, name, sorted_by_value
+from metspack.reporting.inspection import name, sorted_by_value
 from metspack.sizes import counted, shown
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source, SourceFacts
@@ -51,7 +51,7 @@ def print_errors(column: LobColumn) -> None:
         (_lob, only) = column.errors[0]
         console.error(only.message, only.hint)
         return
-    counts = ((column.missing, "missing"), (column.refused, "refused"), (column.ambiguous, "ambiguous"))
+    counts = ((column.losses[kind], kind) for kind in KINDS)
     hint, _number = Counter(error.hint for _lob, error in column.errors).most_common(1)[0]
     more = column.lost - len(column.errors)
     console.error(
@@ -67,7 +67,7 @@ def print_errors(column: LobColumn) -> None:
 
 def _lost(error: LobUnresolved, hint: str) -> str:
     own = f". {error.hint}" if error.hint not in {"", hint} else ""
-    return f"{kind(error)}: {error.message}{own}"
+    return f"{error.kind}: {error.message}{own}"
 
 
 def print_verification(verification: Verification, facts: SourceFacts) -> None:
@@ -123,10 +123,9 @@ def _counts(found: Inspection) -> Iterator[str]:
         yield f"{found.inline:,} inline"
     if found.datalinks:
         yield counted(found.datalinks, "link alone (never followed)", "links alone (never followed)")
-    for word in ("missing", "refused", "ambiguous"):
-        number = sum(getattr(each, word) for each in found.columns)
-        if number:
-            yield f"{number:,} {word}"
+    for kind in KINDS:
+        if number := found.losses[kind]:
+            yield f"{number:,} {kind}"
 
 
 # --- The columns ------------------------------------------------------------------------------------------

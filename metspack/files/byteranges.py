@@ -5,39 +5,15 @@ SIARD 2.2 S_8.2: ``Northwind.siard_part001``, ``_part002`` ... are the pieces of
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Self
 
 from metspack.files import pread, reading, tempdb
-from metspack.files.reading import Closable
+from metspack.files.reading import Closable, Stamp
 from metspack.stores.ranges import Ranges
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stamp:
-    """A file's state, to detect a change: size in bytes, time of change, inode and device."""
-
-    size: int
-    modified: int
-    inode: int
-    device: int
-
-    @classmethod
-    def of(cls, descriptor: int) -> Self:
-        """Return the stamp of an open file."""
-        return cls.of_status(os.fstat(descriptor))
-
-    @classmethod
-    def of_status(cls, status: os.stat_result) -> Self:
-        """Return the stamp of the file with this status."""
-        return cls(
-            size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino, device=status.st_dev
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

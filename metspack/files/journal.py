@@ -1,6 +1,6 @@
-"""Journals to be read: a transaction's files and last step, and the events of runs.
+"""Read journals: the events of a run, its state, and how to resume it.
 
-``files.transaction`` and ``files.staging`` write ``<folder>.partial/journal.jsonl``; this module only reads
+``files.staging`` and ``files.transaction`` write ``<folder>.partial/journal.jsonl``; this module only reads
 it. Each line is an object of JSON with its checksum.
 """
 
@@ -10,11 +10,11 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -29,21 +29,6 @@ from metspack.files import lock, reading
 from metspack.resources import __version__
 
 Kind = TypeVar("Kind")
-
-IN_PLACE = "metspack build --keep-segments --in-place"
-"""The command that changes an existing folder."""
-
-BEGUN = "begun"
-"""The first event, with the command: the new files are being made beside the folder."""
-
-PUTTING = "putting"
-"""From here on the folder may have changed; the event lists all files that are put there."""
-
-ALL_PUT = "all put"
-"""All files are there: the folder is a package."""
-
-TAKING_BACK = "taking back"
-"""From here on the changes may be undone."""
 
 NAME = "journal.jsonl"
 """The name of a journal in its ``.partial``."""
@@ -93,11 +78,14 @@ class RunEvents:
     damaged: int | None = None
 
 
-def run_events(descriptor: int) -> RunEvents:
-    """Return the events of a run from an open journal, which stays open; raises ``OSError``."""
+def run_events(descriptor: int, most: int | None = None) -> RunEvents:
+    """Return the events of a run from an open journal, ``most`` of them or all; raises ``OSError``.
+
+    The journal stays open.
+    """
     events: list[dict[str, Any]] = []
     size = 0
-    for number, event, stop in sealed_events(descriptor, _LINE):
+    for number, event, stop in islice(sealed_events(descriptor, _LINE), most):
         if event is None or not _is_run_event(event):
             return RunEvents(events=tuple(events), size=size, damaged=number)
         events.append(event)
@@ -129,14 +117,6 @@ def sealed_events(descriptor: int, longest: int) -> Iterator[tuple[int, dict[str
             yield number, event, size
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recovery:
-    """A transaction's last event, and the files that it puts, in order, with their SHA-256."""
-
-    event: str
-    puts: tuple[tuple[str, str], ...] = ()
-
-
 def partial_of(folder: Path) -> Path:
     """Return the ``.partial`` folder beside an absolute one, in which files for it are made."""
     return folder.parent / f"{folder.name}.partial"
@@ -148,14 +128,23 @@ def journal_of(partial: Path) -> Path:
 
 
 def read_as(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
-    """Return a dataclass with values of a journal; raises ``TypeError`` for a wrong type."""
+    """Return a dataclass with values of a journal; raises ``TypeError`` or ``ValueError`` for wrong ones."""
     for each in fields(cast("Any", kind)):
         types = set(str(each.type).split(" | "))
         if each.name in values and types <= {"int", "str", "bool", "None"}:
             value = values[each.name]
             if ("None" if value is None else type(value).__name__) not in types:
                 raise TypeError(f"{each.name} is {value!r:.80}, expected {each.type}")
+            counts([value] if "int" in types and value is not None else [])
     return kind(**values)
+
+
+def counts(values: Iterable[Any]) -> list[int]:
+    """Return numbers of bytes and files; raises ``ValueError`` for other values."""
+    found = list(values)
+    if not all(type(each) is int and 0 <= each < 1 << 63 for each in found):
+        raise ValueError(f"{found} are no numbers of bytes and files")
+    return found
 
 
 def strange(partial: Path, why: str) -> TargetUnfinishedError:
@@ -179,31 +168,6 @@ def check_kinds(partial: Path) -> None:
                     raise strange(partial, f"{each.path} is {what}")
 
 
-def recovery(descriptor: int) -> Recovery | None:
-    """Return the state that an open journal records, or None when it is not a transaction's.
-
-    An unfinished last line is ignored, and whatever follows a damaged one.
-    """
-    found: Recovery | None = None
-    try:
-        for _number, line, _end in sealed_events(descriptor, _LINE):
-            if line is None:
-                break
-            name = line.get("event")
-            if found is None:
-                if name != BEGUN or line["command"] != IN_PLACE:
-                    return None
-                found = Recovery(event=BEGUN)
-            elif name == PUTTING:
-                puts = tuple((str(path), str(digest)) for path, digest in line["puts"])
-                found = replace(found, event=name, puts=puts)
-            elif name in {ALL_PUT, TAKING_BACK}:
-                found = replace(found, event=name)
-    except (KeyError, TypeError, ValueError):
-        return None
-    return found
-
-
 def is_locked(descriptor: int) -> bool:
     """Return whether a process works with an open journal: it has it locked."""
     is_free = lock(descriptor, fcntl.LOCK_SH)
@@ -211,22 +175,6 @@ def is_locked(descriptor: int) -> bool:
         lock(descriptor, fcntl.LOCK_UN)
     return not is_free
 
-
-def interrupted(folder: Path) -> str | None:
-    """Return the name of the ``.partial`` of an unfinished transaction on a folder, or None.
-
-    The transaction is running or was interrupted, and the folder is in an intermediate state. Raises
-    nothing.
-    """
-    partial = partial_of(folder.resolve())
-    with suppress(OSError, SourceError), reading.opening(partial, (NAME,)) as descriptor:
-        found = recovery(descriptor)
-        if found is not None and found.event in {PUTTING, TAKING_BACK}:
-            return partial.name
-    return None
-
-
-# --- Runs that make a target: their progress, and how to resume them ---
 
 BEGIN = "begin"
 """The first event of a run: its command and its facts."""
@@ -252,8 +200,14 @@ ARCHIVE = "archive"
 FAULTY = "faulty"
 """The target's check found faults in ``segments`` or ``elsewhere``; these are made anew."""
 
+PUTTING = "putting"
+"""New files are put into a folder, which has none of them before: ``puts``, with their SHA-256."""
+
 PUBLISHING = "publishing"
 """The target is finished, and about to take its place."""
+
+IN_PLACE = "build --keep-segments --in-place"
+"""The command that puts files into an existing folder."""
 
 _FIRST = (BEGIN, RESUMED)
 
@@ -264,6 +218,7 @@ _FIELDS: Mapping[str, Mapping[str, type]] = {
     PLANNED: {"bytes": int},
     SEGMENT: {"number": int, "bytes": int},
     STRETCH: {"number": int, "bytes": int},
+    PUTTING: {"puts": list},
     FAULTY: {"segments": list, "elsewhere": bool},
 }
 
@@ -275,16 +230,40 @@ def _is_run_event(event: Mapping[str, Any]) -> bool:
         return False
     if not all(isinstance(event.get(field), kind) for field, kind in _FIELDS.get(name, {}).items()):
         return False
-    if name == FAULTY and not all(type(each) is int for each in event["segments"]):
+    if name == FAULTY:
+        return all(type(each) is int for each in event["segments"])
+    if name == PUTTING:
+        return all(map(_is_put, event["puts"]))
+    if name == PLANNED:
+        return isinstance(event.get("segments"), int | None)
+    return name not in _FIRST or _is_time(event["started"])
+
+
+def _is_put(value: object) -> bool:
+    """Return whether a value is a path and a digest."""
+    return isinstance(value, list) and [type(each) for each in value] == [str, str]
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
         return False
-    if name == PLANNED and not isinstance(event.get("segments"), int | None):
-        return False
-    if name in _FIRST:
-        try:
-            datetime.fromisoformat(event["started"])
-        except ValueError:
-            return False
     return True
+
+
+def interrupted(folder: Path) -> str | None:
+    """Return the name of the ``.partial`` of a run that put some of its files into a folder, or None.
+
+    The run is at work or was interrupted. Raises nothing.
+    """
+    partial = partial_of(folder.resolve())
+    with suppress(OSError, SourceError), reading.opening(partial, (NAME,)) as descriptor:
+        events = run_events(descriptor, 2).events
+        if events and events[0].get("command") == IN_PLACE and events[-1]["event"] == PUTTING:
+            are_put = (os.path.lexists(folder / path) for path, _ in events[-1]["puts"])
+            return None if all(are_put) else partial.name
+    return None
 
 
 def standing(events: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
@@ -444,6 +423,7 @@ _STAGES = {
     PLANNED: "placing LOBs",
     ARCHIVE: "placing LOBs",
     DESCRIBED: "describing and checking",
+    PUTTING: "publishing",
     PUBLISHING: "publishing",
 }
 
@@ -463,22 +443,12 @@ def status(path: Path) -> Status:
         with reading.opening(partial, (NAME,)) as descriptor:
             found = run_events(descriptor)
             is_running = is_locked(descriptor)
-            changing = recovery(descriptor)
             newest = os.fstat(descriptor).st_mtime
     except OSError as error:
         raise SourceError(
             f"{partial} has no journal that can be read: {error.strerror}",
             hint="No run of metspack is at work there, or it has just begun.",
         ) from None
-    if changing is not None:
-        return Status(
-            path=path,
-            partial=partial,
-            state="running" if is_running else "stopped",
-            command=IN_PLACE.removeprefix("metspack "),
-            stage=changing.event,
-            resume="" if is_running else f"run the same command again: {IN_PLACE}",
-        )
     if found.damaged is not None:
         raise damaged(partial, found.damaged)
     return _status_of(path, partial, found, newest, is_running=is_running)

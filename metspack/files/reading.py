@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import unquote
 
 from metspack.digests import OCTETS, digest_function
@@ -161,15 +161,8 @@ def _opened(root: Path, segments: Sequence[str]) -> int:
         for segment in segments:
             if segment in {"", ".", ".."} or "/" in segment or "\0" in segment:
                 raise SourceError(f"{segment!r} is not a name of a file or folder")
-        folder = os.open(root, _WALK)
-        try:
-            for segment in segments[:-1]:
-                below = os.open(segment, _WALK | os.O_NOFOLLOW, dir_fd=folder)
-                above, folder = folder, below  # first: an interruption while it is closed closes the other
-                release(above)
+        with held(_walked(root, segments[:-1])) as folder:
             descriptor = os.open(segments[-1], _READ | os.O_NOFOLLOW, dir_fd=folder)
-        finally:
-            release(folder)
     try:
         mode = os.fstat(descriptor).st_mode
     except OSError as error:
@@ -183,6 +176,20 @@ def _opened(root: Path, segments: Sequence[str]) -> int:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), what)
         raise SourceError(f"{what} is not a regular file but {kind(mode)}")
     return descriptor
+
+
+def _walked(root: Path, segments: Sequence[str]) -> int:
+    """Return a descriptor of the folder at ``segments`` below ``root``, behind no link."""
+    folder = os.open(root, _WALK)
+    try:
+        for segment in segments:
+            below = os.open(segment, _WALK | os.O_NOFOLLOW, dir_fd=folder)
+            above, folder = folder, below  # first: an interruption while it is closed closes the other
+            release(above)
+    except BaseException:
+        release(folder)
+        raise
+    return folder
 
 
 def name_file(error: OSError, root: Path, segments: Sequence[str]) -> None:
@@ -212,14 +219,7 @@ def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
     """
     if mirrors.are_used():
         mirrors.place_of(root, segments)
-    folder = os.open(root, _WALK)
-    for segment in segments:
-        try:
-            below = os.open(segment, _WALK | os.O_NOFOLLOW, dir_fd=folder)
-        finally:
-            release(folder)
-        folder = below
-    return folder
+    return _walked(root, segments)
 
 
 @contextmanager
@@ -298,15 +298,30 @@ def text(path: Path) -> Iterator[io.TextIOWrapper]:
         yield file
 
 
-Status = tuple[int, int, int, int]
-"""Size in bytes, time of change in nanoseconds, inode and device of a file."""
+class Stamp(NamedTuple):
+    """A file's state, to detect a change: size in bytes, time of change in ns, inode and device."""
+
+    size: int
+    modified: int
+    inode: int
+    device: int
+
+    @classmethod
+    def of(cls, descriptor: int) -> Self:
+        """Return the stamp of an open file."""
+        return cls.of_status(os.fstat(descriptor))
+
+    @classmethod
+    def of_status(cls, status: os.stat_result) -> Self:
+        """Return the stamp of the file with this status."""
+        return cls(status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
 
 
 def small_files(
     root: Path,
     folders: Sequence[str],
     names: Iterable[str],
-    stamps: Iterable[Status | None],
+    stamps: Iterable[tuple[int, int, int, int] | None],
     buffer: memoryview,
     *,
     seen: Callable[[int], object] | None = None,
@@ -341,7 +356,7 @@ def small_files(
 def _small(
     folder: int,
     name: str,
-    stamp: Status | None,
+    stamp: tuple[int, int, int, int] | None,
     buffer: memoryview,
     seen: Callable[[int], object] | None,
 ) -> memoryview | None:
@@ -355,7 +370,7 @@ def _small(
         if status is None:
             # What is as it was when its status was taken, long before, did not change while it was read.
             status = os.fstat(descriptor)
-            if _status(status) != stamp or not stat.S_ISREG(status.st_mode):
+            if Stamp.of_status(status) != stamp or not stat.S_ISREG(status.st_mode):
                 return None
         if not size == status.st_size < len(buffer):
             return None
@@ -366,21 +381,13 @@ def _small(
         release(descriptor)
 
 
-def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[Status | None]:
-    """Return the status of each regular file in one folder, or None for any other name.
+def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[Stamp | None]:
+    """Return the stamp of each regular file in one folder, or None for any other name.
 
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
-    found: list[Status | None] = []
-    with held(opened_folder(root, folders)) as folder:
-        for name in names:
-            try:
-                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            except OSError:
-                found.append(None)
-            else:
-                found.append(_status(status) if stat.S_ISREG(status.st_mode) else None)
-    return found
+    found = _looked_up(root, folders, names)
+    return [Stamp.of_status(each) if each and stat.S_ISREG(each.st_mode) else None for _, each in found]
 
 
 def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[str]:
@@ -388,17 +395,19 @@ def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> lis
 
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
-    found: list[str] = []
+    return [name for name, status in _looked_up(root, folders, names) if status is not None]
+
+
+def _looked_up(
+    root: Path, folders: Sequence[str], names: Iterable[str]
+) -> Iterator[tuple[str, os.stat_result | None]]:
+    """Yield names with the status of each in one folder, links unfollowed, or None."""
     with held(opened_folder(root, folders)) as folder:
         for name in names:
+            status = None
             with suppress(OSError):
-                os.lstat(name, dir_fd=folder)
-                found.append(name)
-    return found
-
-
-def _status(found: os.stat_result) -> Status:
-    return found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            yield name, status
 
 
 def chunks(descriptor: int, start: int = 0, stop: int | None = None, *, size: int = CHUNK) -> Iterator[bytes]:

@@ -7,11 +7,12 @@ the same command resumes a stopped run. Under the target's name there is a compl
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 from metspack import clock, processes
 from metspack.errors import (
@@ -30,6 +31,7 @@ from metspack.files.journal import USUAL, RunEvents, RunFacts, StagingTerms
 NOT_FOUND = "Name a package's folder, or the METS file of its parent IP."
 """The hint for a path without a package."""
 
+_IDLE = {journal.BEGIN, journal.RESUMED, journal.PLANNED}
 _AROUND = 16  # journal, manifests, the archive's directory: files of every package, however large
 
 
@@ -63,81 +65,28 @@ def _sweep(partial: Path) -> None:
         writing.remove_empty(partial)  # the journal is the last file to be removed
 
 
-class Partial:
-    """``<target>.partial/``, where a package or files for one are made before publication."""
+class Partial(ABC):
+    """``<target>.partial/``, where a package or files for one are made before publication.
+
+    ``command`` is the command line that resumes the run. Raises ``TargetError`` when another run is at work
+    on the target, or ``.partial`` was left by another command.
+    """
 
     journal: writing.RunJournal
 
-    def __init__(self, target: Path, root: Path) -> None:
+    def __init__(self, target: Path, root: Path, command: str) -> None:
         self.target = target
         self.root = root
         self.package = self.root / "package"
         self.work = self.root / "work"
+        self._command = command
         self._room: os.statvfs_result | None = None
-
-    def keep_room(self) -> None:
-        """Remember the free space: ``room`` ignores what is written from now on."""
-        self._room = self.room()
-
-    def room(self) -> os.statvfs_result:
-        """Return the status of its file system, with the free bytes and inodes."""
-        if self._room is not None:
-            return self._room
-        with writing.explained(self.root):
-            return os.statvfs(self.root)
-
-    def device(self) -> int:
-        """Return the device of its file system, as ``FileExtent.device``."""
-        with writing.explained(self.root):
-            return os.stat(self.root).st_dev
-
-
-def remove_contents(partial: Path) -> None:
-    """Remove all in a ``.partial`` folder but the journal, on disk too. Raises ``TargetError``."""
-    for each in ("package", "work"):
-        writing.remove(partial / each)
-    with suppress(TargetError):  # without it, a power cut may leave files of unknown origin
-        writing.sync_directory(partial)
-
-
-def is_bare(partial: Path) -> bool:
-    """Return whether a ``.partial`` is left by a run interrupted before its first event."""
-    first = journal.journal_of(partial)
-    try:
-        return all(
-            not any(path.iterdir())
-            if path.name in {"package", "work"}
-            else path == first and path.lstat().st_size == 0
-            for path in partial.iterdir()
-        )
-    except OSError:
-        return False
-
-
-class Staging(Partial):
-    """``<target>.partial/``, where a package is made before one rename publishes it.
-
-    An earlier run of the same command is resumed (``is_resumed``): ``events`` are those of its journal after
-    the first, and ``created`` is the time that it wrote. Raises ``TargetError`` when the target exists,
-    another run is at work on it, or ``.partial`` was left by another command.
-    """
-
-    def __init__(self, target: Path, run: RunFacts, terms: StagingTerms = USUAL) -> None:
-        super().__init__(*check_vacant(target))
-        self.events: Sequence[Mapping[str, Any]] = ()
-        self.is_resumed = False
-        self.created = run.created
-        self._terms = terms
-        self._can_go_on = run.can_go_on
-        self._published: Path | None = None
-        self._idle = {journal.BEGIN, journal.RESUMED, journal.PLANNED}
         self._is_new = False
         with writing.explained(self.root):
             self._open()
         try:
-            check_vacant(target)  # another run may have ended while this one began
             with writing.explained(self.root):
-                self._begin(run)
+                self._begin()
         except BaseException:
             # The work of an earlier run is kept for the command that it belongs to.
             if self._is_new:
@@ -177,18 +126,93 @@ class Staging(Partial):
         """Raise ``TargetExistsError`` for a ``.partial`` that no run made."""
         is_folder = self.root.is_dir() and not self.root.is_symlink()
         if not is_folder or not (os.path.lexists(journal.journal_of(self.root)) or is_bare(self.root)):
-            raise TargetExistsError(
-                f"{self.root} exists already, and its origin is unknown",
-                hint="Files of the target are made there: move it away, or choose another target.",
-            )
+            raise self._strange()
 
-    def _begin(self, run: RunFacts) -> None:
-        found = journal.run_events(self.journal.descriptor)
-        if journal.recovery(self.journal.descriptor) is not None:
-            raise TargetUnfinishedError(
-                f"{self.root} exists already: {journal.IN_PLACE} was interrupted",
-                hint="Leave it where it is, and run that command again first, with the same options.",
-            )
+    def _strange(self) -> TargetExistsError:
+        """Return the error for a ``.partial`` that no run, or another one, made."""
+        return TargetExistsError(
+            f"{self.root} exists already, and its origin is unknown",
+            hint="Files of the target are made there: move it away, or choose another target.",
+        )
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Begin the run, or resume an earlier one, with the journal open."""
+
+    def _start(self, run: RunFacts) -> None:
+        """Make the folders, and record that the run begins."""
+        writing.make_directory(self.package)
+        writing.make_directory(self.work)
+        writing.sync_directory(self.root)
+        self.journal.record(event=journal.BEGIN, **run.document(), **self._now())
+
+    def _now(self) -> dict[str, Any]:
+        # The time goes into no file of the package.
+        return {"pid": os.getpid(), "words": self._command, "started": clock.ago(0)}
+
+    def discard(self) -> None:
+        """Remove everything under ``<target>.partial/``, the journal last: it identifies the folder."""
+        remove_contents(self.root)
+        writing.remove(journal.journal_of(self.root))
+        self.journal.close()
+        writing.remove(self.root)
+
+    def keep_room(self) -> None:
+        """Remember the free space: ``room`` ignores what is written from now on."""
+        self._room = self.room()
+
+    def room(self) -> os.statvfs_result:
+        """Return the status of its file system, with the free bytes and inodes."""
+        if self._room is not None:
+            return self._room
+        with writing.explained(self.root):
+            return os.statvfs(self.root)
+
+    def device(self) -> int:
+        """Return the device of its file system, as ``FileExtent.device``."""
+        with writing.explained(self.root):
+            return os.stat(self.root).st_dev
+
+
+def remove_contents(partial: Path) -> None:
+    """Remove all in a ``.partial`` folder but the journal, on disk too. Raises ``TargetError``."""
+    for each in ("package", "work"):
+        writing.remove(partial / each)
+    with suppress(TargetError):  # without it, a power cut may leave files of unknown origin
+        writing.sync_directory(partial)
+
+
+def is_bare(partial: Path) -> bool:
+    """Return whether a ``.partial`` is left by a run interrupted before its first event; raises OSError."""
+    first = journal.journal_of(partial)
+    return all(
+        path.is_dir() and not any(path.iterdir())
+        if path.name in {"package", "work"}
+        else path == first and path.lstat().st_size == 0
+        for path in partial.iterdir()
+    )
+
+
+class Staging(Partial):
+    """``<target>.partial/``, where a package is made before one rename publishes it.
+
+    An earlier run of the same command is resumed (``is_resumed``): ``events`` are those of its journal after
+    the first, and ``created`` is the time that it wrote. Raises ``TargetError`` when the target exists,
+    another run is at work on it, or ``.partial`` was left by another command.
+    """
+
+    def __init__(self, target: Path, run: RunFacts, terms: StagingTerms = USUAL) -> None:
+        self.events: Sequence[Mapping[str, Any]] = ()
+        self.is_resumed = False
+        self.created = run.created
+        self._run = run
+        self._terms = terms
+        self._published: Path | None = None
+        super().__init__(*check_vacant(target), terms.command)
+
+    def _begin(self) -> None:
+        check_vacant(self.target)  # another run may have ended while this one began
+        run, found = self._run, journal.run_events(self.journal.descriptor)
         if os.path.lexists(self.work) and not writing.wait_for_others(self.work):
             raise TargetError(
                 f"another run is at work on {self.target}: its processes have not ended yet",
@@ -200,31 +224,25 @@ class Staging(Partial):
             if found.events and run.starts_over(found.events[0]):
                 found = RunEvents()
             if found.events and os.path.lexists(self.package) and os.path.lexists(self.work):
-                self._go_on(run, found)
+                self._go_on(found)
                 return
         self._is_new = True
-        self._empty()
-        writing.make_directory(self.package)
-        writing.make_directory(self.work)
-        writing.sync_directory(self.root)
-        self.journal.record(event=journal.BEGIN, **run.document(), **self._now())
+        self.journal.cut(0)  # first: the removal may be interrupted
+        remove_contents(self.root)
+        self._start(run)
 
-    def _go_on(self, run: RunFacts, found: RunEvents) -> None:
+    def _go_on(self, found: RunEvents) -> None:
         journal.check_kinds(self.root)  # nothing is written or removed through a link that others put there
         begun, *events = found.events
         if begun["event"] != journal.BEGIN:
             raise journal.damaged(self.root, 1)
-        if different := list(run.differences(begun)):
+        if different := list(self._run.differences(begun)):
             raise journal.refusal(self.root, begun, different)
         self.events = journal.standing(events)
         self.is_resumed = True
         self.created = str(begun["created"])
         self.journal.cut(found.size)
         self.journal.record(event=journal.RESUMED, **self._now())
-
-    def _now(self) -> dict[str, Any]:
-        # The time goes into no file of the package.
-        return {"pid": os.getpid(), "words": self._terms.command, "started": clock.ago(0)}
 
     def leave(self, error: BaseException) -> None:
         """End the run after an error; finished work is kept for resuming where possible.
@@ -234,7 +252,7 @@ class Staging(Partial):
         is_published = self._is_published()
         if is_published:
             kept, how = f"{self.target} is complete", "Nothing is left to be done."
-        elif not self._can_go_on or self._is_final(error) or not self._is_worth():
+        elif not self._run.can_go_on or self._is_final(error) or not self._is_worth():
             self.discard()
             return
         else:
@@ -251,7 +269,7 @@ class Staging(Partial):
             rest = f"{kept}; {self.root} can be removed." if is_published else f"{kept}. {how}"
             error.hint = " ".join(filter(None, (error.hint, rest)))
         if is_published:
-            self._end()
+            super().discard()
 
     def _is_final(self, error: BaseException) -> bool:
         """Return whether an error, or an interruption with ``discards``, ends the run for good."""
@@ -265,7 +283,7 @@ class Staging(Partial):
             events = journal.run_events(self.journal.descriptor).events
         except OSError:
             return True
-        return any(each.get("event") not in self._idle for each in events)
+        return any(each.get("event") not in _IDLE for each in events)
 
     def publish(self) -> None:
         """Make the package visible under the target's name, complete and on disk; remove the rest."""
@@ -280,7 +298,7 @@ class Staging(Partial):
         self.journal.record(event=journal.PUBLISHING)
         self._published = made
         put(made, self.target)
-        self._end()
+        super().discard()
 
     def _is_published(self) -> bool:
         """Return whether the target was made, by the disk: an interruption may follow at once."""
@@ -290,22 +308,9 @@ class Staging(Partial):
         return not os.path.lexists(made) or os.path.samestat(os.lstat(made), os.lstat(target))
 
     def discard(self) -> None:
-        """Remove everything under ``<target>.partial/``."""
-        self._empty()
-        self._end()
-
-    def _empty(self) -> None:
-        """Remove the journal's events, then all that was made: the removal may be interrupted."""
+        """Remove everything under ``<target>.partial/``, first the events: the removal may be interrupted."""
         self.journal.cut(0)
-        for each in (self.package, self.work):
-            writing.remove(each)
-
-    def _end(self) -> None:
-        """Remove the rest, the journal last: as long as it exists, it identifies the folder."""
-        remove_contents(self.root)
-        writing.remove(journal.journal_of(self.root))
-        self.journal.close()
-        writing.remove(self.root)
+        super().discard()
 
 
 def _again(command: str) -> str:
@@ -385,15 +390,29 @@ class StretchDone:
     bytes: int
     sizes: tuple[int, ...]
 
-    def document(self) -> dict[str, Any]:
-        """Return the event that ``restored`` reads."""
-        return {"event": journal.SEGMENT, **asdict(self), "sizes": list(self.sizes)}
+    @property
+    def event(self) -> str:
+        """The kind of the event that records it."""
+        return journal.SEGMENT
+
+    @property
+    def key(self) -> Hashable:
+        """The key under which another run finds it."""
+        return self.number
+
+    def record(self, path: Path, **said: str) -> None:
+        """Record it in a run's journal, with further values; all files are on disk already.
+
+        Raises ``TargetError``.
+        """
+        writing.record_event(path, {"event": self.event, **asdict(self), **said})
 
     @classmethod
-    def restored(cls, document: Mapping[str, Any]) -> StretchDone:
-        """Return the stretch from the event that ``document`` returned."""
-        values = {name: document[name] for name in ("number", "digest", "files", "bytes")}
-        return cls(**values, sizes=tuple(document["sizes"]))
+    def restored(cls, event: Mapping[str, Any]) -> Self:
+        """Return the stretch from the event that ``record`` wrote; raises as ``read_as`` does."""
+        values = {each.name: event[each.name] for each in fields(cls)}
+        sizes = tuple(journal.counts(values["sizes"]))
+        return journal.read_as(cls, {**values, "sizes": sizes})
 
     def has_notes(self, paths: Iterable[Path]) -> bool:
         """Return whether the files of notes exist with their recorded sizes."""
@@ -403,49 +422,62 @@ class StretchDone:
             return False
 
 
-class FinishedStretches:
-    """The stretches that earlier runs on a target finished; none where there was no such run."""
+Done = TypeVar("Done", bound=StretchDone)
 
-    def __init__(self, staging: Staging) -> None:
-        finished = (each for each in staging.events if each["event"] == journal.SEGMENT)
-        self._done = {each["number"]: StretchDone.restored(each) for each in finished}
-        self.clears = staging.is_resumed
-        self.journal = journal.journal_of(staging.root)
+
+class FinishedStretches(Generic[Done]):
+    """The stretches that earlier runs on a target finished; none where there was no such run.
+
+    ``is_there``: this run resumes an earlier one. ``kind`` is the class of its stretches.
+    """
+
+    def __init__(self, staging: Staging, kind: type[Done]) -> None:
         self.staging = staging
+        self.is_there = staging.is_resumed
+        self.journal = journal.journal_of(staging.root)
+        kinds = {journal.SEGMENT, journal.STRETCH}
+        with self.as_written():
+            self.all = [kind.restored(each) for each in staging.events if each["event"] in kinds]
+        self._done = {each.key: each for each in self.all}
 
-    def prepare(
-        self, notes: Callable[[int], Iterable[Path]], package: Collection[str] = (), work: str = ""
-    ) -> None:
-        """Remove what an earlier run left, except the stretches at paths of ``package``.
+    @contextmanager
+    def as_written(self) -> Iterator[None]:
+        """Raise ``TargetUnfinishedError`` where the block meets values that no run records.
 
-        In the working folder the files of notes are kept, whose paths ``notes`` returns for a stretch, and
-        ``work``. Raises ``TargetError``.
+        Checksums reveal damage to a journal, but accept one of another writer.
         """
-        if self.clears:
-            names = {path.name for each in self for path in notes(each.number)}
-            keep_only(self.staging.package, package)
-            keep_only(self.staging.work, {*names, work})
+        try:
+            yield
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise journal.strange(
+                self.staging.root, f"its journal records what cannot be ({type(error).__name__}: {error})"
+            ) from error
 
-    def find(self, number: int) -> StretchDone | None:
-        """Return a stretch by its number, or None unless it is finished."""
-        return self._done.get(number)
+    def prepare(self, keeps: Callable[[str], object]) -> None:
+        """Remove the files and folders in the working folder but those that ``keeps`` is true of.
 
-    def record_fault(self, _paths: Collection[str]) -> None:
-        """Record that a check found faults: another run does all stretches anew."""
-        events = journal.run_events(self.staging.journal.descriptor).events
-        numbers = [each["number"] for each in events if each["event"] == journal.SEGMENT]
-        self.staging.journal.record(event=journal.FAULTY, segments=numbers, elsewhere=True)
+        Raises ``TargetError``.
+        """
+        for each in list(os.scandir(self.staging.work)) if self.is_there else ():
+            if not keeps(each.name):
+                writing.remove(Path(each))
 
-    def __iter__(self) -> Iterator[StretchDone]:
-        return iter(self._done.values())
+    def find(self, key: Hashable) -> Done | None:
+        """Return a stretch by its key, or None unless it is finished."""
+        return self._done.get(key)
 
     def record_plan(self, count: int | None, files: int, size: int) -> None:
         """Record the numbers of all stretches (None: unknown), of their files and of their bytes."""
         self.staging.journal.record(event=journal.PLANNED, segments=count, lobs=files, bytes=size)
 
-    def amounts(self) -> tuple[int, int]:
-        """Return the numbers of files and bytes of all stretches, which need no further space."""
-        return sum(each.files for each in self), sum(each.bytes for each in self)
+    def record_faulty(self, numbers: Iterable[int], *, elsewhere: bool) -> None:
+        """Record stretches with faults, which the next run does anew, and faults elsewhere."""
+        self.staging.journal.record(event=journal.FAULTY, segments=list(numbers), elsewhere=elsewhere)
+
+
+def amounts(done: Collection[StretchDone]) -> tuple[int, int]:
+    """Return the numbers of files and bytes of stretches, which need no further space."""
+    return sum(each.files for each in done), sum(each.bytes for each in done)
 
 
 @contextmanager
@@ -462,22 +494,13 @@ def open_stretch(work: Path) -> Iterator[writing.SyncedTogether]:
 
 
 def record_stretch(
-    path: Path,
-    number: int,
-    digest: str,
-    amounts: tuple[int, int],
-    notes: Iterable[Path] = (),
-    **said: str,
+    path: Path, number: int, digest: str, files_and_bytes: tuple[int, int], notes: Iterable[Path], **said: str
 ) -> None:
-    """Record a finished stretch in a run's journal: its files, bytes and files of notes.
-
-    ``said`` are further values of the event. All files are on disk already. Raises ``TargetError``.
-    """
-    files, size = amounts
+    """Record a finished stretch, as ``StretchDone.record`` does, with the sizes of its files of notes."""
+    files, size = files_and_bytes
     with writing.explained(path):
         sizes = tuple(os.lstat(each).st_size for each in notes)
-    done = StretchDone(number=number, digest=digest, files=files, bytes=size, sizes=sizes)
-    writing.record_event(path, {**done.document(), **said})
+    StretchDone(number=number, digest=digest, files=files, bytes=size, sizes=sizes).record(path, **said)
 
 
 def are_there(folder: Path, paths: Sequence[str], sizes: Sequence[int]) -> bool:
@@ -503,8 +526,8 @@ def keep_only(folder: Path, kept: Collection[str], below: str = "") -> None:
 
 def check_count(folder: Path, files: int) -> None:
     """Raise ``TargetUnfinishedError`` unless a folder filled by several runs has so many files."""
-    with closing(walking.listings(folder, are_stamped=False)) as listings:
-        found = sum(len(each.files) for each in listings)
+    with closing(walking.checked_lots(folder)) as lots:
+        found = sum(len(each.names) for each in lots)
     if found != files:
         raise TargetUnfinishedError(
             f"{folder} has {found:,} files, expected {files:,}: what it was made from was changed meanwhile",

@@ -233,6 +233,6 @@ def _is_emptied(found: os.stat_result) -> bool:
 def files_below(package: Path, folder: str = "") -> Iterator[str]:
     """Yield the paths in a package of all files below one of its folders."""
     below = tuple(folder.split("/")) if folder else ()
-    for listing in walking.listings(package, below, are_stamped=False):
-        for name, *_ in listing.files:
-            yield "/".join((*listing.folder, name))
+    for lot in walking.checked_lots(package, below):
+        for name in lot.names:
+            yield os.fsdecode(lot.prefix + name)

@@ -6,8 +6,6 @@ The files are listed and not judged. Names are handed over in lots, so that a se
 from __future__ import annotations
 
 import os
-import sqlite3
-import stat
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -17,7 +15,7 @@ from pathlib import Path
 
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb
-from metspack.files.byteranges import Stamp
+from metspack.files.reading import Stamp
 from metspack.uris import shown
 
 _MOST = 4_000  # names in a lot
@@ -62,6 +60,10 @@ class Lot:
         return (self.prefix + name for name, what in self.others if what == "d")
 
 
+def _names(folder: bytes) -> tuple[str, ...]:
+    return tuple(os.fsdecode(folder).split("/")) if folder else ()
+
+
 def _kind(entry: os.DirEntry[str]) -> str:
     if entry.is_dir(follow_symlinks=False):
         return "d"
@@ -73,9 +75,8 @@ def lots(root: Path, below: tuple[str, ...], folder: bytes, *, sizes: bool) -> I
 
     No link is followed below the root.
     """
-    names = tuple(os.fsdecode(folder).split("/")) if folder else ()
     try:
-        with reading.scanning(root, (*below, *names)) as entries:
+        with reading.scanning(root, (*below, *_names(folder))) as entries:
             lot, count = _lot(folder, islice(entries, _MOST), sizes=sizes)
             yield lot
             while count == _MOST:
@@ -116,29 +117,16 @@ def all_lots(
     folders: Iterable[bytes],
     sizes: bool,
     leaves_out: Callable[[bytes], bool] = lambda _: False,
-) -> Iterator[Lot]:
+) -> Generator[Lot, None, None]:
     """Yield the entries of folders and of all below them, except those left out."""
-    with _folders_of(root) as ahead:
+    last = 0
+    with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead, tempdb.explained(f"the folders of {root}"):
         ahead.executemany(_PUT, ((each,) for each in folders))
-        for folder in _each_of(ahead):
+        while (row := ahead.execute(_NEXT_FOLDER, (last,)).fetchone()) is not None:
+            last, folder = row
             for lot in lots(root, below, folder, sizes=sizes):
                 ahead.executemany(_PUT, ((each,) for each in lot.folders if not leaves_out(each)))
                 yield lot
-
-
-@contextmanager
-def _folders_of(root: Path) -> Iterator[sqlite3.Connection]:
-    """Give a database for the folders below a root that are still to be listed."""
-    with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead, tempdb.explained(f"the folders of {root}"):
-        yield ahead
-
-
-def _each_of(ahead: sqlite3.Connection) -> Iterator[bytes]:
-    """Yield the folders in their order, with those that are put there meanwhile."""
-    last = 0
-    while (row := ahead.execute(_NEXT_FOLDER, (last,)).fetchone()) is not None:
-        last, folder = row
-        yield folder
 
 
 DEEPEST = 100
@@ -155,57 +143,53 @@ class Entry:
     stamp: Stamp | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """Entries of the folder with these names below the root: folders, and stamped files.
-
-    A file is its name, size, time of change, inode and device. Many entries make several listings.
-    """
-
-    folder: tuple[str, ...]
-    folders: Sequence[str]
-    files: Sequence[tuple[str, int, int, int, int]]
-
-
 def entries(root: Path, below: tuple[str, ...] = ()) -> Generator[Entry, None, None]:
     """Yield every file and folder below ``root``, or below one folder there.
 
-    A folder comes before its content, without further order. Raises SourceError as ``listings`` does.
+    A folder comes before its content, without further order. Raises SourceError as ``checked_lots`` does.
     """
-    with closing(listings(root, below)) as found:
-        for each in found:
-            for name in each.folders:
-                yield Entry(path=(*each.folder, name), stamp=None)
-            for name, *stamp in each.files:
-                size, modified, inode, device = stamp
-                yield Entry(
-                    path=(*each.folder, name),
-                    stamp=Stamp(size=size, modified=modified, inode=inode, device=device),
-                )
+    with closing(checked_lots(root, below)) as found:
+        for lot in found:
+            for path in lot.folders:
+                yield Entry(path=_names(path), stamp=None)
+            folder, names = _names(lot.folder), [os.fsdecode(name) for name in lot.names]
+            for name, stamp in zip(names, statuses(root, folder, names) if names else (), strict=True):
+                yield Entry(path=(*folder, name), stamp=stamp)
 
 
-def listings(
-    root: Path, below: tuple[str, ...] = (), *, are_stamped: bool = True
-) -> Generator[Listing, None, None]:
+def checked_lots(
+    root: Path, below: tuple[str, ...] = (), *, sizes: bool = False
+) -> Generator[Lot, None, None]:
     """Yield the entries of every folder below ``root``, or below one folder there.
 
     A folder comes before the folders in it, without further order. A name that is not UTF-8 has surrogates,
     as ``os.fsdecode`` gives it. ``root`` may itself be a link. Raises SourceError for a folder that cannot be
     read, for anything but files and folders (above all a symbolic link), and for folders nested deeper than
-    ``DEEPEST``. Unless ``are_stamped``, files have zeros beside their names.
+    ``DEEPEST``.
     """
-    with _folders_of(root) as ahead:
-        ahead.execute(_PUT, (os.fsencode("/".join(below)),))
-        for path in _each_of(ahead):
-            folder = tuple(os.fsdecode(path).split("/")) if path else ()
-            for listing in _listed(root, folder, are_stamped=are_stamped):
-                paths = ((*listing.folder, name) for name in listing.folders)
-                ahead.executemany(_PUT, ((os.fsencode("/".join(path)),) for path in paths))
-                yield listing
+    with closing(all_lots(root, (), (os.fsencode("/".join(below)),), sizes=sizes)) as found:
+        for lot in found:
+            folder = _names(lot.folder)
+            if len(folder) > DEEPEST:
+                raise SourceError(
+                    f"{root}: has folders nested more than {DEEPEST} deep, such as {shown('/'.join(folder))}",
+                    hint="No archive needs that; look at how the folder was made.",
+                )
+            with _explained(root, folder):
+                if lot.fault is not None:
+                    raise lot.fault
+                if other := next((name for name, what in lot.others if what != "d"), None):
+                    path = (*folder, os.fsdecode(other))
+                    kind = reading.kind(os.lstat(root.joinpath(*path)).st_mode)
+                    raise SourceError(
+                        f"{root}: {shown('/'.join(path))} is {kind}; expected files and folders only",
+                        hint="Links are never followed: put the file itself in its place, or remove it.",
+                    )
+            yield lot
 
 
-def statuses(root: Path, folder: tuple[str, ...], names: Sequence[str]) -> Sequence[reading.Status]:
-    """Return the status of files in one folder; raises SourceError as ``listings`` does."""
+def statuses(root: Path, folder: tuple[str, ...], names: Sequence[str]) -> Sequence[Stamp]:
+    """Return the stamps of files in one folder; raises SourceError as ``checked_lots`` does."""
     with _explained(root, folder):
         found = reading.statuses(root, folder, names)
         stamps = [each for each in found if each is not None]
@@ -225,37 +209,3 @@ def _explained(root: Path, path: tuple[str, ...], what: str = "folder") -> Itera
     except OSError as error:
         where = f"{root}: the {what} {shown('/'.join(path))}" if path else str(root)
         raise SourceError(f"{where} cannot be read: {error.strerror or error}", hint=_AGAIN) from error
-
-
-def _listed(root: Path, folder: tuple[str, ...], *, are_stamped: bool) -> Iterator[Listing]:
-    if len(folder) > DEEPEST:
-        raise SourceError(
-            f"{root}: has folders nested more than {DEEPEST} deep, such as {shown('/'.join(folder))}",
-            hint="No archive needs that; look at how the folder was made.",
-        )
-    with _explained(root, folder), reading.scanning(root, folder) as found:
-        while some := list(islice(found, _MOST)):
-            yield _listing(root, folder, some, are_stamped=are_stamped)
-
-
-def _listing(
-    root: Path, folder: tuple[str, ...], found: Iterable[os.DirEntry[str]], *, are_stamped: bool
-) -> Listing:
-    folders: list[str] = []
-    files: list[tuple[str, int, int, int, int]] = []
-    for each in found:
-        if not are_stamped and each.is_file(follow_symlinks=False):
-            files.append((each.name, 0, 0, 0, 0))
-            continue
-        status = each.stat(follow_symlinks=False)
-        if stat.S_ISREG(status.st_mode):
-            files.append((each.name, status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev))
-        elif stat.S_ISDIR(status.st_mode):
-            folders.append(each.name)
-        else:
-            name, kind = shown("/".join((*folder, each.name))), reading.kind(status.st_mode)
-            raise SourceError(
-                f"{root}: {name} is {kind}; expected files and folders only",
-                hint="Links are never followed: put the file itself in its place, or remove it.",
-            )
-    return Listing(folder=folder, folders=folders, files=files)

@@ -27,8 +27,9 @@ from metspack.files import held, journal, lock, pwrite, release, threads, write
 from metspack.files.reading import Closable, chunks
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+_KEEP = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_APPEND = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+_APPEND = _KEEP | os.O_APPEND
 _PATIENCE = 10.0  # seconds for others to unlock a folder
 _LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe may have no reader
 _BUFFER = 1 << 18
@@ -72,19 +73,19 @@ class NewFile:
 
     Raises ``TargetError`` when it exists or cannot be written. Leaving the block normally flushes
     and fsyncs; leaving it by an exception removes it. ``is_synced`` False leaves the fsync to
-    ``SyncedTogether.sync``.
+    ``SyncedTogether.sync``. With ``is_new`` False the file exists (``grown_file``).
     """
 
     __slots__ = ("_buffer", "_descriptor", "_held", "_is_synced", "path", "size")
 
-    def __init__(self, path: Path, *, is_synced: bool = True) -> None:
+    def __init__(self, path: Path, *, is_synced: bool = True, is_new: bool = True) -> None:
         self.path = path
         self.size = 0
         self._is_synced = is_synced
         self._buffer: list[bytes] = []
         self._held = 0
         with explained(path):
-            self._descriptor = os.open(path, _CREATE, 0o644)
+            self._descriptor = os.open(path, _CREATE if is_new else _KEEP, 0o644)
 
     def write(self, block: bytes) -> None:
         """Append bytes."""
@@ -178,22 +179,20 @@ class NewFile:
 
 
 def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
-    """Return a new file that begins with the first ``size`` bytes of the file at ``path``.
+    """Return the file at ``path`` cut to its first ``size`` bytes, to be written on.
 
-    It replaces that file; with ``is_new`` there is none. Raises ``TargetError``.
+    Without bytes to keep it is a new file; with ``is_new`` there is none yet. Raises ``TargetError``.
     """
-    if is_new:
-        return NewFile(path)
     if not size:
-        remove(path)
+        if not is_new:
+            remove(path)
         return NewFile(path)
-    with explained(path), held(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)) as before:
-        os.unlink(path)
-        file = NewFile(path)
-        for block in chunks(before, 0, size, size=_BUFFER):
-            file.write(block)
-        if file.size < size:
-            raise OSError(errno.EIO, f"ends at byte {file.size:,}; expected {size:,}")
+    with explained(path), held(os.open(path, _KEEP)) as before:
+        if (found := os.fstat(before).st_size) < size:
+            raise OSError(errno.EIO, f"ends at byte {found:,}; expected {size:,}")
+        os.ftruncate(before, size)
+    file = NewFile(path, is_new=False)
+    file.skip(size)
     return file
 
 

@@ -12,7 +12,7 @@ from metspack.inspecting.survey import ColumnFound, LevelFound, LevelKind, Surve
 from metspack.inspecting.unreferenced import Names, Unreferenced
 from metspack.inspecting.verification import Verdict, Verification, verify
 from metspack.locations import Convention
-from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
+from metspack.locations.errors import LobUnresolved
 from metspack.mets.notes import history_beside
 from metspack.model import LobRun
 from metspack.progress import Progress, Silent
@@ -22,6 +22,9 @@ from metspack.sources.archive import Archive, LostLob
 from metspack.sources.opening import Source
 from metspack.uris import shown
 
+KINDS = ("missing", "refused", "ambiguous")
+"""Kinds of unresolved LOBs: refused are those whose cell is an error, or leads to a forbidden place."""
+
 LISTED = 20
 """Number of unresolved LOBs of a column whose errors are kept; all are counted."""
 
@@ -30,18 +33,15 @@ LISTED = 20
 class LobColumn:
     """A column, or a field of one, that holds LOBs; sizes are bytes.
 
-    ``inside`` LOBs are entries of the archive, ``outside`` ones files beside it. Unresolved ones are
-    ``missing``, ``refused`` (the cell is an error, or leads to a forbidden place) or ``ambiguous``; the
-    first ``LISTED`` of them are in ``errors``. ``cells`` counts the cells by kind of location, ``algorithms``
-    by digest; ``undigested`` counts those without one.
+    ``inside`` LOBs are entries of the archive, ``outside`` ones files beside it. ``losses`` counts unresolved
+    ones by their kind, one of ``KINDS``; the first ``LISTED`` of them are in ``errors``. ``cells`` counts the
+    cells by kind of location, ``algorithms`` by digest; ``undigested`` counts those without one.
     """
 
     found: ColumnFound
     inside: int = 0
     outside: int = 0
-    missing: int = 0
-    refused: int = 0
-    ambiguous: int = 0
+    losses: Counter[str] = field(default_factory=Counter)
     bytes: int = 0
     bytes_inside: int = 0
     cells: Counter[LevelKind] = field(default_factory=Counter)
@@ -60,7 +60,7 @@ class LobColumn:
     @property
     def lost(self) -> int:
         """The LOBs that could not be resolved."""
-        return self.missing + self.refused + self.ambiguous
+        return self.losses.total()
 
     @property
     def digests(self) -> int:
@@ -77,7 +77,9 @@ class LobColumn:
         digest = each.cell.digest
         self._take_cells((each.cell.file,), None if digest is None else digest.algorithm)
         if each.error is not None:
-            self._lose(each.cell.place.id, each.error)
+            self.losses[each.error.kind] += 1
+            if len(self.errors) < LISTED:
+                self.errors.append((each.cell.place.id, each.error))
         elif each.lob is not None:
             size = each.lob.size
             self._have(1, size, size, each.cell.place.id, is_inside=each.is_inside)
@@ -101,16 +103,6 @@ class LobColumn:
             self.undigested += len(files)
         else:
             self.algorithms[digest] += len(files)
-
-    def _lose(self, lob: str, error: LobUnresolved) -> None:
-        if isinstance(error, LobRefused):
-            self.refused += 1
-        elif isinstance(error, LobAmbiguous):
-            self.ambiguous += 1
-        else:
-            self.missing += 1
-        if len(self.errors) < LISTED:
-            self.errors.append((lob, error))
 
     def _have(self, number: int, size: int, largest: int, lob: str, *, is_inside: bool) -> None:
         """Count LOBs that were found, with their bytes together and the largest of them."""
@@ -158,9 +150,9 @@ class Inspection:
         return sum(each.outside for each in self.columns)
 
     @property
-    def lost(self) -> int:
-        """The LOBs that could not be resolved."""
-        return sum(each.lost for each in self.columns)
+    def losses(self) -> Counter[str]:
+        """The LOBs that could not be resolved, by their kind."""
+        return sum((each.losses for each in self.columns), Counter[str]())
 
     @property
     def bytes(self) -> int:
@@ -222,7 +214,7 @@ def verified(
     progress.stage("Verifying", inspection.bytes)
     lobs = inspection.inside + inspection.outside
     useful = processes.useful(jobs, files=lobs, size=inspection.bytes)
-    found = _found_again(source, inspection.lost)
+    found = _found_again(source, inspection.losses.total())
     yield from verify(found, source.holdings, accepted, jobs=useful, moved=progress.advance)
 
 

@@ -70,12 +70,11 @@ class Names(tempdb.Scratch):
     Call ``take`` for every LOB, then ``unreferenced``. Raises TargetError when the temporary disk is full.
     """
 
-    __slots__ = ("_batches", "_holdings", "_real", "_source", "_top")
+    __slots__ = ("_holdings", "_real", "_source", "_top")
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._holdings: Holdings | None = None
-        self._batches: dict[str, list[tuple[bytes]]] = {"entry": [], "file": []}
         self._real: dict[Path, bytes] = {}
         self._top = b""
         with tempdb.explained(_WHAT):
@@ -114,15 +113,8 @@ class Names(tempdb.Scratch):
             self._put("file", (folder + _encoded(name) for name in names))
 
     def _put(self, table: str, names: Iterable[bytes]) -> None:
-        batch = self._batches[table]
-        batch.extend((name,) for name in names)
-        if len(batch) >= _BATCH:
-            self._flush(table)
-
-    def _flush(self, table: str) -> None:
         with tempdb.explained(_WHAT):
-            self._database.executemany(f"INSERT INTO {table} VALUES (?)", self._batches[table])  # noqa: S608
-        self._batches[table].clear()
+            self._database.executemany(f"INSERT INTO {table} VALUES (?)", zip(names))  # noqa: S608
 
     def _below(self, root: Path, path: tuple[str, ...]) -> bytes:
         """Return a file's real path, as two roots may hold the same file; keep its top folder."""
@@ -150,8 +142,6 @@ class Names(tempdb.Scratch):
         Inside: those below ``content/`` except tables and folders. Outside: those in the top folder of each
         LOB, below its granted root and never the root itself, except METS files and manifests.
         """
-        for table in self._batches:
-            self._flush(table)
         with tempdb.explained(_WHAT):
             self._database.execute("CREATE INDEX entry_name ON entry (name)")
             self._database.execute("CREATE INDEX file_name ON file (name)")
@@ -198,14 +188,12 @@ class Names(tempdb.Scratch):
 
     def _look_through(self, top: bytes, written: bytes, unnamed: Unnamed) -> None:
         own = _own(self._source)
-        with closing(walking.listings(Path(os.fsdecode(written)))) as listings:
-            for listing in listings:
-                folder = b"".join(b"/" + _encoded(name) for name in listing.folder) + b"/"
-                files = iter(listing.files)
+        with closing(walking.checked_lots(Path(os.fsdecode(written)), sizes=True)) as lots:
+            for lot in lots:
+                folder, files = b"/" + lot.prefix, zip(lot.names, lot.sizes, strict=True)
                 while some := list(islice(files, _ASKED)):
-                    names = [_encoded(name) for name, *_ in some]
-                    named = self._named([top + folder + name for name in names])
-                    for name, (_, size, *_) in zip(names, some, strict=True):
+                    named = self._named([top + folder + name for name, _ in some])
+                    for name, size in some:
                         path = top + folder + name
                         if path in named or _NO_LOB.fullmatch(name):
                             continue
@@ -225,7 +213,7 @@ class Names(tempdb.Scratch):
 
     def _twice(self) -> tuple[int, str]:
         count, example = 0, b""
-        for table in self._batches:
+        for table in ("entry", "file"):
             names = f"SELECT name FROM {table} GROUP BY name HAVING count(*) > 1"  # noqa: S608
             repeated, first = self._database.execute(f"SELECT count(*), min(name) FROM ({names})").fetchone()  # noqa: S608
             count, example = count + repeated, example or first or b""

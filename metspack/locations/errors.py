@@ -23,7 +23,12 @@ _ONE_UP = re.compile(r"\.\./(?!\.\./)")
 
 
 class LobUnresolved(SourceError):  # noqa: N818 -- the state of the LOB
-    """A LOB that was not found; the message names the places that were looked at."""
+    """A LOB that was not found; the message names the places that were looked at.
+
+    ``kind`` is the reason in a word.
+    """
+
+    kind = "missing"
 
     @property
     def brief(self) -> str:
@@ -38,9 +43,13 @@ class LobMissing(LobUnresolved):
 class LobRefused(LobUnresolved):
     """The cell's location is refused: no reference, outside the granted roots, no regular file."""
 
+    kind = "refused"
+
 
 class LobAmbiguous(LobUnresolved):
     """Several files or entries can be the LOB, they differ, and no digest decides."""
+
+    kind = "ambiguous"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

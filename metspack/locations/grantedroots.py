@@ -196,7 +196,7 @@ class Granted:
 
     def files(
         self, spot: Spot, names: Sequence[str], suffixes: tuple[str, ...]
-    ) -> list[reading.Status] | None:
+    ) -> list[reading.Stamp] | None:
         """Return the statuses of files with these names in the folder of a spot, or None.
 
         None when one of them is not a regular file, when its name with a suffix exists as well, or when the

@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from metspack.errors import SourceError
 from metspack.files.byteranges import HeldMedium
-from metspack.files.reading import Closable, Status
+from metspack.files.reading import Closable, Stamp
 from metspack.locations import Convention
 from metspack.locations.candidates import Candidate, Candidates
 from metspack.locations.grantedroots import Granted, Mapped, Spot
@@ -62,7 +62,7 @@ class FilesTogether:
     root: int
     folders: tuple[str, ...]
     names: Sequence[str]
-    statuses: Sequence[Status]
+    statuses: Sequence[Stamp]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import count, groupby, repeat
 from pathlib import Path
 
@@ -24,16 +24,18 @@ from metspack.containers.ipwriter import Folder
 from metspack.digests import Hashers, Seal, Sealed
 from metspack.errors import ConfigError, SourceError
 from metspack.files import journal, reading, threads, writing
-from metspack.files.byteranges import Stamp, Stretch
+from metspack.files.byteranges import Stretch
 from metspack.files.journal import USUAL, StagingTerms
 from metspack.files.staging import (
     FinishedStretches,
     StretchDone,
+    amounts,
     are_there,
     check_count,
     check_outside,
     check_space,
     check_vacant,
+    keep_only,
     open_stretch,
     record_stretch,
     stage,
@@ -98,7 +100,9 @@ def merge_ips(
         run = building_options.run_facts("merge", options, _identity(paths, index))
         with stage(target, run, terms) as staging:
             options = replace(options, created=staging.created)
-            result = _MergeWork(containers, found, options, progress, FinishedStretches(staging)).write(jobs)
+            result = _MergeWork(
+                containers, found, options, progress, FinishedStretches(staging, StretchDone)
+            ).write(jobs)
             staging.publish()
             return result
 
@@ -116,7 +120,7 @@ def _identity(paths: Sequence[Path], index: Index) -> str:
     told = hashlib.sha256()
     for (path,) in index.rows("SELECT path FROM mets ORDER BY id"):
         place = Path(str(index.files.place(tuple(path.split("/")))))
-        stamp = astuple(Stamp.of_status(os.stat(place)))
+        stamp = tuple(reading.Stamp.of_status(os.stat(place)))
         told.update(repr((str(place.resolve()), stamp)).encode(errors="surrogateescape"))
     return f"{', '.join(str(path.resolve()) for path in paths)}, state {told.hexdigest()[:16]}"
 
@@ -130,7 +134,7 @@ class _MergeWork:
         found: DataFiles,
         options: PackageOptions,
         progress: Progress,
-        earlier: FinishedStretches,
+        earlier: FinishedStretches[StretchDone],
     ) -> None:
         self.containers = containers
         self.staging = earlier.staging
@@ -143,6 +147,7 @@ class _MergeWork:
         self.options = replace(options, objid=self.objid)
         self.data = self.staging.work / DATA
         self._earlier = earlier
+        self._stretches = 0
         self._prepare()
 
     def _prepare(self) -> None:
@@ -151,7 +156,8 @@ class _MergeWork:
         moved = [each["folder"] for each in staging.events if each["event"] == journal.DESCRIBED]
         if moved and os.path.lexists(place := staging.package / moved[-1]):
             writing.move(place, self.data)
-        self._earlier.prepare(lambda number: [notes_path(staging.work, PLACED, number)], work=DATA)
+        self._earlier.prepare(lambda name: name == DATA or name.startswith(f"{PLACED}-"))
+        keep_only(staging.package, ())
         writing.make_directories(self.data)
 
     def _adopt(self, options: PackageOptions) -> DialectOptions:
@@ -214,7 +220,7 @@ class _MergeWork:
         siard = self._find_archive()
         files, size = self.found.amounts()
         processes.prepare(_copy, jobs, files=files)
-        done, copied = self._earlier.amounts()
+        done, copied = amounts(self._earlier.all)
         footprint, number = dialects.named(self.options.dialect).footprint, len(self.containers)
         check_space(
             staging,
@@ -242,7 +248,7 @@ class _MergeWork:
                 history=self._history(siard),
             )
             others = dialect.write_merged(staging.package, content)
-            if self._earlier.clears:
+            if self._earlier.is_there:
                 check_count(self.data, files)
             staging.journal.record(event=journal.DESCRIBED, folder=folder)
             writing.make_directories((staging.package / folder).parent)
@@ -255,7 +261,7 @@ class _MergeWork:
             self.progress,
             whole=self.options.verify,
             jobs=jobs,
-            note=self._earlier.record_fault,
+            note=lambda _paths: self._earlier.record_faulty(range(self._stretches), elsewhere=True),
         )
         return Merged(
             target=staging.target,
@@ -279,24 +285,24 @@ class _MergeWork:
 
         Only this process copies parts of LOBs, as it hashes the wholes as well.
         """
-        work, number = self.staging.work, 0
+        work, self._stretches = self.staging.work, 0
         with (
             writing.NewFile(notes_path(work, WHOLES, 0)) as lobs,
             writing.NewFile(notes_path(work, PARTS, 0)) as parts,
         ):
             wholes = Wholes(lobs, parts, self.objid, self.options.algorithm)
             for are_parts, runs in groupby(self.found.runs(), lambda run: bool(run.part_of)):
-                tasks = map(self._task, _bundles(runs), count(number))
+                tasks = map(self._task, _bundles(runs), count(self._stretches))
                 copied = (
                     (_copy(each, self.progress.advance, wholes) for each in tasks)
                     if are_parts
                     else processes.results(_copy, tasks, jobs, self.progress.advance)
                 )
                 for number in copied:
+                    self._stretches = number + 1
                     for each in placed_files(work, number):
                         lines.add(each)
                         yield each
-                number += 1
             wholes.end()
 
     def _task(self, bundle: tuple[DataRun, ...], number: int) -> _CopyTask:
@@ -308,7 +314,7 @@ class _MergeWork:
             journal=self._earlier.journal,
             checksum=self.options.algorithm,
             finished=self._earlier.find(number),
-            clears=self._earlier.clears,
+            clears=self._earlier.is_there,
         )
 
     def _left_out(self) -> Iterator[str]:

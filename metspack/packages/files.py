@@ -25,8 +25,8 @@ from metspack.containers.ipreader import (
 )
 from metspack.errors import SourceError
 from metspack.files import mirrors, reading, walking
-from metspack.files.byteranges import Below, Medium, Stamp, Stretch
-from metspack.files.reading import Closable
+from metspack.files.byteranges import Below, Medium, Stretch
+from metspack.files.reading import Closable, Stamp
 from metspack.mets import METS_NAMES
 from metspack.model import Budgets, ZipExtent
 from metspack.packages.lobs import ANOTHER, HeldPart

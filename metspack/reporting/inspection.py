@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from metspack.inspecting import survey
-from metspack.inspecting.inspection import Inspection, LobColumn, inspected, verified
+from metspack.inspecting.inspection import KINDS, Inspection, LobColumn, inspected, verified
 from metspack.inspecting.survey import LevelFound, Surveyed
 from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verdict, Verification
-from metspack.locations.errors import LobAmbiguous, LobRefused, LobUnresolved
+from metspack.locations.errors import LobUnresolved
 from metspack.progress import Progress, Silent
 from metspack.resources import json_head
 from metspack.sources import opening
@@ -22,9 +22,6 @@ from metspack.sources.opening import Source, SourceFacts
 
 KEPT = 10_000
 """The number of faults that a report keeps; ``metspack inspect --lobs`` lists all."""
-
-_NUMBERS = ("lobs", "inside", "outside", "missing", "refused", "ambiguous", "bytes", "digests")
-"""The numbers of a column, by their names here and there."""
 
 
 def name(source: Source) -> str:
@@ -39,13 +36,6 @@ def form(source: Source) -> str:
     if source.container is None:
         return "folder"
     return "file" if len(source.container.medium.paths) == 1 else "parts"
-
-
-def kind(error: LobUnresolved) -> str:
-    """Return the reason why a LOB was not found: ``missing``, ``refused`` or ``ambiguous``."""
-    if isinstance(error, LobRefused):
-        return "refused"
-    return "ambiguous" if isinstance(error, LobAmbiguous) else "missing"
 
 
 def document(
@@ -76,9 +66,7 @@ def document(
         "lobs": {
             "inside": found.inside,
             "outside": found.outside,
-            "missing": sum(each.missing for each in found.columns),
-            "refused": sum(each.refused for each in found.columns),
-            "ambiguous": sum(each.ambiguous for each in found.columns),
+            **_losses(found.losses),
             "inline": found.inline,
             "datalinks": found.datalinks,
             "bytes": found.bytes,
@@ -97,13 +85,7 @@ def document(
         "named_twice": unreferenced.twice,
         "warnings": list(found.warnings),
         "errors": [
-            {
-                "lob": lob,
-                "column": each.found.id,
-                "kind": kind(error),
-                "message": error.message,
-                "hint": error.hint,
-            }
+            {"lob": lob, "column": each.found.id, **_error(error)}
             for each in found.columns
             for lob, error in each.errors
         ],
@@ -114,7 +96,7 @@ def document(
 def column(each: LobColumn) -> dict[str, Any]:
     """Return a column with LOBs as the object for JSON."""
     found = each.found
-    missing = next((lob for lob, error in each.errors if kind(error) == "missing"), "")
+    missing = next((lob for lob, error in each.errors if error.kind == "missing"), "")
     return {
         "id": found.id,
         "table": f"{found.schema}.{found.table}",
@@ -135,7 +117,12 @@ def column(each: LobColumn) -> dict[str, Any]:
             }
             for convention, number in each.conventions.most_common()
         ],
-        **{name: getattr(each, name) for name in _NUMBERS},
+        "lobs": each.lobs,
+        "inside": each.inside,
+        "outside": each.outside,
+        **_losses(each.losses),
+        "bytes": each.bytes,
+        "digests": each.digests,
         "digests_by_algorithm": dict(sorted(each.algorithms.items())),
         "without_digest": each.undigested,
         "largest": each.largest,
@@ -163,9 +150,7 @@ def lob(each: Surveyed, paths: Sequence[str], verdict: Verdict | None = None) ->
         "length": cell.length,
         "digest": cell.digest and {"algorithm": cell.digest.algorithm, "value": cell.digest.value},
         "extents": 0 if found is None else len(found.extents),
-        "error": None
-        if error is None
-        else {"kind": kind(error), "message": error.message, "hint": error.hint},
+        "error": None if error is None else _error(error),
     }
     if verdict is not None:
         record["verified"] = {
@@ -180,6 +165,14 @@ def lob(each: Surveyed, paths: Sequence[str], verdict: Verdict | None = None) ->
 def sorted_by_value(counts: Counter[survey.LevelKind]) -> list[tuple[survey.LevelKind, int]]:
     """Return the kinds of cells with their counts, in the order of ``survey.LevelKind``."""
     return [(said, counts[said]) for said in survey.LevelKind if counts[said]]
+
+
+def _losses(losses: Counter[str]) -> dict[str, int]:
+    return {kind: losses[kind] for kind in KINDS}
+
+
+def _error(error: LobUnresolved) -> dict[str, str]:
+    return {"kind": error.kind, "message": error.message, "hint": error.hint}
 
 
 def _level(level: LevelFound) -> dict[str, str]:
@@ -252,7 +245,7 @@ def inspection_of(
         contents=found,
         verification=verification,
         faults=tuple(faults),
-        ok=not is_lacking and not found.lost and not (verification and verification.failed),
+        ok=not is_lacking and not found.losses and not (verification and verification.failed),
         document=document(source, found, facts, verification, faults),
         facts=facts,
     )

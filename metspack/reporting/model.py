@@ -12,7 +12,7 @@ from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.checking.options import FileSample
 from metspack.layouts import readers
 from metspack.layouts.names import ArchiveRoutes
-from metspack.model import Finding, Limits, Severity
+from metspack.model import Finding, FindingPlace, Limits, Severity
 from metspack.resources import SCHEMA_VERSION, __version__
 from metspack.sizes import counted
 
@@ -355,17 +355,20 @@ def parts(finding: Finding) -> tuple[str, str]:
 
     A requirement that the finding has beside its code ends the message.
     """
-    where = f"{finding.path}:{finding.line}" if finding.line else finding.path
+    where = _where(finding)
     place = f" [{finding.place}]" if finding.place else ""
     also = "" if finding.requirement in {"", told_as(finding)} else f" ({finding.requirement})"
     return printable(where), printable(f"{finding.message}{place}{also}")
 
 
+def _where(at: Finding | FindingPlace) -> str:
+    return f"{at.path}:{at.line}" if at.line else at.path
+
+
 def places(finding: Finding, limit: int | None = None) -> Iterator[str]:
     """Yield further places of a finding, at most ``limit``, and the number of the rest; printable."""
     for each in finding.others[:limit]:
-        where = f"{each.path}:{each.line}" if each.line else each.path
-        yield printable(f"{where} [{each.place}]" if each.place else where)
+        yield printable(f"{_where(each)} [{each.place}]" if each.place else _where(each))
     left = finding.count - 1 - len(finding.others[:limit])
     if left:
         yield f"... and {counted(left, 'more place')}"
@@ -387,19 +390,18 @@ def record(finding: Finding) -> dict[str, Any]:
         "code": finding.code,
         "requirement": finding.requirement or None,
         "severity": finding.severity.value,
-        "path": finding.path,
-        "line": finding.line or None,
-        "place": finding.place or None,
+        **_place(finding),
         "message": finding.message,
         "facts": dict(finding.facts),
         "count": finding.count,
-        "others": [
-            {"path": each.path, "line": each.line or None, "place": each.place or None}
-            for each in finding.others
-        ],
+        "others": list(map(_place, finding.others)),
         "clause": rule.clause,
         "remedy": rule.remedy,
     }
+
+
+def _place(at: Finding | FindingPlace) -> dict[str, str | int | None]:
+    return {"path": at.path, "line": at.line or None, "place": at.place or None}
 
 
 NOT_A_PACKAGE = "not a package"

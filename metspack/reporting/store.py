@@ -323,8 +323,7 @@ CREATE TABLE known (
 CREATE TABLE seen (path BLOB PRIMARY KEY) WITHOUT ROWID
 """
 _PUT_KNOWN = "INSERT OR REPLACE INTO known VALUES (?, ?, ?, ?, ?, ?, ?)"
-_NOT_DUE = "SELECT path, size, mtime, inode, facts, time FROM known WHERE {} ORDER BY path"
-_TO_KEEP = "SELECT path, size, mtime, inode, facts, time FROM known WHERE path IN seen ORDER BY path"
+_KNOWN = "SELECT path, size, mtime, inode, facts, time FROM known WHERE {} ORDER BY path"
 _NEW = "Name a new file: a ledger is begun there, and every file is read."
 
 
@@ -462,12 +461,12 @@ class Ledger(tempdb.Scratch):
     def not_due(self) -> Iterator[tuple[VerifiedFile, str]]:
         """Yield the files that are not due, by path, with the time of each."""
         if self._older_than is None:
-            found = tempdb.rows(self._database, _NOT_DUE.format("is_new"))
-        else:
-            wanted = "time > ? AND time <= ?"  # a clock that was set back proves nothing
-            times = clock.ago(self._older_than), clock.ago(0)
-            found = tempdb.rows(self._database, _NOT_DUE.format(wanted), times)
-        for path, size, mtime, inode, facts, time in found:
+            return self._known("is_new")
+        # A clock that was set back proves nothing.
+        return self._known("time > ? AND time <= ?", clock.ago(self._older_than), clock.ago(0))
+
+    def _known(self, which: str, *values: object) -> Iterator[tuple[VerifiedFile, str]]:
+        for path, size, mtime, inode, facts, time in self.rows(_KNOWN.format(which), *values):
             yield VerifiedFile(path=path, stamp=(size, mtime, inode), facts=tuple(facts.split("\n"))), time
 
     def take(self, taken: Iterable[tuple[bytes, str]]) -> None:
@@ -499,13 +498,7 @@ class Ledger(tempdb.Scratch):
         from metspack.files.writing import open_whole  # noqa: PLC0415 -- as above
 
         with open_whole(self._path, replaces=True) as file:
-            kept = tempdb.rows(self._database, _TO_KEEP)
-            events: Iterable[dict[str, object]] = (
-                _event(
-                    VerifiedFile(path=path, stamp=(size, mtime, inode), facts=tuple(facts.split("\n"))), time
-                )
-                for path, size, mtime, inode, facts, time in kept
-            )
+            events = (_event(each, time) for each, time in self._known("path IN seen"))
             whole: dict[str, object] = {"event": _WHOLE}
             for each in chain([self._head], events, [whole]):
                 file.write(f"{journal.sealed(each)}\n".encode())

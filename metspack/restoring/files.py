@@ -31,10 +31,12 @@ from metspack.files.staging import (
     FinishedStretches,
     Staging,
     StretchDone,
+    amounts,
     are_there,
     check_count,
     check_space,
     check_target,
+    keep_only,
     open_stretch,
     record_stretch,
     stage,
@@ -321,9 +323,12 @@ class _RestoreSlices:
     def __post_init__(self) -> None:
         """Take up what an earlier run left."""
         self.staging.keep_room()
-        self._earlier = FinishedStretches(self.staging)
-        self._earlier.prepare(lambda number: _fragment(self.staging.work, number), {_CONTENT})
-        self._room = self._earlier.amounts()
+        self._earlier = FinishedStretches(self.staging, StretchDone)
+        done = self._earlier.all
+        notes = {path.name for each in done for path in _fragment(self.staging.work, each.number)}
+        self._earlier.prepare(notes.__contains__)
+        keep_only(self.staging.package, {_CONTENT})
+        self._room = amounts(done)
         self._is_over = False
         self._moved = 0
 
@@ -355,7 +360,7 @@ class _RestoreSlices:
                     journal=self._earlier.journal,
                     accepted=self.options.accepted,
                     finished=self._earlier.find(number),
-                    clears=self._earlier.clears,
+                    clears=self._earlier.is_there,
                 )
             if not is_more:
                 break

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import ConfigError, SourceError, hint_of
 from metspack.files import reading
-from metspack.files.byteranges import Medium, Stamp
+from metspack.files.byteranges import Medium
+from metspack.files.reading import Stamp
 from metspack.files.threads import ThreadedHashers
 from metspack.mets import links
 from metspack.model import Digest, LobCell, LobRef

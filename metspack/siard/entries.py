@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from metspack.containers.zipformat import name_fault
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb, walking
-from metspack.files.byteranges import Stamp
+from metspack.files.reading import Stamp
 from metspack.model import ExtentColumns, FileExtent, ZipExtent
 from metspack.siard import metadata
 from metspack.uris import shown
@@ -92,7 +91,7 @@ def contents(root: Path, extent: FileExtent) -> Iterator[bytes]:
 def _stamp(descriptor: int, extent: FileExtent) -> Stamp:
     """Return a file's stamp, with the size of the file packed in it if ``extent`` is one."""
     found = Stamp.of(descriptor)
-    return found if extent.offset is None else replace(found, size=extent.size)
+    return found if extent.offset is None else found._replace(size=extent.size)
 
 
 def _check(found: Stamp, promised: Stamp, what: str, when: str) -> None:

@@ -7,6 +7,7 @@ recommendation for external LOBs (0.28, 5.1) and of the archives that SIARD prog
 
 from __future__ import annotations
 
+import os
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -231,12 +232,12 @@ def lob_runs(folder: Path, seen: Callable[[int], None] | None = None) -> Iterato
 def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> None:
     """Put every file below the folder among the finds; raises SourceError as ``lob_runs`` does."""
     above = (_CONTENT,) if _has_content(folder) else ()
-    with closing(walking.listings(folder, are_stamped=False)) as listings:
-        for listing in listings:
-            column = _column(listing.folder, above)
-            path = "/".join(listing.folder)
+    with closing(walking.checked_lots(folder)) as lots:
+        for lot in lots:
+            path = os.fsdecode(lot.folder)
+            column = _column(tuple(path.split("/")) if path else (), above)
             files: list[tuple[int, int, str]] = []
-            for name, *_ in listing.files:
+            for name in map(os.fsdecode, lot.names):
                 if column is None or (named := _named(name)) is None:
                     where = shown(f"{path}/{name}" if path else name)
                     finds.refuse(where, where)

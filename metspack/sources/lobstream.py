@@ -13,8 +13,8 @@ from metspack.containers import zipreader
 from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import SourceError
 from metspack.files import reading
-from metspack.files.byteranges import HeldMedium, Medium, Stamp
-from metspack.files.reading import Closable
+from metspack.files.byteranges import HeldMedium, Medium
+from metspack.files.reading import Closable, Stamp
 from metspack.files.threads import ThreadedHashers
 from metspack.model import Digest, Extent, LobCell, LobRef, LobRun, ZipExtent
 from metspack.siard import entries
@@ -187,7 +187,7 @@ def _device(root: Path, names: Sequence[str]) -> int:
 def _are_alike(found: Sequence[Stamp], expected: Sequence[Stamp]) -> bool:
     """Return whether stamps are the same but for their devices."""
     return len(found) == len(expected) and all(
-        replace(one, device=other.device) == other for one, other in zip(found, expected, strict=True)
+        one._replace(device=other.device) == other for one, other in zip(found, expected, strict=True)
     )
 
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum, unique
 from pathlib import Path
@@ -15,8 +15,7 @@ from typing import Any
 from metspack.digests import ReplacedDigest
 from metspack.errors import SourceError
 from metspack.files import journal
-from metspack.files.byteranges import Stamp
-from metspack.files.reading import Closable
+from metspack.files.reading import Closable, Stamp
 from metspack.model import Budgets, Digest, LobRun
 from metspack.progress import Progress
 from metspack.siard import forms
@@ -78,7 +77,7 @@ def identity(source: Source) -> str:
     for each in _rests_on(source, path):
         with suppress(OSError):
             stamp = Stamp.of_status(os.stat(each))
-            told.update(repr((str(each), astuple(stamp))).encode(errors="surrogateescape"))
+            told.update(repr((str(each), tuple(stamp))).encode(errors="surrogateescape"))
     found = os.stat(path)
     when = datetime.fromtimestamp(found.st_mtime, UTC).isoformat(timespec="microseconds")
     return (

@@ -44,7 +44,7 @@ def _stamped(found: Holdings, **stamp: int) -> Holdings:
     return replace(
         found,
         archives=tuple(
-            HeldMedium(paths=held.paths, stamps=tuple(replace(each, **stamp) for each in held.stamps))
+            HeldMedium(paths=held.paths, stamps=tuple(each._replace(**stamp) for each in held.stamps))
             for held in found.archives
         ),
     )

@@ -68,7 +68,13 @@ def child(spots: SegmentSpots, number: int, packing: Packing | None = None) -> C
 def task(spots: SegmentSpots, number: int) -> TaskPlaced:
     placed = child(spots, number)
     done = SegmentDone(
-        number=number, digest="", bytes=placed.bytes, child=placed, sizes=(0, 0, 0), notes={"odd": 1}
+        number=number,
+        digest="",
+        files=placed.files,
+        bytes=placed.bytes,
+        sizes=(0, 0, 0),
+        child=placed,
+        notes={"odd": 1},
     )
     return TaskPlaced(numbers=(number,), done=(done,))
 

@@ -22,7 +22,7 @@ from metspack.building.options import PackageOptions
 from metspack.building.segmentedfolder import SegmentedFolder, segment_folder
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
 from metspack.files import journal
-from metspack.files.transaction import Transaction, _Steps
+from metspack.files.transaction import Transaction
 from metspack.mets.dialects.interface import ParentContent
 from metspack.mets.dialects.recommendation.dialect import Recommendation
 from metspack.model import Limits, Severity
@@ -568,7 +568,6 @@ def kill_at(folder: Path, monkeypatch: pytest.MonkeyPatch, turn: int) -> None:
         def killed(staging: Transaction, *_: object) -> None:
             staging.journal.close()
 
-        patched.setattr(_Steps, "take_back", lambda *_: None)
         patched.setattr(Transaction, "__exit__", killed)
         with pytest.raises(KeyboardInterrupt):
             described(folder)
@@ -589,8 +588,8 @@ def test_after_a_kill_the_next_run_begins_anew(
 
 
 def test_two_runs_at_once_are_refused(folder: Path) -> None:
-    staging = Transaction(folder)
-    with pytest.raises(TargetError, match="another run is working"):
+    staging = Transaction(folder, "mets.xml", list)
+    with pytest.raises(TargetError, match="another run is at work"):
         described(folder)
     assert not journal.interrupted(folder)
     staging.discard()

@@ -129,7 +129,7 @@ def test_lobs_that_are_missing_are_a_budget(tmp_path: Path) -> None:
         assert "--budget missing=N" in caught.value.hint
         assert len(caught.value.details) in {0, 29}
     with Archive(path, Budgets(missing=30)) as archive:
-        assert inspected(archive).lost == 30
+        assert inspected(archive).losses.total() == 30
         assert not small_columns(archive, 1)
         with pytest.raises(SourceError, match="30 LOBs not found") as every:
             list(archive.lob_runs())

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.files import reading
-from metspack.files.byteranges import Medium, SpooledMedium, Stamp
+from metspack.files.byteranges import Medium, SpooledMedium
+from metspack.files.reading import Stamp
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What the journal beside a folder says of a transaction on it."""
+"""What the journal beside a folder says of a run that puts files into it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,17 @@ import pytest
 from metspack.errors import TargetError
 from metspack.files import journal
 
-BEGUN = {"event": journal.BEGUN, "command": journal.IN_PLACE}
-PUTTING = {"event": journal.PUTTING, "puts": [["third/mets.xml", "0" * 64]]}
+BEGUN = {
+    "event": journal.BEGIN,
+    "command": journal.IN_PLACE,
+    "version": "0",
+    "facts": {},
+    "created": "",
+    "pid": 1,
+    "words": "",
+    "started": "2026-05-01T12:00:00+00:00",
+}
+PUTTING = {"event": journal.PUTTING, "puts": [["third/mets.xml", "0" * 64], ["mets.xml", "0" * 64]]}
 
 
 def written(folder: Path, *events: object) -> Path:
@@ -26,18 +35,18 @@ def written(folder: Path, *events: object) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("last", "expected"),
-    [
-        (None, True),
-        (journal.ALL_PUT, False),
-        (journal.TAKING_BACK, True),
-        ("a word of another day", True),
-    ],
+    ("put", "expected"),
+    [((), True), (("third",), True), (("mets.xml",), True), (("third", "mets.xml"), False)],
 )
-def test_a_folder_is_interrupted_from_the_first_change_to_the_last(
-    tmp_path: Path, last: str | None, *, expected: bool
+def test_a_folder_is_interrupted_until_all_files_are_put(
+    tmp_path: Path, put: tuple[str, ...], *, expected: bool
 ) -> None:
-    folder = written(tmp_path / "out", BEGUN, PUTTING, *([{"event": last}] if last else []))
+    folder = written(tmp_path / "out", BEGUN, PUTTING, {"event": "a word of another day"})
+    if "third" in put:
+        (folder / "third").mkdir()
+        (folder / "third" / "mets.xml").touch()
+    if "mets.xml" in put:
+        (folder / "mets.xml").touch()
     assert journal.interrupted(folder) == ("out.partial" if expected else None)
 
 
@@ -46,9 +55,10 @@ def test_a_folder_is_interrupted_from_the_first_change_to_the_last(
     [
         (BEGUN,),
         (PUTTING,),
-        ({"event": "begin"}, BEGUN, PUTTING),
-        ({"event": journal.BEGUN}, PUTTING),
-        ({**BEGUN, "command": "metspack build"}, PUTTING),
+        (PUTTING, BEGUN),
+        ({"event": journal.BEGIN}, PUTTING),
+        ({**BEGUN, "command": "build"}, PUTTING),
+        ({**BEGUN, "started": "at noon"}, PUTTING),
         (BEGUN, {**PUTTING, "puts": 1}),
         (BEGUN, {**PUTTING, "puts": [["mets.xml"]]}),
         ([], "x", 1),
@@ -77,7 +87,7 @@ def test_a_line_that_would_not_be_read_again_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     putting = {**PUTTING, "puts": [["m" * 100, "0"]] * 9}
-    folder = written(tmp_path / "out", BEGUN, putting, {"event": journal.TAKING_BACK})
+    folder = written(tmp_path / "out", BEGUN, putting)
     monkeypatch.setattr(journal, "_LINE", 1_000)
     with pytest.raises(TargetError, match=r"the journal would have a line of 1,\d\d\d bytes"):
         journal.sealed(putting)
@@ -87,8 +97,10 @@ def test_a_line_that_would_not_be_read_again_is_not_written(
 
 @pytest.mark.parametrize("damage", [b"", b"0", b"[]"])
 def test_what_follows_a_damaged_line_does_not_count(tmp_path: Path, damage: bytes) -> None:
-    folder = written(tmp_path / "out", BEGUN, PUTTING, {"event": journal.ALL_PUT})
+    folder = written(tmp_path / "out", BEGUN, PUTTING)
     path = tmp_path / "out.partial" / "journal.jsonl"
-    *lines, last = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join((*lines, damage + b"\n", last)))
+    first, last = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join((first, last, damage + b"\n", last)))
     assert journal.interrupted(folder) is not None
+    path.write_bytes(b"".join((first, damage + b"\n", last)))
+    assert journal.interrupted(folder) is None

@@ -24,7 +24,7 @@ from metspack.errors import (
     TargetUnfinishedError,
 )
 from metspack.files import journal
-from metspack.files.journal import Recovery, RunEvents, RunFacts, Status
+from metspack.files.journal import RunEvents, RunFacts, Status
 from metspack.resources import __version__
 
 STARTED = "2026-05-01T12:00:00+00:00"
@@ -40,7 +40,6 @@ BEGIN = {
 }
 PLANNED = {"event": "planned", "segments": 3, "bytes": 3_000}
 CHANGES = {"event": journal.PUTTING, "puts": [["third/mets.xml", "0" * 64]]}
-TRANSACTION = {"event": journal.BEGUN, "command": journal.IN_PLACE}
 
 
 def segment(number: int, size: int = 100, event: str = "segment") -> dict[str, Any]:
@@ -133,30 +132,6 @@ def test_a_damaged_line_before_others_is_told_by_its_number(tmp_path: Path) -> N
                 assert journal.run_events(descriptor) == expected
                 told = list(journal.sealed_events(descriptor, 1 << 26))
                 assert told == [(1, BEGIN, len(first)), (2, None, len(first))]
-
-
-def state(tmp_path: Path, content: bytes) -> Recovery | None:
-    with opened(tmp_path / "t", content) as descriptor:
-        os.lseek(descriptor, 5, os.SEEK_SET)
-        return journal.recovery(descriptor)
-
-
-def test_the_state_of_a_transaction_is_that_of_its_last_event(tmp_path: Path) -> None:
-    begun = Recovery(event="begun")
-    assert state(tmp_path, lines(TRANSACTION)) == begun
-    for last in (journal.PUTTING, journal.ALL_PUT, journal.TAKING_BACK):
-        events: list[Mapping[str, object]] = [
-            TRANSACTION,
-            CHANGES,
-            *([] if last == journal.PUTTING else [{"event": last}]),
-        ]
-        expected = Recovery(event=last, puts=(("third/mets.xml", "0" * 64),))
-        torn = json.dumps({"event": journal.ALL_PUT}).encode()
-        for rest in (b"", torn, b"[1]\n", b"no word\n", b'{"event": "another"}\n'):
-            assert state(tmp_path, lines(*events) + rest) == expected
-    for odd in (b"half of a wo\n", b"[" * 100_000 + b"\n"):
-        assert state(tmp_path, lines(TRANSACTION) + odd) == begun
-        assert state(tmp_path, odd + lines(TRANSACTION)) is None  # no journal of ours begins like that
 
 
 def test_a_lock_of_another_is_seen_and_none_is_left(tmp_path: Path) -> None:
@@ -380,7 +355,17 @@ def test_a_program_is_told_how_to_go_on_in_its_own_words(tmp_path: Path) -> None
     assert journal.status(tmp_path / "other").resume == "metspack build y"
 
 
-@pytest.mark.parametrize("event", [{"no": "event"}, {**BEGIN, "pid": "41"}, {**PLANNED, "bytes": None}])
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"no": "event"},
+        {**BEGIN, "pid": "41"},
+        {**PLANNED, "bytes": None},
+        {**CHANGES, "puts": [["third/mets.xml"]]},
+        {**CHANGES, "puts": [["third/mets.xml", 0]]},
+        {**CHANGES, "puts": "third/mets.xml"},
+    ],
+)
 def test_an_event_without_what_its_kind_has_is_damaged(tmp_path: Path, event: Mapping[str, object]) -> None:
     left(tmp_path / "out.partial", lines(event))
     with pytest.raises(TargetUnfinishedError, match=r"journal\.jsonl line 1 is damaged"):
@@ -402,20 +387,23 @@ def test_a_run_before_its_first_event_is_beginning(tmp_path: Path, content: byte
         assert journal.status(tmp_path / "out").state == "running"
 
 
-def test_a_change_to_a_folder_has_a_state_too(tmp_path: Path) -> None:
-    path = left(tmp_path / "out.partial", lines(TRANSACTION, CHANGES))
+def test_a_run_that_puts_files_into_a_folder_has_a_state_as_others(tmp_path: Path) -> None:
+    words = f"metspack {journal.IN_PLACE}"
+    begin = {**BEGIN, "command": journal.IN_PLACE, "words": words}
+    path = left(tmp_path / "out.partial", lines(begin, CHANGES))
     expected = Status(
         path=tmp_path / "out",
         partial=tmp_path / "out.partial",
         state="stopped",
-        command="build --keep-segments --in-place",
-        stage=journal.PUTTING,
-        resume="run the same command again: metspack build --keep-segments --in-place",
+        command=journal.IN_PLACE,
+        stage="publishing",
+        pid=41,
+        started=STARTED,
+        resume=words,
     )
     assert journal.status(tmp_path / "out") == expected
     with locked(path):
-        found = journal.status(tmp_path / "out")
-    assert (found.state, found.resume) == ("running", "")
+        assert journal.status(tmp_path / "out") == replace(expected, state="running")
 
 
 def test_a_state_leaves_nothing_open(tmp_path: Path) -> None:

@@ -421,3 +421,17 @@ def test_the_journal_is_never_half_written_in_silence(
         journal.record(event="end")
     journal.close()
     assert unsealed((tmp_path / "journal").read_bytes().splitlines()[0]) == {"event": "begin"}
+
+
+def test_a_file_that_is_written_on_keeps_its_first_bytes_all_the_time(tmp_path: Path) -> None:
+    path = tmp_path / "notes"
+    path.write_bytes(b"kept, and what was not recorded")
+    file = writing.grown_file(path, 4, is_new=False)
+    assert path.read_bytes() == b"kept"  # a kill here loses nothing
+    file.write(b" on")
+    file.close()
+    assert (path.read_bytes(), file.size) == (b"kept on", 7)
+    with pytest.raises(TargetError, match="ends at byte 7; expected 8"):
+        writing.grown_file(path, 8, is_new=False)
+    writing.grown_file(path, 0, is_new=False).close()
+    assert path.read_bytes() == b""

@@ -154,9 +154,9 @@ def configuration(data: bytes) -> None:
 
 
 def journal_lines(data: bytes) -> None:
-    """Read the journal of a transaction."""
+    """Read the journal of a run."""
     with reading.opening(_file("journal.jsonl", data)) as descriptor:
-        journal.recovery(descriptor)
+        journal.run_events(descriptor)
 
 
 def xml(data: bytes) -> None:

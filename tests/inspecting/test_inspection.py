@@ -59,7 +59,7 @@ def test_an_archive_is_summed_up(archive: Path) -> None:
     found = inspection(archive)
     assert (found.version, found.dbname, found.product) == ("2.2", "Näme & more", "")
     assert (found.tables, found.rows, found.inline, found.datalinks) == (2, 4, 1, 1)
-    assert (found.inside, found.outside, found.lost, found.bytes) == (4, 1, 3, 67)
+    assert (found.inside, found.outside, found.losses.total(), found.bytes) == (4, 1, 3, 67)
     assert found.lob_folder is not None
     assert (found.lob_folder.said, found.lob_folder.text) == (LevelKind.NIL, "")
 
@@ -71,8 +71,13 @@ def test_each_column_with_lobs_is_summed_up(archive: Path) -> None:
     assert (photo.digests, dict(photo.algorithms), photo.undigested) == (2, {"MD5": 1, "SHA-1": 1}, 1)
     assert (photo.largest, photo.largest_lob) == (20, "s0.t1.c2.r2")
     assert (nested.found.id, nested.found.name, nested.found.type) == ("s0.t1.c3.u2", "S.g", "")
-    assert (nested.inside, nested.missing, nested.lost) == (1, 2, 2)
-    assert (outside.found.name, outside.outside, outside.inside, outside.refused) == ("OUT", 1, 0, 1)
+    assert (nested.inside, nested.losses["missing"], nested.lost) == (1, 2, 2)
+    assert (outside.found.name, outside.outside, outside.inside, outside.losses["refused"]) == (
+        "OUT",
+        1,
+        0,
+        1,
+    )
     assert (outside.bytes, outside.bytes_inside) == (7, 0)
 
 
@@ -88,7 +93,7 @@ def test_the_lobs_that_cannot_be_had_are_named(archive: Path) -> None:
 def test_no_more_errors_are_kept_than_are_read(tmp_path: Path) -> None:
     table = Table(rows=tuple(f"<c1 file='content/{n}'/>" for n in range(25)))
     (only,) = inspection(siard(tmp_path / "s.siard", tables=[table])).columns
-    assert (only.missing, len(only.errors), only.errors[-1][0]) == (25, 20, "s0.t0.c1.r20")
+    assert (only.losses["missing"], len(only.errors), only.errors[-1][0]) == (25, 20, "s0.t0.c1.r20")
 
 
 def test_what_can_be_two_things_is_ambiguous(tmp_path: Path) -> None:
@@ -96,7 +101,7 @@ def test_what_can_be_two_things_is_ambiguous(tmp_path: Path) -> None:
     table = Table(columns=columns, rows=("<c1 file='x'/>",))
     path = siard(tmp_path / "s.siard", tables=[table], lobs={"a/x": b"one", "x": b"two"})
     (only,) = inspection(path).columns
-    assert (only.ambiguous, only.lost, only.missing) == (1, 1, 0)
+    assert (only.losses["ambiguous"], only.lost, only.losses["missing"]) == (1, 1, 0)
 
 
 def test_what_each_level_says_is_kept(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import SourceError
-from metspack.files.byteranges import Stamp
-from metspack.files.reading import opening
+from metspack.files.reading import Stamp, opening
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef, Proofs
 from metspack.sources.lobstream import PART_DIGEST, Holdings, OpenHoldings, Passage
 

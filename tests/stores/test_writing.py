@@ -292,14 +292,14 @@ def test_a_note_that_was_not_written_to_its_end_hides_no_later_ones(
 def test_a_build_that_is_interrupted_once_its_package_is_shown_leaves_it(
     s3: S3, northwind: Path, expected: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = staging.Staging._end
+    real = staging.Partial.discard
 
-    def interrupted(made: staging.Staging) -> None:
+    def interrupted(made: staging.Partial) -> None:
         real(made)
         raise Interrupted
 
     with monkeypatch.context() as patch:
-        patch.setattr(staging.Staging, "_end", interrupted)
+        patch.setattr(staging.Partial, "discard", interrupted)
         with pytest.raises(Interrupted):
             metspack.build(northwind, f"{s3.url}/package", options())
     assert s3.objects("package") == expected
