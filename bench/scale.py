@@ -120,10 +120,9 @@ def scheduled(tasks: int) -> dict[str, Any]:
         if helpers is None:
             raise AssertionError("a cluster was named")
         executor = ClusterExecutor(helpers, partial(helpers.pool, RemoteWork(), ()))
-        with executor.workers(2) as workers:
-            before, start = peak(), time.perf_counter()
-            done = sum(1 for _ in workers.results(nothing, range(tasks), lambda _: None))
-            seconds = time.perf_counter() - start
+        before, start = peak(), time.perf_counter()
+        done = sum(1 for _ in executor.results(nothing, range(tasks), 2, lambda _: None))
+        seconds = time.perf_counter() - start
     each = round(1_000 * seconds / max(done, 1), 2)
     return {"tasks": done, "ms each": each, "MB": {"before": before, "done": peak()}}
 

@@ -13,22 +13,22 @@ import sys
 import threading
 import time
 import warnings
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from metspack.errors import ConfigError, MetspackError, TargetError
-from metspack.processes import Executor, Moved, Workers
+from metspack.processes import Executor, Moved, Pool
 from metspack.progress import Credit
 from metspack.resources import __version__
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future as Coming
+    from concurrent.futures import Future
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -230,11 +230,9 @@ class Cluster:
 
         Raises a ``TimeoutError`` after ``_PATIENCE`` seconds, and ``TargetError`` when the scheduler is gone.
         """
-        import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
-        from concurrent.futures import CancelledError  # noqa: PLC0415 -- as that
+        from concurrent.futures import CancelledError  # noqa: PLC0415 -- heavy, though Dask has loaded it
 
-        loop = self._client.loop.asyncio_loop
-        coming = asyncio.run_coroutine_threadsafe(_called(function, *given, **named), loop)
+        coming = self.begun(_called(function, *given, **named))
         try:
             return coming.result(_PATIENCE)
         except CancelledError as error:
@@ -244,6 +242,12 @@ class Cluster:
                 raise
             coming.cancel()
             raise _SilentError from None
+
+    def begun(self, coroutine: Coroutine[Any, Any, Result]) -> Future[Result]:
+        """Begin a coroutine in the client's loop, and return its future."""
+        import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
+
+        return asyncio.run_coroutine_threadsafe(coroutine, self._client.loop.asyncio_loop)
 
     def pool(self, remote: RemoteWork[Task, Result], sights: Sequence[Sight]) -> ClusterPool[Task, Result]:
         """Return a pool of the workers, after checking that each is fit for some work.
@@ -277,6 +281,8 @@ class Cluster:
 class ClusterExecutor(Executor):
     """A cluster's workers in place of this machine's processes; ``opening`` gives their pool."""
 
+    _least = 1
+
     def __init__(self, cluster: Cluster, opening: Callable[[], ClusterPool[Any, Any]]) -> None:
         self._cluster = cluster
         self._opening = opening
@@ -293,29 +299,20 @@ class ClusterExecutor(Executor):
     def prepare(self, work: Callable[..., object], wanted: int | None, *, files: int) -> None:
         """Do nothing: the workers are there."""
 
-    def workers(self, jobs: int) -> Workers:
-        """Return the workers; 1 stands for this process, which does what they cannot."""
-        found = Workers(jobs)
-        if jobs > 1:
-            found.use(self._opening, jobs)
-        return found
+    def _open(self, jobs: int) -> Pool:
+        del jobs
+        return self._opening()
 
 
-class _Errand(Generic[Task, Result]):
-    """A task that was given out, and its result or error."""
+@dataclass(slots=True, kw_only=True)
+class _Errand:
+    """A task that was given out, Dask's future for it, and its end, which is fetched once it is there."""
 
-    def __init__(
-        self, task: Task, key: str, work: Callable[[Task, Moved], Result], result: Result | None = None
-    ) -> None:
-        self.task = task
-        self.key = key
-        self.work = work
-        self.future: Any = None
-        self.coming: Coming[_TaskEnd] | None = None
-        self.tries = 0
-        self.result = result
-        self.error: Exception | None = None
-        self.is_over = result is not None
+    key: str
+    task: Any
+    work: Callable[[Any, Moved], Any]
+    given: Any
+    end: Future[_TaskEnd] | None = None
 
 
 class ClusterPool(Generic[Task, Result]):
@@ -329,7 +326,7 @@ class ClusterPool(Generic[Task, Result]):
         self._remote = remote
         self._terms = terms
         self._numbers = count()
-        self._out: dict[str, _Errand[Task, Result]] = {}
+        self.waiting: dict[Future[Result], _Errand] = {}
         self._under_way: dict[str, tuple[str, int]] = {}  # worker and bytes by task
         self._moved = self._shown = 0
         self._changed = threading.Event()
@@ -337,48 +334,37 @@ class ClusterPool(Generic[Task, Result]):
         self.jobs = cluster.jobs
         client.subscribe_topic(self._terms.run, self._hear)
 
-    def start(self, work: Callable[..., object]) -> None:
-        """Do nothing: the workers are there."""
+    def submit(self, work: Callable[[Task, Moved], Result], task: Task, /) -> Future[Result]:
+        """Give out a task, unless its result is known."""
+        from concurrent.futures import Future  # noqa: PLC0415 -- heavy, though Dask has loaded it
 
-    def give_out(
-        self,
-        work: Callable[[Task, Moved], Result],
-        tasks: Iterator[Task],
-        pending: deque[_Errand[Task, Result]],
-    ) -> None:
-        """Give out tasks until twice as many wait as there are workers."""
-        waiting = sum(not each.is_over for each in pending)
-        for task in islice(tasks, max(0, 2 * self.jobs + 1 - waiting)):
-            number = next(self._numbers)
-            key = f"{self._terms.run}-{number}"
-            given = _Errand(task, key, work, self._remote.known(task))
-            pending.append(given)
-            if given.is_over:
-                continue
-            with _quiet(), self._explained():
-                given.future = self._client.submit(
-                    _run, self._terms, self._remote.work or work, task, key, key=key, pure=False
-                )
-                given.future.add_done_callback(lambda _: self._changed.set())
-            self._out[key] = given
+        future = Future[Result]()
+        if (known := self._remote.known(task)) is not None:
+            future.set_result(known)
+            return future
+        key = f"{self._terms.run}-{next(self._numbers)}"
+        with _quiet(), self._explained():
+            given = self._client.submit(
+                _run, self._terms, self._remote.work or work, task, key, key=key, pure=False
+            )
+        given.add_done_callback(lambda _: self._changed.set())
+        self.waiting[future] = _Errand(key=key, task=task, work=work, given=given)
+        return future
 
     def count(self, moved: Moved) -> None:
         """Accept finished tasks, and report the bytes moved since the last call."""
-        import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
-
-        for given in [each for each in self._out.values() if each.future.done()]:
+        for future, errand in list(self.waiting.items()):
             # Results are fetched at once, side by side: a worker that dies later has none that is wanted.
-            if given.coming is None:
-                given.coming = asyncio.run_coroutine_threadsafe(
-                    _fetched(self._client, given.future), self._client.loop.asyncio_loop
-                )
-                given.coming.add_done_callback(lambda _: self._changed.set())
-            if given.future.status == "cancelled" or given.coming.cancelled():
+            if errand.end is None and errand.given.done():
+                errand.end = self._cluster.begun(_fetched(self._client, errand.given))
+                errand.end.add_done_callback(lambda _: self._changed.set())
+            if errand.given.status == "cancelled" or (errand.end is not None and errand.end.cancelled()):
                 raise self._cluster.gone()
-            if given.coming.done():
-                self._take(given, given.coming)
+            if errand.end is not None and errand.end.done():
+                self._take(future, errand, errand.end)
         # Bytes that were moved twice, as a worker died, are reported once.
-        under_way = [said for key, said in dict(self._under_way).items() if key in self._out]
+        wanted = {errand.key for errand in self.waiting.values()}
+        under_way = [said for key, said in dict(self._under_way).items() if key in wanted]
         done = self._moved + sum(amount for _, amount in under_way)
         if done > self._shown:
             shares = self._cluster.moved.copy()
@@ -388,59 +374,47 @@ class ClusterPool(Generic[Task, Result]):
             moved(done - self._shown)
             self._shown = done
 
-    def awaited(self, given: _Errand[Task, Result], moved: Moved) -> Result:
-        """Wait for a result; meanwhile accept others, and report the bytes moved."""
-        while True:
-            self.count(moved)
-            if given.error is not None:
-                raise given.error
-            if given.is_over:
-                return cast("Result", given.result)
-            self._check_there()
-            self._changed.wait(_LOOK)
-            self._changed.clear()
+    def wait(self) -> None:
+        """Wait a moment for a result; raises ``TargetError`` when the scheduler or all workers are gone."""
+        self._check_there()
+        self._changed.wait(_LOOK)
+        self._changed.clear()
 
-    def close(self) -> None:
+    def shutdown(self) -> None:
         """Stop the tasks given out, and remove what they began."""
         self._remote.stop()
-        futures = [each.future for each in self._out.values()]
-        self._out.clear()
+        left = [errand.given for errand in self.waiting.values()]
+        self.waiting.clear()
+        latest = time.monotonic() + _ENDING if self._terms.wanted else 0
         with _quiet(), suppress(Exception):  # an unwanted task must not make the end fail
-            if futures and self._terms.wanted and self._client.status == "running":
-                _library().wait(futures, timeout=_ENDING)
-            self._cluster.ask(self._client.cancel, futures, force=True)
+            while self._client.status == "running" and time.monotonic() < latest:
+                if all(each.done() for each in left):
+                    break
+                time.sleep(_LOOK)
+            self._cluster.ask(self._client.cancel, left, force=True)
             self._client.unsubscribe_topic(self._terms.run)
         self._remote.clear()
 
-    def _take(self, given: _Errand[Task, Result], coming: Coming[_TaskEnd]) -> None:
-        """Take the outcome of a task, which was fetched."""
-        outcome, error = None, coming.exception()
-        if error is None:
-            outcome = coming.result()
-        elif given.future.status != "error":
-            given.coming = None
-            if isinstance(error, TimeoutError) and not given.future.done():
-                return  # another worker is at it
-            if given.tries == _TRIES:
-                raise self._cluster.gone() from error
-            given.tries += 1
-            return
+    def _take(self, future: Future[Result], errand: _Errand, end: Future[_TaskEnd]) -> None:
+        """Take the end of a task, which was fetched or could not be."""
+        error, outcome = end.exception(), None if end.exception() else end.result()
+        if error is not None and errand.given.status != "error":
+            raise self._cluster.gone() from error
         # Dask would do it again if its worker died, as long as the result is wanted.
-        given.future.release()
-        given.future = None
-        del self._out[given.key]
-        self._under_way.pop(given.key, None)
-        given.is_over = True
+        errand.given.release()
+        del self.waiting[future]
+        self._under_way.pop(errand.key, None)
+        self._changed.set()
         if outcome is None:
-            given.error = _failure(error)
+            future.set_exception(_failure(error))
         elif outcome.unfit:
-            given.error = _refusal(self._cluster.address, [outcome.unfit])
+            future.set_exception(_refusal(self._cluster.address, [outcome.unfit]))
         elif outcome.error is not None:
-            given.error = _named(outcome.error, outcome.worker)
+            future.set_exception(_named(outcome.error, outcome.worker))
         elif self._remote.doubts(outcome.result):
-            given.result = given.work(given.task, self._add)
+            future.set_result(errand.work(errand.task, self._add))
         else:
-            given.result = self._remote.accept(given.task, outcome.result, outcome.worker)
+            future.set_result(self._remote.accept(errand.task, outcome.result, outcome.worker))
             self._add(outcome.moved)
             self._cluster.moved[outcome.worker] += outcome.moved
 
@@ -487,13 +461,21 @@ async def _called(function: Callable[..., Any], *given: object, **named: object)
     return await function(*given, **named)
 
 
-async def _fetched(client: Any, future: Any) -> _TaskEnd:
-    """Return the fetched result of a task; raises ``TimeoutError`` after ``_PATIENCE``."""
+async def _fetched(client: Any, given: Any) -> _TaskEnd:
+    """Return the end of a task, fetched from its worker; raises the error of the last try."""
     import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
 
-    # A worker that stands still is taken for dead, but earlier requests to it stay unanswered.
-    end: _TaskEnd = await asyncio.wait_for(client.gather(future, asynchronous=True), _PATIENCE)
-    return end
+    tries = 0
+    while True:
+        try:
+            # A worker that stands still is taken for dead, but earlier requests to it stay unanswered.
+            end: _TaskEnd = await asyncio.wait_for(client.gather(given, asynchronous=True), _PATIENCE)
+        except Exception:
+            if given.status == "error" or tries == _TRIES:
+                raise
+            tries += given.done()  # otherwise another worker is at it
+        else:
+            return end
 
 
 def _failure(error: Any) -> Exception:

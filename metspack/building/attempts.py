@@ -20,13 +20,13 @@ from metspack import cluster
 from metspack.building import segments
 from metspack.building.options import BuildOptions
 from metspack.building.segments import SegmentDone, SegmentTask, TaskPlaced
-from metspack.cluster import Cluster, ClusterPool, RemoteWork, Sight
+from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, Sight
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import reading, writing
 from metspack.files.byteranges import Below, Stretch
 from metspack.files.staging import open_stretch
 from metspack.model import LinkMode
-from metspack.processes import Workers
+from metspack.processes import HERE, Executor
 from metspack.progress import Progress, credit_of
 from metspack.sources.lobstream import Holdings
 
@@ -57,20 +57,18 @@ def open_cluster(options: BuildOptions, progress: Progress) -> Iterator[Cluster 
         yield opened
 
 
-def use(workers: Workers, of: Cluster | None, work: Path, found: Holdings) -> None:
-    """Let the workers of a cluster, if there is one, do the work instead."""
-    if of is not None:
-        placing = RemoteWork(work=attempt, known=_finished, accept=accept)
-        workers.use(lambda: open_pool(of, work, found, placing), of.jobs)
+def executor(of: Cluster | None, work: Path, found: Holdings, attempted: RemoteWork[Any, Any]) -> Executor:
+    """Return the executor of a run with a working folder: a cluster's workers, if there is one.
+
+    They see the source's holdings; ``attempted`` is the work of their attempts.
+    """
+    return HERE if of is None else ClusterExecutor(of, partial(_open_pool, of, work, found, attempted))
 
 
-def open_pool(
+def _open_pool(
     of: Cluster, work: Path, found: Holdings, attempted: RemoteWork[Any, Any]
 ) -> ClusterPool[Any, Any]:
-    """Begin attempts in a run's working folder; return a cluster's workers, which see the source's holdings.
-
-    ``attempted`` is the work of the attempts. Raises ``TargetError``.
-    """
+    """Begin attempts in a run's working folder; return a cluster's workers. Raises ``TargetError``."""
     folder = work / ATTEMPTS
     writing.remove(work / _GONE)
     writing.make_directory(folder)
@@ -170,6 +168,10 @@ def accept(task: SegmentTask, made: Attempt, worker: str) -> TaskPlaced:
             segments.record(task, each, disk, worker=worker)
     remove_others(task.work, task.label)
     return segments.placed_of(task, (*task.finished, *done))
+
+
+PLACING = RemoteWork(work=attempt, known=_finished, accept=accept)
+"""Attempts at the tasks of a build."""
 
 
 def move_into(folder: Path, target: Path) -> None:

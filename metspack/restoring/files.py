@@ -11,7 +11,6 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from metspack import cluster, processes
 from metspack.building import attempts, manifests
 from metspack.building.options import option_facts
 from metspack.building.placing import Placing, fragment, lob_paths, write_lines, write_manifest_fragments
-from metspack.cluster import Cluster, ClusterExecutor, RemoteWork
+from metspack.cluster import Cluster, RemoteWork
 from metspack.containers.ipwriter import Folder
 from metspack.digests import MANIFEST_ALGORITHMS, OCTETS
 from metspack.errors import LobNotFoundError, MetspackError, SourceError, TargetError
@@ -216,10 +215,7 @@ def _restore(
         stage(target, restore_facts("files", source, options), terms) as staging,
     ):
         tally = RestoreTally()
-        executor = processes.HERE
-        if helpers is not None:
-            of = helpers, staging.work, source.holdings(), _WRITING
-            executor = ClusterExecutor(helpers, partial(attempts.open_pool, *of))
+        executor = attempts.executor(helpers, staging.work, source.holdings(), _WRITING)
         found = _RestoreSlices(source, staging, options, progress, tally, executor, helpers)
         lobs = find_lobs(source, sharing, tally, _lob_runs(source, progress))
         tasks = found.tasks(raising(lobs))
