@@ -36,6 +36,8 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 Moved = Callable[[int], None]
 """A function that is called with the number of bytes done, again and again."""
+Work = Callable[[Task, Moved], Result]
+"""A function of a module that does a task, in this process or another."""
 
 
 def are_many(files: int) -> bool:
@@ -52,7 +54,7 @@ class Pool(Protocol):
     def waiting(self) -> Collection[Future[Any]]:
         """The futures whose tasks are not done."""
 
-    def submit(self, work: Callable[[Any, Moved], Any], task: Any, /) -> Future[Any]:
+    def submit(self, work: Work[Any, Any], task: Any, /) -> Future[Any]:
         """Give out a task, a call of ``work``."""
 
     def count(self, moved: Moved) -> None:
@@ -72,11 +74,7 @@ class Underway(Generic[Task, Result]):
     """
 
     def __init__(
-        self,
-        work: Callable[[Task, Moved], Result],
-        tasks: Iterator[Task],
-        moved: Moved,
-        pool: Pool | None = None,
+        self, work: Work[Task, Result], tasks: Iterator[Task], moved: Moved, pool: Pool | None = None
     ) -> None:
         self._work = work
         self.added: deque[Task] = deque()
@@ -157,7 +155,7 @@ class Executor:
 
     def begin(
         self,
-        work: Callable[[Task, Moved], Result],
+        work: Work[Task, Result],
         tasks: Iterable[Task],
         jobs: int,
         moved: Moved,
@@ -166,7 +164,7 @@ class Executor:
     ) -> Underway[Task, Result]:
         """Begin some work, with up to ``jobs`` workers if it is worth them; taking its results completes it.
 
-        ``work`` is a function of a module. With ``is_growing`` it is worth them, and ``tasks`` may pause
+        With ``is_growing`` it is worth them, and ``tasks`` may pause
         until the first result is taken. The first error, in the order of the tasks, stops the rest and is
         raised; ``TargetError`` when a process was killed.
         """
@@ -176,7 +174,7 @@ class Executor:
         return Underway(work, chain(begun, tasks) if begun else tasks, moved, pool)
 
     def results(
-        self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], jobs: int, moved: Moved
+        self, work: Work[Task, Result], tasks: Iterable[Task], jobs: int, moved: Moved
     ) -> Generator[Result, None, None]:
         """Yield the results of some work, in the order of the tasks, as ``begin`` describes."""
         with closing(self.begin(work, tasks, jobs, moved)) as underway:
@@ -242,12 +240,13 @@ class Processes:
         self._shown = 0
         self.jobs = jobs
         self.waiting: set[Future[Any]] = set()
+        self.processes: list[SpawnProcess] = []
         self._threads: list[threading.Thread] = []
         self._todo: SimpleQueue[tuple[Future[Any], tuple[Any, ...]] | None] = SimpleQueue()
         self._came: SimpleQueue[None] = SimpleQueue()
         self._fault: Exception | None = None  # after which there are no further results
 
-    def submit(self, work: Callable[[Any, Moved], Any], task: Any, /) -> Future[Any]:
+    def submit(self, work: Work[Any, Any], task: Any, /) -> Future[Any]:
         """Give out a task, to a process that is free or may be started."""
         if len(self._threads) < min(self.jobs, len(self.waiting) + 1):
             thread = threading.Thread(target=self._employ, args=(len(self._threads),), daemon=True)
@@ -279,17 +278,18 @@ class Processes:
             while True:
                 self._todo.get_nowait()
         self._todo.put(None)
-        for each in self._threads:
-            each.join()
+        for thread in self._threads:
+            thread.join()
+        for process in self.processes:
+            process.join()
 
     def _employ(self, number: int) -> None:
         """Have a process do one task after the other, in a thread, until no further one is to come."""
-        process, pipe = None, None
+        pipe = None
         while (todo := self._todo.get()) is not None:
             future, call = todo
             try:
-                if pipe is None:
-                    process, pipe = self._start(number)
+                pipe = pipe or self._start(number)
                 pipe.send(call)
                 result, error = pipe.recv()
             except (EOFError, OSError) as fault:
@@ -305,12 +305,11 @@ class Processes:
             self._came.put(None)
             del todo, future, call, result, error  # else they would be held while the next is waited for
         self._todo.put(None)  # for the next thread
-        if process is not None and pipe is not None:
+        if pipe is not None:
             pipe.close()
-            process.join()
 
-    def _start(self, number: int) -> tuple[SpawnProcess, Connection]:
-        """Start a process; return it with the pipe to it.
+    def _start(self, number: int) -> Connection:
+        """Start a process, and return the pipe to it.
 
         Handlers of signals run in another thread, and the process begins with signals held back: so it starts
         whole.
@@ -322,7 +321,8 @@ class Processes:
             # It has no children of its own, and is ended should this process end without it.
             process = self._context.Process(target=_serve, args=given, daemon=True)
             process.start()
-        return process, pipe
+        self.processes.append(process)
+        return pipe
 
 
 class Ahead(Generic[Result]):
@@ -352,6 +352,8 @@ class Ahead(Generic[Result]):
 
     def close(self) -> None:
         """End the process, whether it is done or not."""
+        for each in self._pool.processes:
+            each.terminate()
         self._pool.shutdown()
 
     def _next(self) -> list[Result]:
@@ -413,9 +415,7 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _outcome(
-    moved: Callable[..., None], work: Callable[[Any, Moved], Any], task: Any
-) -> tuple[Any, Exception | None]:
+def _outcome(moved: Callable[..., None], work: Work[Any, Any], task: Any) -> tuple[Any, Exception | None]:
     """Do a task; return its result, or its error with the traceback in this process."""
     try:
         result = work(task, moved)

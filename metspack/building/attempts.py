@@ -20,7 +20,7 @@ from metspack import cluster
 from metspack.building import segments
 from metspack.building.options import BuildOptions
 from metspack.building.segments import SegmentDone, SegmentTask, TaskPlaced
-from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, Sight
+from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, Sight, sight_of
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.files import reading, writing
 from metspack.files.byteranges import Below, Stretch
@@ -76,7 +76,7 @@ def _open_pool(
     writing.NewFile(wanted).close()
     remote = replace(attempted, wanted=wanted, stop=partial(_stop, work), clear=partial(_clear, work))
     try:
-        return of.pool(remote, list(_sights(found)))
+        return ClusterPool(of, remote, list(_sights(found)))
     except BaseException:
         remote.stop()
         remote.clear()
@@ -89,7 +89,7 @@ def _sights(found: Holdings) -> Iterator[Sight]:
     for each in (*found.roots, *islice(files, _ASKED)):
         path = each.file if isinstance(each, Stretch) else each
         with suppress(OSError):  # reading the file reports the reason
-            yield Sight.of(path.path if isinstance(path, Below) else path)
+            yield sight_of(path.path if isinstance(path, Below) else path)
 
 
 def holdings(found: Holdings, of: Cluster | None) -> Holdings:
