@@ -378,11 +378,10 @@ class ClusterPool(Generic[Task, Result]):
         self._remote.stop()
         left = [errand.given for errand in self.waiting.values()]
         self.waiting.clear()
-        latest = time.monotonic() + _ENDING if self._terms.wanted else 0
+        is_noticed = self._terms.wanted and self._client.status == "running"
+        latest = time.monotonic() + _ENDING if is_noticed else 0
         with _quiet(), suppress(Exception):  # an unwanted task must not make the end fail
-            while self._client.status == "running" and time.monotonic() < latest:
-                if all(each.done() for each in left):
-                    break
+            while time.monotonic() < latest and not all(each.done() for each in left):
                 time.sleep(_LOOK)
             self._cluster.ask(self._client.cancel, left, force=True)
             self._client.unsubscribe_topic(self._terms.run)

@@ -34,7 +34,7 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_678,
+    "(foundation)": 2_631,
     "stores": 335,
     "files": 3_072,
     "layouts": 549,
@@ -47,9 +47,9 @@ BUDGETS: Mapping[str, int] = {
     "inspecting": 674,
     "packages": 2_937,
     "checking": 15_208,
-    "building": 3_176,
+    "building": 3_166,
     "reporting": 2_415,
-    "restoring": 1_698,
+    "restoring": 1_685,
     "merging": 827,
     "cli": 3_212,
     "templates": 1_452,

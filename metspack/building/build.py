@@ -9,7 +9,7 @@ from functools import partial
 from itertools import starmap
 from pathlib import Path
 
-from metspack import processes
+from metspack import cluster, processes
 from metspack.building import attempts, check_made, manifests, relocation, segments, targets
 from metspack.building import options as building_options
 from metspack.building.options import BuildOptions, Built
@@ -39,7 +39,7 @@ from metspack.planning.planfile import PlanFile
 from metspack.planning.sharedlobs import Sharing
 from metspack.planning.slices import SliceStretch
 from metspack.processes import Underway
-from metspack.progress import Progress, Silent, begin_lobs
+from metspack.progress import Progress, Silent, begin_lobs, credit_of
 from metspack.siard.upgrade import Upgrade
 from metspack.sizes import HandedOver, counted
 from metspack.sources import opening
@@ -92,12 +92,12 @@ def build_from(
     run = building_options.run_facts(command, options, identity or opening.identity(source))
     with processes.keeping(), Sharing(shares=isinstance(source, Archive)) as sharing:
         work = BuildWork(source, sharing, options, progress)
-        helping = attempts.open_cluster(options, progress)
-        with helping as cluster, stage(target, run, options.terms) as staging:
+        helping = cluster.opened(options.cluster, credit_of(progress))
+        with helping as helpers, stage(target, run, options.terms) as staging:
             if staging.created != options.created:
                 options = replace(options, created=staging.created)
                 work = BuildWork(source, sharing, options, progress)
-            work.cluster, work.sending = cluster, sending or work.sending
+            work.cluster, work.sending = helpers, sending or work.sending
             work.sending.begin(staging, run, restarts=options.terms.restart)
             built = work.make(staging, remarks)
             source.check_unchanged()

@@ -417,32 +417,19 @@ _RestoreAttempt = tuple[str, tuple[int, int]]
 
 def _attempt(task: _RestoreTask, moved: Moved) -> _RestoreAttempt:
     """Write the LOBs of a slice like ``_place``, but in a new folder and unrecorded."""
-    with attempts.making(task.work, f"{task.number}") as folder:
-        own = replace(
-            task,
-            package=folder / "package",
-            work=folder / "work",
-            holdings=replace(task.holdings, elsewhere=True),
-        )
-        for each in (own.package, own.work):
-            writing.make_directory(each)
-        with open_stretch(own.work) as disk:
-            amounts = _write_lobs(own, moved, disk)
-            disk.sync(own.package / _CONTENT, own.work)
-        return folder.name, amounts
+    with attempts.making(task, f"{task.number}") as (own, disk):
+        amounts = _write_lobs(own, moved, disk)
+        disk.sync(own.package / _CONTENT, own.work)
+        return own.work.parent.name, amounts
 
 
 def _accept(task: _RestoreTask, made: _RestoreAttempt, worker: str) -> int:
     """Move an attempt's files to their places, record the slice, and return its number."""
     name, amounts = made
-    folder = task.work / attempts.ATTEMPTS / name
     if task.clears:
         _clear(task)
-    with writing.SyncedTogether(task.work) as disk:
-        for own, target in ((folder / "package", task.package), (folder / "work", task.work)):
-            attempts.move_into(own, target)
+    with attempts.accepting(task, f"{task.number}", name) as disk:
         _record(task, amounts, disk, worker=worker)
-    attempts.remove_others(task.work, f"{task.number}")
     return task.number
 
 
