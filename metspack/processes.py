@@ -241,6 +241,7 @@ class Processes:
         self.jobs = jobs
         self.waiting: set[Future[Any]] = set()
         self.processes: list[SpawnProcess] = []
+        self._begun = 0
         self._threads: list[threading.Thread] = []
         self._todo: SimpleQueue[tuple[Future[Any], tuple[Any, ...]] | None] = SimpleQueue()
         self._came: SimpleQueue[None] = SimpleQueue()
@@ -248,10 +249,9 @@ class Processes:
 
     def submit(self, work: Work[Any, Any], task: Any, /) -> Future[Any]:
         """Give out a task, to a process that is free or may be started."""
-        if len(self._threads) < min(self.jobs, len(self.waiting) + 1):
-            thread = threading.Thread(target=self._employ, args=(len(self._threads),), daemon=True)
-            thread.start()
-            self._threads.append(thread)
+        if self._begun < min(self.jobs, len(self.waiting) + 1):
+            threading.Thread(target=self._employ, args=(self._begun,), daemon=True).start()
+            self._begun += 1
         from concurrent.futures import Future  # noqa: PLC0415 -- heavy; loaded while processes start
 
         self.waiting.add(future := Future[Any]())
@@ -285,6 +285,7 @@ class Processes:
 
     def _employ(self, number: int) -> None:
         """Have a process do one task after the other, in a thread, until no further one is to come."""
+        self._threads.append(threading.current_thread())  # whatever ends the waiting for its start
         pipe = None
         while (todo := self._todo.get()) is not None:
             future, call = todo

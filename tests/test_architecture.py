@@ -34,7 +34,7 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_631,
+    "(foundation)": 2_632,
     "stores": 335,
     "files": 3_072,
     "layouts": 549,
