@@ -24,7 +24,7 @@ from typing import Any
 from metspack import cluster
 from metspack.building.parents import Parent, PlacedSegments, SegmentSpots
 from metspack.building.segments import SegmentDone, TaskPlaced, named_child
-from metspack.cluster import ClusterExecutor, RemoteWork
+from metspack.cluster import ClusterExecutor, ClusterPool, RemoteWork
 from metspack.layouts import lobseg
 from metspack.mets.dialects.interface import Software
 from metspack.mets.dialects.recommendation.dialect import Recommendation
@@ -119,11 +119,10 @@ def scheduled(tasks: int) -> dict[str, Any]:
     with cluster.opened("local:1") as helpers:
         if helpers is None:
             raise AssertionError("a cluster was named")
-        executor = ClusterExecutor(helpers, partial(helpers.pool, RemoteWork(), ()))
-        with executor.workers(2) as workers:
-            before, start = peak(), time.perf_counter()
-            done = sum(1 for _ in workers.results(nothing, range(tasks), lambda _: None))
-            seconds = time.perf_counter() - start
+        executor = ClusterExecutor(helpers, partial(ClusterPool, helpers, RemoteWork(), ()))
+        before, start = peak(), time.perf_counter()
+        done = sum(1 for _ in executor.results(nothing, range(tasks), 2, lambda _: None))
+        seconds = time.perf_counter() - start
     each = round(1_000 * seconds / max(done, 1), 2)
     return {"tasks": done, "ms each": each, "MB": {"before": before, "done": peak()}}
 

@@ -13,22 +13,22 @@ import sys
 import threading
 import time
 import warnings
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from metspack.errors import ConfigError, MetspackError, TargetError
-from metspack.processes import Executor, Moved, Workers
+from metspack.processes import Executor, Moved, Pool, Work
 from metspack.progress import Credit
 from metspack.resources import __version__
 from metspack.sizes import counted
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future as Coming
+    from concurrent.futures import Future
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -52,17 +52,13 @@ _NAMED = 5  # workers that a message names
 _AGAIN = "Start it again (dask scheduler, dask worker) and run the same command again."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
-    """A path that every worker must see, and the stamp of its file; of a folder the inode."""
+Sight = tuple[str, tuple[int, ...]]
+"""A path that every worker must see, and the stamp of its file; of a folder the inode."""
 
-    path: str
-    stamp: tuple[int, ...]
 
-    @classmethod
-    def of(cls, path: Path) -> Sight:
-        """Return what this process sees at a path; raises ``OSError``."""
-        return cls(path=os.path.abspath(path), stamp=_stamp(os.path.abspath(path)))
+def sight_of(path: Path) -> Sight:
+    """Return what this process sees at a path; raises ``OSError``."""
+    return (full := os.path.abspath(path)), _stamp(full)
 
 
 def _stamp(path: str) -> tuple[int, ...]:
@@ -72,16 +68,20 @@ def _stamp(path: str) -> tuple[int, ...]:
     return (found.st_ino,) if is_folder else (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
+_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerTerms:
     """The versions that a worker must have, and the paths that it must see.
 
-    ``wanted`` is a file that exists while the work is wanted, "" to ask Dask instead. ``run`` names the work,
-    and a worker checks ``sights`` once for it.
+    ``address`` is the cluster's. ``wanted`` is a file that exists while the work is wanted, "" to ask Dask
+    instead. ``run`` names the work, and a worker checks ``sights`` once for it.
     """
 
-    version: str
-    python: str
+    address: str
+    version: str = __version__
+    python: str = _PYTHON
     wanted: str = ""
     run: str = ""
     sights: tuple[Sight, ...] = ()
@@ -98,7 +98,7 @@ class RemoteWork(Generic[Task, Result]):
     ``clear`` removes the files that they left.
     """
 
-    work: Callable[[Task, Moved], Any] | None = None
+    work: Work[Task, Any] | None = None
     known: Callable[[Task], Result | None] = lambda _task: None
     accept: Callable[[Task, Any, str], Result] = lambda _task, made, _worker: made
     doubts: Callable[[Any], bool] = lambda _made: False
@@ -107,18 +107,16 @@ class RemoteWork(Generic[Task, Result]):
     clear: Callable[[], None] = lambda: None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TaskEnd:
-    """The end of a task on a worker: its result, an error, or why the worker is unfit."""
+class _TaskEnd(NamedTuple):
+    """The end of a task on a worker: its result and bytes, or an error."""
 
     worker: str
-    moved: int = 0
     result: Any = None
+    moved: int = 0
     error: MetspackError | None = None
-    unfit: str = ""
 
 
-class _SilentError(TimeoutError):
+class _SilentError(TargetError):
     """The cluster's answer is overdue."""
 
 
@@ -161,18 +159,18 @@ class Cluster:
         self.moved: Counter[str] = Counter()  # by worker, in tasks that were accepted
         self.credit = credit
         self._local: Any = None
-        self._client: Any = None
+        self.client: Any = None
         try:
             with _quiet():
-                self._connect(_library(), _LOCAL.fullmatch(address))
-            self._check(WorkerTerms(version=__version__, python=_python()))
+                self._connect(_library())
+            self.check(WorkerTerms(address=address))
         except BaseException:
             self.close()
             raise
 
-    def _connect(self, distributed: Any, local: re.Match[str] | None) -> None:
+    def _connect(self, distributed: Any) -> None:
         try:
-            if local is not None:
+            if (local := _LOCAL.fullmatch(self.address)) is not None:
                 self._local = distributed.LocalCluster(
                     n_workers=int(local[1]),
                     threads_per_worker=1,
@@ -181,19 +179,23 @@ class Cluster:
                     dashboard_address=None,
                     silence_logs=_CRITICAL,
                 )
-            self._client = distributed.Client(
+            self.client = distributed.Client(
                 self._local or self.address, timeout=_ANSWER, set_as_default=False, name="metspack"
             )
-            self.jobs = len(self.ask(self._client.ncores))
+            self.jobs = len(self.ask(self.client.ncores))
         except (OSError, ValueError, RuntimeError) as error:
             raise TargetError(
                 f"no Dask scheduler answers at {self.address} within {_ANSWER:.0f} seconds",
                 hint="Start one (dask scheduler), or name the address that it printed.",
             ) from error
 
-    def _check(self, terms: WorkerTerms) -> None:
+    def check(self, terms: WorkerTerms) -> None:
         """Raise ``TargetError`` unless there are workers and all of them are fit."""
         answers = self._answers(terms)
+        for _ in range(1, _TRIES):
+            if any(isinstance(said, OSError) for said in answers.values()):
+                time.sleep(_REST)  # in which the scheduler notices who is dead
+                answers = self._answers(terms)
         if not answers:
             raise TargetError(
                 f"the cluster at {self.address} has no workers",
@@ -204,78 +206,55 @@ class Cluster:
             raise _refusal(self.address, unfit)
 
     def _answers(self, terms: WorkerTerms) -> dict[str, str | Exception]:
-        """Return each worker's answer; a worker that dies meanwhile counts as dead before."""
-        tries = 0
-        while True:
+        """Return each worker's answer: why it is unfit, "" when it is fit, or an error."""
+        try:
             with _quiet():
-                try:
-                    answers: dict[str, str | Exception] = self.ask(
-                        self._client.run, _unfitness, terms, on_error="return"
-                    )
-                except _SilentError:
-                    raise TargetError(
-                        f"the workers at {self.address} do not all answer within "
-                        f"{counted(int(_PATIENCE), 'second')}",
-                        hint="End the one that stands still, and run the same command again.",
-                    ) from None
-                except (OSError, RuntimeError, ValueError) as error:
-                    raise self.gone() from error
-            tries += 1
-            if tries == _TRIES or not any(isinstance(said, OSError) for said in answers.values()):
-                return answers
-            time.sleep(_REST)  # in which the scheduler notices who is dead
+                return dict(self.ask(self.client.run, _unfitness, terms, on_error="return"))
+        except _SilentError:
+            raise TargetError(
+                f"the workers at {self.address} do not all answer within {counted(int(_PATIENCE), 'second')}",
+                hint="End the one that stands still, and run the same command again.",
+            ) from None
 
     def ask(self, function: Callable[..., Any], *given: object, **named: object) -> Any:
-        """Return the result of a client's function, which might wait without end.
+        """Return the result of a client's function, waiting for ``_PATIENCE`` seconds at most.
 
-        Raises a ``TimeoutError`` after ``_PATIENCE`` seconds, and ``TargetError`` when the scheduler is gone.
+        Raises ``TargetError`` when the scheduler is gone or silent.
         """
-        import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
-        from concurrent.futures import CancelledError  # noqa: PLC0415 -- as that
+        from concurrent.futures import CancelledError  # noqa: PLC0415 -- heavy, though Dask has loaded it
 
-        loop = self._client.loop.asyncio_loop
-        coming = asyncio.run_coroutine_threadsafe(_called(function, *given, **named), loop)
+        coming = self.begun(_called(function, *given, **named))
         try:
             return coming.result(_PATIENCE)
-        except CancelledError as error:
-            raise self.gone() from error
-        except TimeoutError:
-            if coming.done():
-                raise
+        except (CancelledError, OSError, RuntimeError, ValueError) as error:
+            kind = TargetError if coming.done() else _SilentError
             coming.cancel()
-            raise _SilentError from None
+            raise self.gone(kind) from error
 
-    def pool(self, remote: RemoteWork[Task, Result], sights: Sequence[Sight]) -> ClusterPool[Task, Result]:
-        """Return a pool of the workers, after checking that each is fit for some work.
+    def begun(self, coroutine: Coroutine[Any, Any, Result]) -> Future[Result]:
+        """Begin a coroutine in the client's loop, and return its future."""
+        import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
 
-        They must see ``sights``. Raises ``TargetError`` for an unfit worker.
-        """
-        terms = WorkerTerms(
-            version=__version__,
-            python=_python(),
-            wanted=str(remote.wanted or ""),
-            run=f"metspack-{unique_name()}",
-            sights=tuple(sights),
-        )
-        self._check(terms)
-        return ClusterPool(self, self._client, remote, terms)
+        return asyncio.run_coroutine_threadsafe(coroutine, self.client.loop.asyncio_loop)
 
-    def gone(self) -> TargetError:
+    def gone(self, kind: type[TargetError] = TargetError) -> TargetError:
         """Return the error of a scheduler that no longer answers."""
-        return TargetError(f"the Dask scheduler at {self.address} no longer answers", hint=_AGAIN)
+        return kind(f"the Dask scheduler at {self.address} no longer answers", hint=_AGAIN)
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""
         with _quiet():
-            for each in (self._client, self._local):
+            for each in (self.client, self._local):
                 if each is not None:
                     with suppress(Exception):  # its errors no longer matter
                         each.close(timeout=_ENDING)
-        self._client = self._local = None
+        self.client = self._local = None
 
 
 class ClusterExecutor(Executor):
     """A cluster's workers in place of this machine's processes; ``opening`` gives their pool."""
+
+    _least = 1
 
     def __init__(self, cluster: Cluster, opening: Callable[[], ClusterPool[Any, Any]]) -> None:
         self._cluster = cluster
@@ -293,193 +272,150 @@ class ClusterExecutor(Executor):
     def prepare(self, work: Callable[..., object], wanted: int | None, *, files: int) -> None:
         """Do nothing: the workers are there."""
 
-    def workers(self, jobs: int) -> Workers:
-        """Return the workers; 1 stands for this process, which does what they cannot."""
-        found = Workers(jobs)
-        if jobs > 1:
-            found.use(self._opening, jobs)
-        return found
+    def _open(self, jobs: int) -> Pool:
+        del jobs
+        return self._opening()
 
 
-class _Errand(Generic[Task, Result]):
-    """A task that was given out, and its result or error."""
+@dataclass(slots=True)
+class _Errand:
+    """A task that was given out, Dask's future for it, and that of its end, which is fetched at once.
 
-    def __init__(
-        self, task: Task, key: str, work: Callable[[Task, Moved], Result], result: Result | None = None
-    ) -> None:
-        self.task = task
-        self.key = key
-        self.work = work
-        self.future: Any = None
-        self.coming: Coming[_TaskEnd] | None = None
-        self.tries = 0
-        self.result = result
-        self.error: Exception | None = None
-        self.is_over = result is not None
+    ``moved`` are the bytes done so far by the ``worker`` that does it.
+    """
+
+    key: str
+    task: Any
+    work: Work[Any, Any]
+    given: Any
+    end: Future[_TaskEnd]
+    worker: str = ""
+    moved: int = 0
 
 
 class ClusterPool(Generic[Task, Result]):
-    """The workers of a cluster at some work; a ``processes.Pool``."""
+    """The workers of a cluster at some work, after checking that each is fit for it; a ``processes.Pool``.
 
-    def __init__(
-        self, cluster: Cluster, client: Any, remote: RemoteWork[Task, Result], terms: WorkerTerms
-    ) -> None:
+    They must see ``sights``. Raises ``TargetError`` for an unfit worker.
+    """
+
+    def __init__(self, cluster: Cluster, remote: RemoteWork[Task, Result], sights: Sequence[Sight]) -> None:
+        wanted, run = str(remote.wanted or ""), f"metspack-{unique_name()}"
+        self._terms = WorkerTerms(address=cluster.address, wanted=wanted, run=run, sights=tuple(sights))
+        cluster.check(self._terms)
         self._cluster = cluster
-        self._client = client
+        self._client = cluster.client
         self._remote = remote
-        self._terms = terms
         self._numbers = count()
-        self._out: dict[str, _Errand[Task, Result]] = {}
-        self._under_way: dict[str, tuple[str, int]] = {}  # worker and bytes by task
+        self.waiting: dict[Future[Result], _Errand] = {}
         self._moved = self._shown = 0
         self._changed = threading.Event()
         self._asked = self._seen = time.monotonic()
         self.jobs = cluster.jobs
-        client.subscribe_topic(self._terms.run, self._hear)
+        self._client.subscribe_topic(run, self._hear)
 
-    def start(self, work: Callable[..., object]) -> None:
-        """Do nothing: the workers are there."""
+    def submit(self, work: Work[Task, Result], task: Task, /) -> Future[Result]:
+        """Give out a task, unless its result is known."""
+        from concurrent.futures import Future  # noqa: PLC0415 -- heavy, though Dask has loaded it
 
-    def give_out(
-        self,
-        work: Callable[[Task, Moved], Result],
-        tasks: Iterator[Task],
-        pending: deque[_Errand[Task, Result]],
-    ) -> None:
-        """Give out tasks until twice as many wait as there are workers."""
-        waiting = sum(not each.is_over for each in pending)
-        for task in islice(tasks, max(0, 2 * self.jobs + 1 - waiting)):
-            number = next(self._numbers)
-            key = f"{self._terms.run}-{number}"
-            given = _Errand(task, key, work, self._remote.known(task))
-            pending.append(given)
-            if given.is_over:
-                continue
-            with _quiet(), self._explained():
-                given.future = self._client.submit(
-                    _run, self._terms, self._remote.work or work, task, key, key=key, pure=False
-                )
-                given.future.add_done_callback(lambda _: self._changed.set())
-            self._out[key] = given
+        future = Future[Result]()
+        if (known := self._remote.known(task)) is not None:
+            future.set_result(known)
+            return future
+        key = f"{self._terms.run}-{next(self._numbers)}"
+        remote = self._remote.work or work
+        with _quiet():
+            try:
+                given = self._client.submit(_run, self._terms, remote, task, key, key=key, pure=False)
+            except (OSError, RuntimeError) as error:
+                raise self._cluster.gone() from error
+        # Ends are fetched side by side: a worker that dies later has none that is wanted.
+        end = self._cluster.begun(_fetched(self._client, given))
+        end.add_done_callback(lambda _: self._changed.set())
+        self.waiting[future] = _Errand(key, task, work, given, end)
+        return future
 
     def count(self, moved: Moved) -> None:
         """Accept finished tasks, and report the bytes moved since the last call."""
-        import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
-
-        for given in [each for each in self._out.values() if each.future.done()]:
-            # Results are fetched at once, side by side: a worker that dies later has none that is wanted.
-            if given.coming is None:
-                given.coming = asyncio.run_coroutine_threadsafe(
-                    _fetched(self._client, given.future), self._client.loop.asyncio_loop
-                )
-                given.coming.add_done_callback(lambda _: self._changed.set())
-            if given.future.status == "cancelled" or given.coming.cancelled():
+        for future, errand in list(self.waiting.items()):
+            if errand.given.status == "cancelled" or errand.end.cancelled():
                 raise self._cluster.gone()
-            if given.coming.done():
-                self._take(given, given.coming)
+            if errand.end.done():
+                self._take(future, errand)
         # Bytes that were moved twice, as a worker died, are reported once.
-        under_way = [said for key, said in dict(self._under_way).items() if key in self._out]
-        done = self._moved + sum(amount for _, amount in under_way)
+        shares, done = self._cluster.moved.copy(), self._moved
+        for errand in self.waiting.values():
+            if errand.moved:
+                shares[errand.worker] += errand.moved
+                done += errand.moved
         if done > self._shown:
-            shares = self._cluster.moved.copy()
-            for worker, amount in under_way:
-                shares[worker] += amount
             self._cluster.credit(dict(sorted(shares.items())))
             moved(done - self._shown)
             self._shown = done
 
-    def awaited(self, given: _Errand[Task, Result], moved: Moved) -> Result:
-        """Wait for a result; meanwhile accept others, and report the bytes moved."""
-        while True:
-            self.count(moved)
-            if given.error is not None:
-                raise given.error
-            if given.is_over:
-                return cast("Result", given.result)
-            self._check_there()
-            self._changed.wait(_LOOK)
-            self._changed.clear()
+    def wait(self) -> None:
+        """Wait a moment for a result; raises ``TargetError`` when the scheduler or all workers are gone.
 
-    def close(self) -> None:
+        Workers may be away for ``_PATIENCE``.
+        """
+        if self._client.status not in {"running", "connecting"}:
+            raise self._cluster.gone()
+        if (now := time.monotonic()) - self._asked >= _ASK:
+            self._asked = now
+            with _quiet():
+                if self._cluster.ask(self._client.ncores):
+                    self._seen = now
+            if now - self._seen > _PATIENCE:
+                raise TargetError(
+                    f"the cluster at {self._cluster.address} has had no workers for {_PATIENCE:.0f} seconds",
+                    hint=_AGAIN,
+                )
+        self._changed.wait(_LOOK)
+        self._changed.clear()
+
+    def shutdown(self) -> None:
         """Stop the tasks given out, and remove what they began."""
         self._remote.stop()
-        futures = [each.future for each in self._out.values()]
-        self._out.clear()
+        left = [errand.given for errand in self.waiting.values()]
+        self.waiting.clear()
+        is_noticed = self._terms.wanted and self._client.status == "running"
+        latest = time.monotonic() + _ENDING if is_noticed else 0
         with _quiet(), suppress(Exception):  # an unwanted task must not make the end fail
-            if futures and self._terms.wanted and self._client.status == "running":
-                _library().wait(futures, timeout=_ENDING)
-            self._cluster.ask(self._client.cancel, futures, force=True)
+            while time.monotonic() < latest and not all(each.done() for each in left):
+                time.sleep(_LOOK)
+            self._cluster.ask(self._client.cancel, left, force=True)
             self._client.unsubscribe_topic(self._terms.run)
         self._remote.clear()
 
-    def _take(self, given: _Errand[Task, Result], coming: Coming[_TaskEnd]) -> None:
-        """Take the outcome of a task, which was fetched."""
-        outcome, error = None, coming.exception()
-        if error is None:
-            outcome = coming.result()
-        elif given.future.status != "error":
-            given.coming = None
-            if isinstance(error, TimeoutError) and not given.future.done():
-                return  # another worker is at it
-            if given.tries == _TRIES:
-                raise self._cluster.gone() from error
-            given.tries += 1
-            return
+    def _take(self, future: Future[Result], errand: _Errand) -> None:
+        """Take the end of a task, which was fetched or could not be."""
+        outcome = errand.end.exception() or errand.end.result()
+        if isinstance(outcome, BaseException) and errand.given.status != "error":
+            raise self._cluster.gone() from outcome
         # Dask would do it again if its worker died, as long as the result is wanted.
-        given.future.release()
-        given.future = None
-        del self._out[given.key]
-        self._under_way.pop(given.key, None)
-        given.is_over = True
-        if outcome is None:
-            given.error = _failure(error)
-        elif outcome.unfit:
-            given.error = _refusal(self._cluster.address, [outcome.unfit])
+        errand.given.release()
+        del self.waiting[future]
+        self._changed.set()
+        if isinstance(outcome, BaseException):
+            future.set_exception(_failure(outcome))
         elif outcome.error is not None:
-            given.error = _named(outcome.error, outcome.worker)
+            future.set_exception(outcome.error)
         elif self._remote.doubts(outcome.result):
-            given.result = given.work(given.task, self._add)
+            future.set_result(errand.work(errand.task, self._add))
         else:
-            given.result = self._remote.accept(given.task, outcome.result, outcome.worker)
+            future.set_result(self._remote.accept(errand.task, outcome.result, outcome.worker))
             self._add(outcome.moved)
             self._cluster.moved[outcome.worker] += outcome.moved
 
     def _add(self, moved: int) -> None:
         self._moved += moved
 
-    def _check_there(self) -> None:
-        """Raise ``TargetError`` when the scheduler is gone, or all workers for ``_PATIENCE``."""
-        if self._client.status not in {"running", "connecting"}:
-            raise self._cluster.gone()
-        now = time.monotonic()
-        if now - self._asked < _ASK:
-            return
-        self._asked = now
-        with _quiet(), self._explained():
-            if self._cluster.ask(self._client.ncores):
-                self._seen = now
-        if now - self._seen > _PATIENCE:
-            raise TargetError(
-                f"the cluster at {self._cluster.address} has had no workers for {_PATIENCE:.0f} seconds",
-                hint=_AGAIN,
-            )
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Turn an error of Dask about its connection into a ``TargetError`` with a hint."""
-        try:
-            yield
-        except (OSError, RuntimeError, TimeoutError) as error:
-            raise self._cluster.gone() from error
-
     def _hear(self, event: Any) -> None:
         """Take a worker's progress report; called in a thread of Dask's."""
         _when, said = event
-        with suppress(KeyError, TypeError, ValueError):
-            key, amount = str(said["key"]), int(said["bytes"])
-            _, known = self._under_way.get(key, ("", 0))
-            if amount > known:
-                self._under_way[key] = str(said["worker"]), amount
+        for errand in list(self.waiting.values()):
+            if errand.key == said["key"] and said["bytes"] > errand.moved:
+                errand.worker, errand.moved = said["worker"], said["bytes"]
 
 
 async def _called(function: Callable[..., Any], *given: object, **named: object) -> Any:
@@ -487,13 +423,24 @@ async def _called(function: Callable[..., Any], *given: object, **named: object)
     return await function(*given, **named)
 
 
-async def _fetched(client: Any, future: Any) -> _TaskEnd:
-    """Return the fetched result of a task; raises ``TimeoutError`` after ``_PATIENCE``."""
+async def _fetched(client: Any, given: Any) -> _TaskEnd:
+    """Return the end of a task, fetched from its worker; raises the error of the last try."""
     import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
 
-    # A worker that stands still is taken for dead, but earlier requests to it stay unanswered.
-    end: _TaskEnd = await asyncio.wait_for(client.gather(future, asynchronous=True), _PATIENCE)
-    return end
+    ended = asyncio.Event()
+    given.add_done_callback(lambda _: client.loop.add_callback(ended.set))
+    await ended.wait()
+    tries = 0
+    while True:
+        try:
+            # A worker that stands still is taken for dead, but earlier requests to it stay unanswered.
+            end: _TaskEnd = await asyncio.wait_for(client.gather(given, asynchronous=True), _PATIENCE)
+        except Exception:
+            if given.status == "error" or tries == _TRIES:
+                raise
+            tries += given.done()  # otherwise another worker is at it
+        else:
+            return end
 
 
 def _failure(error: Any) -> Exception:
@@ -504,13 +451,6 @@ def _failure(error: Any) -> Exception:
             hint="Their machines may be out of memory; what Dask logged there says more.",
         )
     return error if isinstance(error, Exception) else RuntimeError(str(error))
-
-
-def _named(error: MetspackError, worker: str) -> MetspackError:
-    """Return an error with the name of the worker that met it."""
-    again = type(error)(f"{error.message} (worker {worker})", hint=error.hint, details=error.details)
-    again.__cause__ = error.__cause__
-    return again
 
 
 def _fault(worker: str, said: str | Exception) -> str:
@@ -536,28 +476,18 @@ def _refusal(address: str, unfit: Sequence[str]) -> TargetError:
 # --- On a worker ---
 
 
-def _python() -> str:
-    return f"{sys.version_info.major}.{sys.version_info.minor}"
-
-
 _sighted: set[str] = set()  # the runs whose sights this worker has checked
 
 
-def _unfitness(terms: WorkerTerms, dask_worker: Any = None) -> str:
-    """Return why this worker is unfit, "" when it is fit."""
-    name = str(getattr(dask_worker, "name", ""))
-    threads = getattr(getattr(dask_worker, "state", None), "nthreads", 1)
+def _unfitness(terms: WorkerTerms, dask_worker: Any) -> str:
+    """Return how this worker differs from what it must be, "" when it is fit."""
+    name, threads = dask_worker.name, dask_worker.state.nthreads
     if threads != 1:
         return f"worker {name} has {threads} threads, expected one in a process"
-    return _difference(terms, name)
-
-
-def _difference(terms: WorkerTerms, name: str) -> str:
-    """Return how this worker differs from the process that it works for, "" if in nothing."""
     if __version__ != terms.version:
         return f"worker {name} has metspack {__version__}, expected {terms.version}"
-    if (python := _python()) != terms.python:
-        return f"worker {name} runs Python {python}, expected {terms.python}"
+    if terms.python != _PYTHON:
+        return f"worker {name} runs Python {_PYTHON}, expected {terms.python}"
     if terms.wanted and not os.path.lexists(terms.wanted):
         return f"worker {name} does not see the target's folder: {terms.wanted} is not there"
     if terms.run not in _sighted:
@@ -569,23 +499,22 @@ def _difference(terms: WorkerTerms, name: str) -> str:
 
 def _blindness(sight: Sight, name: str) -> str:
     """Return why this worker lacks a sight, "" when it sees the same as its client."""
+    path, stamp = sight
     try:
-        found = _stamp(sight.path)
+        is_same = _stamp(path) == stamp
     except OSError as error:
-        return f"worker {name} does not see {sight.path}: {error.strerror or error}"
-    if found != sight.stamp:
-        return f"worker {name} sees something else at {sight.path} than this machine does"
-    return ""
+        return f"worker {name} does not see {path}: {error.strerror or error}"
+    return "" if is_same else f"worker {name} sees something else at {path} than this machine does"
 
 
-def _run(terms: WorkerTerms, work: Callable[[Any, Moved], Any], task: Any, key: str) -> _TaskEnd:
+def _run(terms: WorkerTerms, work: Work[Any, Any], task: Any, key: str) -> _TaskEnd:
     """Do a task on a worker; errors of the work are returned, with the worker's name."""
     import distributed  # noqa: PLC0415 -- as everywhere: this is a worker
 
     worker = distributed.get_worker()
     name = str(worker.name)
-    if unfit := _difference(terms, name):
-        return _TaskEnd(worker=name, unfit=unfit)
+    if unfit := _unfitness(terms, worker):
+        return _TaskEnd(name, error=_refusal(terms.address, [unfit]))
     done = unreported = 0
     told = time.monotonic()
 
@@ -605,8 +534,9 @@ def _run(terms: WorkerTerms, work: Callable[[Any, Moved], Any], task: Any, key: 
     try:
         result = work(task, moved)
     except MetspackError as error:
-        return _TaskEnd(worker=name, error=error)
-    return _TaskEnd(worker=name, moved=done, result=result)
+        message = f"{error.message} (worker {name})"
+        return _TaskEnd(name, error=type(error)(message, hint=error.hint, details=error.details))
+    return _TaskEnd(name, result, done)
 
 
 def _is_held(worker: Any, key: str) -> bool:

@@ -6,27 +6,26 @@ is done in the calling process.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from itertools import islice, repeat
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from itertools import chain, islice, repeat
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from metspack.errors import MetspackError, TargetError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from multiprocessing.connection import Connection
-    from multiprocessing.context import SpawnContext
+    from multiprocessing.context import SpawnProcess
 
 _REPORTED = 1 << 18  # bytes a worker moves before it reports them, and checks whether it is still wanted
 _WAITING = 4  # results for each process from which on there are no further tasks for it
-_NO_WORD = "ignore:resource_tracker:UserWarning"
-_PIPE = 1 << 20  # bytes of results that wait to be taken
 _LOOK = 0.1  # seconds between two looks at the workers' reports
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Less than this is read before further processes have started.
@@ -37,6 +36,8 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 Moved = Callable[[int], None]
 """A function that is called with the number of bytes done, again and again."""
+Work = Callable[[Task, Moved], Result]
+"""A function of a module that does a task, in this process or another."""
 
 
 def are_many(files: int) -> bool:
@@ -45,109 +46,92 @@ def are_many(files: int) -> bool:
 
 
 class Pool(Protocol):
-    """Workers under way: tasks are given out to them, and each result is waited for."""
+    """Workers under way: an executor as those of ``concurrent.futures`` are, which reports bytes moved."""
 
     jobs: int
 
-    def start(self, work: Callable[..., object]) -> None:
-        """Let the workers get ready for some work."""
+    @property
+    def waiting(self) -> Collection[Future[Any]]:
+        """The futures whose tasks are not done."""
 
-    def give_out(self, work: Callable[..., Any], tasks: Iterator[Any], pending: deque[Any]) -> None:
-        """Give out tasks until enough wait, and add their futures to ``pending``."""
+    def submit(self, work: Work[Any, Any], task: Any, /) -> Future[Any]:
+        """Give out a task, a call of ``work``."""
 
     def count(self, moved: Moved) -> None:
         """Report the bytes moved since the last call."""
 
-    def awaited(self, future: Any, moved: Moved) -> Any:
-        """Wait for a result, and report the bytes moved meanwhile."""
+    def wait(self) -> None:
+        """Wait a moment for a result; raises ``TargetError`` where none can come."""
 
-    def close(self) -> None:
+    def shutdown(self) -> None:
         """End the work, finished or not."""
 
 
-class Workers:
-    """Up to ``jobs`` processes that do one kind of work after the other; a context manager.
+class Underway(Generic[Task, Result]):
+    """Work that was begun; ``is_beside`` where workers do it while this process does other things.
 
-    They are started when there is work for them, and once.
+    Tasks that are ``added`` while results are taken are done before those that are left.
     """
 
-    def __init__(self, jobs: int) -> None:
-        self.jobs = jobs
-        self._pool: Pool | None = None
-        self._given: Callable[[], Pool] | None = None
-        self._is_busy = False
+    def __init__(
+        self, work: Work[Task, Result], tasks: Iterator[Task], moved: Moved, pool: Pool | None = None
+    ) -> None:
+        self._work = work
+        self.added: deque[Task] = deque()
+        # Unlike a generator, a map continues after it has ended for now.
+        self._tasks = map(_next, repeat(self.added), repeat(tasks))
+        self._moved = moved
+        self._pool = pool
+        self._pending: deque[Future[Result]] = deque()
+        self.is_beside = pool is not None
 
-    def use(self, given: Callable[[], Pool], jobs: int) -> None:
-        """Let a pool of ``jobs`` workers do all work; ``given`` opens it once there is some."""
-        self._given, self.jobs = given, jobs
+    def look(self) -> None:
+        """Give out further tasks without waiting; raises as ``results`` does for a dead process."""
+        if self._pool is not None:
+            self._give_out(self._pool)
+            self._pool.count(self._moved)
 
-    def start(self, work: Callable[..., object]) -> None:
-        """Start processes that are soon to do some work."""
-        if self.jobs > 1 and self._given is None:
-            self._pool = self._pool or self._open()
-            self._pool.start(work)
-
-    def begin(
-        self,
-        work: Callable[[Task, Moved], Result],
-        tasks: Iterable[Task],
-        moved: Moved,
-        *,
-        is_growing: bool = False,
-    ) -> Underway[Task, Result]:
-        """Begin some work, in processes where it is worth them; taking its results completes it.
-
-        With ``is_growing`` it is worth them, and ``tasks`` may pause until the first result is taken.
-        """
-        tasks = iter(tasks)
-        is_worth, pool = is_growing or self._given is not None, None
-        begun = list(islice(tasks, 2)) if self.jobs > 1 and not is_worth else []
-        if is_worth or len(begun) > 1:  # one task is done sooner than a process has started
-            pool = self._pool = self._pool or self._open()
-            self._is_busy = True
-        underway = Underway(self, pool, work, tasks, moved)
-        underway.added.extend(begun)
-        return underway
-
-    def results(
-        self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], moved: Moved
-    ) -> Generator[Result, None, None]:
-        """Yield the results of the tasks, as ``Executor.results`` does."""
-        yield from self.begin(work, tasks, moved).results()
-
-    def note_end(self, *, is_done: bool) -> None:
-        """Note that the results were taken; unless all were, the processes end."""
-        self._is_busy = False
-        if not is_done:
-            self._end()
+    def results(self) -> Generator[Result, None, None]:
+        """Yield the results in the order of the tasks, once."""
+        if (pool := self._pool) is None:
+            for task in self._tasks:
+                yield self._work(task, self._moved)
+            return
+        with closing(self):
+            while True:
+                # Results wait here until they are taken: a slow reader must not make them pile up.
+                if len(self._pending) <= _WAITING * pool.jobs:
+                    self._give_out(pool)
+                if not self._pending:
+                    break
+                while self._pending[0] in pool.waiting:
+                    pool.count(self._moved)
+                    pool.wait()
+                pool.count(self._moved)
+                yield self._pending.popleft().result()
+            self._pool = None
+            _let_go(pool)
 
     def close(self) -> None:
-        """Let the processes go: they end, unless they are kept for further work."""
-        if _keepers and not self._is_busy and isinstance(self._pool, _Pool):
-            _kept.append(self._pool)
-            self._pool = None
-        self._end()
-
-    def _open(self) -> Pool:
-        if self._given is not None:
-            return self._given()
-        return _taken(self.jobs) or _Pool(self.jobs)
-
-    def _end(self) -> None:
-        """End the processes, busy or not."""
+        """End the work, finished or not, and its workers."""
         if self._pool is not None:
-            self._pool.close()
+            self._pool.shutdown()
             self._pool = None
 
-    def __enter__(self) -> Self:
-        return self
+    def _give_out(self, pool: Pool) -> None:
+        """Give out tasks until twice as many wait as there are workers."""
+        for task in islice(self._tasks, max(0, 2 * pool.jobs + 1 - len(pool.waiting))):
+            self._pending.append(pool.submit(self._work, task))
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+
+def _next(added: deque[Task], tasks: Iterator[Task]) -> Task:
+    return added.popleft() if added else next(tasks)
 
 
 class Executor:
     """The workers of a command: processes of this machine."""
+
+    _least = 2  # tasks: one is done sooner than a process has started
 
     def useful(self, wanted: int | None, *, files: int, size: int) -> int:
         """Return the number of processes: ``wanted``, else as many as files and bytes justify."""
@@ -165,29 +149,49 @@ class Executor:
             return
         jobs = self.useful(wanted, files=files, size=0)
         if jobs > 1 and all(each.jobs < jobs for each in _kept):
-            _kept.append(pool := _Pool(jobs))
-            pool.start(work)
+            _kept.append(pool := Processes(jobs))
+            for _ in range(min(jobs, cores())):
+                pool.submit(_get_ready, work)
 
-    def workers(self, jobs: int) -> Workers:
-        """Return so many of them; one is this process itself."""
-        return Workers(jobs)
+    def begin(
+        self,
+        work: Work[Task, Result],
+        tasks: Iterable[Task],
+        jobs: int,
+        moved: Moved,
+        *,
+        is_growing: bool = False,
+    ) -> Underway[Task, Result]:
+        """Begin some work, with up to ``jobs`` workers if it is worth them; taking its results completes it.
+
+        With ``is_growing`` it is worth them, and ``tasks`` may pause
+        until the first result is taken. The first error, in the order of the tasks, stops the rest and is
+        raised; ``TargetError`` when a process was killed.
+        """
+        tasks = iter(tasks)
+        begun = list(islice(tasks, self._least)) if jobs > 1 and not is_growing else []
+        pool = self._open(jobs) if is_growing or len(begun) == self._least else None
+        return Underway(work, chain(begun, tasks) if begun else tasks, moved, pool)
 
     def results(
-        self, work: Callable[[Task, Moved], Result], tasks: Iterable[Task], jobs: int, moved: Moved
+        self, work: Work[Task, Result], tasks: Iterable[Task], jobs: int, moved: Moved
     ) -> Generator[Result, None, None]:
-        """Yield the results of ``work`` in the order of the tasks, with up to ``jobs`` processes.
+        """Yield the results of some work, in the order of the tasks, as ``begin`` describes."""
+        with closing(self.begin(work, tasks, jobs, moved)) as underway:
+            yield from underway.results()
 
-        ``work`` is a function of a module. The first error, in that order, stops the rest and is raised;
-        ``TargetError`` when a process was killed.
-        """
-        with self.workers(jobs) as workers:
-            yield from workers.results(work, tasks, moved)
+    def _open(self, jobs: int) -> Pool:
+        """Return at least ``jobs`` processes, those that were kept if there are such."""
+        if (kept := next((each for each in _kept if each.jobs >= jobs), None)) is None:
+            return Processes(jobs)
+        _kept.remove(kept)
+        return kept
 
 
 HERE = Executor()
 useful, of_large, prepare, results = HERE.useful, HERE.of_large, HERE.prepare, HERE.results
 
-_kept: list[_Pool] = []
+_kept: list[Processes] = []
 _keepers: list[None] = []
 
 
@@ -203,145 +207,56 @@ def keeping() -> Iterator[None]:
     finally:
         _keepers.pop()
         while _kept and not _keepers:
-            _kept.pop().close()
+            _kept.pop().shutdown()
 
 
-def _taken(jobs: int) -> _Pool | None:
-    """Return at least ``jobs`` processes that were kept, or None without them."""
-    found = next((each for each in _kept if each.jobs >= jobs), None)
-    if found is not None:
-        _kept.remove(found)
-    return found
+def _let_go(pool: Pool) -> None:
+    """Keep the processes whose work is done for further work, if ``keeping`` is on, or end them."""
+    if _keepers and isinstance(pool, Processes):
+        _kept.append(pool)
+    else:
+        pool.shutdown()
 
 
-class Underway(Generic[Task, Result]):
-    """Work that was begun; ``is_beside`` where processes do it while this one does other things.
+class Processes:
+    """Up to ``jobs`` worker processes of this machine; a ``Pool``.
 
-    Tasks that are ``added`` while results are taken are done before those that are left.
-    """
-
-    def __init__(
-        self,
-        workers: Workers,
-        pool: Pool | None,
-        work: Callable[[Task, Moved], Result],
-        tasks: Iterator[Task],
-        moved: Moved,
-    ) -> None:
-        self._workers = workers
-        self._pool = pool
-        self._work = work
-        self.added: deque[Task] = deque()
-        # Unlike a generator, a map continues after it has ended for now.
-        self._tasks = map(_next, repeat(self.added), repeat(tasks))
-        self._moved = moved
-        self._pending: deque[Any] = deque()
-        self.is_beside = pool is not None
-
-    def look(self) -> None:
-        """Give out further tasks without waiting; raises as ``results`` does for a dead process."""
-        if self._pool is not None:
-            self._pool.give_out(self._work, self._tasks, self._pending)
-            self._pool.count(self._moved)
-
-    def results(self) -> Generator[Result, None, None]:
-        """Yield the results in the order of the tasks, once."""
-        if self._pool is None:
-            for task in self._tasks:
-                yield self._work(task, self._moved)
-            return
-        is_done = False
-        try:
-            while True:
-                # Results wait here until they are taken: a slow reader must not make them pile up.
-                if len(self._pending) <= _WAITING * self._pool.jobs:
-                    self._pool.give_out(self._work, self._tasks, self._pending)
-                if not self._pending:
-                    break
-                yield self._pool.awaited(self._pending.popleft(), self._moved)
-            is_done = True
-        finally:
-            self._workers.note_end(is_done=is_done)
-
-
-def _next(added: deque[Task], tasks: Iterator[Task]) -> Task:
-    return added.popleft() if added else next(tasks)
-
-
-class _Awaited:
-    """A call that was given to a pool: a function and its arguments, and its outcome."""
-
-    __slots__ = ("asked", "error", "is_done", "result")
-
-    def __init__(self, *asked: Any) -> None:
-        self.asked = asked
-        self.result: Any = None
-        self.error: Exception | None = None
-        self.is_done = False
-
-
-class _Seat:
-    """A worker process, the pipe to it, and its present call."""
-
-    __slots__ = ("at", "pipe", "process")
-
-    def __init__(self, context: SpawnContext, *facts: object) -> None:
-        self.pipe, theirs = context.Pipe()
-        try:
-            # It has no children of its own, and is ended should this process end without it.
-            self.process = context.Process(target=_serve, args=(theirs, *facts), daemon=True)
-            self.process.start()
-        except BaseException:
-            self.pipe.close()
-            raise
-        finally:
-            theirs.close()
-        self.at: _Awaited | None = None
-
-
-class _Pool:
-    """Worker processes that are running.
-
-    Each has its pipe, and a thread takes the results of all. They share nothing that a killed process may
-    hold, as the processes of Python's pools share queues, which then wait without end.
+    Each has a pipe, and a thread of this process that gives it one task after the other. They share nothing
+    that a killed process may hold, as the processes of Python's pools share queues, which then wait without
+    end; and this process takes no lock with its threads, which a signal could leave taken.
     """
 
     def __init__(self, jobs: int) -> None:
         # Heavy, and most packages are too small for a second process.
         import multiprocessing  # noqa: PLC0415
+        from multiprocessing import resource_tracker  # noqa: PLC0415
 
+        resource_tracker.ensure_running()  # in this thread, as it ends the holding back of signals
         # Not forked: the parent has threads (progress) and open databases, which a fork would copy half-way.
         self._context = multiprocessing.get_context("spawn")
-        _start_tracker()
         # Every worker counts for itself.
         self._counts = self._context.RawArray("Q", jobs)
         self._stop = self._context.RawValue("b", 0)
         self._shown = 0
         self.jobs = jobs
-        self._seats: list[_Seat] = []
-        self._todo: deque[_Awaited] = deque()
-        self._lock = threading.Lock()  # of the seats and of the calls to be done
-        self._came = threading.Event()
-        self._heard, self._word = self._context.Pipe(duplex=False)  # to the thread: a new seat, the end
-        self._thread: threading.Thread | None = None
-        self._is_broken = self._is_over = False
+        self.waiting: set[Future[Any]] = set()
+        self.processes: list[SpawnProcess] = []
+        self._begun = 0
+        self._threads: list[threading.Thread] = []
+        self._todo: SimpleQueue[tuple[Future[Any], tuple[Any, ...]] | None] = SimpleQueue()
+        self._came: SimpleQueue[None] = SimpleQueue()
+        self._fault: Exception | None = None  # after which there are no further results
 
-    def start(self, work: Callable[..., object]) -> None:
-        """Start processes, at most one for each core, and let them get ready for some work."""
-        with _undisturbed():
-            for _ in range(min(self.jobs, cores())):
-                self._add(_Awaited(_get_ready, work))
+    def submit(self, work: Work[Any, Any], task: Any, /) -> Future[Any]:
+        """Give out a task, to a process that is free or may be started."""
+        if self._begun < min(self.jobs, len(self.waiting) + 1):
+            threading.Thread(target=self._employ, args=(self._begun,), daemon=True).start()
+            self._begun += 1
+        from concurrent.futures import Future  # noqa: PLC0415 -- heavy; loaded while processes start
 
-    def give_out(
-        self, work: Callable[[Task, Moved], Result], tasks: Iterator[Task], pending: deque[_Awaited]
-    ) -> None:
-        """Give out tasks until twice as many wait as there are processes."""
-        waiting = sum(not each.is_done for each in pending)
-        for task in islice(tasks, max(0, 2 * self.jobs + 1 - waiting)):
-            given = _Awaited(_run, work, task)
-            with _undisturbed():
-                self._add(given)
-            pending.append(given)
+        self.waiting.add(future := Future[Any]())
+        self._todo.put((future, (work, task)))
+        return future
 
     def count(self, moved: Moved) -> None:
         """Report the bytes moved since the last call."""
@@ -349,192 +264,66 @@ class _Pool:
         moved(counted - self._shown)
         self._shown = counted
 
-    def awaited(self, given: _Awaited, moved: Moved) -> Any:
-        """Wait for a result, and report the bytes moved meanwhile."""
-        while True:
-            self.count(moved)
-            if given.is_done:
-                break
-            if self._is_broken:
-                raise _ended()
-            with _undisturbed():  # else a signal may come while a lock of the event's is held, for ever then
-                self._came.wait(_LOOK)
-                self._came.clear()
-        if given.error is not None:
-            raise given.error
-        return given.result
+    def wait(self) -> None:
+        """Wait a moment for a result; raises ``TargetError`` when a process was killed."""
+        if self._fault is not None:
+            raise self._fault
+        with suppress(Empty):
+            self._came.get(timeout=_LOOK)
 
-    def close(self) -> None:
+    def shutdown(self) -> None:
         """End the processes, busy or not; it can be repeated where a signal ended it."""
         self._stop.value = 1
-        self._is_over = True
-        with _undisturbed():
-            if self._thread is not None and not self._word.closed:
-                self._word.send_bytes(b"over")
-                self._thread.join()
-            for pipe in (self._heard, self._word, *(each.pipe for each in self._seats)):
-                pipe.close()
-        for each in self._seats:
-            each.process.join()
+        with suppress(Empty):
+            while True:
+                self._todo.get_nowait()
+        self._todo.put(None)
+        for thread in self._threads:
+            thread.join()
+        for process in self.processes:
+            process.join()
 
-    def _add(self, given: _Awaited) -> None:
-        """Let a process do a call as soon as one is free, or may be started."""
-        if self._is_broken:
-            raise _ended()
-        seat = None
-        if len(self._seats) < self.jobs and all(each.at is not None for each in self._seats):
-            seat = _Seat(self._context, self._counts, len(self._seats), self._stop)
-        with self._lock:
-            if seat is not None:
-                self._seats.append(seat)
-            self._todo.append(given)
-            for each in self._seats:
-                self._hand_on(each)
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._take_all, daemon=True)
-            self._thread.start()
-        elif seat is not None:
-            self._word.send_bytes(b"new")
-
-    def _hand_on(self, seat: _Seat) -> None:
-        """Give a free process the next call; the lock is held."""
-        while seat.at is None and self._todo:
-            given = self._todo.popleft()
+    def _employ(self, number: int) -> None:
+        """Have a process do one task after the other, in a thread, until no further one is to come."""
+        self._threads.append(threading.current_thread())  # whatever ends the waiting for its start
+        pipe = None
+        while (todo := self._todo.get()) is not None:
+            future, call = todo
             try:
-                seat.pipe.send(given.asked)
-            except OSError:  # it was killed
-                self._todo.appendleft(given)
-                self._is_broken = True
-                return
-            except Exception as error:  # noqa: BLE001 -- what cannot be sent, for who waits for it
-                given.error, given.is_done = error, True
+                pipe = pipe or self._start(number)
+                pipe.send(call)
+                result, error = pipe.recv()
+            except (EOFError, OSError) as fault:
+                result, error = None, fault if pipe is None else _ended()
+                self._fault = error
+            except Exception as fault:  # noqa: BLE001 -- what cannot be sent or read, for who waits for it
+                result, error = None, fault
+            if error is None:
+                future.set_result(result)
             else:
-                seat.at = given
+                future.set_exception(error)
+            self.waiting.discard(future)
+            self._came.put(None)
+            del todo, future, call, result, error  # else they would be held while the next is waited for
+        self._todo.put(None)  # for the next thread
+        if pipe is not None:
+            pipe.close()
 
-    def _take_all(self) -> None:
-        """Take the results of all processes, in a thread, until one was killed or all is over."""
-        from multiprocessing.connection import wait  # noqa: PLC0415 -- as in the constructor
+    def _start(self, number: int) -> Connection:
+        """Start a process, and return the pipe to it.
 
-        try:
-            while not (self._is_over or self._is_broken):
-                with self._lock:
-                    seats: dict[Any, _Seat] = {each.pipe: each for each in self._seats}
-                for pipe in wait([self._heard, *seats]):
-                    if pipe is self._heard:
-                        self._heard.recv_bytes()
-                    else:
-                        self._take(seats[pipe])
-                self._came.set()
-        finally:
-            self._is_broken = True  # should it be by a fault, nothing comes any more
-            self._came.set()
-
-    def _take(self, seat: _Seat) -> None:
-        try:
-            result, error = seat.pipe.recv()
-        except (EOFError, OSError):
-            self._is_broken = True
-            return
-        except Exception as fault:  # noqa: BLE001 -- what cannot be read, for who waits for it
-            result, error = None, fault
-        with self._lock:
-            if (given := seat.at) is not None:
-                given.result, given.error, given.is_done = result, error, True
-            seat.at = None
-            self._hand_on(seat)
-
-
-def _serve(pipe: Connection, counts: Any, seat: int, stop: Any) -> None:
-    """Run a worker process: do the calls that come through the pipe, until it is closed."""
-    _begin(counts, seat, stop)
-    with suppress(EOFError, OSError):  # the parent wants no more, or is gone
-        while True:
-            outcome = _outcome(*pipe.recv())
-            try:
-                pipe.send(outcome)
-            except OSError:
-                raise
-            except Exception as error:  # noqa: BLE001 -- what cannot be sent
-                pipe.send((None, error))
-
-
-def _outcome(function: Callable[..., Any], *given: object) -> tuple[Any, Exception | None]:
-    """Call a function; return its result, or its error with the traceback in this process."""
-    try:
-        return function(*given), None
-    except Exception as error:  # noqa: BLE001 -- the parent's to deal with
-        if not isinstance(error, (MetspackError, _Stopped)):
-            import traceback  # noqa: PLC0415 -- heavy
-
-            error.add_note(f"In a worker process:\n{traceback.format_exc()}")
-        return None, error
-
-
-def _start_tracker() -> None:
-    """Start Python's process that removes semaphores once all others ended, without warning.
-
-    It would warn of those that a killed process has left, and removes them all the same.
-    """
-    from multiprocessing import resource_tracker  # noqa: PLC0415 -- heavy
-
-    sys.warnoptions.append(_NO_WORD)  # Python starts it with these
-    try:
-        resource_tracker.ensure_running()
-    finally:
-        sys.warnoptions.remove(_NO_WORD)
-
-
-def _ended() -> TargetError:
-    return TargetError(
-        "a worker process was killed",
-        hint="The machine may be out of memory: try fewer with -j 1.",
-    )
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Hold back the signals that end a process, until the block is left.
-
-    A process that is started meanwhile starts whole, or not at all, and no lock is left taken.
-    """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    try:
-        with _remembered():
-            yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def _remembered() -> Iterator[None]:
-    """Note the signals that end a process, and raise them afterwards.
-
-    A mask alone does not hold them back: another thread may take them, and Python calls the handler in the
-    main one whatever the mask.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # handlers are called only in the main thread
-        return
-    came: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in _ENDING}
-    try:
-        for number, handler in handlers.items():
-            if callable(handler):
-                signal.signal(number, lambda number, _: came.append(number))
-        yield
-    finally:
-        for number, handler in handlers.items():
-            if callable(handler):
-                signal.signal(number, handler)
-        for sent in came:
-            signal.raise_signal(sent)
-
-
-def cores() -> int:
-    """Return the number of processor cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1  # macOS
+        Handlers of signals run in another thread, and the process begins with signals held back: so it starts
+        whole.
+        """
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+        pipe, theirs = self._context.Pipe()
+        with theirs:
+            given = theirs, self._counts, number, self._stop
+            # It has no children of its own, and is ended should this process end without it.
+            process = self._context.Process(target=_serve, args=given, daemon=True)
+            process.start()
+        self.processes.append(process)
+        return pipe
 
 
 class Ahead(Generic[Result]):
@@ -545,97 +334,75 @@ class Ahead(Generic[Result]):
     """
 
     def __init__(self, work: Callable[..., Iterable[Result]], *given: object) -> None:
-        import multiprocessing  # noqa: PLC0415 -- heavy
-
-        context = multiprocessing.get_context("spawn")
-        _start_tracker()
-        self._taken, sent = context.Pipe(duplex=False)
-        if (resize := getattr(fcntl, "F_SETPIPE_SZ", None)) is not None:  # Linux's own are soon full
-            with suppress(OSError):
-                fcntl.fcntl(self._taken.fileno(), resize, _PIPE)
-        self._process = context.Process(target=_send, args=(sent, work, given), daemon=True)
-        with _undisturbed():
-            self._process.start()
-        sent.close()
-        self._error: Exception | None = None
+        self._pool = Processes(1)
+        self._task = work, given
+        self._coming = deque(self._pool.submit(_advance, self._task) for _ in range(_WAITING))
 
     def come(self) -> Iterator[Result]:
         """Yield the results that have arrived by now, without waiting for more; raises nothing."""
-        while not self._taken.closed and self._taken.poll():
+        while self._coming and self._coming[0] not in self._pool.waiting and not self._coming[0].exception():
             yield from self._next()
 
     def rest(self) -> Iterator[Result]:
         """Yield all further results, waiting for them."""
-        while not self._taken.closed:
-            yield from self._next()
-        if self._error is not None:
-            raise self._error
+        while self._coming:
+            if self._coming[0] in self._pool.waiting:
+                self._pool.wait()
+            else:
+                yield from self._next()
 
     def close(self) -> None:
         """End the process, whether it is done or not."""
-        self._taken.close()
-        self._process.terminate()
-        self._process.join()
+        for each in self._pool.processes:
+            each.terminate()
+        self._pool.shutdown()
 
-    def _next(self) -> Iterator[Result]:
-        try:
-            result, self._error = self._taken.recv()
-        except (EOFError, OSError):  # the latter in the middle of a result
-            result, self._error = None, _ended()
-        if result is None:
-            self._taken.close()
-            self._process.join()
+    def _next(self) -> list[Result]:
+        found: list[Result] = self._coming.popleft().result()
+        if found:
+            self._coming.append(self._pool.submit(_advance, self._task))
         else:
-            yield result
+            self._coming.clear()
+        return found
 
 
-def _send(sent: Connection, work: Callable[..., Iterable[Any]], given: tuple[object, ...]) -> None:
-    # Ctrl-C reaches every process of the terminal; only the parent decides on its meaning.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
-    with suppress(BrokenPipeError):  # the parent wants no more, or is gone
-        try:
-            for each in work(*given):
-                sent.send((each, None))
-        except Exception as error:  # noqa: BLE001 -- the parent's to deal with
-            sent.send((None, error))
-        else:
-            sent.send((None, None))
+# --- In a worker process ---
 
 
-class _Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for it
-    """The parent no longer wants the result."""
+def _serve(pipe: Connection, counts: Any, number: int, stop: Any) -> None:
+    """Run a worker process: do the tasks that come through the pipe, until it is closed."""
+    _begin()
+    unreported = 0
+
+    def moved(amount: int, least: int = _REPORTED) -> None:
+        nonlocal unreported
+        unreported += amount
+        if unreported >= least:
+            counts[number] += unreported
+            unreported = 0
+            if stop.value:
+                raise _Stopped
+
+    with suppress(EOFError, OSError):  # the parent wants no more, or is gone
+        while True:
+            outcome = _outcome(moved, *pipe.recv())
+            try:
+                pipe.send(outcome)
+            except OSError:
+                raise
+            except Exception as error:  # noqa: BLE001 -- what cannot be sent
+                pipe.send((None, error))
 
 
-_worker: dict[str, Any] = {}
-
-
-def has_parent() -> bool:
-    """Return whether the parent process of a worker is alive; True outside a worker."""
-    if not _worker:
-        return True
-    import multiprocessing  # noqa: PLC0415 -- as below
-
-    parent = multiprocessing.parent_process()
-    return parent is None or parent.is_alive()
-
-
-def _end_with_parent() -> None:
-    """End this process when the parent is gone, which may have been killed."""
+def _begin() -> None:
+    """Settle what signals, the end of the parent and the own end mean to this process."""
     import multiprocessing  # noqa: PLC0415 -- heavy, though not here: it began this process
 
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _begin(counts: Any, seat: int, stop: Any) -> None:
     # Ctrl-C reaches every process of the terminal; only the parent decides on its meaning.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    _parent.append(multiprocessing.parent_process())
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _worker.update(counts=counts, seat=seat, stop=stop)
     if sys.gettrace() is None:  # what measures coverage writes its file when a process has ended
         from multiprocessing import util  # noqa: PLC0415 -- loaded in a worker
 
@@ -643,27 +410,65 @@ def _begin(counts: Any, seat: int, stop: Any) -> None:
         util.Finalize(None, os._exit, (0,), exitpriority=-100)
 
 
-def _get_ready(_work: Callable[..., object]) -> None:
+def _end_with_parent() -> None:
+    """End this process when the parent is gone, which may have been killed."""
+    _parent[0].join()
+    os._exit(1)
+
+
+def _outcome(moved: Callable[..., None], work: Work[Any, Any], task: Any) -> tuple[Any, Exception | None]:
+    """Do a task; return its result, or its error with the traceback in this process."""
+    try:
+        result = work(task, moved)
+        moved(0, least=0)
+    except Exception as error:  # noqa: BLE001 -- the parent's to deal with
+        if not isinstance(error, (MetspackError, _Stopped)):
+            import traceback  # noqa: PLC0415 -- heavy
+
+            error.add_note(f"In a worker process:\n{traceback.format_exc()}")
+        return None, error
+    return result, None
+
+
+def _get_ready(_work: Callable[..., object], _moved: Moved) -> None:
     """Do nothing: what the work needs was imported when its name was read."""
 
 
-def _run(work: Callable[[Task, Moved], Result], task: Task) -> Result:
-    unreported = 0
-    counts, seat, stop = _worker["counts"], _worker["seat"], _worker["stop"]
+def _advance(
+    begun: tuple[Callable[..., Iterable[Result]], tuple[object, ...]], _moved: Moved
+) -> list[Result]:
+    """Return the next result of some work, which the first call begins, or an empty list after the last."""
+    if not _ahead:
+        work, given = begun
+        _ahead.append(iter(work(*given)))
+    return list(islice(_ahead[0], 1))
 
-    def report() -> None:
-        nonlocal unreported
-        counts[seat] += unreported
-        unreported = 0
-        if stop.value:
-            raise _Stopped
 
-    def moved(amount: int) -> None:
-        nonlocal unreported
-        unreported += amount
-        if unreported >= _REPORTED:
-            report()
+class _Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for it
+    """The parent no longer wants the result."""
 
-    result = work(task, moved)
-    report()
-    return result
+
+_parent: list[Any] = []  # of a worker
+_ahead: list[Iterator[Any]] = []  # the results that it computes ahead
+
+
+# --- In any process ---
+
+
+def has_parent() -> bool:
+    """Return whether the parent process of a worker is alive; True outside a worker."""
+    return all(each.is_alive() for each in _parent)
+
+
+def cores() -> int:
+    """Return the number of processor cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # macOS
+
+
+def _ended() -> TargetError:
+    return TargetError(
+        "a worker process was killed",
+        hint="The machine may be out of memory: try fewer with -j 1.",
+    )

@@ -4,13 +4,11 @@ import itertools
 import multiprocessing
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from functools import partial
 from multiprocessing.connection import Connection
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
 
@@ -40,18 +38,6 @@ def test_only_as_many_processes_as_are_of_use() -> None:
     assert processes.useful(3, files=1, size=1) == 3
 
 
-def test_signals_wait_while_a_worker_is_started() -> None:
-    got: list[int] = []
-    before = signal.signal(signal.SIGTERM, lambda number, _frame: got.append(number))
-    try:
-        with processes._undisturbed():
-            signal.raise_signal(signal.SIGTERM)
-            assert got == []
-        assert got == [signal.SIGTERM]
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 def counted(most: int) -> Iterator[int]:
     """Work that yields numbers, and fails at one that it cannot reach."""
     for number in range(most):
@@ -67,45 +53,46 @@ def ended_from_outside() -> Iterator[int]:
 
 
 def test_a_process_ahead_is_taken_from_as_far_as_it_has_come() -> None:
-    ahead = processes.Ahead(counted, 9)
     got: list[int] = []
-    while len(got) < 5:
-        got += ahead.come()
-    got += ahead.rest()
-    assert got == list(range(9))
-    assert list(ahead.come()) == list(ahead.rest()) == []
+    with closing(processes.Ahead(counted, 9)) as ahead:
+        while len(got) < 5:
+            got += ahead.come()
+        got += ahead.rest()
+        assert got == list(range(9))
+        assert list(ahead.come()) == list(ahead.rest()) == []
 
 
 def test_an_error_ahead_is_raised_where_it_is_taken() -> None:
     got: list[int] = []
-    ahead = processes.Ahead(counted, 101)
-    while len(got) < 100:
-        got += ahead.come()
-    while not ahead._taken.closed:
-        got += ahead.come()  # which has nothing to do with what went wrong
-    with pytest.raises(ValueError, match="too many"):
-        list(ahead.rest())
+    with closing(processes.Ahead(counted, 101)) as ahead:
+        while len(got) < 100:
+            got += ahead.come()
+        assert not list(ahead.come())  # which has nothing to do with what went wrong
+        with pytest.raises(ValueError, match="too many"):
+            list(ahead.rest())
     assert got == list(range(100))
 
 
 @pytest.mark.slow
 def test_a_process_ahead_that_is_ended_from_outside_is_told() -> None:
-    ahead = processes.Ahead(ended_from_outside)
-    while not ahead._taken.closed:
-        list(ahead.come())
-    with pytest.raises(TargetError, match="worker process was killed"):
-        list(ahead.rest())
+    got: list[int] = []
+    with closing(processes.Ahead(ended_from_outside)) as ahead:
+        while not got:
+            got += ahead.come()
+        with pytest.raises(TargetError, match="worker process was killed"):
+            list(ahead.rest())
 
 
 def test_a_process_ahead_that_is_closed_ends() -> None:
     ahead = processes.Ahead(itertools.count)
     assert next(ahead.rest()) == 0
     ahead.close()
-    assert not ahead._process.is_alive()
+    assert not multiprocessing.active_children()
 
 
-def test_a_signal_waits_until_the_pool_holds_no_lock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A handler that raises while the pool waits would leave a lock taken, and the end would hang."""
+@pytest.mark.slow
+def test_a_signal_at_any_moment_ends_the_work_and_its_processes() -> None:
+    """A handler raises wherever the main thread is at: nothing is left locked, and nothing waited for."""
 
     class Left(Exception):  # noqa: N818 -- as a handler raises it
         pass
@@ -113,35 +100,16 @@ def test_a_signal_waits_until_the_pool_holds_no_lock(monkeypatch: pytest.MonkeyP
     def leave(*_: object) -> None:
         raise Left
 
-    raised = signal.SIGTERM
-    whole = 0
-
-    def disturbed(*given: Any, **options: Any) -> Any:
-        nonlocal whole
-        os.kill(
-            os.getpid(), raised
-        )  # any thread may take it: the mask of this one does not keep Python from it
-        time.sleep(0.05)
-        whole += 1
-        return wait(*given, **options)
-
-    wait = threading.Event.wait
-    over = threading.Event()
-    bystander = threading.Thread(target=over.wait)
-    bystander.start()
-    before = signal.signal(raised, leave)
+    before = signal.signal(signal.SIGALRM, leave)
     try:
-        with processes.Workers(2) as workers:
-            underway = workers.begin(moved_in_turn, [(1,)] * 9, lambda _: None)
-            assert isinstance(underway._pool, processes._Pool)
-            monkeypatch.setattr(underway._pool._came, "wait", partial(disturbed, underway._pool._came))
+        for seconds in (0.001, 0.01, 0.05, 0.2, 2.0):
+            signal.setitimer(signal.ITIMER_REAL, seconds)
             with pytest.raises(Left):
-                list(underway.results())
+                list(processes.results(moved_in_turn, itertools.repeat((1,)), 2, lambda _: None))
+            assert not multiprocessing.active_children()
     finally:
-        signal.signal(raised, before)
-        over.set()
-        bystander.join()
-    assert whole == 1
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_cores_are_those_that_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,23 +128,21 @@ def test_one_task_alone_is_done_without_a_further_process() -> None:
     assert os.getpid() not in processes.results(process_id, iter([1, 2]), 2, lambda _: None)
 
 
-def pids(workers: processes.Workers) -> set[int]:
+def pids() -> set[int]:
     """Return the processes that do some work."""
-    return set(workers.results(own_pid, range(8), lambda _: None))
+    return set(processes.results(own_pid, range(8), 2, lambda _: None))
 
 
 @pytest.mark.slow
 def test_kept_processes_do_the_next_work_and_end_with_the_block() -> None:
     with processes.keeping():
-        with processes.Workers(2) as first:
-            found = pids(first)
-            assert os.getpid() not in found
-        with processes.Workers(2) as second:
-            assert pids(second) & found
+        found = pids()
+        assert os.getpid() not in found
+        assert pids() & found
         assert processes._kept
     assert not processes._kept
-    with processes.Workers(2) as other:
-        assert not pids(other) & found
+    assert not multiprocessing.active_children()
+    assert not pids() & found
 
 
 def own_pid(_task: int, _moved: Callable[[int], None]) -> int:
@@ -185,11 +151,18 @@ def own_pid(_task: int, _moved: Callable[[int], None]) -> int:
 
 def test_work_that_is_not_taken_to_its_end_leaves_no_process() -> None:
     with processes.keeping():
-        workers = processes.Workers(2)
-        with closing(workers.results(own_pid, range(100), lambda _: None)) as taken:
+        with closing(processes.results(own_pid, range(100), 2, lambda _: None)) as taken:
             next(taken)
-        workers.close()
         assert not processes._kept
+        assert not multiprocessing.active_children()
+
+
+def test_work_that_was_begun_and_is_not_wanted_leaves_no_process() -> None:
+    with closing(processes.HERE.begin(own_pid, range(100), 2, lambda _: None)) as begun:
+        begun.look()
+        while not multiprocessing.active_children():
+            time.sleep(0.01)
+    assert not multiprocessing.active_children()
 
 
 @pytest.mark.slow
@@ -228,21 +201,20 @@ def test_a_process_that_is_killed_as_it_sends_a_result_is_told() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("at", "is_before_the_end"), [(0, True), (2, False)])
+@pytest.mark.parametrize("is_before_the_end", [True, False])
 def test_a_process_that_is_killed_when_it_has_nothing_to_do_keeps_no_other(
-    at: int, *, is_before_the_end: bool
+    *, is_before_the_end: bool
 ) -> None:
-    with processes.Workers(3) as workers:
-        assert list(workers.results(process_id_soon, range(9), lambda _: None))
-        pool = workers._pool
-        assert isinstance(pool, processes._Pool)
-        assert [each.at for each in pool._seats] == [None] * 3
-        pool._seats[at].process.kill()
-        pool._seats[at].process.join()
+    with processes.keeping():
+        assert list(processes.results(process_id_soon, range(9), 3, lambda _: None))
+        idle = multiprocessing.active_children()
+        assert len(idle) == 3
+        idle[0].kill()
+        idle[0].join()
         if is_before_the_end:
             with pytest.raises(TargetError, match="worker process was killed"):
-                list(workers.results(process_id_soon, range(9), lambda _: None))
-    assert not any(each.process.is_alive() for each in pool._seats)  # others may be kept from before
+                list(processes.results(process_id_soon, range(9), 3, lambda _: None))
+    assert not any(each.is_alive() for each in idle)
 
 
 def process_id_soon(_task: int, _moved: processes.Moved) -> int:
@@ -287,6 +259,8 @@ def half_sent() -> Iterator[int]:
 
 @pytest.mark.slow
 def test_a_process_ahead_that_is_killed_as_it_sends_is_told() -> None:
-    ahead = processes.Ahead(half_sent)
-    with pytest.raises(TargetError, match="worker process was killed"):
+    with (
+        closing(processes.Ahead(half_sent)) as ahead,
+        pytest.raises(TargetError, match="worker process was killed"),
+    ):
         list(ahead.rest())

@@ -18,21 +18,16 @@ from typing import Any
 
 from metspack import cluster
 from metspack.building import segments
-from metspack.building.options import BuildOptions
 from metspack.building.segments import SegmentDone, SegmentTask, TaskPlaced
-from metspack.cluster import Cluster, ClusterPool, RemoteWork, Sight
-from metspack.errors import ConfigError, SourceError, TargetError
+from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, Sight, sight_of
+from metspack.errors import SourceError, TargetError
 from metspack.files import reading, writing
 from metspack.files.byteranges import Below, Stretch
 from metspack.files.staging import open_stretch
-from metspack.model import LinkMode
-from metspack.processes import Workers
-from metspack.progress import Progress, credit_of
+from metspack.processes import HERE, Executor
 from metspack.sources.lobstream import Holdings
 
-ATTEMPTS = "attempts"
-"""The folder of the attempts in the working folder of a run."""
-
+_ATTEMPTS = "attempts"  # the folder of the attempts in the working folder of a run
 _GONE = "attempts-gone"
 _WANTED = "wanted"
 _ASKED = 20  # files of a source that each worker must see at the start; reading reports missing others
@@ -42,43 +37,26 @@ Attempt = tuple[str, tuple[SegmentDone, ...]]
 """Result of an attempt at a task: the name of its folder, and its segments or stretch."""
 
 
-@contextmanager
-def open_cluster(options: BuildOptions, progress: Progress) -> Iterator[Cluster | None]:
-    """Open the cluster of a build for the length of a block, or yield None without one.
+def executor(of: Cluster | None, work: Path, found: Holdings, attempted: RemoteWork[Any, Any]) -> Executor:
+    """Return the executor of a run with a working folder: a cluster's workers, if there is one.
 
-    Raises ``ConfigError`` and ``TargetError``.
+    They see the source's holdings; ``attempted`` is the work of their attempts.
     """
-    if options.cluster is not None and options.link_mode is LinkMode.HARDLINK:
-        raise ConfigError(
-            "--link-mode hardlink cannot be combined with --cluster",
-            hint="Links move no bytes, so other machines have nothing to do: leave one of the two out.",
-        )
-    with cluster.opened(options.cluster, credit_of(progress)) as opened:
-        yield opened
+    return HERE if of is None else ClusterExecutor(of, partial(_open_pool, of, work, found, attempted))
 
 
-def use(workers: Workers, of: Cluster | None, work: Path, found: Holdings) -> None:
-    """Let the workers of a cluster, if there is one, do the work instead."""
-    if of is not None:
-        placing = RemoteWork(work=attempt, known=_finished, accept=accept)
-        workers.use(lambda: open_pool(of, work, found, placing), of.jobs)
-
-
-def open_pool(
+def _open_pool(
     of: Cluster, work: Path, found: Holdings, attempted: RemoteWork[Any, Any]
 ) -> ClusterPool[Any, Any]:
-    """Begin attempts in a run's working folder; return a cluster's workers, which see the source's holdings.
-
-    ``attempted`` is the work of the attempts. Raises ``TargetError``.
-    """
-    folder = work / ATTEMPTS
+    """Begin attempts in a run's working folder; return a cluster's workers. Raises ``TargetError``."""
+    folder = work / _ATTEMPTS
     writing.remove(work / _GONE)
     writing.make_directory(folder)
     wanted = folder / f"{_WANTED}-{cluster.unique_name()}"
     writing.NewFile(wanted).close()
     remote = replace(attempted, wanted=wanted, stop=partial(_stop, work), clear=partial(_clear, work))
     try:
-        return of.pool(remote, list(_sights(found)))
+        return ClusterPool(of, remote, list(_sights(found)))
     except BaseException:
         remote.stop()
         remote.clear()
@@ -91,7 +69,7 @@ def _sights(found: Holdings) -> Iterator[Sight]:
     for each in (*found.roots, *islice(files, _ASKED)):
         path = each.file if isinstance(each, Stretch) else each
         with suppress(OSError):  # reading the file reports the reason
-            yield Sight.of(path.path if isinstance(path, Below) else path)
+            yield sight_of(path.path if isinstance(path, Below) else path)
 
 
 def holdings(found: Holdings, of: Cluster | None) -> Holdings:
@@ -101,41 +79,49 @@ def holdings(found: Holdings, of: Cluster | None) -> Holdings:
 
 def attempt(task: SegmentTask, moved: Callable[[int], None]) -> Attempt:
     """Place a task's segments like ``segments.place``, but in a new folder and unrecorded."""
-    with making(task.work, task.label) as folder:
-        own = replace(
-            task,
-            package=folder / "package",
-            work=folder / "work",
-            plan=task.work,
-            journal=None,
-            holdings=replace(task.holdings, elsewhere=True),
-            clears=bool(task.finished),
-        )
-        for each in (own.package, own.work):
-            writing.make_directory(each)
+    changed = {"plan": task.work, "journal": None, "clears": bool(task.finished)}
+    with making(task, task.label, **changed) as (own, disk):
         if task.finished:
             _copy_notes(task, own)
-        with open_stretch(own.work) as disk:
-            return folder.name, tuple(segments.place_rest(own, moved, disk))
+        return own.work.parent.name, tuple(segments.place_rest(own, moved, disk))
 
 
 @contextmanager
-def making(work: Path, label: str) -> Iterator[Path]:
-    """Yield a new folder for an attempt at a task; the block may write only below it.
+def making(task: Any, label: str, **changed: object) -> Iterator[tuple[Any, writing.SyncedTogether]]:
+    """Begin an attempt at a task in a new folder; the block may write only below it.
 
-    ``label`` is the task's. An error in the block removes the folder.
+    Yield the task with the folders of the attempt and further ``changed`` fields, and what puts its files on
+    disk. ``label`` is the task's. An error in the block removes the folder.
     """
-    folder = work / ATTEMPTS / f"{label}-{cluster.unique_name()}"
+    folder = task.work / _ATTEMPTS / f"{label}-{cluster.unique_name()}"
+    package, work, elsewhere = folder / "package", folder / "work", replace(task.holdings, elsewhere=True)
     writing.make_directory(folder)
     token = writing.ground.set(folder)
     try:
-        yield folder
+        for each in (package, work):
+            writing.make_directory(each)
+        with open_stretch(work) as disk:
+            yield replace(task, package=package, work=work, holdings=elsewhere, **changed), disk
     except BaseException:
         with suppress(TargetError):  # the first error counts; whichever process gave the task cleans up
             writing.remove(folder)
         raise
     finally:
         writing.ground.reset(token)
+
+
+@contextmanager
+def accepting(task: Any, label: str, name: str) -> Iterator[writing.SyncedTogether]:
+    """Move an attempt's files to their places, and remove other attempts at the task after the block.
+
+    ``name`` is that of the attempt's folder. The block records the task with what puts files on disk.
+    """
+    folder = task.work / _ATTEMPTS / name
+    with writing.SyncedTogether(task.work) as disk:
+        for own, target in ((folder / "package", task.package), (folder / "work", task.work)):
+            _move_into(own, target)
+        yield disk
+    _remove_others(task.work, label)
 
 
 def _copy_notes(task: SegmentTask, own: SegmentTask) -> None:
@@ -160,32 +146,32 @@ def accept(task: SegmentTask, made: Attempt, worker: str) -> TaskPlaced:
     The journal gets the worker's name. Other attempts at the task are removed. Raises ``TargetError``.
     """
     name, done = made
-    folder = task.work / ATTEMPTS / name
     if task.clears:
         segments.clear(task)
-    with writing.SyncedTogether(task.work) as disk:
-        for own, target in ((folder / "package", task.package), (folder / "work", task.work)):
-            move_into(own, target)
+    with accepting(task, task.label, name) as disk:
         for each in done:
             segments.record(task, each, disk, worker=worker)
-    remove_others(task.work, task.label)
     return segments.placed_of(task, (*task.finished, *done))
 
 
-def move_into(folder: Path, target: Path) -> None:
+PLACING = RemoteWork(work=attempt, known=_finished, accept=accept)
+"""Attempts at the tasks of a build."""
+
+
+def _move_into(folder: Path, target: Path) -> None:
     """Move a folder's content into another folder, merging folders and replacing files."""
     for name in sorted(os.listdir(folder)):
         own, place = folder / name, target / name
         if own.is_dir() and place.is_dir():
-            move_into(own, place)
+            _move_into(own, place)
         else:
             writing.supersede(own, place, is_synced=False)
     writing.sync_directory(target)  # once for all: there may be thousands
 
 
-def remove_others(work: Path, label: str) -> None:
+def _remove_others(work: Path, label: str) -> None:
     """Remove all remaining attempts at a task; an attempt in progress ends by that."""
-    for each in list(os.scandir(work / ATTEMPTS)):
+    for each in list(os.scandir(work / _ATTEMPTS)):
         if each.name.startswith(f"{label}-"):
             with suppress(TargetError):  # an attempt in progress may add files; _clear removes these
                 writing.remove(Path(each))
@@ -194,8 +180,8 @@ def remove_others(work: Path, label: str) -> None:
 def _stop(work: Path) -> None:
     """Move the folder of the attempts away, with the file that marks them as wanted."""
     with suppress(SourceError, TargetError):
-        if os.path.lexists(work / ATTEMPTS):
-            writing.move(work / ATTEMPTS, work / _GONE)
+        if os.path.lexists(work / _ATTEMPTS):
+            writing.move(work / _ATTEMPTS, work / _GONE)
 
 
 def _clear(work: Path) -> None:

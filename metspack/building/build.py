@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import starmap
 from pathlib import Path
 
-from metspack import processes
+from metspack import cluster, processes
 from metspack.building import attempts, check_made, manifests, relocation, segments, targets
 from metspack.building import options as building_options
 from metspack.building.options import BuildOptions, Built
@@ -39,7 +39,7 @@ from metspack.planning.planfile import PlanFile
 from metspack.planning.sharedlobs import Sharing
 from metspack.planning.slices import SliceStretch
 from metspack.processes import Underway
-from metspack.progress import Progress, Silent, begin_lobs
+from metspack.progress import Progress, Silent, begin_lobs, credit_of
 from metspack.siard.upgrade import Upgrade
 from metspack.sizes import HandedOver, counted
 from metspack.sources import opening
@@ -91,12 +91,12 @@ def build_from(
     run = building_options.run_facts(command, options, identity or opening.identity(source))
     with processes.keeping(), Sharing(shares=isinstance(source, Archive)) as sharing:
         work = BuildWork(source, sharing, options, progress)
-        helping = attempts.open_cluster(options, progress)
-        with helping as cluster, stage(target, run, options.terms) as staging:
+        helping = cluster.opened(options.cluster, credit_of(progress))
+        with helping as helpers, stage(target, run, options.terms) as staging:
             if staging.created != options.created:
                 options = replace(options, created=staging.created)
                 work = BuildWork(source, sharing, options, progress)
-            work.cluster, work.sending = cluster, sending or work.sending
+            work.cluster, work.sending = helpers, sending or work.sending
             work.sending.begin(staging, run, restarts=options.terms.restart)
             built = work.make(staging, remarks)
             source.check_unchanged()
@@ -144,7 +144,7 @@ class BuildWork:
         self.kept = 0
         self._expected = 0
         self.cluster: Cluster | None = None
-        self._workers = processes.Workers(1)
+        self._ending = ExitStack()
         self._placing: Underway[SegmentTask, TaskPlaced] | None = None
         self._moved: int | None = 0  # bytes, as long as another stage is shown
         self.traits = LobTraits()
@@ -166,7 +166,7 @@ class BuildWork:
     def make(self, staging: Staging, remarks: Callable[[], Iterable[str]] = tuple) -> Built:
         """Make the package in the staging folder, or the parts that an earlier run left undone."""
         self._earlier = EarlierRun(staging)
-        with closing(Departures.of(self.archive)) as departures, self._workers:
+        with closing(Departures.of(self.archive)) as departures, self._ending:
             root = self.parent.make_root(staging)
             self._earlier.prepare(lambda name: OF_TASKS.fullmatch(name) or staging.work / name == root)
             course = self._plan_all(staging, departures)
@@ -374,8 +374,8 @@ class BuildWork:
                 writing.remove(target)  # an earlier run may have begun it
         begin_lobs(self.progress, "Placing", course.bytes, course.lobs)
         if (placing := self._placing) is None:
-            self._workers.jobs = course.jobs(self.options.jobs)
-            placing = self._begin_placing(staging, course, is_growing=False)
+            jobs = course.jobs(self.options.jobs)
+            placing = self._begin_placing(staging, course, jobs, is_worth=self.cluster is not None)
         moved, self._moved = self._moved, None
         self._advance(moved or 0)
         if self.archive is not None and placing.is_beside and not written and not self.options.add_digests:
@@ -390,7 +390,6 @@ class BuildWork:
         placed = PlacedSegments(spots, self.packing)
         for each in self.sending.sent(described, staging.package, spots.of, self.packing):
             placed.take(each)
-        self._workers.close()
         corrected = placed.corrected
         is_corrected = self._earlier.archive is not None and self._earlier.archive["is_corrected"]
         if self.archive is not None and (written is None or (corrected and not is_corrected)):
@@ -422,8 +421,7 @@ class BuildWork:
             and (jobs := processes.useful(options.jobs, files=course.lobs, size=course.bytes)) > 1
         ):
             staging.keep_room()
-            self._workers.jobs = jobs
-            self._placing = self._begin_placing(staging, course, is_growing=True)
+            self._placing = self._begin_placing(staging, course, jobs, is_worth=True)
             self._placing.look()
 
     def _advance(self, count: int) -> None:
@@ -434,17 +432,19 @@ class BuildWork:
             self._moved += count
 
     def _begin_placing(
-        self, staging: Partial, course: Course, *, is_growing: bool
+        self, staging: Partial, course: Course, jobs: int, *, is_worth: bool
     ) -> Underway[SegmentTask, TaskPlaced]:
-        attempts.use(self._workers, self.cluster, staging.work, self.source.holdings())
+        holdings = self.source.holdings()
+        executor = attempts.executor(self.cluster, staging.work, holdings, attempts.PLACING)
         # One file is written from its start to its end.
-        jobs = 1 if self.packing or self.cluster else self._workers.jobs
+        shared = 1 if self.packing or self.cluster else jobs
         # Unlike a generator, the groups continue after their end once the plan has further ones.
         tasks = starmap(
             partial(self._task, staging, course),
-            SegmentGroups(course, jobs, partial(self._earlier.begun, course), is_named=bool(self.objid)),
+            SegmentGroups(course, shared, partial(self._earlier.begun, course), is_named=bool(self.objid)),
         )
-        return self._workers.begin(segments.place, tasks, self._advance, is_growing=is_growing)
+        begun = executor.begin(segments.place, tasks, jobs, self._advance, is_growing=is_worth)
+        return self._ending.enter_context(closing(begun))
 
     def _task(
         self,

@@ -34,6 +34,11 @@ def check_options(options: BuildOptions, version: str | None) -> None:
             "--link-mode hardlink cannot be combined with --pack",
             hint="The file of a packed IP holds the bytes of its LOBs: leave one of the two out.",
         )
+    if options.cluster is not None and options.link_mode is LinkMode.HARDLINK:
+        raise ConfigError(
+            "--link-mode hardlink cannot be combined with --cluster",
+            hint="Links move no bytes, so other machines have nothing to do: leave one of the two out.",
+        )
     if options.add_digests and version == "1.0":
         raise ConfigError(
             "SIARD 1.0 has no digests in cells", hint="Leave --add-digests out: the METS files hold them."

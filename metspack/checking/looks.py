@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
@@ -47,8 +48,8 @@ def hold_segments(
         if looks.count == 1 and jobs > 1 and not (only := next(looks.all_looks())).pack:
             look_in_two(only, agreement.take)
             return
-        with HERE.workers(jobs) as workers:
-            for result in workers.results(look_at, looks.all_looks(), progress):
+        with closing(HERE.results(look_at, looks.all_looks(), jobs, progress)) as results:
+            for result in results:
                 if result is not None:
                     agreement.take(*result)
 

@@ -13,6 +13,7 @@ from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, count, groupby, islice, repeat, takewhile
 from pathlib import Path
@@ -113,7 +114,6 @@ class Agreement(tempdb.Scratch):
         self._looking = looking
         self._root = root
         self._executor = executor
-        self._workers = executor.workers(1)
         self._released = _Released(self, self._batches)
         self._reading: Underway[StatedBatch, list[HashedRun]] | None = None
 
@@ -124,7 +124,8 @@ class Agreement(tempdb.Scratch):
 
     def close(self) -> None:
         """Forget all."""
-        self._workers.close()
+        if self._reading is not None:
+            self._reading.close()
         super().close()
 
     def keep_length(self, folder: bytes, number: int, length: int) -> None:
@@ -138,12 +139,10 @@ class Agreement(tempdb.Scratch):
         Where no archive is opened all are at once.
         """
         if not (self.reads_bytes and self.held):
-            self._workers.close()
-            self._workers = self._executor.workers(1)
             return
-        self._start(files=self.files, size=self._total)
-        if self._workers.jobs > 1:
-            self._reading = self._workers.begin(read_stated, self._released, progress, is_growing=True)
+        jobs = self._executor.useful(self._looking.jobs, files=self.files, size=self._total)
+        if jobs > 1:
+            self._reading = self._executor.begin(read_stated, self._released, jobs, progress, is_growing=True)
             if not self._looking.level.opens_archives:
                 self._release_all()
                 self._reading.look()
@@ -164,9 +163,9 @@ class Agreement(tempdb.Scratch):
         if not self.reads_bytes:
             return
         self._release_all()
-        begun = self._reading or self._workers.begin(read_stated, self._released, progress)
+        begun = self._reading or self._executor.begin(read_stated, self._released, 1, progress)
         put = set[bytes]()
-        with self._workers:
+        with closing(begun):
             for found in begun.results():
                 folder, start, first, number, size = self._released.given.popleft()
                 segment = self.at(folder)
@@ -183,13 +182,6 @@ class Agreement(tempdb.Scratch):
         columns = "SELECT c.rowid FROM segment s CROSS JOIN columns c ON c.folder = s.folder ORDER BY c.rowid"
         with tempdb.explained(_KEPT):
             self._released.add(columns)
-
-    def _start(self, *, files: int, size: int) -> None:
-        """Have as many processes as so much work is worth, if there are fewer."""
-        jobs = self._executor.useful(self._looking.jobs, files=files, size=size)
-        if jobs > self._workers.jobs:
-            self._workers.close()
-            self._workers = self._executor.workers(jobs)
 
     def _batches(self, folder: bytes, start: int) -> Iterator[StatedBatch]:
         """Yield files that are kept together, as many at a time as are read together."""

@@ -11,7 +11,6 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from metspack import cluster, optionfields, processes
 from metspack.building import attempts, manifests
 from metspack.building.options import Fault, StyleWord, option_facts
 from metspack.building.placing import Placing, fragment, lob_paths, write_lines, write_manifest_fragments
-from metspack.cluster import Cluster, ClusterExecutor, RemoteWork
+from metspack.cluster import Cluster, RemoteWork
 from metspack.containers.ipwriter import Folder
 from metspack.digests import MANIFEST_ALGORITHMS, OCTETS
 from metspack.errors import LobNotFoundError, MetspackError, SourceError, TargetError
@@ -216,10 +215,7 @@ def _restore(
         stage(target, restore_facts("files", source, options), terms) as staging,
     ):
         tally = RestoreTally()
-        executor = processes.HERE
-        if helpers is not None:
-            of = helpers, staging.work, source.holdings(), _WRITING
-            executor = ClusterExecutor(helpers, partial(attempts.open_pool, *of))
+        executor = attempts.executor(helpers, staging.work, source.holdings(), _WRITING)
         found = _RestoreSlices(source, staging, options, progress, tally, executor, helpers)
         lobs = find_lobs(source, sharing, tally, _lob_runs(source, progress))
         tasks = found.tasks(raising(lobs))
@@ -421,32 +417,19 @@ _RestoreAttempt = tuple[str, tuple[int, int]]
 
 def _attempt(task: _RestoreTask, moved: Moved) -> _RestoreAttempt:
     """Write the LOBs of a slice like ``_place``, but in a new folder and unrecorded."""
-    with attempts.making(task.work, f"{task.number}") as folder:
-        own = replace(
-            task,
-            package=folder / "package",
-            work=folder / "work",
-            holdings=replace(task.holdings, elsewhere=True),
-        )
-        for each in (own.package, own.work):
-            writing.make_directory(each)
-        with open_stretch(own.work) as disk:
-            amounts = _write_lobs(own, moved, disk)
-            disk.sync(own.package / _CONTENT, own.work)
-        return folder.name, amounts
+    with attempts.making(task, f"{task.number}") as (own, disk):
+        amounts = _write_lobs(own, moved, disk)
+        disk.sync(own.package / _CONTENT, own.work)
+        return own.work.parent.name, amounts
 
 
 def _accept(task: _RestoreTask, made: _RestoreAttempt, worker: str) -> int:
     """Move an attempt's files to their places, record the slice, and return its number."""
     name, amounts = made
-    folder = task.work / attempts.ATTEMPTS / name
     if task.clears:
         _clear(task)
-    with writing.SyncedTogether(task.work) as disk:
-        for own, target in ((folder / "package", task.package), (folder / "work", task.work)):
-            attempts.move_into(own, target)
+    with attempts.accepting(task, f"{task.number}", name) as disk:
         _record(task, amounts, disk, worker=worker)
-    attempts.remove_others(task.work, f"{task.number}")
     return task.number
 
 

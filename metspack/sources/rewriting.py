@@ -15,6 +15,7 @@ from functools import partial
 from itertools import accumulate, groupby, islice
 from pathlib import Path
 
+from metspack import processes
 from metspack.containers.zipformat import DEFLATED, STORED, name_fault
 from metspack.containers.zipwriter import ZipWriter, new_entries
 from metspack.digests import Hashers
@@ -23,7 +24,6 @@ from metspack.files import reading, writing
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts.interface import FolderUse
 from metspack.model import CellRun, Digest, LobCell, LobRun, number_of
-from metspack.processes import Workers
 from metspack.siard import metadata
 from metspack.siard.edits import LobFolders, NewCell, NewCells, edited_metadata, spliced_table
 from metspack.siard.entries import is_empty
@@ -306,8 +306,8 @@ def _write(
         for name, schema in schemas.items():
             writer.add(name, (schema(),), method=STORED)
         hashers = ThreadedHashers({*algorithms, *_seal_algorithms(archive)})
-        with closing(Departures()) as given, Workers(changes.jobs) as workers:
-            _Additions(writer, archive, changes, given, hashers).add_each(workers)
+        with closing(Departures()) as given, processes.keeping():
+            _Additions(writer, archive, changes, given, hashers).add_each()
         _hash(hashers, writer)
         _write_header(writer, archive, changes, hashers.copy())
         writer.finish(b"" if archive.container is None else archive.container.comment)
@@ -404,7 +404,7 @@ class _Additions:
         self._lists = any(tree.extent(f"{each.folder_path}/") for each in tables)
         self._folder = ""
 
-    def add_each(self, workers: Workers) -> None:
+    def add_each(self) -> None:
         """Append the entries; raises ``SourceError`` for a name that is there already."""
         for folder, some in groupby(self.changes.added, self._new_folder):
             if folder is None:
@@ -416,9 +416,11 @@ class _Additions:
             self._add_folders(f"{folder}/")
             tasks = (self._reserve(each) for each in self._together(some))
             # The file is in its final state up to the end of each run.
-            for written in workers.results(write_reserved, tasks, self.changes.moved):
-                self.writer.list_run(written.records)
-                _hash(self.hashers, self.writer, written.stop)
+            done = processes.results(write_reserved, tasks, self.changes.jobs, self.changes.moved)
+            with closing(done):
+                for written in done:
+                    self.writer.list_run(written.records)
+                    _hash(self.hashers, self.writer, written.stop)
 
     def _together(self, some: Iterable[AddedRun]) -> Iterator[AddedRun]:
         """Write deflated runs, whose length is open until then, and yield the others."""

@@ -22,7 +22,7 @@ from metspack.model import Limits, LinkMode, Severity
 from metspack.planning import slices
 from metspack.planning.assignment import Course
 from metspack.planning.division import Split
-from metspack.processes import Moved, Underway, Workers
+from metspack.processes import Executor, Moved, Underway
 from metspack.progress import Silent
 from metspack.sources.lobstream import PART_DIGEST
 from tests import segmented_folders, siards
@@ -37,18 +37,19 @@ def in_stretches(patch: pytest.MonkeyPatch) -> None:
     """Have segments placed in stretches of few LOBs, as by several processes, in this one."""
 
     def begin(
-        self: Workers,
+        _self: Executor,
         work: Callable[..., TaskPlaced],
         tasks: Iterable[SegmentTask],
+        _jobs: int,
         moved: Moved,
         *,
         is_growing: bool = False,
     ) -> Underway[SegmentTask, TaskPlaced]:
         assert not is_growing
-        return Underway(self, None, work, iter(tasks), moved)
+        return Underway(work, iter(tasks), moved)
 
     patch.setattr(slices, "STRETCH_FILES", 2)
-    patch.setattr(Workers, "begin", begin)
+    patch.setattr(Executor, "begin", begin)
 
 
 STRETCHED = {

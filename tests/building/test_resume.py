@@ -81,10 +81,10 @@ class _Eager(processes.Underway[Any, Any]):
     """Work of several processes that is done in this one, as soon as there are tasks."""
 
     def look(self) -> None:
-        self._pending.extend(self._work(task, self._moved) for task in self._tasks)
+        self._done = [*getattr(self, "_done", ()), *(self._work(task, self._moved) for task in self._tasks)]
 
     def results(self) -> Generator[Any, None, None]:
-        yield from self._pending
+        yield from self._done
         yield from super().results()
 
 
@@ -99,9 +99,9 @@ def test_what_was_placed_of_a_folder_that_has_changed_is_placed_again(
     options = replace(OPTIONS, limits=Limits(files=3), jobs=2)
     monkeypatch.setattr(processes, "are_many", bool)
     monkeypatch.setattr(
-        processes.Workers,
+        processes.Executor,
         "begin",
-        lambda workers, work, tasks, moved, **_: _Eager(workers, None, work, iter(tasks), moved),
+        lambda _self, work, tasks, _jobs, moved, **_: _Eager(work, iter(tasks), moved),
     )
     stop_after(6, lambda: build.build(tmp_path / "A", tmp_path / "out", options))
     assert [each["event"] for each in events(tmp_path)].count(journal.STRETCH) == 6

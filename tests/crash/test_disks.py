@@ -88,7 +88,8 @@ def test_killed_beside_its_workers_it_leaves_no_words_of_python(archive: Path, t
 def workers_of(process: subprocess.Popen[str]) -> list[int]:
     """Return the worker processes that a command has by now."""
     try:
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii").split()
+        lists = Path(f"/proc/{process.pid}/task").glob("*/children")  # a thread starts each
+        children = [each for found in lists for each in found.read_text("ascii").split()]
         return [int(each) for each in children if b"spawn_main" in Path(f"/proc/{each}/cmdline").read_bytes()]
     except (FileNotFoundError, ProcessLookupError):
         return []

@@ -22,7 +22,7 @@ from metspack.checking.mets.documents import of_opening
 from metspack.checking.options import Sampled
 from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
-from metspack.cluster import Cluster, ClusterExecutor, RemoteWork, Sight
+from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, Sight, sight_of
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.reading import (
@@ -521,8 +521,8 @@ def executor(of: Cluster | None, packages: Sequence[DeliveredPackage], granted: 
     sights: list[Sight] = []
     for place in dict.fromkeys(places):
         with suppress(OSError):  # the reader reports the reason
-            sights.append(Sight.of(place))
-    return ClusterExecutor(of, lambda: of.pool(RemoteWork(doubts=_is_unread), sights))
+            sights.append(sight_of(place))
+    return ClusterExecutor(of, lambda: ClusterPool(of, RemoteWork(doubts=_is_unread), sights))
 
 
 def _is_unread(made: Any) -> bool:
