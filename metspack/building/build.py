@@ -120,8 +120,8 @@ class BuildWork:
             self.plan.header.division if self.plan else building_options.division(options, self.version)
         )
         self.name = building_options.name(options, source.stem, self.plan.header.name if self.plan else None)
-        is_packed = options.pack is not None
-        self.objid = building_options.objid(options, self.name, self.archive, is_packed=is_packed)
+        is_folder_name = building_options.names_folders(options)
+        self.objid = building_options.objid(options, self.name, self.archive, is_folder_name=is_folder_name)
         if self.objid.startswith(ids.child_objid(f"{self.name}_").removesuffix("_mets")):
             raise ConfigError(
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
@@ -147,7 +147,7 @@ class BuildWork:
         self._ending = ExitStack()
         self._placing: Underway[SegmentTask, TaskPlaced] | None = None
         self._moved: int | None = 0  # bytes, as long as another stage is shown
-        self.traits = LobTraits()
+        self.traits = LobTraits(has_types=self.archive is not None and self.archive.metadata.has_types)
         self.stays: frozenset[Column] = frozenset()
         self.upgrade: Upgrade | None = None
         self.made_of = SourceFacts(name=source.stem)
@@ -170,6 +170,7 @@ class BuildWork:
             root = self.parent.make_root(staging)
             self._earlier.prepare(lambda name: OF_TASKS.fullmatch(name) or staging.work / name == root)
             course = self._plan_all(staging, departures)
+            building_options.check_texts(self.options, self.version, self.traits, self.division.limits)
             links = self._links(staging, course)
             (files, size), most = self.needed(course), self.division.limits.bytes
             done, moved = self._earlier.done(course)

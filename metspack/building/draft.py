@@ -180,12 +180,12 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
     segments: list[PlannedSegment] = []
     split = 0
     leaving = _Leaving()
-    traits = LobTraits()
     with (
         opening.opened(path, options.budgets, options.grants) as source,
         Sharing(shares=isinstance(source, Archive)) as sharing,
     ):
         archive = source if isinstance(source, Archive) else None
+        traits = LobTraits(has_types=archive is not None and archive.metadata.has_types)
         version = building_options.written_version(archive, options.siard_version)
         style = readers.style_for(options.reader, options.lob_folder_style, version)
         if version is not None:
@@ -206,7 +206,10 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
             else:
                 split += event.run.part is not None and not event.run.is_continued
         source.check_unchanged()
-        objid = building_options.objid(options, name, archive, is_packed=options.pack is not None)
+        building_options.check_texts(options, version, traits, division.limits)
+        objid = building_options.objid(
+            options, name, archive, is_folder_name=building_options.names_folders(options)
+        )
         dialect = building_options.dialect(options, name, objid, archive, version)
         readership, missed = building_options.readership(
             options,
@@ -257,4 +260,6 @@ def objid_of(source: Path, options: BuildOptions) -> str:
         archive = opened if isinstance(opened, Archive) else None
         planned = planfile.PlanFile(as_path(options.plan)).header.name if options.plan else None
         name = building_options.name(options, opened.stem, planned)
-        return building_options.objid(options, name, archive, is_packed=options.pack is not None)
+        return building_options.objid(
+            options, name, archive, is_folder_name=building_options.names_folders(options)
+        )

@@ -187,11 +187,20 @@ def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
     return ids.given_name(planned)
 
 
-def objid(options: PackageOptions, name: str, archive: Archive | None, *, is_packed: bool = False) -> str:
+def names_folders(options: BuildOptions) -> bool:
+    """Return whether folders must be called by OBJIDs, letter by letter: in packs, and for some readers."""
+    return options.pack is not None or (
+        options.reader is not None and readers.named(options.reader).names_folders
+    )
+
+
+def objid(
+    options: PackageOptions, name: str, archive: Archive | None, *, is_folder_name: bool = False
+) -> str:
     """Return the parent's OBJID: the given one, or one made from name and metadata.
 
-    Without an archive to make one from it is "". ``is_packed`` means that IPs become zip or tar files, for
-    which a dialect may have another default. Raises ``ConfigError`` for an invalid OBJID.
+    Without an archive to make one from it is "". ``is_folder_name`` means that a folder must have its very
+    letters, for which a dialect may have another default. Raises ``ConfigError`` for an invalid OBJID.
     """
     if options.objid is not None:
         return ids.given_objid(options.objid)
@@ -199,7 +208,7 @@ def objid(options: PackageOptions, name: str, archive: Archive | None, *, is_pac
         return ""
     document = offsets.document(archive.metadata_document, depth=archive.budgets.depth)
     made = ids.package_objid(name, document)
-    if not is_packed:
+    if not is_folder_name:
         return made
     return dialects.named(options.dialect).packed_objid(made, options.dialect_options)
 
@@ -290,6 +299,11 @@ def check_reader(options: BuildOptions) -> None:
         given = options.dialect_options or dialects.named(options.dialect).options({})
         own = {name: getattr(given, name, None) for name in reader.required(is_packed=True)}
         reader.check(own | {"dialect": options.dialect}, options.pack)
+
+
+def check_texts(options: BuildOptions, version: str | None, traits: LobTraits, limits: Limits) -> None:
+    """Raise ``ConfigError`` for a CLOB in parts behind which the intended reader finds no other."""
+    readers.check_texts(options.reader, version, traits, limits.bytes)
 
 
 def readership(

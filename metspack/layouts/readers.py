@@ -16,26 +16,37 @@ from metspack.model import LobRun
 from metspack.sizes import counted
 
 _OUTSIDE = ("2.0", "2.1", "2.2")
-_READ_BY_DBPTK = frozenset({"bin", "txt"})
+_TEXT = "txt"
+_READ_BY_DBPTK = frozenset({"bin", _TEXT})
 _SIARD22 = "siard22"
 
 
 @dataclass(slots=True, kw_only=True)
 class LobTraits:
-    """The numbers of LOBs in fields, in parts, and of extensions other than .bin and .txt."""
+    """The numbers of LOBs in fields, in parts, and of extensions other than .bin and .txt.
+
+    ``nested_odd`` are those in fields and of other extensions as well. ``largest_text`` is the bytes of the
+    largest CLOB; ``has_types`` is whether the archive has columns of user-defined types.
+    """
 
     lobs: int = 0
     nested: int = 0
     split: int = 0
     odd: int = 0
+    nested_odd: int = 0
+    largest_text: int = 0
+    has_types: bool = False
 
     def take(self, run: LobRun) -> LobRun:
         """Count LOBs that are placed outside, and return them."""
         self.lobs += len(run)
-        if "." in run.shared.cell:
-            self.nested += len(run)
-        if safe_extension(run.shared.extension) not in _READ_BY_DBPTK:
-            self.odd += len(run)
+        extension = safe_extension(run.shared.extension)
+        is_nested, is_odd = "." in run.shared.cell, extension not in _READ_BY_DBPTK
+        self.nested += len(run) * is_nested
+        self.odd += len(run) * is_odd
+        self.nested_odd += len(run) * (is_nested and is_odd)
+        if extension == _TEXT:
+            self.largest_text = max(self.largest_text, *run.sizes)
         return run
 
 
@@ -79,7 +90,10 @@ class SiardReader:
     traits by which it misses the LOB all the same. ``key`` is its name for ``--for``, "" without one;
     ``style`` and ``layouts`` (by version of SIARD) are what it reads best. ``terms`` and, where IPs are
     packed, ``packed_terms`` are the options that it requires of packages, the dialect among them, and
-    ``forms`` the forms that it unpacks. ``is_told``: messages list it among the readers.
+    ``forms`` the forms that it unpacks. ``is_told``: messages list it among the readers. ``reads_types``: it
+    opens archives with columns of user-defined types. ``halts_at_parts`` are the versions of SIARD in which
+    it loses every CLOB behind one that is in parts. ``names_folders``: folders are called by their OBJID,
+    letter by letter.
     """
 
     name: str
@@ -93,8 +107,11 @@ class SiardReader:
     layouts: Mapping[str, str] = field(default_factory=dict)
     terms: Mapping[str, object] = field(default_factory=dict)
     packed_terms: Mapping[str, object] = field(default_factory=dict)
-    forms: tuple[str, ...] = ()
+    forms: tuple[str, ...] | None = None
     is_told: bool = True
+    reads_types: bool = True
+    halts_at_parts: tuple[str, ...] = ()
+    names_folders: bool = False
 
     @property
     def label(self) -> str:
@@ -107,11 +124,11 @@ class SiardReader:
 
     def check(self, given: Mapping[str, object], form: str | None) -> None:
         """Raise ``ConfigError`` for option values, or a form of packed IPs, that it cannot read."""
-        if form is not None and self.forms and form not in self.forms:
-            known = " or ".join(self.forms)
+        if form is not None and self.forms is not None and form not in self.forms:
+            instead = f"Write --pack {' or '.join(self.forms)}, or leave" if self.forms else "Leave"
             raise ConfigError(
                 f"{self.label} does not read IPs packed as {form} (--for {self.key})",
-                hint=f"Write --pack {known}, or leave --pack out.",
+                hint=f"{instead} --pack out.",
             )
         for name, value in self.required(is_packed=form is not None).items():
             if given.get(name, value) != value:
@@ -122,13 +139,14 @@ class SiardReader:
                 )
 
     def misses(self, version: str, routes: Iterable[tuple[LobRoute, int]]) -> Iterator[str]:
-        """Yield in words how many LOBs it misses for each reason; routes have their count."""
+        """Yield in words how many LOBs it misses for which reasons; routes have their count."""
         counts: Counter[str] = Counter()
         for route, count in routes:
             reasons = list(self.stumbles(version, route))
             if not reasons and not self.follows(version, route):
                 reasons = ["located in another way"]
-            counts.update(dict.fromkeys(reasons, count))
+            if reasons:
+                counts[" and ".join(reasons)] += count
         for reason, count in counts.items():
             yield f"{counted(count, 'LOB')} {reason}"
 
@@ -201,6 +219,7 @@ READERS: Sequence[SiardReader] = (
         style=FolderStyle.SFA,
         follows=_suite,
         stumbles=_missed_by_suite,
+        forms=(),
     ),
     SiardReader(
         key="dbptk",
@@ -214,6 +233,9 @@ READERS: Sequence[SiardReader] = (
         layouts={"2.2": _SIARD22},
         follows=_dbptk,
         stumbles=_missed_by_dbptk,
+        forms=(),
+        reads_types=False,
+        halts_at_parts=("2.0", "2.1"),
     ),
     SiardReader(
         key="roda",
@@ -226,6 +248,7 @@ READERS: Sequence[SiardReader] = (
         packed_terms={"child_links": "objid"},
         forms=("zip",),
         is_told=False,
+        names_folders=True,
     ),
     SiardReader(
         key="statement",
@@ -328,11 +351,14 @@ class Readership:
         ]
 
 
-def _verdicts(version: str, routes: Sequence[tuple[LobRoute, int]]) -> list[ReaderVerdict]:
+def _verdicts(
+    version: str, routes: Sequence[tuple[LobRoute, int]], *, has_types: bool = False
+) -> list[ReaderVerdict]:
     """Return for each reader whether it finds LOBs by these routes, each with its count."""
     found = []
     for reader in (each for each in READERS if each.is_told):
-        finds = any(reader.follows(version, route) for route, _count in routes)
+        opens = reader.reads_types or not has_types
+        finds = opens and any(reader.follows(version, route) for route, _count in routes)
         misses = tuple(reader.misses(version, routes)) if finds else ()
         found.append(ReaderVerdict(reader=reader.name, version=reader.version, finds=finds, misses=misses))
     return found
@@ -341,12 +367,13 @@ def _verdicts(version: str, routes: Sequence[tuple[LobRoute, int]]) -> list[Read
 def _written(writing: Writing, traits: LobTraits) -> list[ReaderVerdict]:
     """Return for each reader whether it finds the LOBs of a package written in that way."""
     odd = (
-        (writing.route(nested=True), traits.nested),
-        (writing.route(odd=True), traits.odd),
+        (writing.route(nested=True), traits.nested - traits.nested_odd),
+        (writing.route(odd=True), traits.odd - traits.nested_odd),
+        (writing.route(nested=True, odd=True), traits.nested_odd),
         (writing.route(split=True), traits.split),
     )
     routes = [(writing.route(), traits.lobs), *(each for each in odd if each[1])]
-    return _verdicts(writing.version, routes)
+    return _verdicts(writing.version, routes, has_types=traits.has_types)
 
 
 def _ways(
@@ -423,11 +450,29 @@ def readership_on_disk(archive: ArchiveRoutes) -> Readership:
     return _advised(_verdicts(archive.version, archive.routes), ways, traits.lobs, is_merged=archive.is_apart)
 
 
+def check_texts(key: str | None, version: str | None, traits: LobTraits, most: int | None) -> None:
+    """Raise ``ConfigError`` for a CLOB in parts behind which the intended reader finds no further CLOB.
+
+    ``most`` is the bytes that a segment may hold.
+    """
+    if key is None or most is None or traits.largest_text <= most:
+        return
+    reader = named(key)
+    if version in reader.halts_at_parts:
+        raise ConfigError(
+            f"{reader.label} loses every CLOB behind one in parts in SIARD {version} (--for {key}): the "
+            f"largest has {traits.largest_text:,} bytes, a segment may hold {most:,}",
+            hint=f"Write --max-bytes {traits.largest_text} or more, or leave --for {key} out.",
+        )
+
+
 def missed_words(key: str | None, writing: Writing, traits: LobTraits) -> tuple[str, ...]:
     """Return a warning on the LOBs that the package's intended reader misses, if any."""
     if key is None:
         return ()
     reader = named(key)
+    if traits.has_types and not reader.reads_types:
+        return (f"{reader.label} opens no archive with columns of user-defined types (--for {key})",)
     told = (each for each in readership(writing, traits).verdicts if each.reader == reader.name)
     return tuple(f"{reader.label} will not find {each.missed} (--for {key})" for each in told if each.misses)
 

@@ -143,6 +143,11 @@ class Metadata:
     archival_date: str = ""
     schemas: int = 0
 
+    @property
+    def has_types(self) -> bool:
+        """Whether a column is of a user-defined type with fields (SIARD 2.2, M_5.6)."""
+        return any(column.fields and not column.type for table in self.tables for column in table.columns)
+
 
 def read(data: bytes, *, depth: int = 100, elements: int | None = None) -> Metadata:
     """Return the contents of a metadata.xml with at most ``elements`` elements.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from metspack.layouts.readers import (
     READERS,
     LobTraits,
     Writing,
+    check_texts,
     layout_for,
     missed_words,
     named,
@@ -206,7 +208,7 @@ _KINDS = [
 
 @of_each(product(("1.0", "2.0", "2.1", "2.2"), FolderStyle, _KINDS, LAYOUTS))
 def test_what_is_advised_is_true(
-    version: str, style: FolderStyle, traits: dict[str, int], layout: str
+    version: str, style: FolderStyle, traits: dict[str, Any], layout: str
 ) -> None:
     """Each option that is advised is taken, and then the reader finds what it is said to find."""
     found = LobTraits(lobs=8, **traits)
@@ -245,6 +247,44 @@ def test_lobs_that_the_reader_misses_are_warned_of() -> None:
     assert said == "DBPTK 4.5 will not find 2 LOBs in fields and 1 LOB in parts (--for dbptk)"
     assert missed_words("dbptk", writing, LobTraits(lobs=9)) == ()
     assert missed_words("statement", writing, traits) == missed_words(None, writing, traits) == ()
+    (said,) = missed_words("dbptk", writing, LobTraits(lobs=9, nested=2, odd=3, nested_odd=1))
+    assert said == (
+        "DBPTK 4.5 will not find 1 LOB in fields and 2 LOBs not named .bin or .txt and "
+        "1 LOB in fields and not named .bin or .txt (--for dbptk)"
+    )
+
+
+def test_an_archive_with_user_defined_types_is_opened_by_no_dbptk() -> None:
+    writing, traits = Writing(version="2.2", layout="siard22", style=DBPTK), LobTraits(lobs=9, has_types=True)
+    assert missed_words("dbptk", writing, traits) == (
+        "DBPTK 4.5 opens no archive with columns of user-defined types (--for dbptk)",
+    )
+    verdicts = {each.reader: each.finds for each in readership(writing, traits).verdicts}
+    assert verdicts == {"metspack": True, "SIARD Suite": True, "DBPTK": False}
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "most", "is_refused"),
+    [
+        ("dbptk", "2.1", 9, True),
+        ("dbptk", "2.0", 9, True),
+        ("dbptk", "2.1", 10, False),
+        ("dbptk", "2.1", None, False),
+        ("dbptk", "2.2", 9, False),
+        ("siard-suite", "2.1", 9, False),
+        (None, "2.1", 9, False),
+    ],
+)
+def test_a_clob_in_parts_is_refused_where_it_hides_all_behind_it(
+    key: str | None, version: str, most: int | None, *, is_refused: bool
+) -> None:
+    traits = LobTraits(lobs=2, largest_text=10)
+    if not is_refused:
+        check_texts(key, version, traits, most)
+        return
+    with pytest.raises(ConfigError, match=r"loses every CLOB behind one in parts .+ 10 bytes") as refused:
+        check_texts(key, version, traits, most)
+    assert refused.value.hint == "Write --max-bytes 10 or more, or leave --for dbptk out."
 
 
 def test_roda_requires_its_dialect_its_terms_and_zip() -> None:
@@ -258,7 +298,7 @@ def test_roda_requires_its_dialect_its_terms_and_zip() -> None:
     assert dialect.value.hint == "Leave --dialect recommendation out, or leave --for roda out."
     with pytest.raises(ConfigError, match="does not read IPs packed as tar") as form:
         roda.check({}, "tar")
-    assert form.value.hint == f"Write --pack {' or '.join(roda.forms)}, or leave --pack out."
+    assert form.value.hint == "Write --pack zip, or leave --pack out."
     with pytest.raises(ConfigError, match="which does not go with --child-links location"):
         roda.check({"child_links": "location"}, "zip")
     with pytest.raises(ConfigError, match="requires --type SIP, which does not go with --type AIP") as terms:
@@ -266,9 +306,13 @@ def test_roda_requires_its_dialect_its_terms_and_zip() -> None:
     assert terms.value.hint == "Leave --type AIP out, or leave --for roda out."
     with pytest.raises(ConfigError, match="requires --roda-ancestors, which does not go with "):
         roda.check({"roda_ancestors": False}, None)
-    for key in FOR.keys() - {"roda"}:
-        FOR[key].check({"dialect": "recommendation"}, "tar")
-        assert FOR[key].required(is_packed=True) == {}
+    FOR["statement"].check({"dialect": "recommendation"}, "tar")
+    for key in ("dbptk", "siard-suite"):
+        FOR[key].check({"dialect": "recommendation"}, None)
+        with pytest.raises(ConfigError, match="does not read IPs packed as tar") as form:
+            FOR[key].check({}, "tar")
+        assert form.value.hint == "Leave --pack out."
+    assert all(FOR[key].required(is_packed=True) == {} for key in FOR.keys() - {"roda"})
 
 
 def test_readers_are_told_of_an_archive_as_it_is() -> None:

@@ -78,6 +78,16 @@ def test_packages_for_roda_name_their_children_by_objid(
     assert metspack("plan", northwind, "--for", "roda", "--pack", "zip").code == 0
 
 
+def test_packages_for_roda_in_folders_are_named_by_their_objid(
+    metspack: Commands, northwind: Path, tmp_path: Path
+) -> None:
+    made(metspack, northwind, tmp_path / "out", "--for", "roda", *SUBMITTER)
+    folders = sorted(path for path in (tmp_path / "out").iterdir() if path.is_dir())
+    assert len(folders) > 1
+    for folder in folders:
+        assert f'OBJID="{folder.name}"' in (folder / "METS.xml").read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
