@@ -258,8 +258,8 @@ class RunShared:
     """The values that the LOBs of a run have in common.
 
     ``digest`` and ``proof`` are the algorithms of the digests in cells and in METS, None without any;
-    ``is_measured``: each cell has a length, else none has one. ``folders`` are those of
-    all files below root ``holding``; None for entries of zip file ``holding``.
+    ``is_measured``: each cell has a length, else none has one. ``folders`` are those of all files below root
+    ``holding``; None for entries of zip file ``holding``.
     """
 
     schema: int
