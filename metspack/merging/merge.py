@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import count, groupby, repeat
+from itertools import count, groupby, repeat, takewhile
 from pathlib import Path
 
 from metspack import processes
@@ -43,9 +43,10 @@ from metspack.files.staging import (
 from metspack.merging import representation
 from metspack.merging.datafiles import DATA, DataFile, DataFiles, DataRun, Wholes, proven_blocks
 from metspack.merging.representation import MergedIp
-from metspack.mets import CSIP_METS, dialects, filetable, ids, notes
+from metspack.mets import CSIP_METS, dialects, filetable, ids, notes, reader
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
 from metspack.mets.filetable import ManifestLines, PlacedRun
+from metspack.mets.reader import Agent, Fact, MetsHeader, Root
 from metspack.model import LONGEST, SMALL
 from metspack.packages.files import UNPACK
 from metspack.packages.index import Index
@@ -167,6 +168,7 @@ class _MergeWork:
             self.root,
             (names for names, _ in self.found.documents()),
             self.found.representation,
+            self._header(),
         )
         for names, said in self.found.documents():
             if names in adopted.documents:
@@ -176,6 +178,12 @@ class _MergeWork:
             path = self.parent.path.joinpath(*names)
             self.warnings.append(f"{path} is left out: another file describes the package")
         return adopted.options
+
+    def _header(self) -> list[Fact]:
+        """Return the root of the parent's METS, its header and agents."""
+        with self.parent.tree.content(CSIP_METS.encode()) as content:
+            facts = reader.read(content.blocks(), self.options.budgets)
+            return list(takewhile(lambda fact: isinstance(fact, Root | MetsHeader | Agent), facts))
 
     @property
     def root(self) -> Path:

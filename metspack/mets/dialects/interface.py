@@ -18,6 +18,7 @@ from metspack.layouts import Layout, lobseg
 from metspack.layouts.names import SIARD
 from metspack.mets.filetable import PlacedFile, PlacedRun
 from metspack.mets.notes import noted
+from metspack.mets.reader import Fact
 from metspack.siard.metadata import Metadata
 
 HREF_STYLES = ("relative", "file-uri")
@@ -345,10 +346,12 @@ class Dialect(ABC):
         root: Path,
         documents: Iterable[Names],
         representation: str | None,
+        header: Iterable[Fact],
     ) -> Adopted:
         """Return the documents to be kept of the parent's ``documents``, which are below ``root``.
 
-        ``representation`` is the name of the one that was divided, or None.
+        ``representation`` is the name of the one that was divided, or None. ``header`` are the facts of the
+        parent's METS down to its header, whose terms are kept where options have the defaults.
         """
         raise _refusal()
 

@@ -13,7 +13,7 @@ from metspack.mets import dialects
 from metspack.mets.dialects.interface import Dialect
 
 OF_MERGING: tuple[Callable[[Any], object], ...] = (
-    lambda _: Dialect.adopted(None, Path(), (), None),
+    lambda _: Dialect.adopted(None, Path(), (), None, ()),
     lambda given: Dialect.data_folder(given, "NW-1"),
     lambda given: Dialect.write_merged(given, Path(), given),
 )

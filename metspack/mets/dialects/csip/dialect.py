@@ -20,7 +20,7 @@ from metspack.mets.dialects.csip import links
 from metspack.mets.dialects.csip.documents import SPLITTING, IpRole, described, read_given, replaced_digests
 from metspack.mets.dialects.csip.files import IpFolder, check_documentation, schema_files
 from metspack.mets.dialects.csip.package import CsipOptions, CsipPackage
-from metspack.mets.dialects.csip.terms import DATA, Agents, GivenTerms, Terms, folder_name
+from metspack.mets.dialects.csip.terms import DATA, Agents, GivenTerms, Terms, folder_name, stated
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
     Adopted,
@@ -37,6 +37,7 @@ from metspack.mets.dialects.interface import (
 from metspack.mets.filetable import PlacedRun, Placements
 from metspack.mets.notes import note
 from metspack.mets.premis import Event
+from metspack.mets.reader import Fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,9 +188,10 @@ class Csip(CsipPackage, Dialect):
         root: Path,
         documents: Iterable[Names],
         representation: str | None,
+        header: Iterable[Fact],
     ) -> Adopted:
-        """Return the parent's documents to be kept: those that no option replaces."""
-        given = CsipOptions.of(options)
+        """Return the parent's documents and terms to be kept: those that no option replaces."""
+        given = _with_stated(CsipOptions.of(options), header)
         descriptive = given.descriptive
         described: list[Names] = []
         documentation: list[Names] = []
@@ -250,3 +252,12 @@ class Csip(CsipPackage, Dialect):
 
 
 DIALECT = Csip
+
+
+def _with_stated(given: CsipOptions, header: Iterable[Fact]) -> CsipOptions:
+    """Return options with the terms and agents that a METS states, where the defaults were left."""
+    usual = CsipOptions()
+    terms, agents = stated(header)
+    kept = {name: each for name, each in terms.items() if getattr(given, name) == getattr(usual, name)}
+    absent = {name: each for name, each in agents.items() if not getattr(given.agents, name)}
+    return replace(given, **kept, agents=replace(given.agents, **absent))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from metspack import uris
 from metspack.errors import ConfigError
+from metspack.mets.reader import Agent, Fact, MetsHeader, Root
 
 PROFILES = ("csip", "cits-siard", "sip")
 """The METS profiles that a package can declare: their values of the same attributes differ."""
@@ -97,6 +99,38 @@ class GivenTerms:
     link_style: str = LINK_STYLES[0]
     child_links: str = CHILD_LINKS[0]
     representation: str = REPRESENTATION
+
+
+def stated(facts: Iterable[Fact]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the ``GivenTerms`` and the ``Agents`` that the root and header of a package's METS state.
+
+    What CSIP and SIP have no term for is left out.
+    """
+    terms: dict[str, Any] = {}
+    agents: dict[str, Any] = {}
+    for fact in facts:
+        if isinstance(fact, Root):
+            site = _SITE.match(fact.profile or "")
+            same = [name for name, (own, _) in _PROFILES.items() if site and own.startswith(site[0])]
+            kind = _attribute(fact.attributes, "CONTENTINFORMATIONTYPE")
+            terms |= {"profile": same[0]} if same else {}
+            terms |= {"content_type": kind} if kind in CONTENT_TYPES else {}
+        elif isinstance(fact, MetsHeader):
+            kind = _attribute(fact.attributes, "OAISPACKAGETYPE")
+            terms |= {"package_type": kind} if kind in PACKAGE_TYPES else {}
+        elif isinstance(fact, Agent) and fact.type != _OTHER and (name := _ROLES.get(fact.role)) is not None:
+            agents |= {name: fact.name, **dict(zip([f"{name}_code"], fact.notes, strict=False))}
+    agents.pop("preservation_code", None)
+    return terms, agents
+
+
+def _attribute(attributes: Mapping[str, str], name: str) -> str:
+    return next((value for key, value in attributes.items() if key.rpartition(":")[2] == name), "")
+
+
+_SITE = re.compile(r"https?://[^/]+/", re.IGNORECASE)
+_OTHER = "OTHER"
+_ROLES = {"ARCHIVIST": "archival_creator", "CREATOR": "submitter", "PRESERVATION": "preservation"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
