@@ -26,9 +26,10 @@ from metspack.building.parents import Parent, PlacedSegments, SegmentSpots
 from metspack.building.segments import SegmentDone, TaskPlaced, named_child
 from metspack.cluster import ClusterExecutor, ClusterPool, RemoteWork
 from metspack.layouts import lobseg
+from metspack.limits import Limits
 from metspack.mets.dialects.interface import Software
 from metspack.mets.dialects.recommendation.dialect import Recommendation
-from metspack.model import LONGEST, Limits, LobRun, RunShared
+from metspack.model import LONGEST, LobRun, RunShared
 from metspack.planning import assignment, slices
 from metspack.planning.assignment import Course, SegmentGroups
 from metspack.planning.division import Division

@@ -41,21 +41,12 @@ from metspack.files.reading import Closable, StrPath, as_path, as_paths, as_plac
 from metspack.files.staging import check_vacant
 from metspack.inspecting.verification import Verdict
 from metspack.layouts.names import FolderStyle, stem_of
+from metspack.limits import Budgets, Limits
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets import dialects
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
-from metspack.model import (
-    Budgets,
-    Digest,
-    Explanation,
-    Finding,
-    FindingPlace,
-    Limits,
-    LinkMode,
-    PlannedSegment,
-    Severity,
-)
+from metspack.model import Digest, Explanation, Finding, FindingPlace, LinkMode, PlannedSegment, Severity
 from metspack.packages import cells
 from metspack.packages.listing import EntryFile, LobEntry, LobListing, segment_weight
 from metspack.packages.lobs import HeldSegment

@@ -7,15 +7,11 @@ segments from 0 (recommendation 0.28 §5.1). The module imports nothing of metsp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from enum import Enum, unique
 from functools import total_ordering
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple, Self, cast
-
-from metspack import optionfields, sizes
-from metspack.errors import ConfigError
-from metspack.optionfields import OptionField
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -491,17 +487,6 @@ class LinkMode(Enum):
     HARDLINK = "hardlink"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """The limits of a segment; None is no limit. A segment may reach its limits exactly.
-
-    ``bytes`` may be written ``"4GB"``, and both ``"none"``. Raises ``ConfigError`` for a limit below 1.
-    """
-
-    files: OptionField[int | None, int | str | None] = optionfields.number(None, sizes.count)
-    bytes: OptionField[int | None, int | str | None] = optionfields.size()
-
-
 @unique
 class ClosedBy(Enum):
     """The reason why a segment is closed.
@@ -643,42 +628,3 @@ _EXPLAINED: list[Callable[[Finding], Explanation]] = []
 def explain_by(explained: Callable[[Finding], Explanation]) -> None:
     """Set the function that explains findings, which the catalogue of their codes gives."""
     _EXPLAINED.append(explained)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budgets:
-    """Upper bounds for reading a source; one that exceeds them is refused as hostile or damaged.
-
-    ``ratio`` is size over compressed size of one zip entry (deflate cannot reach 1,100);
-    ``depth`` counts nested XML elements, ``links`` the mptr of one METS; ``attribute`` and ``metadata`` are
-    bytes, ``elements`` those of metadata.xml, which is held in memory. ``inflated`` is bytes too: of an
-    archive that a zip file holds compressed, which is inflated into a temporary file to be checked.
-    ``holes`` are bytes of a file that were never written (of a sparse file), which a check reads as zeros.
-    ``names`` are different ones of elements and attributes in one document: a parser keeps them all.
-    ``findings`` are those of one code that a check reports one by one, and errors that ``shards`` reports:
-    further ones are counted.
-    ``others`` are agents, ``fileGrp`` and elements unknown to METS in one METS.
-    ``missing`` are LOBs of an archive that may be looked for in vain, each in every possible place.
-    """
-
-    entries: int = 200_000_000
-    ratio: int = 1_100
-    depth: int = 100
-    links: int = 250_000
-    attribute: int = 1 << 20
-    metadata: int = 24_000_000
-    elements: int = 500_000
-    inflated: int = 4 << 30
-    holes: int = 4 << 30
-    names: int = 100_000
-    findings: int = 20_000
-    missing: int = 3_000
-    others: int = 250_000
-
-    def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if not isinstance(value, int) or value < 0:
-                raise ConfigError(
-                    f"the budget {each.name} is {value!r}", hint="Give a whole number from 0 on."
-                )

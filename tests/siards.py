@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metspack.model import Budgets, LobCell
+from metspack.limits import Budgets
+from metspack.model import LobCell
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally, cell_runs
 

@@ -9,7 +9,9 @@ import pytest
 
 from metspack import model
 from metspack.checking.codes import Code
-from metspack.model import Limits, LobCell, LobPlace, LobRef, Severity, ZipExtent
+from metspack.errors import ConfigError
+from metspack.limits import Limits
+from metspack.model import LobCell, LobPlace, LobRef, Severity, ZipExtent
 from tests.laws import of_each
 from tests.planning.lobruns import cells_of
 
@@ -48,7 +50,7 @@ def test_equal_to_a_limit_of_one_is_still_something() -> None:
 
 @pytest.mark.parametrize("limits", [{"files": 0}, {"bytes": 0}, {"files": -1}, {"bytes": -5}])
 def test_a_limit_under_one_is_refused(limits: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=f"at least 1, not {next(iter(limits.values()))}"):
+    with pytest.raises(ConfigError, match=f"{next(iter(limits.values()))} is not a number"):
         Limits(**limits)
 
 

@@ -15,8 +15,8 @@ import metspack
 from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.errors import MetspackError, SourceError
+from metspack.limits import Limits
 from metspack.mets.dialects.interface import Software
-from metspack.model import Limits
 from metspack.sources.archive import Archive, Grants
 from tests.laws import spread
 from tests.planning.lobruns import lobs_of

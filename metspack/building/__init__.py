@@ -9,7 +9,8 @@ from pathlib import Path
 from metspack import checking
 from metspack.checking.codes import Code
 from metspack.errors import TargetError
-from metspack.model import Budgets, Finding, Severity
+from metspack.limits import Budgets
+from metspack.model import Finding, Severity
 from metspack.progress import Progress
 from metspack.sizes import counted
 

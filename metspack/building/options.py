@@ -17,6 +17,7 @@ from metspack.files.journal import USUAL, RunFacts, StagingTerms
 from metspack.files.reading import StrPath, as_path
 from metspack.layouts import FolderStyle, Layout, readers
 from metspack.layouts.readers import LobTraits, Readership
+from metspack.limits import Budgets, Limits
 from metspack.mets import dialects, ids
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
@@ -26,7 +27,7 @@ from metspack.mets.dialects.interface import (
     PackageFacts,
     Software,
 )
-from metspack.model import Budgets, Limits, LinkMode
+from metspack.model import LinkMode
 from metspack.optionfields import OptionField
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.progress import Progress

@@ -32,9 +32,10 @@ from metspack.containers.ipreader import OpenPacks
 from metspack.errors import Interrupted, TargetError
 from metspack.files.mirrors import check_no_store
 from metspack.layouts.names import ArchiveRoutes
+from metspack.limits import Budgets
 from metspack.mets import PLAIN_METS
 from metspack.mets.reader import Identity
-from metspack.model import Budgets, Finding, Severity
+from metspack.model import Finding, Severity
 from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
 from metspack.processes import HERE

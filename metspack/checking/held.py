@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from metspack.checking.eark.document import Outline
 from metspack.checking.eark.profiles import Opening
 from metspack.digests import OCTETS
+from metspack.limits import Budgets
 from metspack.mets.reader import Fact
-from metspack.model import Budgets
 
 NUL = b"\0"
 """What is between names of files, each two."""

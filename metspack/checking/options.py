@@ -25,9 +25,10 @@ from metspack.errors import ConfigError, MetspackError
 from metspack.files import reading
 from metspack.files.digestlists import unmarked
 from metspack.files.reading import StrPath, as_path, as_places
+from metspack.limits import Budgets
 from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.links import By, Mptr
-from metspack.model import Budgets, Finding
+from metspack.model import Finding
 from metspack.optionfields import OptionField
 
 if TYPE_CHECKING:

@@ -19,9 +19,10 @@ from metspack.errors import MetspackError, SourceError
 from metspack.files import walking
 from metspack.files.byteranges import Below
 from metspack.layouts.names import is_archive
+from metspack.limits import Budgets
 from metspack.mets import CSIP_METS, is_mets_name, reader
 from metspack.mets.links import bare
-from metspack.model import Budgets, Finding
+from metspack.model import Finding
 from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import PackageTree, PackedTree

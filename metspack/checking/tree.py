@@ -13,8 +13,8 @@ from metspack.checking.similarity import KnownEdits
 from metspack.containers.ipreader import Content
 from metspack.files import reading
 from metspack.files.byteranges import Below
+from metspack.limits import Budgets
 from metspack.mets.links import target
-from metspack.model import Budgets
 from metspack.packages.files import MountedTree, NoTree, PackageTree, path_of
 
 _GUESSES = 50  # locations outside that get a guess at the meaning

@@ -13,7 +13,8 @@ from metspack.containers.zipreader import ZipContainer, contents, span
 from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below, HeldMedium, Stretch
-from metspack.model import Budgets, ZipExtent
+from metspack.limits import Budgets
+from metspack.model import ZipExtent
 
 if TYPE_CHECKING:
     from metspack.containers.tarreader import Tar

@@ -16,7 +16,8 @@ from metspack.containers.zipformat import PLAIN, folder_of_all
 from metspack.errors import SourceError
 from metspack.files import tempdb
 from metspack.files.byteranges import Below, Medium
-from metspack.model import Budgets, ZipExtent
+from metspack.limits import Budgets
+from metspack.model import ZipExtent
 
 _BLOCK = 512
 _LONGEST = 1 << 20  # a pax header or a GNU long name; no file system has longer names

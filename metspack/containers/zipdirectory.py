@@ -33,7 +33,7 @@ from metspack.containers.zipformat import (
 from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Medium
-from metspack.model import Budgets
+from metspack.limits import Budgets
 
 _TAIL = END.size + MAX16
 _END_MAGIC = b"PK\x05\x06"

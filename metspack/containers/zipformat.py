@@ -15,7 +15,8 @@ from operator import eq, or_
 from typing import NamedTuple
 
 from metspack.errors import SourceError
-from metspack.model import Budgets, ZipExtent
+from metspack.limits import Budgets
+from metspack.model import ZipExtent
 
 LOCAL = struct.Struct("<IHHHHHIIIHH")
 CENTRAL = struct.Struct("<IHHHH4xIIIHHHH2xII")

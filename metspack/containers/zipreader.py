@@ -51,7 +51,8 @@ from metspack.errors import SourceError, SourceNotFoundError
 from metspack.files import reading, tempdb
 from metspack.files.byteranges import Below, Medium, Stretch
 from metspack.files.reading import Closable
-from metspack.model import OF_ENTRY, Budgets, ExtentColumns, LobRun, ZipExtent
+from metspack.limits import Budgets
+from metspack.model import OF_ENTRY, ExtentColumns, LobRun, ZipExtent
 
 inflating: Any
 """The module for deflate and CRC-32: zlib, or the faster isal_zlib of ``metspack[fast]``."""

@@ -18,8 +18,9 @@ from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError, PackF
 from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below, HeldMedium, Medium
+from metspack.limits import Budgets
 from metspack.locations.grantedroots import KINDS, Obstacle, mode_of
-from metspack.model import Budgets, ZipExtent
+from metspack.model import ZipExtent
 
 Names = tuple[str, ...]
 

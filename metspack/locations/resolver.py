@@ -21,6 +21,7 @@ from types import MappingProxyType
 from metspack.errors import SourceError
 from metspack.files.byteranges import HeldMedium
 from metspack.files.reading import Closable, Stamp
+from metspack.limits import Budgets
 from metspack.locations import Convention
 from metspack.locations.candidates import Candidate, Candidates
 from metspack.locations.grantedroots import Granted, Mapped, Spot
@@ -28,7 +29,7 @@ from metspack.locations.packedsegments import Packed
 from metspack.locations.search import Column, Hit, Search, Sources
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.locations.statement import Place
-from metspack.model import SMALL, Budgets, CellRun, Extent, ExtentColumns, LobCell, LobRun, ZipExtent
+from metspack.model import SMALL, CellRun, Extent, ExtentColumns, LobCell, LobRun, ZipExtent
 from metspack.siard.entries import AnyTree
 from metspack.siard.metadata import Table
 from metspack.uris import PLAIN, Repair, are_plain

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import MetspackError, SourceError
+from metspack.limits import Budgets
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, reader
 from metspack.mets.fastreader import condensed
 from metspack.mets.links import Mptr, bare
-from metspack.model import Budgets
 from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of

@@ -19,9 +19,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 from metspack import digests, safexml
+from metspack.limits import Budgets
 from metspack.mets.links import Mptr
 from metspack.mets.reader import DIV, FILE, FPTR, METS, MPTR, Fact, File, Fptr, Reader, read
-from metspack.model import Budgets
 
 _FIRST_WINDOW = 1 << 13
 _LAST_WINDOW = 1 << 20

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from metspack.errors import MetspackError
 from metspack.files import reading
+from metspack.limits import Budgets
 from metspack.mets import CSIP_METS, PLAIN_METS, REPRESENTATIONS_FOLDER, reader
-from metspack.model import Budgets
 
 SOURCE = "SOURCE OF THE ARCHIVE"
 """The role of the agent whose notes are on an archive's source, each with its name."""

@@ -14,9 +14,9 @@ from typing import Any
 
 from metspack import safexml
 from metspack.errors import MetspackError
+from metspack.limits import Budgets
 from metspack.mets import UNREAD, is_top_mets_name
 from metspack.mets.links import Mptr, div_labels
-from metspack.model import Budgets
 from metspack.safexml import Allowance
 
 METS = "http://www.loc.gov/METS/"

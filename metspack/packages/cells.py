@@ -9,8 +9,9 @@ from pathlib import Path
 from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.files.byteranges import Below, Stretch
+from metspack.limits import Budgets
 from metspack.mets import links
-from metspack.model import Budgets, Extent, FileExtent, LobCell, LobRef
+from metspack.model import Extent, FileExtent, LobCell, LobRef
 from metspack.packages import package as packages_package
 from metspack.packages.lobs import place_of
 from metspack.packages.package import Package

@@ -23,6 +23,7 @@ from metspack.files.digestlists import LineReader, unmarked
 from metspack.files.journal import not_found
 from metspack.files.walking import DEEPEST, all_lots
 from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, is_archive, stem_of
+from metspack.limits import Budgets
 from metspack.mets import (
     CSIP_METS,
     METS_NAMES,
@@ -34,7 +35,6 @@ from metspack.mets import (
 )
 from metspack.mets.fastreader import condensed
 from metspack.mets.links import By, Mptr, are_same, bare, folder_of_objid
-from metspack.model import Budgets
 from metspack.packages.files import FolderTree, NoTree, PackageTree, PackedTree
 
 _BAG, _PAYLOAD = "bagit.txt", "data"

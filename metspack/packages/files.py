@@ -27,8 +27,9 @@ from metspack.errors import SourceError
 from metspack.files import mirrors, reading, walking
 from metspack.files.byteranges import Below, Medium, Stretch
 from metspack.files.reading import Closable, Stamp
+from metspack.limits import Budgets
 from metspack.mets import METS_NAMES
-from metspack.model import Budgets, ZipExtent
+from metspack.model import ZipExtent
 from metspack.packages.lobs import ANOTHER, HeldPart
 
 UNPACK = "Unpack it where it lies; metspack check shows what else is wrong with it."

@@ -21,10 +21,11 @@ from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, tempdb
 from metspack.layouts.names import SIARD
+from metspack.limits import Budgets
 from metspack.mets import PLAIN_METS, is_mets_name, links, reader
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import folder_of_objid
-from metspack.model import Budgets, Digest
+from metspack.model import Digest
 from metspack.packages.delivery import ByObjid, DeliveredPackage
 from metspack.packages.files import PackageFiles, path_of
 from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity, place_of

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.layouts.names import stem_of
+from metspack.limits import Budgets
 from metspack.mets import links
-from metspack.model import LONGEST, Budgets, Digest, LobCell, LobPlace, number_of
+from metspack.model import LONGEST, Digest, LobCell, LobPlace, number_of
 from metspack.packages import cells
 from metspack.packages.lobs import HeldSegment, place_of
 from metspack.packages.package import Package

@@ -15,8 +15,9 @@ from metspack.files.journal import not_found
 from metspack.files.reading import Closable
 from metspack.files.staging import NOT_FOUND
 from metspack.layouts.names import SIARD
+from metspack.limits import Budgets
 from metspack.mets import links
-from metspack.model import LONGEST, Budgets, Digest
+from metspack.model import LONGEST, Digest
 from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import UNPACK

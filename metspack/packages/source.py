@@ -19,6 +19,7 @@ from metspack.files.byteranges import HeldMedium, Medium, Stretch
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts import LAYOUTS
 from metspack.layouts.names import whole_of
+from metspack.limits import Budgets
 from metspack.locations.packedsegments import Packed
 from metspack.mediatypes import DEFAULT, is_media_type
 from metspack.mets import links
@@ -26,7 +27,6 @@ from metspack.mets.notes import history
 from metspack.model import (
     LONGEST,
     SMALL,
-    Budgets,
     Digest,
     Extent,
     FileExtent,

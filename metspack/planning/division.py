@@ -10,7 +10,8 @@ from itertools import accumulate, count
 
 from metspack.errors import PlanError
 from metspack.layouts import Layout, lobseg
-from metspack.model import ClosedBy, Limits, LobRun, Part, PlannedSegment, Slot
+from metspack.limits import Limits
+from metspack.model import ClosedBy, LobRun, Part, PlannedSegment, Slot
 from metspack.sizes import counted
 
 PRESETS = {

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metspack.errors import PlanError
+from metspack.errors import ConfigError, PlanError
 from metspack.files import reading
 from metspack.layouts import LAYOUTS
-from metspack.model import Limits, PlannedSegment
+from metspack.limits import Limits
+from metspack.model import PlannedSegment
 from metspack.planning.division import Division, Split
 
 _FORMAT = 1
@@ -107,7 +108,7 @@ class PlanFile:
             )
         try:
             self.header = _header(first)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, ConfigError) as error:
             raise self._damaged(number) from error
 
     def _numbered(self) -> Iterator[tuple[int, dict[str, object]]]:

@@ -16,7 +16,8 @@ from metspack import resources
 from metspack.checking import Level, PackageResult
 from metspack.checking.links.graph import LinkState
 from metspack.layouts import readers
-from metspack.model import Finding, Limits
+from metspack.limits import Limits
+from metspack.model import Finding
 from metspack.reporting import linkmap
 from metspack.reporting.facts import judged
 from metspack.reporting.model import (

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from metspack.checking import Level, check
 from metspack.checking.links.graph import Edge, Graph, Node
-from metspack.model import Budgets
+from metspack.limits import Budgets
 from metspack.reporting import jsontext
 from metspack.reporting.model import printable
 from metspack.resources import json_head

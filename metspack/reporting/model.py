@@ -12,7 +12,8 @@ from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.checking.options import FileSample
 from metspack.layouts import readers
 from metspack.layouts.names import ArchiveRoutes
-from metspack.model import Finding, FindingPlace, Limits, Severity
+from metspack.limits import Limits
+from metspack.model import Finding, FindingPlace, Severity
 from metspack.resources import SCHEMA_VERSION, __version__
 from metspack.sizes import counted
 

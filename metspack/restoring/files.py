@@ -42,8 +42,9 @@ from metspack.files.staging import (
 )
 from metspack.layouts import lobseg
 from metspack.layouts.names import FolderStyle
+from metspack.limits import Budgets
 from metspack.mets.filetable import Placements
-from metspack.model import LONGEST, Budgets, LobPlace, LobRun
+from metspack.model import LONGEST, LobPlace, LobRun
 from metspack.optionfields import OptionField
 from metspack.packages import package as packages_package
 from metspack.packages import source as packages_source

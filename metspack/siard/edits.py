@@ -13,7 +13,8 @@ from markupsafe import escape
 
 from metspack import digests
 from metspack.digests import Hashers
-from metspack.model import Budgets, CellRun, Digest, LobCell
+from metspack.limits import Budgets
+from metspack.model import CellRun, Digest, LobCell
 from metspack.siard import metadata, offsets
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.offsets import Element, Encoding, detected, tag_end

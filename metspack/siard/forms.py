@@ -10,7 +10,7 @@ from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
 from metspack.files.byteranges import Below, Stretch
 from metspack.layouts.names import METS_NAMES, PART, is_archive, part_suffix
-from metspack.model import Budgets
+from metspack.limits import Budgets
 from metspack.siard import entries, metadata
 from metspack.siard.entries import AnyTree, FolderEntries, WrappedTree
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from metspack import digests, safexml
 from metspack.errors import SourceError
-from metspack.model import LONGEST, Budgets, CellRun, Digest, LobPlace
+from metspack.limits import Budgets
+from metspack.model import LONGEST, CellRun, Digest, LobPlace
 from metspack.siard.metadata import Table, unescaped
 from metspack.siard.offsets import detected
 from metspack.uris import shown

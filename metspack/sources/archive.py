@@ -18,6 +18,7 @@ from metspack.files import reading
 from metspack.files.byteranges import HeldMedium, Stretch
 from metspack.files.reading import Closable, StrPath, as_path, as_places
 from metspack.layouts.names import stem_of
+from metspack.limits import Budgets
 from metspack.locations import Convention, errors
 from metspack.locations.errors import (
     LobAmbiguous,
@@ -31,17 +32,7 @@ from metspack.locations.grantedroots import Spot, difference, folded
 from metspack.locations.mappingtxt import mapping_beside, read_mapping
 from metspack.locations.resolver import Resolver
 from metspack.mediatypes import media_type
-from metspack.model import (
-    LONGEST,
-    Budgets,
-    CellRun,
-    Extent,
-    LobCell,
-    LobRef,
-    LobRun,
-    RunShared,
-    ZipExtent,
-)
+from metspack.model import LONGEST, CellRun, Extent, LobCell, LobRef, LobRun, RunShared, ZipExtent
 from metspack.siard import forms, metadata, tables
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.tables import Tally

@@ -16,7 +16,8 @@ from metspack.digests import ReplacedDigest
 from metspack.errors import SourceError
 from metspack.files import journal
 from metspack.files.reading import Closable, Stamp
-from metspack.model import Budgets, Digest, LobRun
+from metspack.limits import Budgets
+from metspack.model import Digest, LobRun
 from metspack.progress import Progress
 from metspack.siard import forms
 from metspack.sizes import counted

@@ -18,7 +18,8 @@ from metspack.building import build
 from metspack.building.build import BuildOptions, Built
 from metspack.building.segments import SegmentTask, TaskPlaced
 from metspack.errors import PlanError, SourceError
-from metspack.model import Limits, LinkMode, Severity
+from metspack.limits import Limits
+from metspack.model import LinkMode, Severity
 from metspack.planning import slices
 from metspack.planning.assignment import Course
 from metspack.planning.division import Split

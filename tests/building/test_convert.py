@@ -18,7 +18,8 @@ from metspack.building.build import BuildOptions
 from metspack.building.convert import convert_package
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.layouts import FolderStyle
-from metspack.model import Limits, Severity
+from metspack.limits import Limits
+from metspack.model import Severity
 from metspack.planning.division import Split
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.lobstream import OpenHoldings

@@ -9,7 +9,7 @@ import pytest
 from metspack.building.build import BuildOptions
 from metspack.building.draft import drafted
 from metspack.errors import ConfigError
-from metspack.model import Limits
+from metspack.limits import Limits
 from tests import siards
 from tests.told import Told
 

@@ -14,7 +14,7 @@ from metspack.building.convert import convert_package
 from metspack.building.draft import drafted
 from metspack.building.inplace import Described, describe_in_place
 from metspack.digests import is_manifest
-from metspack.model import Limits
+from metspack.limits import Limits
 from metspack.sizes import HandedOver
 from tests import segmented_folders, siards
 from tests.killing import stop_after

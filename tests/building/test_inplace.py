@@ -23,9 +23,10 @@ from metspack.building.segmentedfolder import SegmentedFolder, segment_folder
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
 from metspack.files import journal
 from metspack.files.transaction import Transaction
+from metspack.limits import Limits
 from metspack.mets.dialects.interface import ParentContent
 from metspack.mets.dialects.recommendation.dialect import Recommendation
-from metspack.model import Limits, Severity
+from metspack.model import Severity
 from metspack.sources.archive import Grants
 from tests import official, segmented_folders, siards
 from tests.siard import forging

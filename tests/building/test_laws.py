@@ -22,7 +22,8 @@ from metspack.building.build import BuildOptions, Built
 from metspack.checking import Code, Level, check
 from metspack.errors import SourceError
 from metspack.layouts import LAYOUTS
-from metspack.model import Finding, Limits, Severity
+from metspack.limits import Limits
+from metspack.model import Finding, Severity
 from metspack.planning.division import Split
 from tests.siard.forging import Table, column, field, siard
 

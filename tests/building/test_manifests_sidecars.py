@@ -12,7 +12,7 @@ from metspack import checking
 from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.errors import ConfigError
-from metspack.model import Limits
+from metspack.limits import Limits
 from metspack.sources.archive import Archive
 from tests import siards
 from tests.official import mets_faults

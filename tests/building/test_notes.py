@@ -20,8 +20,9 @@ from metspack.building.inplace import describe_in_place
 from metspack.errors import SourceError
 from metspack.layouts import FolderStyle
 from metspack.layouts.readers import FOR
+from metspack.limits import Limits
 from metspack.mets import dialects
-from metspack.model import Limits, Severity
+from metspack.model import Severity
 from metspack.sources.lobstream import ACCEPTABLE, MISSING_TABLE, PART_DIGEST
 from tests import segmented_folders, siards
 

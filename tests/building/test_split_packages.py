@@ -16,7 +16,8 @@ from metspack import checking
 from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.layouts import LAYOUTS
-from metspack.model import Limits, Severity
+from metspack.limits import Limits
+from metspack.model import Severity
 from metspack.planning.division import Split
 from metspack.restoring.files import restore_files
 from tests import siards

@@ -22,7 +22,7 @@ from metspack.building.convert import convert_package
 from metspack.building.draft import drafted
 from metspack.checking import CheckSummary, check
 from metspack.errors import ConfigError, SourceError
-from metspack.model import Limits
+from metspack.limits import Limits
 from metspack.restoring.siard import restore_archive
 from tests import siards
 from tests.shared_data import shared

@@ -11,7 +11,8 @@ import pytest
 from metspack import api, checking
 from metspack.building import build
 from metspack.building.build import BuildOptions
-from metspack.model import Limits, Severity
+from metspack.limits import Limits
+from metspack.model import Severity
 from metspack.restoring.siard import restore_archive
 from tests import siards
 from tests.siard.zips import Entry, forged

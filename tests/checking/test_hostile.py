@@ -15,8 +15,9 @@ from metspack import checking, safexml
 from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.inspecting.inspection import inspected
+from metspack.limits import Budgets
 from metspack.mets import fastreader, reader
-from metspack.model import Budgets, Finding
+from metspack.model import Finding
 from metspack.planning.assignment import small_columns
 from metspack.siard import metadata
 from metspack.sources.archive import Archive

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from metspack.checking import ALL_CODES, CheckSummary, Code, Level, check, explained, inventory, weight
 from metspack.errors import ConfigError, TargetError
 from metspack.files import reading
-from metspack.model import Budgets, Finding, Severity
+from metspack.limits import Budgets
+from metspack.model import Finding, Severity
 from tests.findings import ordered
 from tests.laws import THOROUGH, law
 from tests.packages import forge

@@ -15,9 +15,9 @@ from metspack.building.build import BuildOptions, build
 from metspack.building.options import PackageOptions
 from metspack.checking import Level, check, looks, segmentreader
 from metspack.checking.files import metadatafiles
+from metspack.limits import Limits
 from metspack.merging.merge import merge_ips
 from metspack.mets.dialects.interface import Software
-from metspack.model import Limits
 from tests import siards
 from tests.packages import forge
 

@@ -23,8 +23,8 @@ from metspack.containers import ipwriter, zipwriter
 from metspack.containers.ipwriter import Packing
 from metspack.digests import MANIFEST_ALGORITHMS
 from metspack.errors import ConfigError, MetspackError
+from metspack.limits import Limits
 from metspack.mets.dialects.interface import Software
-from metspack.model import Limits
 from tests import siards
 from tests.laws import spread
 from tests.trees import names, tree, untar
@@ -156,7 +156,7 @@ def test_manifests_list_the_packed_files(tmp_path: Path, dialect: str) -> None:
 
 
 def test_forms_are_zip_and_tar_alone(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"unknown packing form '7z'"):
+    with pytest.raises(ConfigError, match="pack '7z' is not known"):
         built(tmp_path, options("csip", "7z"))
 
 

@@ -16,7 +16,7 @@ from metspack.containers.tarreader import Tar
 from metspack.containers.zipreader import contents
 from metspack.errors import SourceError
 from metspack.files.byteranges import Below
-from metspack.model import Budgets
+from metspack.limits import Budgets
 from tests.laws import law
 
 FORMS = [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]

@@ -22,7 +22,8 @@ from metspack.containers import zipdirectory, zipreader
 from metspack.containers.zipreader import ZipContainer, contents, small_contents, span
 from metspack.errors import SourceError, TargetError
 from metspack.files import tempdb
-from metspack.model import SMALL, Budgets, ZipExtent
+from metspack.limits import Budgets
+from metspack.model import SMALL, ZipExtent
 from tests.laws import law
 from tests.planning.lobruns import run_of
 from tests.siard.zips import MAX32, Entry, central_header, deflated, forged, local_header, zip64_extra

@@ -16,8 +16,8 @@ from metspack.errors import Interrupted, TargetError
 from metspack.files import writing
 from metspack.files.journal import RunFacts, StagingTerms
 from metspack.files.staging import Partial, Staging, stage
+from metspack.limits import Limits
 from metspack.merging.merge import merge_ips
-from metspack.model import Limits
 from metspack.restoring.files import restore_files
 from metspack.restoring.siard import Into, restore_archive
 from tests import segmented_folders, siards

@@ -21,9 +21,9 @@ from metspack.containers.zipreader import ZipContainer, contents
 from metspack.errors import MetspackError
 from metspack.files import journal, reading
 from metspack.files.byteranges import Below
+from metspack.limits import Budgets
 from metspack.locations import mappingtxt
 from metspack.mets import fastreader, reader
-from metspack.model import Budgets
 from metspack.planning.planfile import PlanFile
 from metspack.restoring.shards.reading import read_shard
 from metspack.siard import metadata, offsets, tables

@@ -16,8 +16,8 @@ from metspack.checking.options import CheckOptions, Level
 from metspack.layouts import LAYOUTS
 from metspack.layouts.names import FolderStyle
 from metspack.layouts.readers import readership_on_disk
+from metspack.limits import Limits
 from metspack.mets.dialects.interface import Software
-from metspack.model import Limits
 from metspack.planning.division import Split
 from metspack.restoring.files import RestoreOptions
 from metspack.restoring.siard import Into, restore_archive

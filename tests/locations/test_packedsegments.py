@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from metspack.containers import ipreader
 from metspack.errors import SourceError
+from metspack.limits import Budgets
 from metspack.locations import grantedroots
 from metspack.locations.errors import LobAmbiguous, LobMissing, LobRefused
 from metspack.locations.resolver import Resolution, Resolver
-from metspack.model import Budgets, FileExtent, ZipExtent
+from metspack.model import FileExtent, ZipExtent
 from metspack.sources.archive import Archive
 from tests import siards
 from tests.laws import law

@@ -23,12 +23,13 @@ from metspack import api, checking
 from metspack.building import build
 from metspack.building.options import PackageOptions
 from metspack.errors import ConfigError, SourceError
+from metspack.limits import Budgets, Limits
 from metspack.merging import merge
 from metspack.merging.datafiles import data_path
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
-from metspack.model import Budgets, Limits, Severity
+from metspack.model import Severity
 from metspack.packages.delivery import the_one
 from tests import siards
 from tests.laws import law

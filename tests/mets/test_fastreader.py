@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from metspack import safexml
+from metspack.limits import Budgets
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import Mptr
 from metspack.mets.reader import METS, XLINK, Fact, File, Fptr, read
-from metspack.model import Budgets
 from tests.laws import law
 
 FILE = (

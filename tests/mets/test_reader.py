@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import safexml
+from metspack.limits import Budgets
 from metspack.mets import reader
 from metspack.mets.links import Mptr
 from metspack.mets.reader import (
@@ -23,7 +24,6 @@ from metspack.mets.reader import (
     StructMap,
     read,
 )
-from metspack.model import Budgets
 from tests.laws import law
 
 DOCUMENT = b"""<?xml version="1.0"?>

@@ -17,9 +17,9 @@ from metspack.building import build, convert
 from metspack.building.build import BuildOptions
 from metspack.errors import SourceError
 from metspack.files import reading
+from metspack.limits import Limits
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.interface import Software
-from metspack.model import Limits
 from metspack.packages.package import Package
 from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import restore_files

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from metspack.building import build
 from metspack.errors import ConfigError, SourceError
-from metspack.model import Budgets, Limits
+from metspack.limits import Budgets, Limits
 from metspack.packages.listing import LobEntry, LobListing, selected, the_lob
 from metspack.packages.package import Package
 from metspack.siard.metadata import Column, Table

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from metspack.errors import SourceError
-from metspack.model import Budgets, Digest
+from metspack.limits import Budgets
+from metspack.model import Digest
 from metspack.packages.package import Package
 from tests.conftest import CHECKOUT
 from tests.packages import forge
@@ -198,7 +199,7 @@ def test_what_is_no_package_is_told(root: Path, tmp_path: Path) -> None:
     (root / "mets.xml").write_text("<mets>")
     with (
         Package(root) as package,
-        pytest.raises(SourceError, match=r"mets\.xml line 1, column 1: the root element is mets"),
+        pytest.raises(SourceError, match=r"mets\.xml line 1, column 1: the root element is 'mets'"),
     ):
         list(package.ids())
 

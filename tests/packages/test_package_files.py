@@ -14,7 +14,7 @@ import pytest
 from metspack.containers.ipreader import Compressed, OpenPacks, PackedError
 from metspack.errors import SourceError
 from metspack.files.byteranges import Below, Stretch
-from metspack.model import Budgets
+from metspack.limits import Budgets
 from metspack.packages.files import (
     FolderTree,
     MountedTree,

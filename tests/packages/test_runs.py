@@ -14,9 +14,9 @@ from bench.data import make_stored
 from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.files import reading
+from metspack.limits import Limits
 from metspack.locations.resolver import Resolver
 from metspack.mets.dialects.interface import Software
-from metspack.model import Limits
 from metspack.packages.package import Package
 from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import RestoreOptions

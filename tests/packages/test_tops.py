@@ -12,7 +12,7 @@ import pytest
 from metspack import checking
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import SourceError
-from metspack.model import Budgets
+from metspack.limits import Budgets
 from metspack.packages.delivery import ByObjid, the_one
 from metspack.packages.package import Package
 

@@ -14,17 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.layouts import LAYOUTS
-from metspack.model import (
-    Digest,
-    Limits,
-    LobCell,
-    LobPlace,
-    LobRef,
-    LobRun,
-    Part,
-    PlannedSegment,
-    ZipExtent,
-)
+from metspack.limits import Limits
+from metspack.model import Digest, LobCell, LobPlace, LobRef, LobRun, Part, PlannedSegment, ZipExtent
 from metspack.planning import slices
 from metspack.planning.assignment import Course, SegmentsOfColumn, assign, column_of
 from metspack.planning.division import Division, Split, planned

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.errors import ConfigError, SourceError
-from metspack.model import Budgets
+from metspack.limits import Budgets
 from metspack.planning.assignment import (
     column_of,
     columns_inside,

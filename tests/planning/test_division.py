@@ -8,17 +8,8 @@ from hypothesis import strategies as st
 
 from metspack.errors import PlanError
 from metspack.layouts import siard22
-from metspack.model import (
-    ClosedBy,
-    Limits,
-    LobCell,
-    LobPlace,
-    LobRef,
-    LobRun,
-    PlannedSegment,
-    Slot,
-    ZipExtent,
-)
+from metspack.limits import Limits
+from metspack.model import ClosedBy, LobCell, LobPlace, LobRef, LobRun, PlannedSegment, Slot, ZipExtent
 from metspack.planning import division
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Split, planned, slip, slip_words
 from tests.laws import of_each

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from metspack.errors import MetspackError, PlanError
-from metspack.model import ClosedBy, Limits, PlannedSegment
+from metspack.limits import Limits
+from metspack.model import ClosedBy, PlannedSegment
 from metspack.planning import planfile
 from metspack.planning.division import Division
 from metspack.planning.planfile import PlanFile, PlanHeader

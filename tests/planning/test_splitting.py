@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from metspack.building.placing import lob_paths
 from metspack.errors import PlanError
 from metspack.layouts import LAYOUTS, Layout
-from metspack.model import ClosedBy, Limits, LobRun, Part, PlannedSegment, Slot
+from metspack.limits import Limits
+from metspack.model import ClosedBy, LobRun, Part, PlannedSegment, Slot
 from metspack.planning.division import Split, planned
 from tests.planning.test_division import CATEGORIES, lob, lobs
 

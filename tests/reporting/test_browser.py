@@ -17,7 +17,7 @@ import pytest
 import metspack
 from metspack.checking.codes import ALL_CODES, Rule
 from metspack.checking.links.graph import LinkState
-from metspack.model import Limits
+from metspack.limits import Limits
 from metspack.reporting import html
 from metspack.reporting.model import Provenance, ReportFacts
 from tests.packages import forge

@@ -16,7 +16,7 @@ from metspack import resources
 from metspack.checking import Code, Level, PackageResult, options
 from metspack.checking.links.graph import LinkState
 from metspack.checking.options import Sampled
-from metspack.model import Limits
+from metspack.limits import Limits
 from metspack.reporting import html
 from metspack.reporting.model import (
     FixityFigures,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.model import Limits
+from metspack.limits import Limits
 from metspack.reporting import html
 from metspack.reporting.model import ListedPart, ListedSplitLob
 from tests.reporting.reports import node, related

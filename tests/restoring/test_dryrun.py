@@ -12,7 +12,7 @@ import pytest
 
 from metspack import list_lobs
 from metspack.errors import ConfigError, SourceError
-from metspack.model import Budgets
+from metspack.limits import Budgets
 from metspack.packages.cells import cell_of, opened_archive
 from metspack.packages.package import Package
 from metspack.restoring.dryrun import DryRun

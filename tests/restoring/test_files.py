@@ -22,7 +22,7 @@ from metspack.building.inplace import describe_in_place
 from metspack.building.options import PackageOptions
 from metspack.errors import ConfigError, SourceError, TargetError
 from metspack.layouts import LAYOUTS
-from metspack.model import Limits
+from metspack.limits import Limits
 from metspack.packages import source as packages_source
 from metspack.planning.division import Split
 from metspack.restoring import files as restoring_files

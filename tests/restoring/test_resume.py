@@ -19,9 +19,9 @@ from metspack.building.options import PackageOptions
 from metspack.errors import Interrupted, TargetExistsError, TargetUnfinishedError
 from metspack.files import journal
 from metspack.files.journal import StagingTerms
+from metspack.limits import Limits
 from metspack.merging import merge
 from metspack.merging.merge import Merged, merge_ips
-from metspack.model import Limits
 from metspack.restoring import files as restoring_files
 from metspack.restoring.files import Restored, RestoreOptions, restore_files
 from tests.conftest import CHECKOUT

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from metspack.errors import SourceError
-from metspack.model import Budgets, CellRun, Digest, LobCell
+from metspack.limits import Budgets
+from metspack.model import CellRun, Digest, LobCell
 from metspack.siard.edits import Edit, NewCell, NewCells, edited, spliced_table
 from metspack.siard.metadata import Table
 from metspack.siard.offsets import Encoding

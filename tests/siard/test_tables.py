@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from metspack.errors import SourceError
-from metspack.model import Budgets, Digest, LobCell, LobPlace
+from metspack.limits import Budgets
+from metspack.model import Digest, LobCell, LobPlace
 from metspack.siard.metadata import Field, Table
 from metspack.siard.tables import Tally, cell_runs
 from tests.laws import law, of_each

@@ -10,8 +10,9 @@ import pytest
 from lxml import etree
 
 from metspack.errors import ConfigError, SourceError
+from metspack.limits import Budgets
 from metspack.locations.errors import LobMissing, LobRefused, LobsUnresolved
-from metspack.model import Budgets, LobRef
+from metspack.model import LobRef
 from metspack.siard.tables import Tally
 from metspack.sources.archive import Archive, Grants, by_extension, extension_of
 from tests.laws import spread

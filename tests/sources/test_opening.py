@@ -16,7 +16,8 @@ from metspack import checking, restore_dry_run
 from metspack.building import build
 from metspack.building.build import BuildOptions, Built
 from metspack.errors import ConfigError, SourceError
-from metspack.model import Limits, Severity
+from metspack.limits import Limits
+from metspack.model import Severity
 from metspack.packages.package import Package
 from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants

@@ -11,7 +11,8 @@ import pytest
 from lxml import etree
 
 from metspack.errors import SourceError, TargetError
-from metspack.model import Budgets, FileExtent, LobCell, LobPlace, LobRef
+from metspack.limits import Budgets
+from metspack.model import FileExtent, LobCell, LobPlace, LobRef
 from metspack.siard.edits import NewCell, NewCells
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings

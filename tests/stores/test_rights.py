@@ -14,7 +14,7 @@ import metspack
 from metspack.building.options import BuildOptions
 from metspack.errors import TargetError
 from metspack.files import mirrors
-from metspack.model import Limits
+from metspack.limits import Limits
 from tests.stores.conftest import S3
 from tests.stores.test_faults import alone
 from tests.trees import tree

@@ -27,9 +27,10 @@ from metspack.errors import SourceError
 from metspack.files import reading
 from metspack.files.reading import Asked, Hashed
 from metspack.layouts.names import ARCHIVE_BYTES
+from metspack.limits import Budgets
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.mets import REPRESENTATIONS_FOLDER
-from metspack.model import Budgets, Digest, Extent, Finding, ZipExtent
+from metspack.model import Digest, Extent, Finding, ZipExtent
 from metspack.packages.files import path_of
 from metspack.packages.metsfiles import is_of_lob
 from metspack.siard import entries as siard_entries

@@ -17,7 +17,8 @@ from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
 from metspack.files.byteranges import Below, Medium, SpooledMedium, Stretch
 from metspack.layouts.names import ARCHIVE_BYTES
-from metspack.model import Budgets, ExtentColumns, Finding, ZipExtent
+from metspack.limits import Budgets
+from metspack.model import ExtentColumns, Finding, ZipExtent
 from metspack.packages.files import path_of
 from metspack.siard import metadata
 from metspack.siard.entries import ArchiveEntries

@@ -37,11 +37,12 @@ from metspack.checking.options import Level, Looking
 from metspack.checking.tree import CheckedTree
 from metspack.errors import MetspackError
 from metspack.layouts.names import ARCHIVE_BYTES, SIARD, is_archive
+from metspack.limits import Budgets
 from metspack.locations import mappingtxt
 from metspack.mets import PLAIN_METS
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.reader import File
-from metspack.model import Budgets, Finding
+from metspack.model import Finding
 
 _STATED = re.compile(r"(.+?) line (\d+)(?:(?:, | and ).*)?", re.DOTALL)
 _INVALID = re.compile(

@@ -19,10 +19,11 @@ from metspack.errors import MetspackError
 from metspack.files import tempdb, walking
 from metspack.files.byteranges import Below
 from metspack.layouts.names import SEGMENT
+from metspack.limits import Budgets
 from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import By, Mptr, bare
-from metspack.model import Budgets, Finding
+from metspack.model import Finding
 from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
 

@@ -14,7 +14,7 @@ from metspack.sizes import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from metspack.model import Budgets
+    from metspack.limits import Budgets
     from metspack.sizes import ByteRange
 
 _USE = (

@@ -16,8 +16,9 @@ from metspack.cli import console
 from metspack.cli.options import choices, common
 from metspack.cli.options.groups import Group, RareHeading, option, values
 from metspack.errors import ConfigError, Interrupted
+from metspack.limits import Budgets, Limits
 from metspack.mets import links
-from metspack.model import Budgets, Limits, Severity
+from metspack.model import Severity
 from metspack.sizes import count, size
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from metspack.sizes import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from metspack.model import Budgets
+    from metspack.limits import Budgets
     from metspack.packages.lobs import Disagreement, HeldLob
     from metspack.packages.package import Package
     from metspack.restoring.shards.writing import Shard

@@ -16,8 +16,8 @@ from metspack.cli.options import choices
 from metspack.cli.options.choices import Choice
 from metspack.cli.options.groups import Group, RareHeading, argument, option
 from metspack.errors import ConfigError
+from metspack.limits import Budgets, Limits
 from metspack.mets import is_mets_name
-from metspack.model import Budgets, Limits
 
 if TYPE_CHECKING:
     from metspack.files.journal import StagingTerms

@@ -14,7 +14,7 @@ from metspack.cli.options.common import METS, PACKAGE, SAFETY
 from metspack.cli.options.csip import default_checksums
 from metspack.cli.options.groups import Group, option, values
 from metspack.errors import ConfigError
-from metspack.model import Limits
+from metspack.limits import Limits
 from metspack.planning.division import DEFAULT_PRESET, PRESETS
 
 LIMITS = "Limits"

@@ -16,7 +16,7 @@ from uuid import NAMESPACE_URL, uuid5
 from metspack import safexml, uris
 from metspack.errors import SourceError
 from metspack.files.byteranges import Stretch
-from metspack.model import Budgets
+from metspack.limits import Budgets
 from metspack.packages.files import Inflated, PackageFiles
 from metspack.packages.listing import LobListing
 from metspack.packages.lobs import Disagreement, HeldLob, HeldPart

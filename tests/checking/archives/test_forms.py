@@ -13,7 +13,8 @@ import pytest
 from metspack.checking import Level, check
 from metspack.checking import options as checking_options
 from metspack.files import byteranges, tempdb
-from metspack.model import Budgets, Finding
+from metspack.limits import Budgets
+from metspack.model import Finding
 from tests.findings import ordered
 from tests.packages import forge, steps
 from tests.packages.forge import LOBS, md5

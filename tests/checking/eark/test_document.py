@@ -15,8 +15,8 @@ from metspack.checking.eark.faults import Faults
 from metspack.checking.eark.package import Survey, surveyed
 from metspack.checking.eark.profiles import opening
 from metspack.checking.eark.requirements import Standard
+from metspack.limits import Budgets
 from metspack.mets.fastreader import Run, condensed
-from metspack.model import Budgets
 from tests.laws import law
 
 _OPEN = (

@@ -10,7 +10,7 @@ from lxml import etree
 from metspack.checking.eark.faults import REQUIREMENTS, Faults
 from metspack.checking.eark.package import surveyed
 from metspack.checking.eark.requirements import NEWEST, Need, Standard, Version
-from metspack.model import Budgets
+from metspack.limits import Budgets
 from tests.shared_data import shared
 
 _CITS = ("CITS-SIARD-root.profile.xml", "CITS-SIARD-representation.profile.xml")

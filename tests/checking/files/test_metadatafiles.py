@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from metspack.building.build import BuildOptions, build
 from metspack.checking import Level, check
 from metspack.checking.files import metadatafiles
+from metspack.limits import Limits
 from metspack.mets.dialects.interface import Software
-from metspack.model import Finding, Limits
+from metspack.model import Finding
 from tests import siards
 from tests.laws import law
 

@@ -11,7 +11,8 @@ from metspack.checking import Level, check, weight
 from metspack.checking.links.graph import LinkState
 from metspack.errors import ConfigError
 from metspack.files import reading
-from metspack.model import Budgets, Finding
+from metspack.limits import Budgets
+from metspack.model import Finding
 from tests.findings import ordered
 from tests.packages import forge
 from tests.packages.placed import structmap, urn

@@ -15,9 +15,10 @@ from metspack.checking.mets import documents
 from metspack.checking.mets.documents import DocumentReader
 from metspack.checking.options import Looking
 from metspack.checking.tree import CheckedTree
+from metspack.limits import Budgets
 from metspack.mets.fastreader import Sink
 from metspack.mets.reader import METS, XLINK, Fact, read
-from metspack.model import Budgets, Finding
+from metspack.model import Finding
 from metspack.packages.files import FolderTree
 from tests.laws import law
 

@@ -11,14 +11,19 @@ import pytest
 import metspack
 from metspack.building.build import BuildOptions
 from metspack.errors import ConfigError
+from metspack.limits import Limits
 from metspack.mets import dialects
-from metspack.model import Limits, Severity
+from metspack.model import Severity
 from tests import siards
 from tests.mets.dialects.toy.dialect import ToyOptions
 
 FIRST = (b"a" * 40, b"b" * 30, b"c" * 250, b"d", b"")
 SMALL = BuildOptions(limits=Limits(files=3, bytes=1_000), created="2024-05-06T07:08:09Z")
-TOY = replace(SMALL, dialect="toy", dialect_options=ToyOptions(motto="fancy"))
+
+
+def toy_options() -> BuildOptions:
+    """Return options with the toy, once it is registered."""
+    return replace(SMALL, dialect="toy", dialect_options=ToyOptions(motto="fancy"))
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +44,7 @@ def codes(out: Path) -> list[str]:
 
 @pytest.fixture
 def out(first: Path, tmp_path: Path) -> Path:
-    metspack.build(first, tmp_path / "out", TOY)
+    metspack.build(first, tmp_path / "out", toy_options())
     return tmp_path / "out"
 
 
@@ -58,9 +63,9 @@ def test_what_is_built_is_the_toys_own_and_checks(out: Path) -> None:
 
 
 def test_a_plan_and_a_conversion_are_in_it(out: Path, first: Path, tmp_path: Path) -> None:
-    assert [each.container for each in metspack.plan(first, TOY)] == ["s0_t0_c2"] * 2
+    assert [each.container for each in metspack.plan(first, toy_options())] == ["s0_t0_c2"] * 2
     metspack.convert(out, tmp_path / "other", replace(SMALL, dialect="csip"))
-    metspack.convert(tmp_path / "other", tmp_path / "again", TOY)
+    metspack.convert(tmp_path / "other", tmp_path / "again", toy_options())
     for name in ("METS.xml", "manifest-sha256.txt"):
         assert (tmp_path / "again" / name).read_bytes() == (out / name).read_bytes()
 
@@ -78,7 +83,7 @@ def test_it_is_given_back(out: Path, tmp_path: Path) -> None:
 def test_what_it_lacks_is_refused_in_its_own_words(out: Path, first: Path) -> None:
     target = out.parent / "new"
     with pytest.raises(ConfigError, match=r"toy has no mapping\.txt and no manifest\.txt") as caught:
-        metspack.build(first, target, replace(TOY, layout="siard22", lob_manifest=True))
+        metspack.build(first, target, replace(toy_options(), layout="siard22", lob_manifest=True))
     assert caught.value.hint.startswith("It is a toy: ")
-    built = metspack.build(first, target, replace(TOY, layout="lobseg"))
+    built = metspack.build(first, target, replace(toy_options(), layout="lobseg"))
     assert "toys lie otherwise" in built.warnings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
@@ -20,7 +21,16 @@ from metspack.mets.dialects.csip import links
 from metspack.mets.dialects.csip.documents import SPLITTING, IpRole, described, read_given, replaced_digests
 from metspack.mets.dialects.csip.files import IpFolder, check_documentation, schema_files
 from metspack.mets.dialects.csip.package import CsipOptions, CsipPackage
-from metspack.mets.dialects.csip.terms import DATA, Agents, GivenTerms, Terms, folder_name, stated
+from metspack.mets.dialects.csip.terms import (
+    CONTENT_TYPES,
+    DATA,
+    PACKAGE_TYPES,
+    PROFILE_URLS,
+    Agents,
+    GivenTerms,
+    Terms,
+    folder_name,
+)
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
     Adopted,
@@ -37,7 +47,7 @@ from metspack.mets.dialects.interface import (
 from metspack.mets.filetable import PlacedRun, Placements
 from metspack.mets.notes import note
 from metspack.mets.premis import Event
-from metspack.mets.reader import Fact
+from metspack.mets.reader import Agent, Fact, MetsHeader, Root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +267,39 @@ DIALECT = Csip
 def _with_stated(given: CsipOptions, header: Iterable[Fact]) -> CsipOptions:
     """Return options with the terms and agents that a METS states, where the defaults were left."""
     usual = CsipOptions()
-    terms, agents = stated(header)
+    terms, agents = _stated(header)
     kept = {name: each for name, each in terms.items() if getattr(given, name) == getattr(usual, name)}
     absent = {name: each for name, each in agents.items() if not getattr(given.agents, name)}
     return replace(given, **kept, agents=replace(given.agents, **absent))
+
+
+def _stated(facts: Iterable[Fact]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the ``GivenTerms`` and the ``Agents`` that the root and header of a package's METS state.
+
+    What CSIP and SIP have no term for is left out.
+    """
+    terms: dict[str, Any] = {}
+    agents: dict[str, Any] = {}
+    for fact in facts:
+        if isinstance(fact, Root):
+            site = _SITE.match(fact.profile or "")
+            same = [name for name, (own, _) in PROFILE_URLS.items() if site and own.startswith(site[0])]
+            kind = _attribute(fact.attributes, "CONTENTINFORMATIONTYPE")
+            terms |= {"profile": same[0]} if same else {}
+            terms |= {"content_type": kind} if kind in CONTENT_TYPES else {}
+        elif isinstance(fact, MetsHeader):
+            kind = _attribute(fact.attributes, "OAISPACKAGETYPE")
+            terms |= {"package_type": kind} if kind in PACKAGE_TYPES else {}
+        elif isinstance(fact, Agent) and fact.type != _OTHER and (name := _ROLES.get(fact.role)) is not None:
+            agents |= {name: fact.name, **dict(zip([f"{name}_code"], fact.notes, strict=False))}
+    agents.pop("preservation_code", None)
+    return terms, agents
+
+
+def _attribute(attributes: Mapping[str, str], name: str) -> str:
+    return next((value for key, value in attributes.items() if key.rpartition(":")[2] == name), "")
+
+
+_SITE = re.compile(r"https?://[^/]+/", re.IGNORECASE)
+_OTHER = "OTHER"
+_ROLES = {"ARCHIVIST": "archival_creator", "CREATOR": "submitter", "PRESERVATION": "preservation"}

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from metspack import uris
 from metspack.errors import ConfigError
-from metspack.mets.reader import Agent, Fact, MetsHeader, Root
 
 PROFILES = ("csip", "cits-siard", "sip")
 """The METS profiles that a package can declare: their values of the same attributes differ."""
@@ -35,7 +33,7 @@ CONTENT_TYPES = (CITS_SIARD, "SIARD1", "SIARD2", "SIARDDK")
 LOBS = "SIARD_lobs"
 """The content type of a representation that only has LOBs (CITS SIARD §3.8)."""
 
-_PROFILES = {
+PROFILE_URLS = {
     "csip": ("https://earkcsip.dilcis.eu/profile/E-ARK-CSIP.xml",) * 2,
     "sip": ("https://earksip.dilcis.eu/profile/E-ARK-SIP-v2-2-0.xml",) * 2,
     "cits-siard": (
@@ -43,6 +41,8 @@ _PROFILES = {
         "https://citssiard.dilcis.eu/profile/E-ARK-SIARD-REPRESENTATION.xml",
     ),
 }
+"""The PROFILE of a package and of its representations, by the name of the profile."""
+
 _FOLDER = re.compile(r"(?!.*\.$)[A-Za-z0-9_@(][A-Za-z0-9._~!$&'()+,;=@-]*")
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 _REPRESENTATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?<!\.)")
@@ -99,38 +99,6 @@ class GivenTerms:
     link_style: str = LINK_STYLES[0]
     child_links: str = CHILD_LINKS[0]
     representation: str = REPRESENTATION
-
-
-def stated(facts: Iterable[Fact]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the ``GivenTerms`` and the ``Agents`` that the root and header of a package's METS state.
-
-    What CSIP and SIP have no term for is left out.
-    """
-    terms: dict[str, Any] = {}
-    agents: dict[str, Any] = {}
-    for fact in facts:
-        if isinstance(fact, Root):
-            site = _SITE.match(fact.profile or "")
-            same = [name for name, (own, _) in _PROFILES.items() if site and own.startswith(site[0])]
-            kind = _attribute(fact.attributes, "CONTENTINFORMATIONTYPE")
-            terms |= {"profile": same[0]} if same else {}
-            terms |= {"content_type": kind} if kind in CONTENT_TYPES else {}
-        elif isinstance(fact, MetsHeader):
-            kind = _attribute(fact.attributes, "OAISPACKAGETYPE")
-            terms |= {"package_type": kind} if kind in PACKAGE_TYPES else {}
-        elif isinstance(fact, Agent) and fact.type != _OTHER and (name := _ROLES.get(fact.role)) is not None:
-            agents |= {name: fact.name, **dict(zip([f"{name}_code"], fact.notes, strict=False))}
-    agents.pop("preservation_code", None)
-    return terms, agents
-
-
-def _attribute(attributes: Mapping[str, str], name: str) -> str:
-    return next((value for key, value in attributes.items() if key.rpartition(":")[2] == name), "")
-
-
-_SITE = re.compile(r"https?://[^/]+/", re.IGNORECASE)
-_OTHER = "OTHER"
-_ROLES = {"ARCHIVIST": "archival_creator", "CREATOR": "submitter", "PRESERVATION": "preservation"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,12 +165,12 @@ class Terms(GivenTerms):
     @property
     def package_profile(self) -> str:
         """The PROFILE of a package's METS."""
-        return self.mets_profile or _PROFILES[self.profile][0]
+        return self.mets_profile or PROFILE_URLS[self.profile][0]
 
     @property
     def representation_profile(self) -> str:
         """The PROFILE of a representation's METS."""
-        return self.mets_profile or _PROFILES[self.profile][1]
+        return self.mets_profile or PROFILE_URLS[self.profile][1]
 
     @property
     def package_use(self) -> str:

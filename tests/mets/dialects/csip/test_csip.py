@@ -15,10 +15,10 @@ from metspack import api, checking
 from metspack.building import build
 from metspack.building.build import BuildOptions
 from metspack.errors import ConfigError
+from metspack.limits import Limits
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
 from metspack.mets.dialects.interface import Software
-from metspack.model import Limits
 from tests import siards
 from tests.kept import copied
 from tests.official import mets_faults, premis_faults
