@@ -131,7 +131,6 @@ CREATE TABLE grp (
     id INTEGER PRIMARY KEY, mets INTEGER, outer INTEGER, name TEXT, is_child INTEGER, is_whole INTEGER,
     is_other INTEGER, UNIQUE (mets, outer, name)
 );
-CREATE TABLE pointed_group (grp INTEGER PRIMARY KEY);
 CREATE TABLE lob_group (mets INTEGER, grp INTEGER, PRIMARY KEY (mets, grp)) WITHOUT ROWID;
 CREATE TABLE noted (archive TEXT, words TEXT);
 CREATE TABLE archive (path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT);
@@ -238,7 +237,6 @@ class Catalogue(tempdb.Scratch):
         # One transaction, never ended: the database is discarded, so that nothing needs a commit.
         super().__init__("BEGIN", cache=_CACHE, schema=_SCHEMA)
         self._are_entries_indexed = False
-        self._depth: tuple[int | None, tuple[int, int | None]] = (None, (0, None))
         self._entries = self._cells = 0
         self.routes: list[ArchiveRoutes] = []
         """The routes of each archive to its LOBs outside, for the report."""
@@ -315,11 +313,11 @@ class Catalogue(tempdb.Scratch):
 
     def _depth_below(self, parent: int | None) -> tuple[int, int | None]:
         """Return the depth of a METS below ``parent``, and a METS far above it, for ``is_above``."""
-        if parent != self._depth[0] and (row := self.row(_DEPTHS, parent)) is not None:
-            depth, near_depth, far, far_depth = row
-            is_longer = far is not None and depth - near_depth == near_depth - far_depth
-            self._depth = parent, (depth + 1, far if is_longer else parent)
-        return self._depth[1] if parent == self._depth[0] and parent is not None else (0, None)
+        if (row := self.row(_DEPTHS, parent)) is None:
+            return 0, None
+        depth, near_depth, far, far_depth = row
+        is_longer = far is not None and depth - near_depth == near_depth - far_depth
+        return depth + 1, far if is_longer else parent
 
     def is_above(self, mets: int, other: int) -> bool:
         """Return whether a METS is another one or above it, in a few steps for any length of chain."""

@@ -44,11 +44,11 @@ _CONTENT = "content/"
 _AT_ONCE = 1_000
 _OF_CELLS = "SELECT path FROM cell WHERE path BETWEEN ? AND ? AND archive = ?"
 _PUT = "INSERT INTO folded_entry VALUES (?, ?)"
-_ALIKE = """
-SELECT f.name, (SELECT min(o.name) FROM folded_entry o WHERE o.folded = f.folded AND o.name < f.name) AS other
-FROM folded_entry f WHERE other IS NOT NULL ORDER BY f.name
+_FOLDED = """
+SELECT f.folded, f.name,
+    (SELECT min(o.name) FROM folded_entry o WHERE o.folded = f.folded AND o.name < f.name)
+FROM folded_entry f ORDER BY f.name
 """
-_FOLDED = "SELECT folded, name FROM folded_entry ORDER BY name"
 
 
 def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Iterator[Finding]:
@@ -70,11 +70,10 @@ def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Ite
     batch.flush()
     if strange:
         yield Code.ENTRY_OUT_OF_PLACE.at(archive, 0, first, found=first, count=f"{strange:,}")
-    for folded, raw in catalogue.rows(_FOLDED):
-        if container.extent(folded.decode("utf-8", "surrogateescape")) is not None:
-            yield Code.ALIKE.at(archive, 0, raw, other=folded)
-    for raw, other in catalogue.rows(_ALIKE):
-        yield Code.ALIKE.at(archive, 0, raw, other=other)
+    for folded, raw, other in catalogue.rows(_FOLDED):
+        is_there = container.extent(folded.decode("utf-8", "surrogateescape")) is not None
+        for each in filter(None, (folded if is_there else None, other)):
+            yield Code.ALIKE.at(archive, 0, raw, other=each)
 
 
 def unnamed(
@@ -306,7 +305,7 @@ def _put_back(catalogue: Catalogue, agreement: Agreement, *, are_all_named: bool
     if are_all_named:
         agreement.put_unnamed_back()
     if agreement.held and (found := {name for (name,) in catalogue.rows(_UNNAMED_IDS)}):
-        agreement.put_alike_back(ids=found)
+        agreement.put_alike_back(found)
 
 
 def _of_cells(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Finding]:
@@ -339,16 +338,13 @@ def _lob_in_two_cells(name: bytes, place: str, path: bytes, other: str) -> Findi
 
 def _against_mets(catalogue: Catalogue) -> Iterator[Finding]:
     for name, place, path, algorithm, found, expected, mets, line in catalogue.rows(_AGAINST_METS):
-        yield Code.CELL_AGAINST_METS.at(
-            name,
-            0,
-            place,
-            algorithm=algorithm,
-            found=found,
-            expected=expected,
-            source=source_of(mets, line),
-            file=path,
-        )
+        facts = {
+            "algorithm": algorithm,
+            "found": found,
+            "expected": expected,
+            "source": source_of(mets, line),
+        }
+        yield Code.CELL_AGAINST_METS.at(name, 0, place, file=path, **facts)
 
 
 class _ArchiveCheck:
@@ -569,17 +565,10 @@ class _ArchiveCheck:
     def _claimed(self, extent: ZipExtent, claim: Row, hashed: Hashed) -> Iterator[Finding]:
         place, length, algorithm, expected = claim
         if algorithm is not None and (found := hashed.digests[algorithm]) != expected:
-            yield Code.CELL_DIGEST_DIFFERS.at(
-                self._name,
-                0,
-                place,
-                algorithm=algorithm,
-                expected=expected,
-                found=found,
-                source=f"cell {place}",
-                file=extent.name,
-                others="no other checksum for this file is recorded in the package",
-            )
+            facts = {"algorithm": algorithm, "expected": expected, "found": found, "file": extent.name}
+            others = "no other checksum for this file is recorded in the package"
+            source = f"cell {place}"
+            yield Code.CELL_DIGEST_DIFFERS.at(self._name, 0, place, **facts, source=source, others=others)
         undecided = length is not None and sizes.is_possible(length, extent.size)
         if undecided and hashed.text is not None and hashed.text.unit(length) is None:
             facts = {"file": extent.name, "expected": f"{length:,}", "found": str(hashed.text)}

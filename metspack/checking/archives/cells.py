@@ -6,11 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 
 from metspack import sizes
 from metspack.checking import grouping
 from metspack.checking.archives.forms import ArchiveForm
-from metspack.checking.archives.lobsearch import ColumnSearch, Finder, LobFiles, LobRunFiles, Lost
+from metspack.checking.archives.lobsearch import ColumnSearch, Finder, LobFiles, Lost
 from metspack.checking.archives.packagefiles import StatedCells
 from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code, Rule
@@ -80,8 +81,8 @@ class Routes:
         routes, is_apart = tuple(self._counts.items()), self._is_apart
         return ArchiveRoutes(path=shown(self._path), version=version, routes=routes, is_apart=is_apart)
 
-    def take_run(self, levels: Levels, run: CellRun, found: LobRunFiles) -> None:
-        """Count whole LOBs that were found, as ``take`` does."""
+    def take_run(self, levels: Levels, run: CellRun, found: LobFiles) -> None:
+        """Count whole LOBs, those that are outside the archive."""
         if found.inside:
             return
         kinds = [
@@ -90,13 +91,15 @@ class Routes:
         ]
         firsts = dict(zip(reversed(kinds), reversed(range(len(kinds))), strict=True))
         for kind, count in Counter(kinds).items():
-            self.take(levels, run.at(firsts[kind]), found.at(firsts[kind]), count)
+            first = firsts[kind]
+            self._take(levels, run.at(first), found.paths[first], count, is_split=False)
 
-    def take(self, levels: Levels, cell: LobCell, found: LobFiles, count: int = 1) -> None:
-        """Count LOBs that were found in the same way as one, if it is outside the archive."""
-        if found.inside:
-            return
-        first = found.pieces[0][0]
+    def take_split(self, levels: Levels, cell: LobCell, found: LobFiles) -> None:
+        """Count a split LOB if it is outside the archive."""
+        if not found.inside:
+            self._take(levels, cell, found.paths[0], 1, is_split=True)
+
+    def _take(self, levels: Levels, cell: LobCell, first: bytes, count: int, *, is_split: bool) -> None:
         self._is_apart |= self._package is not None and _package_of(first) not in {self._package, None}
         whole = levels.column, *levels.fields
         self._counts[
@@ -106,8 +109,8 @@ class Routes:
                 innermost=_is_up(whole[-1]),
                 nested="." in cell.place.cell,
                 odd=not cell.file.endswith((".bin", ".txt")),
-                split=not found.is_whole,
-                numbered=not found.is_whole and _NUMBERED.search(first) is not None,
+                split=is_split,
+                numbered=is_split and _NUMBERED.search(first) is not None,
             )
         ] += count
 
@@ -154,9 +157,9 @@ class Cells:
         self._routes = routes
         self.lost = 0
         self._name = shown(form.path)
-        self._metadata = metadata
         self._table = table
-        self._columns: dict[str, ColumnSearch] = {}
+        # Array elements have endless many tags.
+        self._column = lru_cache(_COLUMNS_KEPT)(partial(finder.column, metadata, table))
         # Reported once for a column.
         self._counts: dict[tuple[str, Rule], _CellCount] = {}
         self._as_noted = {_of_style(each, metadata.version) for each in FolderStyle if each.note in notes}
@@ -179,9 +182,9 @@ class Cells:
         else:
             yield from self._take(column, run)
 
-    def _take_whole(self, column: ColumnSearch, run: CellRun, found: LobRunFiles) -> None:
+    def _take_whole(self, column: ColumnSearch, run: CellRun, found: LobFiles) -> None:
         """Put cells into the catalogue unless they agree with the files of segments."""
-        self._note(column, run.at(0), found.at(0), len(run))
+        self._note(column, run.at(0), found, len(run))
         self._routes.take_run(column.candidates.levels, run, found)
         stem = self._id(run.at(0)).removesuffix(str(run.rows[0]))
         ids = [f"{stem}{row}" for row in run.rows]
@@ -212,13 +215,14 @@ class Cells:
         if found.rival is not None:
             facts = {"file": cell.file, "found": shown(found.path), "other": shown(found.rival)}
             yield Code.LOB_AMBIGUOUS.at(self._name, 0, self._id(cell), **facts)
-        if found.is_whole:
-            self._take_whole(column, run, found.as_run())
+        if found.split is None:
+            self._take_whole(column, run, found)
             return
         self._note(column, cell, found, 1)
-        self._routes.take(column.candidates.levels, cell, found)
-        yield self._split_finding(cell, found.path, len(found.pieces))
-        yield from self._split(cell, found.pieces, inside=found.inside)
+        self._routes.take_split(column.candidates.levels, cell, found)
+        yield self._split_finding(cell, found.split, len(found.paths))
+        pieces = tuple(zip(found.paths, found.sizes, strict=True))
+        yield from self._split(cell, pieces, inside=found.inside)
 
     def _note(self, column: ColumnSearch, cell: LobCell, found: LobFiles, number: int) -> None:
         """Count cells that were found in the same way as one, for the findings per column."""
@@ -259,14 +263,6 @@ class Cells:
     def _id(self, cell: LobCell) -> str:
         """Return the id of a cell's LOB in METS."""
         return self._finder.prefix + cell.place.id
-
-    def _column(self, tag: str) -> ColumnSearch:
-        column = self._columns.get(tag)
-        if column is None:
-            if len(self._columns) >= _COLUMNS_KEPT:
-                self._columns.clear()  # array elements: each has another tag
-            column = self._columns[tag] = self._finder.column(self._metadata, self._table, tag)
-        return column
 
     def _put_part(self, cell: LobCell, path: bytes, size: int | None) -> None:
         """Put a part of a cell's LOB into the catalogue: an entry with its size, or a file."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from metspack import uris
 from metspack.checking.archives.forms import Entries
@@ -125,35 +126,25 @@ Proof = Callable[[Sequence[Extent], Digest], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobFiles:
-    """The files of a cell's LOB: its pieces (path and size) and the convention used.
+    """The files or entries of LOBs that were found in one way: of each LOB one, or the parts of one.
 
-    A whole LOB is one piece. ``path`` is the whole's, from the zip's root when ``inside``, otherwise from the
-    package's.
+    Paths are from the zip's root when ``inside``, otherwise from the package's; ``split`` is that of a split
+    LOB's whole.
     """
 
     convention: Convention
     inside: bool
-    path: bytes
-    pieces: tuple[tuple[bytes, int], ...]
     tolerated: tuple[str, ...]
+    paths: Sequence[bytes]
+    sizes: Sequence[int]
+    split: bytes | None = None
     rival: bytes | None = None
     """Another place with other bytes where the LOB may be as well, or None when it is decided."""
 
     @property
-    def is_whole(self) -> bool:
-        """Return whether the LOB is in one file, not in parts."""
-        return self.pieces[0][0] == self.path
-
-    def as_run(self) -> LobRunFiles:
-        """Return the file of a whole LOB as a run of one."""
-        paths, sizes = zip(*self.pieces, strict=True)
-        return LobRunFiles(
-            convention=self.convention,
-            inside=self.inside,
-            paths=paths,
-            sizes=sizes,
-            tolerated=self.tolerated,
-        )
+    def path(self) -> bytes:
+        """The path of the first LOB."""
+        return self.paths[0] if self.split is None else self.split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,28 +155,6 @@ class Lost:
     expected: bytes = b""
     reason: str = ""
     pieces: tuple[tuple[bytes, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LobRunFiles:
-    """The files or entries of whole LOBs found in one way: columns of one length."""
-
-    convention: Convention
-    inside: bool
-    paths: Sequence[bytes]
-    sizes: Sequence[int]
-    tolerated: tuple[str, ...]
-
-    def at(self, number: int) -> LobFiles:
-        """Return one of the LOBs."""
-        path = self.paths[number]
-        return LobFiles(
-            convention=self.convention,
-            inside=self.inside,
-            path=path,
-            pieces=((path, self.sizes[number]),),
-            tolerated=self.tolerated,
-        )
 
 
 class ColumnSearch:
@@ -238,7 +207,7 @@ class Finder:
         self.container = container
         self.base = tuple(shown(folder_of(path)).split("/")[:-1])
         self.siard = shown(path).rpartition("/")[2]
-        self._populated: dict[str, bool] = {}
+        self._has_entries = lru_cache(_FOLDERS_KEPT)(self._is_populated)
 
     def column(self, metadata: Metadata, table: Table, cell: str) -> ColumnSearch:
         """Return the column or field of a cell path, with the statement's place for its plain cells."""
@@ -277,7 +246,7 @@ class Finder:
         """Return a cell's LOB, or the reason why it was not found; the next cells use the result."""
         return _CellSearch(self, column, cell).outcome()
 
-    def find_all(self, column: ColumnSearch, run: CellRun) -> LobRunFiles | None:
+    def find_all(self, column: ColumnSearch, run: CellRun) -> LobFiles | None:
         """Return the LOBs of cells with plain names, or None to use ``find`` for each.
 
         They are all whole and found in one way: by the first place for plain cells.
@@ -306,7 +275,7 @@ class Finder:
         paths, sizes = found
         if not all(map(column.candidates.fits, sizes, run.lengths)):
             return None
-        return LobRunFiles(
+        return LobFiles(
             convention=conventions.pop(),
             inside=is_inside,
             paths=paths,
@@ -344,14 +313,9 @@ class Finder:
                 elif names is not None and (there := path_of((*names[:-1], ""))) != here:
                     yield self.files.may_hold(there)
 
-    def _has_entries(self, folder: str) -> bool:
+    def _is_populated(self, folder: str) -> bool:
         """Return whether the archive has entries in a folder; at its root only plain files count."""
-        if folder not in self._populated:
-            if len(self._populated) >= _FOLDERS_KEPT:
-                self._populated.clear()
-            names = self.container.names(folder)
-            self._populated[folder] = any(folder or "/" not in name for name in names)
-        return self._populated[folder]
+        return any(folder or "/" not in name for name in self.container.names(folder))
 
 
 def tolerated(column: ColumnSearch, candidate: Candidate) -> tuple[str, ...]:
@@ -397,12 +361,14 @@ class _CellSearch:
         if self._is_decided and not hit.candidate.stated:
             self._column.way = hit.candidate.way
             self._finder.learn(self._column)
+        path, (paths, sizes) = path_of(hit.names), zip(*_pieces(hit), strict=True)
         return LobFiles(
             convention=hit.candidate.convention,
             inside=hit.candidate.place.inside,
-            path=path_of(hit.names),
-            pieces=_pieces(hit),
             tolerated=tolerated(self._column, hit.candidate),
+            paths=paths,
+            sizes=sizes,
+            split=None if paths[0] == path else path,
             rival=None if self._rival is None else path_of(self._rival.names),
         )
 

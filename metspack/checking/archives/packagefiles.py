@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import chain, count, groupby, repeat, starmap, takewhile
 from pathlib import Path
 
 from metspack import sizes, uris
-from metspack.checking.catalogue import GONE, Catalogue, folded_name, folder_of, shown
+from metspack.checking.catalogue import GONE, Catalogue, Row, folded_name, folder_of, shown
 from metspack.checking.files.listed import UnlistedNames
 from metspack.checking.held import AgreedColumns, AgreedSegment, CellKind, paths_of, texts_of
 from metspack.checking.links import swaps
@@ -50,14 +51,10 @@ _FILES = """
 SELECT d.path, d.size FROM json_each(?) g JOIN disk d ON d.path = CAST(g.value AS BLOB) AND d.kind = 'f'
 ORDER BY g.key
 """
-_ANY_FILE = """
-SELECT EXISTS (
-    SELECT 1 FROM json_each(?) g JOIN disk d ON d.path = CAST(g.value AS BLOB) AND d.kind = 'f')
-"""
+_FILE = "SELECT path, size FROM disk WHERE path = ? AND kind = 'f'"
 _ALL_ELSEWHERE = """
 SELECT t.path, t.size FROM json_each(?) g JOIN together t ON t.key = CAST(g.value AS BLOB) ORDER BY g.key
 """
-_ELSEWHERE = "SELECT path, size FROM together WHERE key = ?"
 
 
 def _together(folder: bytes) -> bytes | None:
@@ -65,11 +62,6 @@ def _together(folder: bytes) -> bytes | None:
     at = folder.find(f"/{REPRESENTATIONS_FOLDER}/".encode())
     shared = _SHARED.search(folder + b"x")
     return shared[1][:-1] if shared is not None and 0 < at == shared.start(1) - 1 else None
-
-
-def _given(paths: Sequence[bytes]) -> str:
-    """Return paths in the form in which SQLite takes many at once."""
-    return json.dumps([path.decode() for path in paths])
 
 
 def _is_text(path: bytes) -> bool:
@@ -288,10 +280,8 @@ class Files:
     def __init__(self, catalogue: Catalogue, root: Path, agreement: Agreement | None = None) -> None:
         self._catalogue = catalogue
         self._agreed = None if agreement is None else AgreedFiles(agreement)
-        self._is_lost_known = self._is_child_lost = False
-        self._siblings: dict[tuple[bytes, str], list[str]] = {}
-        self._archives: set[str] | None = None
-        self._prefixes: dict[bytes, str] = {}
+        self.lob_folders = lru_cache(_FOLDERS_KEPT)(self._lob_folders)
+        self.prefix = lru_cache(_FOLDERS_KEPT)(self._prefix)
         self._unlisted = UnlistedNames(catalogue)
         self._swapped = swaps.folders(catalogue)
         self._shared_at = -1  # segments that were put back by then
@@ -305,62 +295,46 @@ class Files:
         missing in the package of the path may be at the same place in the same representation of another
         package.
         """
-        if self._swapped:
-            path = self._where(path)
-        if self._agreed is not None and (sizes := self._agreed.sizes([path])) is not None:
-            return path, sizes[0]
-        row = self._catalogue.row("SELECT path, size FROM disk WHERE path = ? AND kind = 'f'", path)
-        if row is None and (shared := _SHARED.search(path)) is not None:
-            self._put_together()
-            folder = folder_of(shared[1])
-            if self._agreed is not None and (there := self._agreed.together(folder)) is not None:
-                found = there + shared[1][len(folder) :]
-                if (sizes := self._agreed.sizes([found])) is not None:
-                    return found, sizes[0]
-            self._put_together()
-            row = self._catalogue.row(_ELSEWHERE, shared[1])
-        return None if row is None else (row[0], row[1])
+        found = self.all_files([path])
+        return None if found is None else (found[0][0], found[1][0])
 
     def all_files(self, paths: Sequence[bytes]) -> tuple[list[bytes], list[int]] | None:
         """Return the paths and the bytes of the files that some paths mean, as ``file`` does.
 
-        The result is None where the files must be looked for one by one, as when some are at their paths and
-        others elsewhere.
+        The result is None where a file does not exist, or the files must be looked for one by one, as when
+        some are at their paths and others elsewhere.
         """
-        if self._swapped or not all(map(_is_text, paths)):
-            return None
-        if self._agreed is not None and (agreed := self._all_agreed(self._agreed, paths)) is not None:
-            return agreed
-        found = self._all(_FILES, paths)
-        if found is None and all(shared := list(map(_SHARED.search, paths))):
-            self._put_together()
-            keys = [each[1] for each in shared if each is not None]
-            # A file at its path is meant, even with another elsewhere: then each is looked up.
-            is_any_here = self._catalogue.number(_ANY_FILE, _given(paths)) > 0
-            found = None if is_any_here else self._all(_ALL_ELSEWHERE, keys)
-        return found
-
-    def _all_agreed(
-        self, agreed: AgreedFiles, paths: Sequence[bytes]
-    ) -> tuple[list[bytes], list[int]] | None:
-        """Return the paths and bytes of files of agreed segments, or None where others may be meant."""
-        if (sizes := agreed.sizes(paths)) is not None:
+        if self._swapped:
+            paths = list(map(self._where, paths))
+        if self._agreed is not None and (sizes := self._agreed.sizes(paths)) is not None:
             return list(paths), sizes
-        there: list[bytes] = []
-        for folder, group in groupby(paths, folder_of):
-            shared = _SHARED.search(folder + b"x")
-            if shared is None or self._has(folder):
-                return None
+        is_any_here = any(map(self._has, set(map(folder_of, paths))))
+        rows = self._rows(_FILES, paths) if is_any_here else []
+        shared = [each for each in map(_SHARED.search, paths) if each is not None]
+        may_differ = is_any_here and self._agreed is not None and len(paths) > 1
+        if not rows and len(shared) == len(paths) and not may_differ:
+            keys = [each[1] for each in shared]
             self._put_together()
-            if (found := agreed.together(shared[1][:-1])) is None:
+            if self._agreed is not None and (found := self._elsewhere(self._agreed, keys)) is not None:
+                return found
+            self._put_together()
+            rows = self._rows(_ALL_ELSEWHERE, keys)
+        return ([row[0] for row in rows], [row[1] for row in rows]) if len(rows) == len(paths) else None
+
+    def _elsewhere(self, agreed: AgreedFiles, keys: Sequence[bytes]) -> tuple[list[bytes], list[int]] | None:
+        """Return the paths and bytes of files of agreed segments by their places in a representation."""
+        there: list[bytes] = []
+        for folder, group in groupby(keys, folder_of):
+            if (found := agreed.together(folder)) is None:
                 return None
-            there += [found + path[len(folder) :] for path in group]
+            there += [found + key[len(folder) :] for key in group]
         sizes = agreed.sizes(there)
         return None if sizes is None else (there, sizes)
 
-    def _all(self, sql: str, keys: Sequence[bytes]) -> tuple[list[bytes], list[int]] | None:
-        rows = self._catalogue.all(sql, _given(keys))
-        return ([row[0] for row in rows], [row[1] for row in rows]) if len(rows) == len(keys) else None
+    def _rows(self, sql: str, keys: Sequence[bytes]) -> list[Row]:
+        if not all(map(_is_text, keys)):  # JSON has no such names
+            return [row for key in keys for row in self._catalogue.all(_FILE, key)]
+        return self._catalogue.all(sql, json.dumps([key.decode() for key in keys]))
 
     def _put_together(self) -> None:
         """Put the data of representations into the catalogue by their places there, once."""
@@ -401,16 +375,14 @@ class Files:
             at = path.rfind(b"/", 0, at)
         return path
 
-    def prefix(self, archive: bytes) -> str:
+    def _prefix(self, archive: bytes) -> str:
         """Return the beginning of the ids of an archive's LOBs in METS, or "" without one."""
-        if archive not in self._prefixes:
-            found = links.prefix(shown(archive).rpartition("/")[2])
-            sql = "SELECT 1 FROM entry WHERE xml_id >= ? AND xml_id < ? LIMIT 1"
-            first, behind = links.bounds(found)
-            is_used = self._catalogue.row(sql, first, behind) is not None
-            is_used = is_used or (self._agreed is not None and self._agreed.has_ids(first, behind))
-            self._prefixes[archive] = found if is_used else ""
-        return self._prefixes[archive]
+        found = links.prefix(shown(archive).rpartition("/")[2])
+        sql = "SELECT 1 FROM entry WHERE xml_id >= ? AND xml_id < ? LIMIT 1"
+        first, behind = links.bounds(found)
+        is_used = self._catalogue.row(sql, first, behind) is not None
+        is_used = is_used or (self._agreed is not None and self._agreed.has_ids(first, behind))
+        return found if is_used else ""
 
     def is_listed(self, path: bytes, digest: Digest) -> bool:
         """Return whether a METS gives the file this digest."""
@@ -451,14 +423,17 @@ class Files:
         """
         if (shared := _SHARED.search(path)) is None:
             return None
-        if not self._is_lost_known:
-            self._is_lost_known = True
-            self._catalogue.put(_GONE_TOGETHER)
-            self._is_child_lost = self._catalogue.row(_LOST_CHILD) is not None
+        is_child_lost = self._is_child_lost
         row = self._catalogue.row("SELECT path FROM gone_together WHERE key = ?", shared[1])
         if row is not None:
             return bytes(row[0])
-        return path if self._is_child_lost else None
+        return path if is_child_lost else None
+
+    @cached_property
+    def _is_child_lost(self) -> bool:
+        """Return whether a child is missing; put the missing files of representations into the catalogue."""
+        self._catalogue.put(_GONE_TOGETHER)
+        return self._catalogue.row(_LOST_CHILD) is not None
 
     def nearest(self, path: bytes) -> str:
         """Return the file that may be meant, of other letter case or Unicode form or unlisted; or ""."""
@@ -480,22 +455,18 @@ class Files:
         except ReferenceRefused:
             return None
 
-    def lob_folders(self, folder: Names, siard: str) -> list[str]:
+    def _lob_folders(self, folder: Names, siard: str) -> list[str]:
         """Return the names in a folder that writers give to LOB folders, except other archives'.
 
-        ``siard`` is the archive's file name. Each folder is looked at once.
+        ``siard`` is the archive's file name.
         """
-        key = path_of((*folder, "")), siard
-        if key not in self._siblings:
-            if len(self._siblings) >= _FOLDERS_KEPT:
-                self._siblings.clear()
-            if self._archives is None:
-                archives = self._catalogue.rows(_ARCHIVES, SIARD)
-                self._archives = {shown(path).rpartition("/")[2] for (path,) in archives}
-            prefix = key[0]
-            below = self._catalogue.rows(
-                "SELECT path FROM folder WHERE path > ? AND path < ?", prefix, prefix + b"\xff"
-            )
-            here = (shown(path[len(prefix) :]) for (path,) in below if b"/" not in path[len(prefix) :])
-            self._siblings[key] = sorted(candidates.lob_folders(here, self._archives, siard))
-        return self._siblings[key]
+        prefix = path_of((*folder, ""))
+        sql = "SELECT path FROM folder WHERE path > ? AND path < ?"
+        below = self._catalogue.rows(sql, prefix, prefix + b"\xff")
+        here = (shown(path[len(prefix) :]) for (path,) in below if b"/" not in path[len(prefix) :])
+        return sorted(candidates.lob_folders(here, self._archives, siard))
+
+    @cached_property
+    def _archives(self) -> set[str]:
+        """The names of all archives."""
+        return {shown(path).rpartition("/")[2] for (path,) in self._catalogue.rows(_ARCHIVES, SIARD)}

@@ -96,10 +96,8 @@ _IS_METS = "SELECT 1 FROM mets WHERE path = ?"
 _FILES = """
 SELECT path, size FROM disk WHERE path > ? AND kind = 'f' AND path NOT IN done ORDER BY path LIMIT ?
 """
-_FILES_OF_SAMPLE = """
-SELECT path, size FROM disk WHERE path > ? AND kind = 'f' AND path NOT IN done
-AND (+path IN sampled OR +path IN (SELECT path FROM mets)) ORDER BY path LIMIT ?
-"""
+_IN_SAMPLE = "AND (+path IN sampled OR +path IN (SELECT path FROM mets)) ORDER"
+_FILES_OF_SAMPLE = _FILES.replace("ORDER", _IN_SAMPLE)
 _BETWEEN = "path >= ? AND path <= ?"
 _ALL_BETWEEN = f"SELECT * FROM ({_ALL}) WHERE {_BETWEEN} ORDER BY path, rank"  # noqa: S608 -- constants
 _MANY_BETWEEN = """
@@ -110,18 +108,7 @@ SELECT count(*) FROM (
 )
 """
 
-_INDEX_DIGESTS = """
-CREATE INDEX IF NOT EXISTS entry_digest ON entry (digest, algorithm, path)
-WHERE size > 0 AND digest IS NOT NULL
-"""
-# The first before the file, or otherwise behind it, with any number of entries of the file itself.
-_OF_DIGEST = """
-SELECT path FROM (SELECT path FROM entry INDEXED BY entry_digest
-    WHERE digest = ?1 AND algorithm = ?2 AND path < ?3 AND size > 0 ORDER BY path LIMIT 1)
-UNION ALL
-SELECT path FROM (SELECT path FROM entry INDEXED BY entry_digest
-    WHERE digest = ?1 AND algorithm = ?2 AND path > ?3 AND size > 0 ORDER BY path LIMIT 1)
-"""
+_OF_WRONG = ("source", "algorithm", "expected", "found", "others", "likeness")
 _PUT_WRONG = "INSERT INTO wrong VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _SWAPPED = """
 SELECT a.path, (SELECT min(b.path) FROM wrong b WHERE b.expected = a.found AND b.found = a.expected
@@ -270,7 +257,8 @@ class Fixity:
             return error
 
     def _judge_all(self, groups: list[Group], found: list[HashedRun]) -> Iterator[Finding]:
-        judged = [(*group, outcome) for group, outcome in zip(groups, _outcomes(found), strict=True)]
+        outcomes = (run.outcome(number) for run in found for number in range(len(run.sizes)))
+        judged = [(*group, outcome) for group, outcome in zip(groups, outcomes, strict=True)]
         for path, rows, outcome in judged:
             yield from self._judge(path, rows, outcome)
         self._note(judged)
@@ -455,38 +443,12 @@ class Fixity:
             yield from together.take(folder, finding, other_folder)
         yield from together.release()
 
-    def _whose(self, path: bytes, algorithm: str, digest: str) -> str:
-        """Return a note that a file has the bytes of another one that METS lists, or ""."""
-        self._catalogue.put(_INDEX_DIGESTS)
-        row = self._catalogue.row(_OF_DIGEST, digest, algorithm, path)
-        return "" if row is None else f"it has the bytes of {shown(row[0])!r}"
-
     def _wrong(self) -> Iterator[Finding]:
-        if (agreement := self._places.agreement) is not None and agreement.held:
-            found = {each for (each,) in self._catalogue.rows("SELECT found FROM wrong WHERE likeness = ''")}
-            if found:
-                agreement.put_alike_back(digests=found)
-        sql = "SELECT path, code, place, source, algorithm, expected, found, others, likeness FROM wrong"
-        rows = self._catalogue.rows(f"{sql} ORDER BY path, rowid")
-        for path, code, place, source, algorithm, expected, found, others, likeness in rows:
-            if code == Code.FILES_SWAPPED.id:
-                continue
-            yield Code.named(code).at(
-                path,
-                0,
-                place,
-                source=source,
-                file=path,
-                algorithm=algorithm,
-                expected=expected,
-                found=found,
-                others=others,
-                likeness=likeness or self._whose(path, algorithm, found),
-            )
-
-
-def _outcomes(found: Iterable[HashedRun]) -> Iterator[Outcome]:
-    return (run.outcome(number) for run in found for number in range(len(run.sizes)))
+        sql = f"SELECT path, code, place, {', '.join(_OF_WRONG)} FROM wrong"  # noqa: S608 -- constants
+        for path, code, place, *stated in self._catalogue.rows(f"{sql} ORDER BY path, rowid"):
+            if code != Code.FILES_SWAPPED.id:
+                facts = dict(zip(_OF_WRONG, stated, strict=True))
+                yield Code.named(code).at(path, 0, place, file=path, **facts)
 
 
 def _facts(rows: Iterable[Row], outcome: Outcome) -> tuple[str, ...]:

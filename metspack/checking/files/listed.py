@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, islice, pairwise, product, starmap
 
 from metspack.checking import grouping
@@ -167,13 +167,15 @@ SELECT m.path, f.line, f.fileid FROM fptr f JOIN mets m ON m.id = f.mets AND m.o
 WHERE NOT EXISTS (SELECT 1 FROM entry e WHERE e.mets = f.mets AND e.xml_id = f.fileid)
 AND NOT EXISTS (SELECT 1 FROM ident i WHERE i.mets = f.mets AND i.xml_id = f.fileid AND i.element = 'fileGrp')
 """
-_ARE_GROUPS_POINTED = """
-SELECT EXISTS (SELECT 1 FROM ident i JOIN fptr f ON f.mets = i.mets AND f.fileid = i.xml_id
-    WHERE i.mets = ? AND i.element = 'fileGrp')
+_ARE_ANY_NAMED = """
+SELECT EXISTS (SELECT 1 FROM fptr WHERE mets = ?1)
+OR EXISTS (SELECT 1 FROM edge WHERE parent = ?1 AND child IS NOT NULL)
+OR EXISTS (SELECT 1 FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href WHERE p.mets = ?1)
 """
-# The groups that are pointed at, and all in them, each once.
-_POINTED_GROUPS = """
-INSERT INTO pointed_group
+_BOUNDS = "SELECT min(id), max(id) FROM entry WHERE mets = ?"
+# The groups that are pointed at with all in them, the files that are pointed at, and METS are found once, and
+# not looked for with each file.
+_UNPOINTED = """
 WITH RECURSIVE pointed (grp) AS (
     SELECT id FROM grp WHERE mets = ?1 AND name IN (
         SELECT i.xml_id FROM ident i WHERE i.mets = ?1 AND i.element = 'fileGrp'
@@ -181,11 +183,6 @@ WITH RECURSIVE pointed (grp) AS (
     UNION
     SELECT g.id FROM pointed p CROSS JOIN grp g ON g.mets = ?1 AND g.outer = p.grp
 )
-SELECT grp FROM pointed
-"""
-_BOUNDS = "SELECT min(id), max(id) FROM entry WHERE mets = ?"
-# Those that are pointed at, and METS, are found once, and not looked for with each file.
-_UNPOINTED = """
 SELECT (SELECT path FROM mets WHERE id = e.mets), e.line, e.xml_id FROM entry e
 WHERE e.id BETWEEN ?2 AND ?3 AND +e.mets = ?1 AND e.element = 'file' AND e.xml_id IS NOT NULL
 AND e.id NOT IN (
@@ -195,15 +192,9 @@ AND e.id NOT IN (
 )
 AND NOT (e.href IS NULL AND EXISTS (SELECT 1 FROM entry o WHERE o.groupid = e.xml_id)
     AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.lob = e.xml_id))
+AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id)
+AND e.grp NOT IN (SELECT grp FROM pointed) ORDER BY e.id
 """
-# Features of few METS are not looked for with each file of the others.
-_IS_ANY_LINKED = "SELECT 1 FROM mptr WHERE mets = ?"
-_NOT_LINKED = "AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id) "
-_NOT_IN_POINTED_GROUP = "AND e.grp NOT IN (SELECT grp FROM pointed_group) "
-_IS_LINKED = """
-SELECT EXISTS (SELECT 1 FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href WHERE p.mets = ?)
-"""
-_EDGE = "SELECT 1 FROM edge WHERE parent = ? AND child IS NOT NULL"
 # An index shows in one go that no ID occurs twice; only where one does is each row looked at.
 _ANY_ID_TWICE = """
 SELECT EXISTS (SELECT 1 FROM ident i CROSS JOIN entry e ON e.mets = i.mets AND e.xml_id = i.xml_id)
@@ -219,24 +210,18 @@ SELECT m.path, e.line, e.xml_id, e.element, e.first FROM (
     ) WINDOW of_id AS (PARTITION BY mets, xml_id ORDER BY line, kind, id)
 ) e JOIN mets m ON m.id = e.mets WHERE e.number > 1 ORDER BY e.id
 """
-# The other file of an ID is found once for the ID: it is the same for all METS but the one that has it.
+# The other file of an ID is found once for the ID.
 _LOBS_TWICE = """
 WITH twice AS (
     SELECT xml_id FROM entry WHERE xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*' GROUP BY xml_id HAVING count(*) > 1
-), held AS MATERIALIZED (
-    SELECT o.xml_id, o.mets, min(o.path) AS path FROM twice t JOIN entry o ON o.xml_id = t.xml_id
-    WHERE EXISTS (SELECT 1 FROM cell c WHERE c.path = o.path AND NOT c.inside) GROUP BY o.xml_id, o.mets
 ), first AS MATERIALIZED (
-    SELECT xml_id, mets, min(path) AS path FROM held GROUP BY xml_id
-), second AS MATERIALIZED (
-    SELECT h.xml_id, min(h.path) AS path FROM held h JOIN first f ON f.xml_id = h.xml_id
-    WHERE h.mets <> f.mets GROUP BY h.xml_id
+    SELECT o.xml_id, o.mets, min(o.path) AS path FROM twice t JOIN entry o ON o.xml_id = t.xml_id
+    WHERE EXISTS (SELECT 1 FROM cell c WHERE c.path = o.path AND NOT c.inside) GROUP BY o.xml_id
 )
-SELECT m.path, e.line, e.xml_id, e.path, CASE WHEN f.mets <> e.mets THEN f.path ELSE s.path END AS other
-FROM twice t JOIN entry e ON e.xml_id = t.xml_id JOIN mets m ON m.id = e.mets
-JOIN first f ON f.xml_id = e.xml_id LEFT JOIN second s ON s.xml_id = e.xml_id
+SELECT m.path, e.line, e.xml_id, e.path, f.path
+FROM first f JOIN entry e ON e.xml_id = f.xml_id AND e.mets <> f.mets JOIN mets m ON m.id = e.mets
 WHERE m.parent IS NOT NULL AND e.element = 'file' AND e.groupid IS NULL
-AND e.path IS NOT NULL AND other <> e.path
+AND e.path IS NOT NULL AND e.path <> f.path
 AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
 AND EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'f') ORDER BY e.id
 """
@@ -302,18 +287,10 @@ def _of_id(rule: Rule, path: bytes, line: int, identifier: str) -> Finding:
 
 
 def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Iterator[Finding]:
-    pointers = catalogue.number("SELECT count(*) FROM (SELECT 1 FROM fptr WHERE mets = ? LIMIT 1)", mets)
-    if pointers or catalogue.number(_IS_LINKED, mets) or catalogue.row(_EDGE, mets) is not None:
-        catalogue.put("DELETE FROM pointed_group")
-        unpointed = _UNPOINTED
-        if catalogue.row(_IS_ANY_LINKED, mets) is not None:
-            unpointed += _NOT_LINKED
-        if catalogue.number(_ARE_GROUPS_POINTED, mets):
-            catalogue.put(_POINTED_GROUPS, mets)
-            unpointed += _NOT_IN_POINTED_GROUP
+    if catalogue.number(_ARE_ANY_NAMED, mets):
         bounds = catalogue.row(_BOUNDS, mets) or ()
         made = partial(_of_id, Code.FILE_IN_NO_FPTR)
-        yield from grouping.each_counted(catalogue, f"{unpointed} ORDER BY e.id", most, made, mets, *bounds)
+        yield from grouping.each_counted(catalogue, _UNPOINTED, most, made, mets, *bounds)
         return
     files = catalogue.number("SELECT count(*) FROM entry WHERE mets = ? AND element = 'file'", mets)
     if files:
@@ -413,18 +390,20 @@ class UnlistedNames:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._names: dict[bytes, list[str]] | None = None
         self._guesses = 0
+
+    @cached_property
+    def _names(self) -> dict[bytes, list[str]]:
+        names: dict[bytes, list[str]] = {}
+        for path, _ in islice(unlisted(self._catalogue), _CANDIDATES):
+            names.setdefault(folder_of(path), []).append(shown(path))
+        return names
 
     def nearest(self, path: bytes) -> str:
         """Return the file in the same folder whose name is nearest to a missing one's, or ""."""
         self._guesses += 1
         if self._guesses > _NEAREST_FOR:
             return ""
-        if self._names is None:
-            self._names = {}
-            for each, _ in islice(unlisted(self._catalogue), _CANDIDATES):
-                self._names.setdefault(folder_of(each), []).append(shown(each))
         return nearest(shown(path), self._names.get(folder_of(path), ()))
 
 

@@ -46,7 +46,6 @@ from metspack.packages.files import path_of
 
 # A line with one of these in it may not be plain; each other path is valid as it stands.
 _NOT_PLAIN = (b"\r", b"\0", b"\\", b"//", b"/.", b"/\n", b"  /", b"  .")
-_SOME_LINES = BulkInsert("listed", "(?1, ?{0}, CAST(?{1} AS TEXT), ?{2})", shared=1, own=3)
 _PLAIN_LINES = BulkInsert(
     "listed", "(?3, ?{0}, CAST(?{1} AS TEXT), ?1 + {row} * ?2)", shared=3, own=2, counts=1
 )
@@ -179,11 +178,9 @@ def against_seal(places: CheckedTree, top: bytes, expected: Seal) -> Iterator[Fi
     missing: list[str] = []
     files: list[tuple[str, str]] = []
     for path in (*(os.fsencode(MANIFESTS[each]) for each in MANIFEST_ALGORITHMS), top):
-        hashers = Hashers(("SHA-256",))
         try:
             with places.content(path) as content:
-                for block in content.chunks():
-                    hashers.update(block)
+                hashers = Hashers(("SHA-256",)).take(content.chunks())
         except (OSError, MetspackError) as error:
             if not isinstance(error, FileNotFoundError):
                 yield of_opening(path, error)
@@ -271,7 +268,7 @@ class Manifest:
         self._forms[reason] = (count + more, first)
 
     def _take_plain(self, number: int, stretch: bytes) -> int:
-        """Keep lines in metspack's form; return their number, or 0 when one may have another form."""
+        """Keep lines in metspack's form; return their number, or 0 when one may be odd."""
         # A stretch with another beginning is not searched: it may be a single line of any length.
         found = self._plain.findall(stretch) if self._plain.match(stretch) else []
         if not found or len(found) != stretch.count(b"\n") or any(each in stretch for each in _NOT_PLAIN):
@@ -279,13 +276,10 @@ class Manifest:
         if not stretch.endswith(b"\n"):
             return 0
         values, paths = zip(*found, strict=True)
-        self._batch.flush()
         *before, last = accumulate(paths, max, initial=self._last)
         if any(map(eq, paths, before)):
-            rows = zip(paths, values, range(number, number + len(paths)), strict=True)
-            further = [row for row in rows if self._is_further(row[2], row[0], row[1].decode())]
-            self._catalogue.insert(_SOME_LINES, (self._number,), further)
-            return len(paths)
+            return 0
+        self._batch.flush()
         are_out = list(map(lt, paths, before))
         if count := sum(are_out):
             self._note_form(number + are_out.index(True), _OUT_OF_ORDER, count)
@@ -352,10 +346,12 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
                 continue  # they have one finding together
             finding = Code.MANIFEST_INCOMPLETE.at(path, manifest=name)
             yield from together.take(unnamed(path) or come(path), finding, name)
+    is_bag = catalogue.is_file(BAG)
     for number, name in catalogue.all(f"{_OF_BAG} AND read ORDER BY id"):
-        for path in _payload_besides(catalogue, number):
-            finding = Code.BAG_INCOMPLETE.at(path, manifest=name.removeprefix(BAGS))
-            yield from together.take(come(path), finding, name)
+        for (path,) in _not_named(catalogue, number):
+            if path.startswith(PAYLOAD) or not is_bag:
+                finding = Code.BAG_INCOMPLETE.at(path, manifest=name.removeprefix(BAGS))
+                yield from together.take(come(path), finding, name)
     yield from together.release()
 
 
@@ -370,14 +366,6 @@ def _alike(catalogue: Catalogue, path: bytes, absent: bytes | None) -> str:
     )
     found = next(near, b"")
     return shown(found and found + path[len(at) :])
-
-
-def _payload_besides(catalogue: Catalogue, number: int) -> Iterator[bytes]:
-    """Yield the files of the payload that a manifest of the bag does not name."""
-    is_bag = catalogue.is_file(BAG)
-    for (path,) in _not_named(catalogue, number):
-        if not is_bag or path.startswith(PAYLOAD):
-            yield path
 
 
 def against_mets(catalogue: Catalogue) -> Iterator[Finding]:

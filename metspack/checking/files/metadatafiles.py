@@ -10,9 +10,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate, islice, pairwise, takewhile
 from operator import itemgetter
-from typing import Protocol
 
 from metspack import digests, safexml, uris
 from metspack.checking.catalogue import Batch, Catalogue, shown
@@ -162,22 +162,8 @@ class _PremisObject:
     """An object of a PREMIS document, as far as it was read."""
 
     line: int
-    identifier: str = ""
-    path: str = ""
-    size: str = ""
+    values: dict[str, str] = field(default_factory=dict)
     digests: list[tuple[str, str]] = field(default_factory=list)
-
-
-class _Stated(Protocol):
-    """The statements on files, and the use of the objects in a document."""
-
-    def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
-        """Return whether METS lists all files, and all statements equal those ``said`` in PREMIS."""
-
-    def add(
-        self, identifier: str, path: bytes | None, line: int, size: int | None, digest: Digest | None
-    ) -> None:
-        """Take an object's statement on a file."""
 
 
 class _InCatalogue:
@@ -190,7 +176,7 @@ class _InCatalogue:
         self._batch = Batch(catalogue)
 
     def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
-        """Look all files up."""
+        """Return whether METS lists all files, and all statements equal those ``said`` in PREMIS."""
         size_of = dict(zip(paths, sizes, strict=True))
         if len(size_of) < len(paths):
             return False
@@ -210,7 +196,7 @@ class _InCatalogue:
     def add(
         self, identifier: str, path: bytes | None, line: int, size: int | None, digest: Digest | None
     ) -> None:
-        """Put an object into the catalogue."""
+        """Put an object's statement on a file into the catalogue."""
         algorithm, value = (None, None) if digest is None else (digest.algorithm, digest.value)
         self._batch.add(
             _PUT_OBJECT, self._document, self._mets, identifier, path, line, size, algorithm, value
@@ -263,14 +249,14 @@ class _InParts:
 class _MetadataFile:
     """One metadata file, read for its root, and for objects when it is PREMIS."""
 
-    def __init__(self, stated: _Stated, folder: bytes) -> None:
+    def __init__(self, stated: _InCatalogue | _InParts, folder: bytes) -> None:
         self._stated = stated
         self._folder = folder
         self._object: _PremisObject | None = None
         self._algorithm = ""
         self._name = ""
         self._words: list[str] = []
-        self._algorithms: dict[str, str] = {}
+        self._name_of = lru_cache(_MOST)(digests.algorithm_name)
         self._interest: Mapping[str, str] = {}
         # Bytes that the parser was given, and where in them the last object begins and ends.
         self._fed, self._begun, self._ended = 0, -1, -1
@@ -384,15 +370,9 @@ class _MetadataFile:
         said = {name: list(map(str.lower, values)) for name, values in columns.items() if name not in VALUES}
         is_agreed = paths is not None and self._stated.are_agreed(paths, sizes, said)
         for number in range(1 if is_agreed else len(sizes)):
-            self._add(
-                _PremisObject(
-                    line=next(lines),
-                    identifier=columns[IDENTIFIER][number],
-                    path=located[number],
-                    size=columns["size"][number],
-                    digests=[(name, values[number]) for name, values in said.items()],
-                )
-            )
+            values = {name: columns[name][number] for name in VALUES}
+            stated = [(name, values[number]) for name, values in said.items()]
+            self._add(_PremisObject(line=next(lines), values=values, digests=stated))
 
     def _start(self, tag: str, _attributes: dict[str, str]) -> None:
         namespace, _, name = tag.rpartition(" ")
@@ -439,18 +419,12 @@ class _MetadataFile:
         self._words.clear()
         self._name = ""
         self.parser.CharacterDataHandler = None
-        if found is None:
-            return
-        if name == "objectIdentifierValue":
-            found.identifier = found.identifier or text
-        elif name == "messageDigestAlgorithm":
+        if name == "messageDigestAlgorithm":
             self._algorithm = text
-        elif name == "messageDigest" and len(found.digests) < _MOST:
-            found.digests.append((self._algorithm, text))
-        elif name == "size":
-            found.size = found.size or text
-        elif name == "contentLocationValue":
-            found.path = found.path or text
+        elif found is not None and name == "messageDigest":
+            found.digests += [(self._algorithm, text)] if len(found.digests) < _MOST else []
+        elif found is not None:
+            found.values[name] = found.values.get(name) or text
 
     def _put(self) -> None:
         found, self._object = self._object, None
@@ -459,23 +433,16 @@ class _MetadataFile:
 
     def _add(self, found: _PremisObject) -> None:
         """Pass on an object's size and digests."""
-        path = self._resolved(found.path) if found.path else None
-        shared = found.identifier, path, found.line
-        is_size = found.size.isdecimal() and len(found.size) <= _SIZE
-        size = int(found.size) if is_size else None
+        located, text = found.values.get(LOCATION), found.values.get("size", "")
+        path = self._resolved(located) if located else None
+        shared = found.values.get(IDENTIFIER, ""), path, found.line
+        size = int(text) if text.isdecimal() and len(text) <= _SIZE else None
         for algorithm, text in found.digests:
-            if known := self._known(algorithm):
+            if known := self._name_of(algorithm):
                 self._stated.add(*shared, size, Digest(algorithm=known, value=_value(text, known)))
                 size = None  # passed on once
         if size is not None:
             self._stated.add(*shared, size, None)
-
-    def _known(self, algorithm: str) -> str:
-        if algorithm not in self._algorithms:
-            if len(self._algorithms) >= _MOST:
-                self._algorithms.clear()
-            self._algorithms[algorithm] = digests.algorithm_name(algorithm) or ""
-        return self._algorithms[algorithm]
 
     def _resolved(self, text: str) -> bytes | None:
         if uris.are_plain((text,)):
@@ -584,12 +551,8 @@ def _differing(catalogue: Catalogue, statements: Sequence[str]) -> Iterator[Find
                 continue
             told.add(document)
             row = None if mets is None else catalogue.row(_METS, mets)
+            source = place if row is None else source_of(row[0], place)
+            facts = {"found": f"{kind}{found}", "expected": expected, "source": source}
             yield Code.PREMIS_DIFFERS.at(
-                document,
-                line,
-                file=shown(path) if path else "a LOB in parts",
-                found=f"{kind}{found}",
-                expected=expected,
-                source=place if row is None else source_of(row[0], place),
-                count=f"{count:,}",
+                document, line, **facts, file=path or "a LOB in parts", count=f"{count:,}"
             )

@@ -172,12 +172,8 @@ def of_mets(catalogue: Catalogue) -> Iterator[Finding]:
     for whole, paths, size in _complete(catalogue):
         for said in _all_said(catalogue, whole):
             if said.line and said.size is not None and not said.fits(size):
-                facts: dict[str, str | int] = {
-                    "count": len(paths),
-                    "found": f"{size:,}",
-                    "expected": f"{said.size:,}",
-                }
-                yield Code.WHOLE_SIZE.at(said.path, said.line, whole, source=said.source, **facts)
+                facts = {"found": f"{size:,}", "expected": f"{said.size:,}", "source": said.source}
+                yield Code.WHOLE_SIZE.at(said.path, said.line, whole, count=len(paths), **facts)
 
 
 def findings(
@@ -218,16 +214,10 @@ def _facts(told: Sequence[_StatedWhole], paths: Sequence[bytes]) -> tuple[str, .
     """Return the stated facts of a whole, and a digest of its parts' paths, in a ledger's form."""
     parts = digest_function("SHA-256")(b"\0".join(paths))
     digests = ((each.boundary or "", each.digest) for each in told if each.digest is not None)
-    sizes_told = (f"{each.size} of {parts}" for each in told if each.size is not None)
-    return tuple(
-        dict.fromkeys(
-            (
-                f"parts:{parts}",
-                *(f"whole@{boundary}:{digest.algorithm}:{digest.value}" for boundary, digest in digests),
-                *(f"whole-size:{each}" for each in sizes_told),
-            )
-        )
-    )
+    facts = [f"parts:{parts}"]
+    facts += [f"whole@{boundary}:{digest.algorithm}:{digest.value}" for boundary, digest in digests]
+    facts += [f"whole-size:{each.size} of {parts}" for each in told if each.size is not None]
+    return tuple(dict.fromkeys(facts))
 
 
 def inside(catalogue: Catalogue, archive: bytes, entries: Entries, progress: Progress) -> Iterator[Finding]:

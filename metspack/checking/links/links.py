@@ -253,12 +253,14 @@ class LinkCheck:
         yield from self._unlinked(mets)
         for row in self._catalogue.rows(_DOWN, mets.id, 1):  # no links to children, but to parts in them
             yield from self._child(mets, _Pointer(*row))
-        yield from swaps.styles(self._catalogue, mets.id, mets.name, self._looking.budgets.findings)
+        yield from swaps.styles(self._catalogue, mets.id, mets.path, self._looking.budgets.findings)
 
     def _child(self, mets: LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         if pointer.again and (pointer.entry is not None or pointer.by is By.LOCATION):
             # Another structMap may name the child too, and that of split LOBs does for each part.
-            self._link_again(mets, pointer)
+            sql = "SELECT child FROM edge WHERE parent = ? AND href = ? AND child IS NOT NULL"
+            if (row := self._catalogue.row(sql, mets.id, pointer.href)) is not None:
+                self._keep_edge(mets, pointer, row[0])
         elif pointer.entry is not None:
             yield from self._by_file(mets, pointer)
         elif pointer.by is By.LOCATION:
@@ -276,7 +278,7 @@ class LinkCheck:
         place = resolved(self._places, mets.path, pointer.href) if "/" in pointer.href else None
         fault, called = Code.MPTR_WITHOUT_FILE, self._beside(mets, pointer, By.OBJID)
         alike = likeness(pointer.href, near) if near else ""
-        yield fault.at(mets.name, pointer.line, href=pointer.href, nearest=near, likeness=alike)
+        yield fault.at(mets.path, pointer.line, href=pointer.href, nearest=near, likeness=alike)
         if place is None or not (is_mets_name(place) and self._is_reached(place)):
             place, called = meant, None  # the finding reports the ID, so the OBJID is not compared again
         if place is not None:
@@ -292,11 +294,6 @@ class LinkCheck:
         at = (pointer.id, pointer.href, pointer.line)
         where = (None, None) if pointer.is_of_part else (pointer.map, pointer.div)
         self._catalogue.put(_PUT_EDGE, mets.id, child, *at, state, fault and fault.id, *where)
-
-    def _link_again(self, mets: LinkingMets, pointer: _Pointer) -> None:
-        sql = "SELECT e.child FROM edge e WHERE e.parent = ? AND e.href = ? AND e.child IS NOT NULL"
-        if (row := self._catalogue.row(sql, mets.id, pointer.href)) is not None:
-            self._keep_edge(mets, pointer, row[0])
 
     # --- the three ways in which a parent names a child -------------------------------------------------
 
@@ -326,11 +323,15 @@ class LinkCheck:
             if child is not None and self._is_reached(child):
                 fault = Code.DIVISION_DISAGREES
                 facts = {"fileid": other[0], "found": shown(other[1]), "expected": shown(child)}
-                yield fault.at(mets.name, pointer.line, other[0], **facts)
+                yield fault.at(mets.path, pointer.line, other[0], **facts)
             elif child is not None:
                 fault = Code.CHILD_MISSING
-                yield self._misplaced(mets, pointer, child, other[1])
-                called = _called(called, child, other[1])
+                expected, near = shown(child), shown(other[1])
+                facts = {"href": pointer.href, "expected": expected, "nearest": near}
+                yield fault.at(mets.path, pointer.line, **facts, likeness=likeness(expected, near))
+                # The same change was made to the OBJID.
+                edit = TextEdit.of(expected, near)
+                called = edit.applied(called) if called is not None and edit.before else called
             child = other[1]
         if child is None:
             return
@@ -338,7 +339,7 @@ class LinkCheck:
         is_alone = called is None and self._beside(mets, pointer, By.FILE) is None
         if is_alone and pointer.childward and self._is_by_both(mets.id, pointer.map):
             facts = {"found": shown(child), "href": pointer.href}
-            yield Code.CHILD_BY_LOCATION.at(mets.name, pointer.line, **facts)
+            yield Code.CHILD_BY_LOCATION.at(mets.path, pointer.line, **facts)
 
     def _names_by_both(self, mets: int, structmap: int) -> bool:
         """Return whether a structMap names children by OBJID and location."""
@@ -392,18 +393,13 @@ class LinkCheck:
         self._catalogue.put(PATHS_INDEX)
         return self._catalogue.row(_OWN_PLACE, mets, child, div) is not None
 
-    def _misplaced(self, mets: LinkingMets, pointer: _Pointer, child: bytes, other: bytes) -> Finding:
-        near = shown(other)
-        facts = {"href": pointer.href, "expected": shown(child), "nearest": near}
-        return Code.CHILD_MISSING.at(mets.name, pointer.line, **facts, likeness=likeness(shown(child), near))
-
     def _by_objid(self, mets: LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         """Find the child that an mptr names only by OBJID, as in E-ARK AIP and large CSIP packages."""
         if mets.objid is not None and bare(pointer.href) == bare(mets.objid):
             if pointer.again:  # a part of a split LOB in this very package
                 return
             self._keep_edge(mets, pointer, mets.id, Code.SELF_LINK)
-            yield Code.SELF_LINK.at(mets.name, pointer.line, href=pointer.href)
+            yield Code.SELF_LINK.at(mets.path, pointer.line, href=pointer.href)
             return
         beside = self._beside(mets, pointer, By.LOCATION)
         if beside is not None and resolved(self._places, mets.path, beside) is not None:
@@ -424,7 +420,7 @@ class LinkCheck:
                 facts |= {"parent": outcome.parent, "expected": mets.objid}
             if outcome.meant is not None:
                 self._mean(outcome.meant)
-            yield Code.CHILD_NOWHERE.at(mets.name, pointer.line, href=pointer.href, **facts)
+            yield Code.CHILD_NOWHERE.at(mets.path, pointer.line, href=pointer.href, **facts)
 
     def _beside(self, mets: LinkingMets, pointer: _Pointer, by: By) -> str | None:
         row = self._catalogue.row(_BESIDE, mets.id, pointer.div, by.value) if pointer.div else None
@@ -452,7 +448,7 @@ class LinkCheck:
         outcome = MountOutcome(path=child, found=found)
         if (within := self._within(child)) is not None:
             href = pointer.href if pointer.entry is None else shown(child)
-            yield Code.FOLDER_LINKED.at(mets.name, pointer.line, href=href, found=within)
+            yield Code.FOLDER_LINKED.at(mets.path, pointer.line, href=href, found=within)
             self._catalogue.put("UPDATE entry SET path = ? WHERE id = ?", within, pointer.entry)
             child, outcome = within, MountOutcome(path=within, found=found)
         if called is not None and (inside := self._packed(child)) is not None:
@@ -474,7 +470,7 @@ class LinkCheck:
             self._keep_edge(mets, pointer, number, fault)
             yield from self._claimed(mets, pointer, outcome)
             if pointer.is_of_part:
-                yield Code.CHILD_WITHOUT_MPTR.at(mets.name, pointer.line, href=outcome.path)
+                yield Code.CHILD_WITHOUT_MPTR.at(mets.path, pointer.line, href=outcome.path)
 
     def _package(self, pointer: _Pointer, path: bytes, called: str | None) -> bytes | None:
         """Return the folder of the package whose representation has the METS, or None for a child."""
@@ -515,7 +511,7 @@ class LinkCheck:
         if near and (outcome.likeness == SAME or not outcome.nearest):
             self._mean(os.fsencode(near), child)
         facts = {"href": pointer.href, "expected": shown(child), "nearest": near, "likeness": alike}
-        finding = Code.CHILD_MISSING.at(mets.name, pointer.line, **facts)
+        finding = Code.CHILD_MISSING.at(mets.path, pointer.line, **facts)
         return grouping.with_manifests(self._catalogue, child, finding)
 
     def _mean(self, path: bytes, child: bytes = b"") -> None:
@@ -528,7 +524,7 @@ class LinkCheck:
         child = outcome.found or self._places.on_disk(outcome.path or b"")
         other = self._index.claim(child, self._places.on_disk(mets.path))
         if other is not None:
-            yield Code.TWO_PARENTS.at(mets.name, pointer.line, href=pointer.href, expected=child, other=other)
+            yield Code.TWO_PARENTS.at(mets.path, pointer.line, href=pointer.href, expected=child, other=other)
 
     def _known(
         self, mets: LinkingMets, pointer: _Pointer, child: bytes, known: tuple[int, int | None]
@@ -539,21 +535,21 @@ class LinkCheck:
         already = self._catalogue.row(_ALREADY, mets.id, number, pointer.map, pointer.div)
         if self._catalogue.is_above(number, mets.id):
             self._keep_edge(mets, pointer, number, Code.LINK_LOOP)
-            yield Code.LINK_LOOP.at(mets.name, pointer.line, **facts)
+            yield Code.LINK_LOOP.at(mets.path, pointer.line, **facts)
         elif parent is not None and parent != mets.id:
             self._keep_edge(mets, pointer, number, Code.TWO_PARENTS)
             other = self._catalogue.row("SELECT path FROM mets WHERE id = ?", parent) or (b"",)
-            yield Code.TWO_PARENTS.at(mets.name, pointer.line, **facts, other=other[0])
+            yield Code.TWO_PARENTS.at(mets.path, pointer.line, **facts, other=other[0])
         else:
             self._keep_edge(mets, pointer, number)
             if already is not None:
-                yield Code.CHILD_TWICE.at(mets.name, pointer.line, **facts)
+                yield Code.CHILD_TWICE.at(mets.path, pointer.line, **facts)
 
     def _unlinked(self, mets: LinkingMets) -> Iterator[Finding]:
         for xml_id, line, child, labelled in self._catalogue.rows(_UNLINKED, mets.id, PLAIN_METS):
             if (led := self._led_beside(mets, xml_id, child)) is not None:
                 facts = {"fileid": xml_id, "found": shown(child), "expected": shown(led)}
-                yield Code.DIVISION_DISAGREES.at(mets.name, line, xml_id, **facts)
+                yield Code.DIVISION_DISAGREES.at(mets.path, line, xml_id, **facts)
                 self._catalogue.put(_LED_TO, led, mets.id, xml_id, child)
                 continue
             own, is_one = folder_of(mets.path), is_of_representation(child) and not labelled
@@ -561,7 +557,7 @@ class LinkCheck:
             if not labelled and package is None and not self._is_child(mets, child):
                 continue  # a document among the files
             if package is None:
-                yield Code.CHILD_WITHOUT_MPTR.at(mets.name, line, xml_id or "", href=child)
+                yield Code.CHILD_WITHOUT_MPTR.at(mets.path, line, xml_id or "", href=child)
             if not self._places.is_there(child) or self._met(child) is not None:
                 continue
             if package is None and self._catalogue.row(_BY_ID_ALONE, mets.id) is not None:
@@ -637,9 +633,3 @@ class LinkCheck:
                 return known
         self._guesses += 1
         return "" if self._guesses > _NEAREST_FOR else nearest_file(self._catalogue, child)
-
-
-def _called(called: str | None, child: bytes, other: bytes) -> str | None:
-    """Return the OBJID beside a changed location with the same change taken back."""
-    edit = TextEdit.of(shown(child), shown(other))
-    return called if called is None or not edit.before else edit.applied(called)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Generator, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import compress
 from operator import not_
 
@@ -45,11 +46,6 @@ class LinkingMets:
     path: bytes
     parent: int | None
     objid: str | None
-
-    @property
-    def name(self) -> str:
-        """Return its path for messages."""
-        return shown(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +88,7 @@ class Mounting:
         self._index = index
         self._own = own
         self._whole = whole
-        self._named: tuple[bytes, frozenset[str]] = (b"", frozenset())
+        self._named_by = lru_cache(1)(self._names_of)
         self._last_found = 0
         self._found_at: dict[str, bytes] = {}  # the paths of mounted METS, by their places on disk
 
@@ -119,7 +115,7 @@ class Mounting:
         usable.sort(key=lambda each: self._rank(each, wanted))
         if any(not each.given for each in usable[1:]):
             facts = {"href": wanted.called, "found": usable[0].shown, "other": usable[1].shown}
-            yield Code.CHILD_COPIES.at(wanted.parent.name, wanted.line, **facts)
+            yield Code.CHILD_COPIES.at(wanted.parent.path, wanted.line, **facts)
         first = usable[0]
         if (path := self.own_path(first)) is not None:
             return MountOutcome(path=path)
@@ -171,7 +167,7 @@ class Mounting:
         if wanted.place is not None:
             return MountOutcome()
         # An OBJID that the parent names is the nearest only without any other, and is not meant.
-        near, likeness = self._index.nearest(wanted.called, self._named_by(wanted))
+        near, likeness = self._index.nearest(wanted.called, self._named_by(wanted.parent))
         found = next(self._index.named(near), None) if near else None
         if not near:
             near, likeness = self._index.nearest(wanted.called, {bare(wanted.parent.objid or "")})
@@ -181,14 +177,10 @@ class Mounting:
             nearest=near, likeness=likeness, meant=None if found is None else self.own_path(found)
         )
 
-    def _named_by(self, wanted: Wanted) -> AbstractSet[str]:
-        """Return the OBJIDs of the parent METS and its children; no other name can mean them."""
-        if self._named[0] != wanted.parent.path:
-            sql = "SELECT p.href FROM mptr p JOIN mets m ON m.id = p.mets WHERE m.path = ? AND NOT p.url"
-            hrefs = self._catalogue.rows(sql, wanted.parent.path)
-            names = frozenset(bare(href) for (href,) in hrefs if href)
-            self._named = wanted.parent.path, names | {bare(wanted.parent.objid or "")}
-        return self._named[1]
+    def _names_of(self, parent: LinkingMets) -> AbstractSet[str]:
+        """Return the OBJIDs of a parent METS and its children; no other name can mean them."""
+        hrefs = self._catalogue.rows("SELECT href FROM mptr WHERE mets = ? AND NOT url", parent.id)
+        return {bare(parent.objid or ""), *(bare(href) for (href,) in hrefs if href)}
 
     def _mount(
         self, wanted: Wanted, found: FoundPackage, at: bytes | None
@@ -219,7 +211,7 @@ class Mounting:
         # Restore looks at the parent's location, in packs at the root and in the folder of the same name.
         is_missed = (wanted.place is not None and stem != folder) or (stem and inside not in {name, b""})
         finding = Code.CHILD_ELSEWHERE.error_at if is_own and is_missed else Code.CHILD_ELSEWHERE.at
-        yield finding(wanted.parent.name, wanted.line, href=wanted.called, found=found.shown)
+        yield finding(wanted.parent.path, wanted.line, href=wanted.called, found=found.shown)
         return MountOutcome(path=path, found=found.shown)
 
     def found_at(self, mets: int, document: bytes) -> Callable[[str], bytes | None]:
@@ -332,7 +324,7 @@ class Upward:
         self._places = places
         self._mounting = mounting
         self._index = index
-        self._named_by_top: tuple[int, frozenset[str]] = 0, frozenset()
+        self._named_above = lru_cache(1)(self._names_above)
 
     def findings(self, mets: int) -> Iterator[Finding]:
         """Yield the findings on a document's links to its parent and ancestors."""
@@ -420,10 +412,10 @@ class Upward:
         if any(number != mets and self._catalogue.is_above(number, mets) for (number,) in called):
             return True
         top = self._catalogue.top_of(mets)
-        if top != self._named_by_top[0]:
-            names = frozenset(bare(href) for href, *_ in self._catalogue.rows(_UPS, top))
-            self._named_by_top = top, names
-        return top != mets and key in self._named_by_top[1]
+        return top != mets and key in self._named_above(top)
+
+    def _names_above(self, mets: int) -> AbstractSet[str]:
+        return {bare(href) for href, *_ in self._catalogue.rows(_UPS, mets)}
 
     def _alone(self, path: bytes, objid: str | None, ups: list[Row]) -> Iterator[Finding]:
         """Yield the findings on a package whose parent is not part of the check."""

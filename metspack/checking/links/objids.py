@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import partial
-from itertools import takewhile
+from functools import lru_cache, partial
+from itertools import starmap, takewhile
 from pathlib import Path
 
 from metspack.checking.catalogue import fault, folder_of, shown
@@ -41,7 +41,7 @@ _SIBLINGS = """
 SELECT DISTINCT d.bare FROM document d JOIN link l ON l.document = d.id AND l.up AND l.bare = ?
 """
 _AFTER_DOT = b"/"
-_FEW, _LARGE_KEPT = 100, 5
+_KEPT = 10
 _NEAR = 2_000
 _GUESSES = 50  # OBJIDs that get a guess at the one meant
 
@@ -94,11 +94,12 @@ class ObjidIndex(tempdb.Scratch):
         self._claims: dict[str, str] = {}
         self._edits = KnownEdits()
         self._guesses = 0
-        self._large: dict[int, FoundPackage] = {}
+        # Each of its children looks up a parent, which may have very many links.
+        self._found = lru_cache(_KEPT)(self._with_links)
         self._unlike: set[tuple[str, int]] = set()
         self._siblings: dict[str, frozenset[str]] = {}
         self._meant: set[tuple[str, str]] = set()
-        self._lacking: dict[tuple[str, str], list[str]] = {}
+        self.lacking = lru_cache(1)(self._lacking)
         self._real = [os.path.realpath(each) for each in self._roots]
         self._before = set[str]()  # roots that were searched: packages in one belong to it
 
@@ -218,8 +219,11 @@ class ObjidIndex(tempdb.Scratch):
 
     def named(self, objid: str) -> Iterator[FoundPackage]:
         """Yield the packages with an OBJID, with any URN before it, in the order of the roots."""
-        sql = "SELECT id, root, pack, path, objid FROM document WHERE bare = ? ORDER BY root, pack, path"
-        yield from (self._found(*row) for row in self.all(sql, bare(objid)))
+        yield from self._documents("bare = ? ORDER BY root, pack, path", bare(objid))
+
+    def _documents(self, condition: str, *values: object) -> Iterator[FoundPackage]:
+        sql = f"SELECT id, root, pack, path, objid FROM document WHERE {condition}"  # noqa: S608 -- constants
+        return starmap(self._found, self.all(sql, *values))
 
     def packed(self, root: int, folder: bytes) -> FoundPackage | None:
         """Return the package packed beside the place of its folder, with any OBJID, or None.
@@ -228,11 +232,10 @@ class ObjidIndex(tempdb.Scratch):
         content.
         """
         within = folder.rpartition(b"/")[2] + b"/"
-        sql = "SELECT id, root, pack, path, objid FROM document WHERE root = ? AND pack >= ? AND pack < ?"
-        for row in self.all(sql, root, folder + b".", folder + _AFTER_DOT):
-            is_alone = unpacked_name(row[2]) == folder
-            if is_alone and folder_of(row[3]) in {within, b""}:
-                return self._found(*row)
+        condition = "root = ? AND pack >= ? AND pack < ?"
+        for each in self._documents(condition, root, folder + b".", folder + _AFTER_DOT):
+            if unpacked_name(each.pack or b"") == folder and folder_of(each.path) in {within, b""}:
+                return each
         return None
 
     def of(self, package: DeliveredPackage) -> FoundPackage | None:
@@ -241,18 +244,15 @@ class ObjidIndex(tempdb.Scratch):
 
     def at(self, root: int, path: bytes) -> FoundPackage | None:
         """Return the package whose METS is at a path below a root, or None without one."""
-        sql = "SELECT id, root, pack, path, objid FROM document WHERE root = ? AND path = ?"
-        row = self.row(f"{sql} ORDER BY pack IS NOT NULL AND pack <> ''", root, path)
-        return None if row is None else self._found(*row)
+        condition = "root = ? AND path = ? ORDER BY pack IS NOT NULL AND pack <> ''"
+        return next(self._documents(condition, root, path), None)
 
-    def _found(
+    def _with_links(
         self, document: int, root: int, pack: bytes | None, path: bytes, objid: str | None
     ) -> FoundPackage:
-        if (known := self._large.get(document)) is not None:
-            return known
         self._read(document, root, pack, path)
         links = self.all("SELECT up, bare FROM link WHERE document = ?", document)
-        found = FoundPackage(
+        return FoundPackage(
             root=root,
             pack=pack,
             path=path,
@@ -262,11 +262,6 @@ class ObjidIndex(tempdb.Scratch):
             shown=self._shown(root, pack, path),
             given=self._given.get((root, path), ""),
         )
-        if len(links) > _FEW:  # each of its children looks it up
-            if len(self._large) == _LARGE_KEPT:
-                self._large.clear()
-            self._large[document] = found
-        return found
 
     def is_within_copy(self, found: FoundPackage, parent: str, own: int) -> bool:
         """Return whether a child is in another package under check that has the OBJID of its parent."""
@@ -298,12 +293,9 @@ class ObjidIndex(tempdb.Scratch):
             mine = [each for each in found if not each.ups and bare(each.objid) != bare(parent)]
         return mine, [each for each in found if each not in mine]
 
-    def lacking(self, found: FoundPackage, parent: str) -> list[str]:
+    def _lacking(self, found: FoundPackage, parent: str) -> list[str]:
         """Return the children that a package names by OBJID and that are in none of the roots."""
-        if (found.shown, parent) not in self._lacking:
-            lost = [each for each in sorted(found.downs) if not self.children(each, parent)[0]]
-            self._lacking = {(found.shown, parent): lost}
-        return self._lacking[found.shown, parent]
+        return [each for each in sorted(found.downs) if not self.children(each, parent)[0]]
 
     def nearest(self, objid: str, others: AbstractSet[str] = frozenset()) -> tuple[str, str]:
         """Return the bare OBJID most like an unused one, without ``others``, and how they differ.

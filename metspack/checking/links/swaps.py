@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, starmap
 
 from metspack.checking import grouping
-from metspack.checking.catalogue import LISTED_PATH, PATHS_INDEX, Catalogue, Row, shown
+from metspack.checking.catalogue import LISTED_PATH, PATHS_INDEX, Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.similarity import likeness
 from metspack.checking.tree import CheckedTree
@@ -29,7 +29,10 @@ WHERE called IS NOT NULL AND objid IS NOT NULL AND id > ? ORDER BY id
 _SIBLING = f"{_CALLED.partition(' ORDER')[0]} AND parent = ? AND key = ? ORDER BY id"
 _NAMED_BY_OBJID = _CALLED.replace("ORDER", "AND found IS NULL AND named_by = ? ORDER")
 _ENTRY = "SELECT id, algorithm, digest FROM entry WHERE +mets = ? AND path = ? ORDER BY +id LIMIT 1"
-_LINK = "SELECT line FROM edge WHERE parent = ? AND child = ? ORDER BY id LIMIT 1"
+_LINK = """
+SELECT p.path, e.line FROM mets p LEFT JOIN edge e ON e.parent = p.id AND e.child = ?2
+WHERE p.id = ?1 ORDER BY e.id LIMIT 1
+"""
 _LINE = """
 SELECT m.algorithm, l.digest FROM listed l JOIN manifest m ON m.id = l.manifest
 WHERE l.path = ? ORDER BY l.rowid LIMIT 1
@@ -98,12 +101,14 @@ HAVING count(DISTINCT q.div) > 1 ORDER BY q.mets, min(q.id)
 """
 # A representation is part of its own package; the rules of E-ARK check its TYPE.
 _OF_ANOTHER_KIND = """
-SELECT c.path, c.line, c.type, p.type, c.package_type, p.package_type, p.path
-FROM mets c JOIN mets p ON p.id = c.parent
-WHERE c.ok AND p.ok AND c.package IS NULL
-AND (c.package_type <> p.package_type OR (c.type <> p.type AND EXISTS (
-    SELECT 1 FROM mets o WHERE o.parent = c.parent AND o.type = p.type))) ORDER BY c.id
+SELECT c.path, c.line, ?1, c.package_type, p.package_type, p.path FROM mets c JOIN mets p ON p.id = c.parent
+WHERE c.ok AND p.ok AND c.package IS NULL AND c.package_type <> p.package_type
+UNION ALL
+SELECT c.path, c.line, ?2, c.type, p.type, p.path FROM mets c JOIN mets p ON p.id = c.parent
+WHERE c.ok AND p.ok AND c.package IS NULL AND (c.package_type IS NULL OR p.package_type IS NULL)
+AND c.type <> p.type AND EXISTS (SELECT 1 FROM mets o WHERE o.parent = c.parent AND o.type = p.type)
 """
+_OTHER_KINDS = Code.CHILD_OF_ANOTHER_KIND.id, Code.CHILD_OF_ANOTHER_TYPE.id
 _AFTER_SLASH = b"0"
 _EXCHANGED = Code.CHILDREN_SWAPPED.id, Code.CHILDREN_EXCHANGED.id
 _LEADS_TO = "UPDATE edge SET child = -?2 WHERE child = ?1"
@@ -140,10 +145,6 @@ _Pairs = tuple[tuple[_Child, _Child], ...]
 """Each child with the child in whose place it should be."""
 
 
-def _child(row: Row) -> _Child:
-    return _Child(*row)
-
-
 def findings(catalogue: Catalogue, places: CheckedTree, after: int = 0) -> Iterator[Finding]:
     """Yield findings on children with another OBJID than their parent names, once all were read.
 
@@ -152,10 +153,10 @@ def findings(catalogue: Catalogue, places: CheckedTree, after: int = 0) -> Itera
 
     def sibling(child: _Child) -> _Child | None:
         row = catalogue.row(_SIBLING, after, child.parent, bare(child.objid))
-        return None if row is None else _child(row)
+        return None if row is None else _Child(*row)
 
     told: set[int] = set()
-    others = [child for child in map(_child, catalogue.rows(_CALLED, after)) if child.is_another]
+    others = [child for child in starmap(_Child, catalogue.rows(_CALLED, after)) if child.is_another]
     if others:
         catalogue.put(PATHS_INDEX)
     for ring in filter(_is_exchange, _rings(others, sibling)):
@@ -179,7 +180,7 @@ def findings(catalogue: Catalogue, places: CheckedTree, after: int = 0) -> Itera
 def _by_objid(catalogue: Catalogue, places: CheckedTree, after: int) -> Iterator[Finding]:
     """Yield findings on children, named only by OBJID, whose folders have each other's OBJIDs."""
     misnamed: dict[bytes, _Child] = {}
-    for child in map(_child, catalogue.rows(_NAMED_BY_OBJID, after, By.OBJID.value)):
+    for child in starmap(_Child, catalogue.rows(_NAMED_BY_OBJID, after, By.OBJID.value)):
         if _own_folder(child) != child.folder:
             misnamed[child.folder] = child
 
@@ -254,22 +255,14 @@ def _of_one(catalogue: Catalogue, child: _Child) -> Finding:
 def _exchanged(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Finding:
     """Return the finding that the parent has children's names exchanged; correct the links."""
     (child, other), *_ = pairs
-    row = catalogue.row(_LINK, child.parent, child.id)
-    parent = catalogue.row("SELECT path FROM mets WHERE id = ?", child.parent) or (b"",)
+    parent, line = catalogue.row(_LINK, child.parent, child.id) or (b"", 0)
     _rename(catalogue, pairs)
     if is_described:
         _describe(catalogue, pairs)
     for each, _ in pairs:
         _fault(catalogue, each, Code.CHILDREN_EXCHANGED.id)
-    return Code.CHILDREN_EXCHANGED.at(
-        parent[0],
-        0 if row is None else row[0],
-        expected=child.called,
-        found=child.path,
-        other=child.objid,
-        where=other.path,
-        count=len(pairs),
-    )
+    facts = {"expected": child.called, "found": shown(child.path), "other": child.objid}
+    return Code.CHILDREN_EXCHANGED.at(parent, line or 0, **facts, where=other.path, count=len(pairs))
 
 
 def _swapped(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Finding:
@@ -347,8 +340,8 @@ def divisions(catalogue: Catalogue) -> Iterator[Finding]:
         yield from _divisions_with_fptr(catalogue)
     for path, line, place, other in catalogue.rows(_SAME_ORDER):
         yield Code.ORDER_TWICE.at(path, line, order=str(place).partition(" ")[2], other=other)
-    for row in catalogue.rows(_OF_ANOTHER_KIND):
-        yield from _kind(row)
+    for path, line, code, found, expected, parent in catalogue.rows(_OF_ANOTHER_KIND, *_OTHER_KINDS):
+        yield Code.named(code).at(path, line, found=found, expected=expected, parent=parent)
 
 
 def _divisions_with_fptr(catalogue: Catalogue) -> Iterator[Finding]:
@@ -358,18 +351,6 @@ def _divisions_with_fptr(catalogue: Catalogue) -> Iterator[Finding]:
         yield Code.DIVISION_DISAGREES.at(path, line, fileid, fileid=fileid, found=child, expected=expected)
     for path, line, fileid, child in catalogue.rows(_WITHOUT_FPTR):
         yield Code.DIVISION_WITHOUT_FPTR.at(path, line, fileid or "", fileid=fileid or "", found=child)
-
-
-def _kind(row: Row) -> Iterator[Finding]:
-    path, line, type_, expected, package_type, parent_type, parent = row
-    if package_type is not None and parent_type is not None:
-        if package_type != parent_type:
-            facts = {"found": package_type, "expected": parent_type, "parent": shown(parent)}
-            yield Code.CHILD_OF_ANOTHER_KIND.at(path, line, **facts)
-        return  # the TYPE of E-ARK's packages is checked by E-ARK's rules
-    if type_ is not None and expected is not None and type_ != expected:
-        facts = {"found": type_, "expected": expected, "parent": shown(parent)}
-        yield Code.CHILD_OF_ANOTHER_TYPE.at(path, line, **facts)
 
 
 # --- structMaps that disagree ---------------------------------------------------------------------------
@@ -390,7 +371,7 @@ WHERE d.parent = ?1 AND d.child IS NOT NULL AND i.map IS NULL ORDER BY e.id, o.n
 """  # noqa: S608 -- a constant
 
 
-def styles(catalogue: Catalogue, mets: int, path: str, most: int) -> Iterator[Finding]:
+def styles(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Iterator[Finding]:
     """Yield a finding for each link to a child that another structMap does not name, ``most`` singly."""
 
     def finding(line: int, href: str, name: str, other: str) -> Finding:

@@ -385,7 +385,7 @@ def test_the_checker_finds_what_the_reader_of_archives_finds(  # noqa: PLR0917 -
                 continue
             assert isinstance(outcome, LobFiles)
             assert outcome.rival is None
-            assert (outcome.convention, len(outcome.pieces)) == (
+            assert (outcome.convention, len(outcome.paths)) == (
                 resolution.convention,
                 len(resolution.extents),
             )
