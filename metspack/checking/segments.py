@@ -382,14 +382,17 @@ class Agreement(tempdb.Scratch):
 
         self.put_some_back(is_unnamed)
 
-    def put_alike_back(self, ids: AbstractSet[str]) -> None:
-        """Put back the segments that have a file with one of some IDs."""
+    def put_alike_back(
+        self, ids: AbstractSet[str] = frozenset(), digests: AbstractSet[str] = frozenset()
+    ) -> None:
+        """Put back the segments that have a file with one of some IDs, or of some digests."""
 
-        def is_alike(segment: AgreedSegment) -> bool:
-            columns = self.columns(segment.folder)
-            return any(not ids.isdisjoint(each.ids.split("\n")) for each in columns)
+        def is_alike(columns: AgreedColumns) -> bool:
+            texts = (texts_of(each, algorithm) for algorithm, each in columns.digests.items() if digests)
+            are_ids = bool(ids) and not ids.isdisjoint(columns.ids.split("\n"))
+            return are_ids or any(not digests.isdisjoint(each) for each in texts)
 
-        self.put_some_back(is_alike)
+        self.put_some_back(lambda segment: any(map(is_alike, self.columns(segment.folder))))
 
     def put_some_back(self, is_meant: Callable[[AgreedSegment], bool], where: str = "1") -> None:
         """Put back the segments that are meant, of those under a condition."""

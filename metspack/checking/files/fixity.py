@@ -108,6 +108,18 @@ SELECT count(*) FROM (
 )
 """
 
+_INDEX_DIGESTS = """
+CREATE INDEX IF NOT EXISTS entry_digest ON entry (digest, algorithm, path)
+WHERE size > 0 AND digest IS NOT NULL
+"""
+# The first before the file, or otherwise behind it, with any number of entries of the file itself.
+_OF_DIGEST = """
+SELECT path FROM (SELECT path FROM entry INDEXED BY entry_digest
+    WHERE digest = ?1 AND algorithm = ?2 AND path < ?3 AND size > 0 ORDER BY path LIMIT 1)
+UNION ALL
+SELECT path FROM (SELECT path FROM entry INDEXED BY entry_digest
+    WHERE digest = ?1 AND algorithm = ?2 AND path > ?3 AND size > 0 ORDER BY path LIMIT 1)
+"""
 _OF_WRONG = ("source", "algorithm", "expected", "found", "others", "likeness")
 _PUT_WRONG = "INSERT INTO wrong VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _SWAPPED = """
@@ -443,11 +455,22 @@ class Fixity:
             yield from together.take(folder, finding, other_folder)
         yield from together.release()
 
+    def _whose(self, path: bytes, algorithm: str, digest: str) -> str:
+        """Return a note that a file has the bytes of another one that METS lists, or ""."""
+        self._catalogue.put(_INDEX_DIGESTS)
+        row = self._catalogue.row(_OF_DIGEST, digest, algorithm, path)
+        return "" if row is None else f"it has the bytes of {shown(row[0])!r}"
+
     def _wrong(self) -> Iterator[Finding]:
+        if (agreement := self._places.agreement) is not None and agreement.held:
+            found = {each for (each,) in self._catalogue.rows("SELECT found FROM wrong WHERE likeness = ''")}
+            if found:
+                agreement.put_alike_back(digests=found)
         sql = f"SELECT path, code, place, {', '.join(_OF_WRONG)} FROM wrong"  # noqa: S608 -- constants
         for path, code, place, *stated in self._catalogue.rows(f"{sql} ORDER BY path, rowid"):
             if code != Code.FILES_SWAPPED.id:
                 facts = dict(zip(_OF_WRONG, stated, strict=True))
+                facts["likeness"] = facts["likeness"] or self._whose(path, facts["algorithm"], facts["found"])
                 yield Code.named(code).at(path, 0, place, file=path, **facts)
 
 
