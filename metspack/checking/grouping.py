@@ -254,7 +254,8 @@ def cause(finding: Finding, package: str) -> str:
         return ""
     if finding.code in _PARENTS:
         return json.dumps((finding.code, said, meant))
-    edit = TextEdit.of(said, meant)
+    # Files lie in folders of any name: what differs is the same all the same.
+    edit = (TextEdit.within if finding.code == Code.RENAMED.id else TextEdit.of)(said, meant)
     return json.dumps((finding.code, package, edit.before, edit.now, edit.is_case))
 
 

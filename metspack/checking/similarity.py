@@ -89,10 +89,20 @@ class TextEdit:
             if len(runs) == 1:
                 before, now = next(iter(runs))
                 return cls(before=before, now=now, is_case=True)
-            if other == other.lower() or other == other.upper():
-                return cls(before="", now="lower" if other == other.lower() else "upper", is_case=True)
+            for case in ("lower", "upper"):
+                if all(now == getattr(before, case)() for before, now in runs):
+                    return cls(before="", now=case, is_case=True)
         end = _shared(text[::-1], other[::-1])
         return cls(before=text[: len(text) - end], now=other[: len(other) - end])
+
+    @classmethod
+    def within(cls, text: str, other: str) -> TextEdit:
+        """Return the edit as ``of`` does, but of the part alone in which the texts differ."""
+        edit = cls.of(text, other)
+        if edit.is_case:
+            return edit
+        start = _shared(edit.before, edit.now)
+        return cls(before=edit.before[start:], now=edit.now[start:])
 
     def applied(self, text: str) -> str:
         """Return the text after the edit, unchanged where the edit does not apply."""
