@@ -113,7 +113,7 @@ class Mapping:
 
     def _is_folder(self, names: Sequence[str]) -> bool:
         sql = "SELECT 1 FROM disk WHERE path = ? AND kind = 'd'"
-        return bool(names) and self._catalogue.row(sql, path_of(tuple(names))) is not None
+        return bool(names) and self._catalogue.has(sql, path_of(tuple(names)))
 
 
 _FOLDERS_KEPT = 4096
@@ -159,11 +159,6 @@ class Lost:
 
 class ColumnSearch:
     """The search for the LOBs of one column or field; keeps the way in which the last was found."""
-
-    __slots__ = (
-        *("alone", "candidates", "convention", "is_described", "is_led_out", "label", "prefix"),
-        *("tolerated", "way"),
-    )
 
     def __init__(self, metadata: Metadata, table: Table, cell: str) -> None:
         chain = table.chain(cell)

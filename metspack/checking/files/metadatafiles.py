@@ -501,7 +501,7 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
             )
             continue
         except (OSError, MetspackError) as error:
-            if catalogue.row("SELECT 1 FROM entry WHERE path = ? AND digest IS NOT NULL", path) is None:
+            if not catalogue.has("SELECT 1 FROM entry WHERE path = ? AND digest IS NOT NULL", path):
                 yield of_opening(path, error)
             continue
         stated.flush()
@@ -533,7 +533,7 @@ def _compared(catalogue: Catalogue) -> Iterator[Finding]:
 
     A document's sizes are reported once, and so are its digests and its locations.
     """
-    if catalogue.row("SELECT 1 FROM object") is None:
+    if not catalogue.has("SELECT 1 FROM object"):
         return
     for sql in (*_INDEX_OBJECTS, _PUT_WHOLES, _PUT_APART):
         catalogue.put(sql)
