@@ -46,7 +46,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 1_051,
     "inspecting": 674,
     "packages": 2_937,
-    "checking": 14_356,
+    "checking": 14_351,
     "building": 3_177,
     "reporting": 2_415,
     "restoring": 1_702,
