@@ -94,9 +94,9 @@ class _Loaded:
 
     def digests(self, algorithm: str) -> list[str]:
         """Return the digests of all these files, none for an algorithm by which none are stated."""
-        if algorithm not in self._digests:
-            self._digests[algorithm] = texts_of(self.columns.digests.get(algorithm, b""), algorithm)
-        return self._digests[algorithm]
+        if algorithm in self.columns.digests and algorithm not in self._digests:
+            self._digests[algorithm] = texts_of(self.columns.digests[algorithm], algorithm)
+        return self._digests.get(algorithm, [])
 
 
 _Places = list[tuple[_Loaded, int]]
