@@ -246,9 +246,13 @@ class Catalogue(tempdb.Scratch):
         found = self.row(sql, *values)
         return int(found[0]) if found and found[0] is not None else 0
 
+    def has(self, sql: str, *values: object) -> bool:
+        """Return whether a query gives a row."""
+        return self.row(sql, *values) is not None
+
     def is_file(self, path: bytes) -> bool:
         """Return whether a file is on disk."""
-        return self.row("SELECT 1 FROM disk WHERE path = ? AND kind = 'f'", path) is not None
+        return self.has("SELECT 1 FROM disk WHERE path = ? AND kind = 'f'", path)
 
     def statements(self, sql: str, path: bytes, most: int) -> list[Row]:
         """Return all statements on one file in a query; of more than ``most``, equal ones once.

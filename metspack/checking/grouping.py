@@ -322,7 +322,7 @@ class CommonCauses:
 def absent(catalogue: Catalogue) -> Folder:
     """Return a function that gives the uppermost missing folder above a missing file, or None."""
     return climbing(
-        lambda folder: catalogue.row(_IS_FOLDER, folder) is None,
+        lambda folder: not catalogue.has(_IS_FOLDER, folder),
         lambda: catalogue.number("SELECT max(length(path)) FROM folder"),
     )
 
@@ -333,7 +333,7 @@ def told(catalogue: Catalogue) -> Callable[[bytes, bytes | None], bool]:
     It takes the path, and the uppermost folder above it that is missing too (``absent``).
     """
     is_lost_with_mets = lost_with_mets(catalogue)
-    return lambda path, folder: catalogue.row(_IS_GONE, path) is not None or is_lost_with_mets(folder)
+    return lambda path, folder: catalogue.has(_IS_GONE, path) or is_lost_with_mets(folder)
 
 
 def lost_with_mets(catalogue: Catalogue) -> Callable[[bytes | None], bool]:
@@ -347,7 +347,7 @@ def lost_with_mets(catalogue: Catalogue) -> Callable[[bytes | None], bool]:
         nonlocal last
         if folder != last[0]:
             below = () if folder is None else (folder + b"/", folder + _AFTER_SLASH)
-            last = folder, bool(below) and catalogue.row(_LOST_METS, *below) is not None
+            last = folder, bool(below) and catalogue.has(_LOST_METS, *below)
         return last[1]
 
     return is_lost
@@ -375,8 +375,8 @@ def without(catalogue: Catalogue, sql: str, *values: object) -> Folder:
     """
 
     def is_shared(folder: bytes) -> bool:
-        is_there = catalogue.row(_IS_FOLDER, folder) is not None
-        return is_there and catalogue.row(sql, *values, folder + b"/", folder + _AFTER_SLASH) is None
+        is_there = catalogue.has(_IS_FOLDER, folder)
+        return is_there and not catalogue.has(sql, *values, folder + b"/", folder + _AFTER_SLASH)
 
     return climbing(is_shared)
 

@@ -162,7 +162,7 @@ class PackageCheck:
         if (agreement := places.agreement) is not None:
             agreement.put_unread_back()
             if self._looking.level > Level.LINKS:
-                if catalogue.row("SELECT 1 FROM mptr WHERE part IS NOT NULL") is not None:
+                if catalogue.has("SELECT 1 FROM mptr WHERE part IS NOT NULL"):
                     agreement.put_all_back()  # parts are found by their IDs
                 agreement.put_named_back("entry")
                 agreement.put_named_back("listed")
@@ -173,7 +173,7 @@ class PackageCheck:
         yield from inventory.alike(catalogue)
         yield from listed.documents(catalogue, most)
         if self._looking.level.hashes:
-            listed.find(catalogue, places, listed.unlisted(catalogue), self._shared.progress)
+            listed.find(catalogue, places, self._shared.progress)
         yield from listed.files(catalogue, places, most)
         yield from listed.segments(catalogue)
         yield from splitlobs.of_mets(catalogue)
@@ -199,7 +199,6 @@ class PackageCheck:
             )
             yield from manifests.incomplete_lob_manifests(catalogue)
             yield from listed.lobs_twice(catalogue)
-            yield from listed.archives_twice(catalogue)
         yield from listed.missing(catalogue, looking.budgets.findings)
 
     def _statements(self) -> Iterator[Finding]:

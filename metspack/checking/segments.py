@@ -363,7 +363,7 @@ class Agreement(tempdb.Scratch):
             below = (segment.data + b"/", segment.data + _BEHIND_SLASH) if segment.data else (b"", b"\xff")
             named = {path for (path,) in self._catalogue.rows(sql, *below)}
             if table == "listed":  # what METS does not have as missing is compared with what is there
-                return any(self._catalogue.row(listing, path) is None for path in named)
+                return any(not self._catalogue.has(listing, path) for path in named)
             return bool(named) and not named.isdisjoint(self.paths(segment.folder))
 
         self.put_some_back(is_named)
@@ -371,7 +371,7 @@ class Agreement(tempdb.Scratch):
     def put_unread_back(self) -> None:
         """Put back the segments whose METS no link led to."""
         sql = "SELECT 1 FROM mets WHERE path = ? AND ok"
-        self.put_some_back(lambda segment: self._catalogue.row(sql, segment.mets) is None)
+        self.put_some_back(lambda segment: not self._catalogue.has(sql, segment.mets))
 
     def put_unnamed_back(self) -> None:
         """Put back the segments with a file that no cell has named."""

@@ -158,7 +158,10 @@ def _flag(name: str, value: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderVerdict:
-    """Whether a reader finds a package's LOBs: all, all but some, or none; and the remedy."""
+    """Whether a reader finds a package's LOBs: all, all but some, or none; and the remedy.
+
+    Of one that finds none, ``misses`` is why it opens no such archive.
+    """
 
     reader: str
     version: str
@@ -331,11 +334,14 @@ class Readership:
             for each in self.verdicts
             if each.finds
         )
-        if not (missing := [each.label for each in self.verdicts if not each.finds]):
-            return f"{begun} {found}."
-        these = f"these {self.lobs:,} LOBs" if self.lobs > 1 else "this LOB"
-        empty = f"{' and '.join(missing)} will show {these} as empty."
-        return f"{begun} {found}. {empty} {self.advice}".rstrip()
+        sentences = [f"{begun} {found}."]
+        if missing := [each.label for each in self.verdicts if not (each.finds or each.misses)]:
+            these = f"these {self.lobs:,} LOBs" if self.lobs > 1 else "this LOB"
+            sentences.append(f"{' and '.join(missing)} will show {these} as empty.")
+        sentences += [
+            f"{each.label} {each.missed}." for each in self.verdicts if each.misses and not each.finds
+        ]
+        return " ".join((*sentences, self.advice)).rstrip()
 
     def document(self) -> list[dict[str, object]]:
         """Return the verdicts as JSON has them."""
@@ -351,6 +357,9 @@ class Readership:
         ]
 
 
+_NOT_OPENED = "opens no archive with columns of user-defined types"
+
+
 def _verdicts(
     version: str, routes: Sequence[tuple[LobRoute, int]], *, has_types: bool = False
 ) -> list[ReaderVerdict]:
@@ -359,7 +368,7 @@ def _verdicts(
     for reader in (each for each in READERS if each.is_told):
         opens = reader.reads_types or not has_types
         finds = opens and any(reader.follows(version, route) for route, _count in routes)
-        misses = tuple(reader.misses(version, routes)) if finds else ()
+        misses = tuple(reader.misses(version, routes)) if finds else () if opens else (_NOT_OPENED,)
         found.append(ReaderVerdict(reader=reader.name, version=reader.version, finds=finds, misses=misses))
     return found
 
@@ -402,7 +411,7 @@ def _advised(
     is_merged: bool,
 ) -> Readership:
     """Return the readership, with one remedy for all readers that find nothing, if possible."""
-    missing = [each.reader for each in verdicts if not each.finds]
+    missing = [each.reader for each in verdicts if not (each.finds or each.misses)]
     every = f"{counted(lobs, 'LOB')} "
     helped = {
         options: [
@@ -418,7 +427,8 @@ def _advised(
     for options in dict.fromkeys(filter(None, remedies.values())):
         then = ways[options]
         who = [then[each] for each in missing if remedies[each] == options]
-        names = "both" if len(who) > 1 else who[0].label if len(missing) > 1 else "it"
+        is_clear = sum(not each.finds for each in verdicts) == 1
+        names = "both" if len(who) > 1 else "it" if is_clear else who[0].label
         lost = [each.label for each in verdicts if each.finds and not then[each.reader].finds]
         instead = f", instead of {' and '.join(lost)}" if lost else ""
         them = "them" if lobs > 1 else "it"
@@ -472,7 +482,7 @@ def missed_words(key: str | None, writing: Writing, traits: LobTraits) -> tuple[
         return ()
     reader = named(key)
     if traits.has_types and not reader.reads_types:
-        return (f"{reader.label} opens no archive with columns of user-defined types (--for {key})",)
+        return (f"{reader.label} {_NOT_OPENED} (--for {key})",)
     told = (each for each in readership(writing, traits).verdicts if each.reader == reader.name)
     return tuple(f"{reader.label} will not find {each.missed} (--for {key})" for each in told if each.misses)
 

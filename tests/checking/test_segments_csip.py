@@ -58,8 +58,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _small_packages_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "FEW", 0)
-    monkeypatch.setattr(metadatafiles, "_FIRST", 1)
-    monkeypatch.setattr(metadatafiles, "_FEWEST", 0)
     monkeypatch.setattr(metadatafiles, "_HEAD", 1000)
     monkeypatch.setattr(segmentreader, "_HELD_AT_ONCE", 1)
 

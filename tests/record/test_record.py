@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from metspack.checking import Level, looks
-from metspack.checking.files import metadatafiles
 from metspack.model import Severity
 from tests.laws import spread
 from tests.packages.cases import KINDS, Case, cases
@@ -29,8 +28,6 @@ WHOLE = {each.id for each in spread(cases(), 2)}
 
 def _hold_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "FEW", 0)
-    monkeypatch.setattr(metadatafiles, "_FIRST", 1)
-    monkeypatch.setattr(metadatafiles, "_FEWEST", 0)
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda each: each.id)

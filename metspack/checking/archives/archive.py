@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from metspack.checking import grouping
 from metspack.checking.archives import forms
 from metspack.checking.archives.cells import Cells, Routes
 from metspack.checking.archives.forms import ArchiveForm, CompressedError, Entries
-from metspack.checking.archives.lobsearch import Finder, Mapping, Proof
+from metspack.checking.archives.lobsearch import Finder, Mapping
 from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import Batch, Catalogue, Row, folded_name, shown
 from metspack.checking.codes import Code
@@ -250,7 +251,7 @@ def findings(
     complete = read = 0
     for form in listed:
         if forms.is_there(catalogue, form):
-            read_whole = whole and not (sampled and catalogue.row(_IS_SAMPLED, form.files[0]) is None)
+            read_whole = whole and (not sampled or catalogue.has(_IS_SAMPLED, form.files[0]))
             archive = _ArchiveCheck(catalogue, places, files, form, budgets=budgets, whole=read_whole)
             yield from archive.findings(progress)
             read += 1
@@ -259,7 +260,7 @@ def findings(
         _put_back(catalogue, places.agreement, are_all_named=read > 0)
     for path, line in () if listed else catalogue.rows(_WITHOUT_ARCHIVE):
         yield Code.NO_SIARD.at(path, line)
-    if catalogue.row("SELECT 1 FROM cell") is not None:
+    if catalogue.has("SELECT 1 FROM cell"):
         catalogue.index_ids()
         yield from _of_cells(catalogue, places, budgets.findings)
         for name, other, count, first in catalogue.rows(_IDS_OF_TWO) if len(listed) > 1 else ():
@@ -275,7 +276,7 @@ def findings(
 def _unnamed(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """Yield the findings on LOBs that no cell names, once all cells are in the catalogue."""
     catalogue.put(_PUT_GROUPS)
-    if catalogue.row(_UNNAMED) is not None:
+    if catalogue.has(_UNNAMED):
         places.put_all_back()  # below which folders there are others is reported
         catalogue.put("DELETE FROM lob_group")
         catalogue.put(_PUT_GROUPS)
@@ -338,12 +339,8 @@ def _lob_in_two_cells(name: bytes, place: str, path: bytes, other: str) -> Findi
 
 def _against_mets(catalogue: Catalogue) -> Iterator[Finding]:
     for name, place, path, algorithm, found, expected, mets, line in catalogue.rows(_AGAINST_METS):
-        facts = {
-            "algorithm": algorithm,
-            "found": found,
-            "expected": expected,
-            "source": source_of(mets, line),
-        }
+        source = source_of(mets, line)
+        facts = {"algorithm": algorithm, "found": found, "expected": expected, "source": source}
         yield Code.CELL_AGAINST_METS.at(name, 0, place, file=path, **facts)
 
 
@@ -499,7 +496,8 @@ class _ArchiveCheck:
         damage: list[SourceError] = []
         tally = tables.Tally()
         runs = tables.cell_runs(_watch(container.contents(extent), damage), table, self._budgets, tally)
-        finder = Finder(self._files, container, self._path, self._mapping, self._proof(container))
+        proof = partial(self._is_proven, container) if self._whole else None
+        finder = Finder(self._files, container, self._path, self._mapping, proof)
         reader = Cells(
             self._catalogue, finder, self._form, metadata, table, routes=self._routes, notes=self._notes
         )
@@ -524,23 +522,19 @@ class _ArchiveCheck:
             yield Code.CELL_WITH_BOTH.at(self._name, 0, table.path, **facts)
         yield from reader.ended()
 
-    def _proof(self, container: Entries) -> Proof | None:
-        """Return a function that compares bytes with a digest, or None if no LOB is to be read."""
-
-        def proven(extents: Sequence[Extent], digest: Digest) -> bool:
-            hashers = Hashers((digest.algorithm,))
-            try:
-                for extent in extents:
-                    if isinstance(extent, ZipExtent):
-                        hashers.take(container.contents(extent))
-                    else:
-                        with self._places.content(path_of(extent.path)) as content:
-                            hashers.take(content.chunks())
-            except (SourceError, OSError):
-                return False  # it is reported when the file is read in its turn
-            return hashers.digest(digest.algorithm) == digest
-
-        return proven if self._whole else None
+    def _is_proven(self, container: Entries, extents: Sequence[Extent], digest: Digest) -> bool:
+        """Return whether bytes have a digest; False for unreadable ones, which are reported in their turn."""
+        hashers = Hashers((digest.algorithm,))
+        try:
+            for extent in extents:
+                if isinstance(extent, ZipExtent):
+                    hashers.take(container.contents(extent))
+                else:
+                    with self._places.content(path_of(extent.path)) as content:
+                        hashers.take(content.chunks())
+        except (SourceError, OSError):
+            return False
+        return hashers.digest(digest.algorithm) == digest
 
     def _entries(self, container: ZipContainer, progress: Progress) -> Iterator[Finding]:
         """Read every entry in its order in the file, and compare those that cells name."""

@@ -85,14 +85,12 @@ class Routes:
         """Count whole LOBs, those that are outside the archive."""
         if found.inside:
             return
-        kinds = [
-            (path[: path.rfind(b"/")], file[file.rfind(".") :])
-            for path, file in zip(found.paths, run.files, strict=True)
-        ]
-        firsts = dict(zip(reversed(kinds), reversed(range(len(kinds))), strict=True))
-        for kind, count in Counter(kinds).items():
-            first = firsts[kind]
-            self._take(levels, run.at(first), found.paths[first], count, is_split=False)
+        kinds: dict[tuple[bytes, str], list[int]] = {}
+        for number, (path, file) in enumerate(zip(found.paths, run.files, strict=True)):
+            kind = path[: path.rfind(b"/")], file[file.rfind(".") :]
+            kinds.setdefault(kind, []).append(number)
+        for first, *more in kinds.values():
+            self._take(levels, run.at(first), found.paths[first], 1 + len(more), is_split=False)
 
     def take_split(self, levels: Levels, cell: LobCell, found: LobFiles) -> None:
         """Count a split LOB if it is outside the archive."""

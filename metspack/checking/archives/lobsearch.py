@@ -113,7 +113,7 @@ class Mapping:
 
     def _is_folder(self, names: Sequence[str]) -> bool:
         sql = "SELECT 1 FROM disk WHERE path = ? AND kind = 'd'"
-        return bool(names) and self._catalogue.row(sql, path_of(tuple(names))) is not None
+        return bool(names) and self._catalogue.has(sql, path_of(tuple(names)))
 
 
 _FOLDERS_KEPT = 4096
@@ -159,11 +159,6 @@ class Lost:
 
 class ColumnSearch:
     """The search for the LOBs of one column or field; keeps the way in which the last was found."""
-
-    __slots__ = (
-        *("alone", "candidates", "convention", "is_described", "is_led_out", "label", "prefix"),
-        *("tolerated", "way"),
-    )
 
     def __init__(self, metadata: Metadata, table: Table, cell: str) -> None:
         chain = table.chain(cell)
@@ -459,28 +454,23 @@ class _CellSearch:
         others = [each for each in others if _pieces(each) != _pieces(first)]
         if not others:
             return first
-        for is_told in (self._is_listed, self._is_named, self._is_proven):
-            if (hit := next(filter(is_told, hits), None)) is not None:
-                return hit
+        if (hit := next(self._confirmed(hits), None)) is not None:
+            return hit
         self._is_decided = False  # the next cell's LOB may be at another place
         if self._cell.digest is None:
             self._rival = next((each for each in others if not self._are_alike(first, each)), None)
         return first
 
-    def _is_listed(self, hit: _LobCandidate) -> bool:
-        digest = self._cell.digest
-        if digest is None or hit.candidate.place.inside:
-            return False
-        return self._finder.files.is_listed(path_of(hit.names), digest)
-
-    def _is_named(self, hit: _LobCandidate) -> bool:
-        if self._cell.digest is not None or hit.candidate.place.inside:
-            return False
-        return self._finder.files.is_named(path_of(hit.names), self._finder.prefix + self._cell.place.id)
-
-    def _is_proven(self, hit: _LobCandidate) -> bool:
-        digest, proof = self._cell.digest, self._finder.proof
-        return digest is not None and proof is not None and proof(hit.extents, digest)
+    def _confirmed(self, hits: list[_LobCandidate]) -> Iterator[_LobCandidate]:
+        """Yield the hits that METS gives the cell's digest, or its ID without one; then by their bytes."""
+        files, proof, digest = self._finder.files, self._finder.proof, self._cell.digest
+        lob = self._finder.prefix + self._cell.place.id
+        for each in (hit for hit in hits if not hit.candidate.place.inside):
+            path = path_of(each.names)
+            if files.is_named(path, lob) if digest is None else files.is_listed(path, digest):
+                yield each
+        if digest is not None and proof is not None:
+            yield from (each for each in hits if proof(each.extents, digest))
 
     def _are_alike(self, one: _LobCandidate, other: _LobCandidate) -> bool:
         """Return whether METS or the zip show the same bytes for two hits."""

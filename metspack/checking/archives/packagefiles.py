@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import chain, count, groupby, repeat, starmap, takewhile
 from pathlib import Path
 
@@ -94,9 +94,9 @@ class _Loaded:
 
     def digests(self, algorithm: str) -> list[str]:
         """Return the digests of all these files, none for an algorithm by which none are stated."""
-        if algorithm not in self._digests:
-            self._digests[algorithm] = texts_of(self.columns.digests.get(algorithm, b""), algorithm)
-        return self._digests[algorithm]
+        if algorithm in self.columns.digests and algorithm not in self._digests:
+            self._digests[algorithm] = texts_of(self.columns.digests[algorithm], algorithm)
+        return self._digests.get(algorithm, [])
 
 
 _Places = list[tuple[_Loaded, int]]
@@ -281,7 +281,7 @@ class Files:
         self._catalogue = catalogue
         self._agreed = None if agreement is None else AgreedFiles(agreement)
         self.lob_folders = lru_cache(_FOLDERS_KEPT)(self._lob_folders)
-        self.prefix = lru_cache(_FOLDERS_KEPT)(self._prefix)
+        self.prefix = cache(self._prefix)
         self._unlisted = UnlistedNames(catalogue)
         self._swapped = swaps.folders(catalogue)
         self._shared_at = -1  # segments that were put back by then
@@ -359,7 +359,7 @@ class Files:
         if self._agreed is not None and self._agreed.may_hold(folder):
             return True
         sql = "SELECT 1 FROM disk WHERE path >= ? AND path < ? LIMIT 1"
-        return self._catalogue.row(sql, folder, folder + b"\xff") is not None
+        return self._catalogue.has(sql, folder, folder + b"\xff")
 
     def are_one_place(self, path: bytes, other: bytes) -> bool:
         """Return whether two paths mean one file, also in a representation with divided data."""
@@ -380,7 +380,7 @@ class Files:
         found = links.prefix(shown(archive).rpartition("/")[2])
         sql = "SELECT 1 FROM entry WHERE xml_id >= ? AND xml_id < ? LIMIT 1"
         first, behind = links.bounds(found)
-        is_used = self._catalogue.row(sql, first, behind) is not None
+        is_used = self._catalogue.has(sql, first, behind)
         is_used = is_used or (self._agreed is not None and self._agreed.has_ids(first, behind))
         return found if is_used else ""
 
@@ -388,20 +388,20 @@ class Files:
         """Return whether a METS gives the file this digest."""
         self.put_back(path)
         sql = "SELECT 1 FROM entry WHERE path = ? AND algorithm = ? AND digest = ?"
-        return self._catalogue.row(sql, path, digest.algorithm, digest.value) is not None
+        return self._catalogue.has(sql, path, digest.algorithm, digest.value)
 
     def is_named(self, path: bytes, lob: str) -> bool:
         """Return whether a METS has the file under a LOB's id."""
         self.put_back(path)
         sql = "SELECT 1 FROM entry WHERE path = ? AND xml_id = ?"
-        return self._catalogue.row(sql, path, lob) is not None
+        return self._catalogue.has(sql, path, lob)
 
     def are_alike(self, path: bytes, other: bytes) -> bool:
         """Return whether two files have the same digest in METS."""
         self.put_back(path, other)
         sql = """SELECT 1 FROM entry e JOIN entry o ON o.algorithm = e.algorithm AND o.digest = e.digest
             WHERE e.path = ? AND o.path = ?"""
-        return self._catalogue.row(sql, path, other) is not None
+        return self._catalogue.has(sql, path, other)
 
     def agree(self, archive: bytes, cells: StatedCells, first: int) -> bool:
         """Return whether cells agree with the files that they name, all of them in agreed segments.
@@ -433,7 +433,7 @@ class Files:
     def _is_child_lost(self) -> bool:
         """Return whether a child is missing; put the missing files of representations into the catalogue."""
         self._catalogue.put(_GONE_TOGETHER)
-        return self._catalogue.row(_LOST_CHILD) is not None
+        return self._catalogue.has(_LOST_CHILD)
 
     def nearest(self, path: bytes) -> str:
         """Return the file that may be meant, of other letter case or Unicode form or unlisted; or ""."""

@@ -225,12 +225,12 @@ class Judgement:
 
     def _is_swapped(self, path: bytes) -> bool:
         """Return whether a package was found in another's folder, which then has the other's name."""
-        return self._catalogue.row(_IS_SWAPPED, shown(path), Code.CHILDREN_SWAPPED.id) is not None
+        return self._catalogue.has(_IS_SWAPPED, shown(path), Code.CHILDREN_SWAPPED.id)
 
     def _representation(
         self, each: Representation, group: StatedFileGroup | None, version: Version | None
     ) -> Iterator[Finding]:
-        if each.mets is None or self._catalogue.row(_OK, each.mets) is None:
+        if each.mets is None or not self._catalogue.has(_OK, each.mets):
             return
         is_database = group is not None and (group.content or "").lower().startswith("citssiard")
         opening = self._claims.opening(each.mets)

@@ -264,7 +264,7 @@ class _ListedFolder:
         if path == place or not self._tree.is_packed:
             return False
         self._found = [*self._found]  # the lists are read by then, maybe with another package
-        return self.is_bag or self._catalogue.row(_IS_LISTED, os.fsencode(path)) is not None
+        return self.is_bag or self._catalogue.has(_IS_LISTED, os.fsencode(path))
 
     def _of(self, name: str, findings: Iterator[Finding]) -> Iterator[Finding]:
         """Yield the findings on a list or another file about the bag, or one if it is unreadable."""
@@ -377,7 +377,7 @@ class _ListedFolder:
         """Yield that the number of files or bytes differs from bag-info.txt (Payload-Oxum)."""
         with self._tree.content(_INFORMATION.encode()) as content:
             stated = [found for line in self._text(content)[1] if (found := _OXUM.fullmatch(line))]
-        if self._catalogue.row(_LOST) is not None or self._catalogue.row(_UNNAMED) is not None:
+        if self._catalogue.has(_LOST) or self._catalogue.has(_UNNAMED):
             return  # missing and unnamed files are reported one by one
         size, count = self._catalogue.row(_PAYLOAD_SIZE) or (0, 0)
         for each in stated:

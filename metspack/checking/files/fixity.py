@@ -382,7 +382,7 @@ class Fixity:
 
     def _count_one(self, path: bytes) -> None:
         """Count a file that was read, unless it is a METS document."""
-        if self._catalogue.row(_IS_METS, path) is None:
+        if not self._catalogue.has(_IS_METS, path):
             self._counted(Sampled(hashed=1))
 
     def _lengths(self, path: bytes, rows: list[Row], file: Hashed) -> Iterator[Finding]:
@@ -438,7 +438,7 @@ class Fixity:
             return Code.MANIFEST_DIGEST_DIFFERS
         if rank == _CELL:
             return Code.CELL_DIGEST_DIFFERS
-        is_mets = self._catalogue.row(_IS_METS, path) is not None
+        is_mets = self._catalogue.has(_IS_METS, path)
         return Code.CHILD_DIGEST_STALE if is_mets else Code.DIGEST_DIFFERS
 
     def _swapped(self) -> Iterator[Finding]:

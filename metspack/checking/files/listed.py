@@ -46,28 +46,22 @@ _IS_ONE_SO_LARGE = "SELECT EXISTS (SELECT 1 FROM lost WHERE size = ? OR size IS 
 _MATCH = "SELECT path FROM lost WHERE algorithm = ? AND digest = ? AND size IS ? ORDER BY rowid LIMIT 1"
 
 
-def find(
-    catalogue: Catalogue,
-    places: CheckedTree,
-    unlisted: Iterator[tuple[bytes, int]],
-    progress: Callable[[int], None],
-) -> None:
-    """Match missing files with ``unlisted`` ones, and put the pairs into the catalogue.
+def find(catalogue: Catalogue, places: CheckedTree, progress: Callable[[int], None]) -> None:
+    """Match missing files with unlisted ones, and put the pairs into the catalogue.
 
-    ``unlisted`` are paths and sizes. Only unlisted files of a missing one's size are read; an unreadable one
-    stays unlisted.
+    Only unlisted files of a missing one's size are read; an unreadable one stays unlisted.
     """
     # This comes first: where no file is unlisted, the missing ones need no search.
-    if not (sizes_by_path := list(unlisted)):
+    if not (found_unlisted := list(unlisted(catalogue))):
         return
     catalogue.put(_LOST)
-    if catalogue.row("SELECT 1 FROM lost") is None:
+    if not catalogue.has("SELECT 1 FROM lost"):
         return
     for sql in _INDEX_LOST:
         catalogue.put(sql)
     algorithms = catalogue.all("SELECT DISTINCT algorithm FROM lost ORDER BY algorithm")
     asked = Asked(algorithms=tuple(name for (name,) in algorithms))
-    for path, size in sizes_by_path:
+    for path, size in found_unlisted:
         if not catalogue.number(_IS_ONE_SO_LARGE, size):
             continue
         try:
@@ -246,8 +240,11 @@ _FOLDERS = f"SELECT m.path, {IN_OUTERMOST.format('m.path')} FROM mets m"  # noqa
 
 
 def lobs_twice(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the files with the ID of a LOB in another child, once the cells are catalogued."""
-    if catalogue.row("SELECT 1 FROM cell") is None:
+    """Yield the files with the ID of a LOB in another child, and archives with the bytes of another.
+
+    The cells are in the catalogue by then; those of the archives name the same LOBs.
+    """
+    if not catalogue.has("SELECT 1 FROM cell"):
         return
     together = grouping.FindingGroups()
     for mets, line, identifier, path, other in catalogue.rows(_LOBS_TWICE):
@@ -255,10 +252,6 @@ def lobs_twice(catalogue: Catalogue) -> Iterator[Finding]:
         finding = Code.LOB_IN_TWO_CHILDREN.at(mets, line, identifier, **facts)
         yield from together.take(folder_of(mets).rstrip(b"/"), finding)
     yield from together.release()
-
-
-def archives_twice(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the archives with the bytes of another one, whose LOBs are also theirs."""
     for mets, line, identifier, _path, other in catalogue.rows(_ARCHIVES_TWICE):
         yield Code.ARCHIVE_TWICE.at(mets, line, identifier or "", other=other)
 
@@ -322,7 +315,7 @@ def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Find
         if is_folder or not path:
             folder = shown(path) or "."
             yield Code.DIRECTORY.at(folder, 0, place, expected=folder, source=source_of(mets, line))
-        elif b"/" not in path or catalogue.row(_IS_THERE, path.partition(b"/")[0]) is None:
+        elif b"/" not in path or not catalogue.has(_IS_THERE, path.partition(b"/")[0]):
             near = places.nearest_inside(mets, href)
             if not near and guesses < _NEAREST_FOR:
                 guesses += 1
@@ -424,7 +417,7 @@ def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:
     Archivematica's METS lists only ``objects``: the manifest of its bag lists the rest.
     """
     (top,) = catalogue.row("SELECT path FROM mets WHERE id = 1") or (b"",)
-    is_of_objects = is_top_mets_name(shown(top)) and catalogue.row(_IN_A_BAG) is not None
+    is_of_objects = is_top_mets_name(shown(top)) and catalogue.has(_IN_A_BAG)
     catalogue.keep_outermost(folder for (folder,) in catalogue.rows(_DAMAGED))
     for path, size in catalogue.rows(_UNLISTED):
         if not (is_of_objects and not path.startswith(_OBJECTS) and catalogue.row(_BY_BAG, path)):

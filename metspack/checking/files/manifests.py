@@ -110,10 +110,10 @@ SELECT 1 FROM mptr WHERE mets = 1 AND up AND NOT EXISTS (SELECT 1 FROM mets WHER
 
 def missing(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield a finding for each missing manifest; none for a bag or a child without its parent."""
-    if catalogue.row(_CHILD_ALONE) is not None or catalogue.row(_OF_BAG) is not None:
+    if catalogue.has(_CHILD_ALONE) or catalogue.has(_OF_BAG):
         return
     for name in map(MANIFESTS.__getitem__, MANIFEST_ALGORITHMS):
-        if catalogue.row("SELECT 1 FROM disk WHERE path = ?", path_of((name,))) is None:
+        if not catalogue.has("SELECT 1 FROM disk WHERE path = ?", path_of((name,))):
             yield Code.MANIFEST_MISSING.at(name, expected=name)
 
 
@@ -342,7 +342,7 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
     ):
         unnamed = grouping.without(catalogue, _NAMED_BELOW, number)
         for (path,) in _not_named(catalogue, number):
-            if OF_MACOS.fullmatch(path) and catalogue.row(_OF_METS, path) is None:
+            if OF_MACOS.fullmatch(path) and not catalogue.has(_OF_METS, path):
                 continue  # they have one finding together
             finding = Code.MANIFEST_INCOMPLETE.at(path, manifest=name)
             yield from together.take(unnamed(path) or come(path), finding, name)

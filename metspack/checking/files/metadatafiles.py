@@ -148,8 +148,7 @@ _INDEX_OBJECTS = (
 _METS = "SELECT path FROM mets WHERE id = ?"
 _HEX = re.compile(r"[0-9A-Fa-f]+")
 _HEAD = 1 << 11  # bytes that a root has nearly always ended in
-_FIRST = 1 << 10  # bytes that are parsed before objects are taken for usual
-_FEW, _FEWEST = 8, 1 << 8  # objects of one shape, and bytes that are parsed where there were fewer
+_FEW = 8  # objects of one shape: where there are fewer, that of the next one is tried
 _LONGEST = 1 << 16  # bytes of an object that is taken without a parser
 _OBJECT_END = re.compile(rb"</(?:[^\s<>/:]+:)?object>")
 _TRIES = 20  # objects whose shape is tried for the next ones
@@ -265,7 +264,7 @@ class _MetadataFile:
         self._held = b""  # the beginning of an object that may turn out to be like others
         self._shape: ObjectShape | None = None
         self._tries = _TRIES
-        self._pause = _FIRST
+        self._are_few = True
         self.root = ""
         self.kind = ""
         self.line = 0
@@ -303,7 +302,7 @@ class _MetadataFile:
         while at < len(data):
             if self._is_between and self._shape is not None:
                 at = self._pass(data, at, self._shape)
-            stop = self._stop(data, at + self._pause)
+            stop = self._stop(data, at)
             if stop is None:
                 if self._is_between and self._shape is not None and len(data) - at < _LONGEST and not final:
                     self._held = data[at:]
@@ -312,7 +311,7 @@ class _MetadataFile:
             self._parse(data[at:stop])
             at = stop
             self._is_between = self._ended >= 0 and self._ended == self._fed - len(self._object_end)
-            if self._is_between and self._pause and self._tries:
+            if self._is_between and self._are_few and self._tries:
                 self._learn(data, at)
 
     def _stop(self, data: bytes, at: int) -> int | None:
@@ -356,8 +355,7 @@ class _MetadataFile:
             self._take_run(dict(zip(shape.names, values, strict=True)), accumulate(gone, initial=before))
             count += len(found)
             stop = found[-1].end()
-        # Where few have one shape, it is tried less and less often.
-        self._pause = 0 if count >= _FEW else min(2 * self._pause + _FEWEST, _LONGEST)
+        self._are_few = count < _FEW
         lines, columns = data.count(b"\n", begin, stop), stop - (data.rfind(b"\n", begin, stop) + 1 or begin)
         self._parse(b"\n" * lines + b" " * columns)
         return stop
@@ -501,7 +499,7 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
             )
             continue
         except (OSError, MetspackError) as error:
-            if catalogue.row("SELECT 1 FROM entry WHERE path = ? AND digest IS NOT NULL", path) is None:
+            if not catalogue.has("SELECT 1 FROM entry WHERE path = ? AND digest IS NOT NULL", path):
                 yield of_opening(path, error)
             continue
         stated.flush()
@@ -533,7 +531,7 @@ def _compared(catalogue: Catalogue) -> Iterator[Finding]:
 
     A document's sizes are reported once, and so are its digests and its locations.
     """
-    if catalogue.row("SELECT 1 FROM object") is None:
+    if not catalogue.has("SELECT 1 FROM object"):
         return
     for sql in (*_INDEX_OBJECTS, _PUT_WHOLES, _PUT_APART):
         catalogue.put(sql)

@@ -188,9 +188,9 @@ def findings(
 
     def wholes() -> Iterator[Parts]:
         for whole, paths, size in _complete(catalogue):
-            if sampled and catalogue.row(_IS_SAMPLED, paths[0]) is None:
+            if sampled and not catalogue.has(_IS_SAMPLED, paths[0]):
                 continue
-            if catalogue.row(_IS_DISORDERED, whole) is not None:
+            if catalogue.has(_IS_DISORDERED, whole):
                 continue
             told = [each for each in _all_said(catalogue, whole) if each.fits(size)]
             if fixity.ledger.is_taken(paths, _facts(told, paths)):
@@ -304,10 +304,6 @@ class _MetsOnLob:
     held: list[Row] = field(default_factory=list)
 
     @property
-    def size(self) -> int | None:
-        return self.wholes[0][8] if self.wholes else None
-
-    @property
     def names(self) -> set[str]:
         """Return the parts that the map names."""
         return {row[5] for row in self.mapped}
@@ -336,13 +332,13 @@ class _MetsOnLob:
 
 def _in_mets(catalogue: Catalogue) -> Iterator[Finding]:
     """Put the parts of split LOBs into the catalogue, in order; yield METS's contradictions."""
-    if catalogue.row(_HAS_MAP) is not None:
+    if catalogue.has(_HAS_MAP):
         for sql in (*_BEFORE, _FILL):
             catalogue.put(sql)
     for path, line, part, child in catalogue.rows(_MISSING):
         yield Code.PART_MISSING.at(path, line, part, expected=part, child=child)
-    is_child = catalogue.row(_IS_CHILD) is not None
-    is_divided = any(catalogue.row(sql) is not None for sql in (_HAS_WHOLES, _HAS_MAP))
+    is_child = catalogue.has(_IS_CHILD)
+    is_divided = catalogue.has(_HAS_WHOLES) or catalogue.has(_HAS_MAP)
     batch = Batch(catalogue)
     for lob, rows in groupby(catalogue.rows(_METS_SAID), itemgetter(0)):
         said = _MetsOnLob(lob)
@@ -350,19 +346,15 @@ def _in_mets(catalogue: Catalogue) -> Iterator[Finding]:
         for row in rows:
             if len(lists[row[1]]) < _PARTS_KEPT:
                 lists[row[1]].append(row)
-        if said.mapped:  # a part that another LOB's map names is reported there
+        if said.mapped:
+            # A part that another LOB's map names is reported there.
             said.held = [row for row in said.held if not row[9] or row[5] in said.names]
-        yield from _of_one(said, batch, is_child=is_child, is_divided=is_divided)
+            yield from _of_map(said, batch)
+        elif said.held and said.is_of_metspack and not any(row[9] for row in said.held):
+            yield from _of_groups(said, batch)
+            if not is_child:
+                yield _unmapped(said, is_divided=is_divided)
     batch.flush()
-
-
-def _of_one(said: _MetsOnLob, batch: Batch, *, is_child: bool, is_divided: bool) -> Iterator[Finding]:
-    if said.mapped:
-        yield from _of_map(said, batch)
-    elif said.held and said.is_of_metspack and not any(row[9] for row in said.held):
-        yield from _of_groups(said, batch)
-        if not is_child:
-            yield _unmapped(said, is_divided=is_divided)
 
 
 def _of_map(said: _MetsOnLob, batch: Batch) -> Iterator[Finding]:
@@ -450,7 +442,8 @@ def _ordered(said: _MetsOnLob) -> Iterator[bytes]:
         Mapped(part=row[5], child="", order=row[6], source=f"{shown(row[3])} line {row[4]}")
         for row in said.mapped
     ]
-    for part in arranged(said.lob, parts, said.size, mapped):
+    size = said.wholes[0][8] if said.wholes else None
+    for part in arranged(said.lob, parts, size, mapped):
         yield paths[int(part.segment)]
 
 

@@ -211,7 +211,7 @@ class LinkCheck:
         self._catalogue.index()
         named = self._catalogue.number("SELECT max(id) FROM mets")
         for (path,) in self._catalogue.rows(_UNNAMED):
-            while self._met(path) is None and self._catalogue.row(_IS_LISTED, path) is None:
+            while self._met(path) is None and not self._catalogue.has(_IS_LISTED, path):
                 first = yield from self._uppermost(path)
                 package = package_of(first) if is_of_representation(first) else None
                 self._catalogue.new_mets(first, None, package=package)
@@ -343,7 +343,7 @@ class LinkCheck:
 
     def _names_by_both(self, mets: int, structmap: int) -> bool:
         """Return whether a structMap names children by OBJID and location."""
-        return self._catalogue.row(_BY_BOTH, mets, structmap) is not None
+        return self._catalogue.has(_BY_BOTH, mets, structmap)
 
     def _leaves(self, href: str) -> bool:
         """Return whether a location leads out; any other refused location has its finding by now."""
@@ -391,7 +391,7 @@ class LinkCheck:
 
     def _is_own_place(self, mets: int, child: bytes | None, div: int) -> bool:
         self._catalogue.put(PATHS_INDEX)
-        return self._catalogue.row(_OWN_PLACE, mets, child, div) is not None
+        return self._catalogue.has(_OWN_PLACE, mets, child, div)
 
     def _by_objid(self, mets: LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         """Find the child that an mptr names only by OBJID, as in E-ARK AIP and large CSIP packages."""
@@ -560,7 +560,7 @@ class LinkCheck:
                 yield Code.CHILD_WITHOUT_MPTR.at(mets.path, line, xml_id or "", href=child)
             if not self._places.is_there(child) or self._met(child) is not None:
                 continue
-            if package is None and self._catalogue.row(_BY_ID_ALONE, mets.id) is not None:
+            if package is None and self._catalogue.has(_BY_ID_ALONE, mets.id):
                 self._catalogue.new_mets(child, mets.id, xml_id)
             else:  # then the entry's ID is not the child's OBJID
                 by = By.OBJID if package is None else By.LOCATION

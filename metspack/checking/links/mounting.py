@@ -149,7 +149,7 @@ class Mounting:
     def _vacant(self, place: bytes | None) -> bytes | None:
         """Return the folder to mount a child as, or None without ``place`` or if the folder exists."""
         folder = b"" if place is None else folder_of(place).rstrip(b"/")
-        if not folder or self._catalogue.row("SELECT 1 FROM folder WHERE path = ?", folder) is not None:
+        if not folder or self._catalogue.has("SELECT 1 FROM folder WHERE path = ?", folder):
             return None
         return folder
 
@@ -332,7 +332,7 @@ class Upward:
         path, objid, line, ok, parent, link = self._catalogue.row(sql, mets) or (b"", None, 0, 0, None, None)
         above = self._catalogue.row("SELECT objid, path FROM mets WHERE id = ?", parent)
         yield from self._of_other_direction(mets, path, above)
-        if above is not None and self._catalogue.row(_ANY, mets) is None:
+        if above is not None and not self._catalogue.has(_ANY, mets):
             self._catalogue.put(_UNLABELLED, mets, above[0])
         ups = self._catalogue.all(_UPS, mets)
         own = [objid is not None and bare(each[0]) == bare(objid) for each in ups]
@@ -355,7 +355,7 @@ class Upward:
             children = {name for name, at in entries if is_mets_name(at)}
             meant = [each for each in self._catalogue.rows(_UPWARD, mets) if each[1] in children]
             words = {"found": "a child", "expected": "the parent"}
-        elif self._catalogue.row(_ANY, mets) is None:
+        elif not self._catalogue.has(_ANY, mets):
             rows = self._catalogue.all(_CHILDWARD, mets)
             meant = [each for each in rows if self._is_of_parent(path, each[1], above, is_url=each[3])]
             words = {"found": "the parent", "expected": "a child"}
@@ -443,14 +443,14 @@ class Upward:
             if above is not None:
                 yield Code.ANCESTOR_SILENT.at(path, at, expected=href, found=above[0])
                 return
-        if self._catalogue.row("SELECT 1 FROM meant WHERE path = ?", path) is not None:
+        if self._catalogue.has("SELECT 1 FROM meant WHERE path = ?", path):
             return  # the finding on the link that should lead here names it
         if self._catalogue.number("SELECT ok FROM mets WHERE id = ?", _OWN):
             yield Code.ORPHAN.at(path, line, found=path, objid=objid or "")
 
     def _leads_out(self, mets: int, path: bytes, href: str) -> bool:
         """Return whether a location leads out of the package; False for a child that lies elsewhere."""
-        if self._catalogue.row("SELECT 1 FROM mets WHERE id = ? AND found IS NULL", mets) is None:
+        if not self._catalogue.has("SELECT 1 FROM mets WHERE id = ? AND found IS NULL", mets):
             return False
         try:
             reference = uris.located(href)

@@ -336,21 +336,18 @@ def _list_anew(catalogue: Catalogue, pairs: _Pairs) -> None:
 
 def divisions(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield the findings on divisions, once all links are followed and the catalogue is indexed."""
-    if catalogue.row("SELECT 1 FROM beside") is not None:
-        yield from _divisions_with_fptr(catalogue)
+    if catalogue.has("SELECT 1 FROM beside"):
+        for sql in _DIVISIONS:
+            catalogue.put(sql)
+        for path, line, fileid, child, expected in catalogue.rows(_OF_ANOTHER, *_EXCHANGED):
+            facts = {"fileid": fileid, "found": shown(child), "expected": shown(expected)}
+            yield Code.DIVISION_DISAGREES.at(path, line, fileid, **facts)
+        for path, line, fileid, child in catalogue.rows(_WITHOUT_FPTR):
+            yield Code.DIVISION_WITHOUT_FPTR.at(path, line, fileid or "", fileid=fileid or "", found=child)
     for path, line, place, other in catalogue.rows(_SAME_ORDER):
         yield Code.ORDER_TWICE.at(path, line, order=str(place).partition(" ")[2], other=other)
     for path, line, code, found, expected, parent in catalogue.rows(_OF_ANOTHER_KIND, *_OTHER_KINDS):
         yield Code.named(code).at(path, line, found=found, expected=expected, parent=parent)
-
-
-def _divisions_with_fptr(catalogue: Catalogue) -> Iterator[Finding]:
-    for sql in _DIVISIONS:
-        catalogue.put(sql)
-    for path, line, fileid, child, expected in catalogue.rows(_OF_ANOTHER, *_EXCHANGED):
-        yield Code.DIVISION_DISAGREES.at(path, line, fileid, fileid=fileid, found=child, expected=expected)
-    for path, line, fileid, child in catalogue.rows(_WITHOUT_FPTR):
-        yield Code.DIVISION_WITHOUT_FPTR.at(path, line, fileid or "", fileid=fileid or "", found=child)
 
 
 # --- structMaps that disagree ---------------------------------------------------------------------------
