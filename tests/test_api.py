@@ -295,6 +295,45 @@ def test_results_are_the_json_of_the_commands(
     assert [each.ok for each, _ in results if not isinstance(each, metspack.Draft)] == [True] * 4
 
 
+def test_what_was_made_is_the_json_of_the_commands(
+    northwind: Path, tmp_path: Path, metspack_command: Commands
+) -> None:
+    limits = ("--max-files", "4", "--max-bytes", "45000")
+    api, command = tmp_path / "api", tmp_path / "command"
+    api.mkdir()
+    command.mkdir()
+    csip = replace(SMALL, dialect="csip")
+    made: dict[str, tuple[Any, tuple[str, ...]]] = {
+        "out": (metspack.build(northwind, api / "out", SMALL), ("build", str(northwind), *limits)),
+        "csip": (
+            metspack.build(northwind, api / "csip", csip),
+            ("build", str(northwind), "--dialect", "csip", *limits),
+        ),
+        "new": (
+            metspack.convert(api / "out", api / "new", PARTS),
+            ("convert", "{}/out", "--max-bytes", "5000"),
+        ),
+        "whole": (
+            metspack.merge(api / "csip", api / "whole", metspack.PackageOptions(created=CREATED)),
+            ("merge", "{}/csip"),
+        ),
+        "lobs": (metspack.restore(api / "out", api / "lobs"), ("restore", "{}/out")),
+        "N.siard": (metspack.restore_siard(api / "out", api / "N.siard"), ("restore", "{}/out", "--siard")),
+    }
+    for name, (result, arguments) in made.items():
+        words = [each.format(command) for each in arguments]
+        printed = json.loads(metspack_command(*words, "-o", str(command / name), "--json").out)
+        assert result.to_json() | {"target": None} == printed | {"target": None}, name
+        assert result.to_json()["target"] == str(api / name)
+    dry = metspack.restore_dry_run(api / "out").to_json()
+    assert dry == json.loads(metspack_command("restore", str(api / "out"), "--dry-run", "--json").out)
+    listed = [each.to_json() for each in metspack.list_lobs(api / "out", table="Categories")]
+    lines = metspack_command("list", str(api / "out"), "--table", "Categories", "--json").out.splitlines()
+    assert [{**json.loads(line), **each} for line, each in zip(lines, listed, strict=True)] == [
+        json.loads(line) for line in lines
+    ]
+
+
 FORMS = {
     "parts": PARTS,
     "csip in zip": replace(SMALL, dialect="csip", pack="zip"),

@@ -197,6 +197,7 @@ class BuildWork:
         )
         return Built(
             target=staging.target,
+            checked=building_options.checked_level(self.options),
             objid=self.objid,
             name=self.name,
             segments=course.segments,

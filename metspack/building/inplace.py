@@ -45,9 +45,12 @@ class Described(MadePackage):
     ``inside`` counts the LOBs inside the archive, ``unreferenced`` the files in segments that no cell names.
     """
 
-    folder: Path
     inside: int
     unreferenced: int
+
+    def own_facts(self) -> dict[str, object]:
+        """Return what a described folder alone has, for JSON."""
+        return {"kept_inside": self.inside, "unreferenced_files": self.unreferenced}
 
 
 def describe_in_place(folder: Path, options: PackageOptions, progress: Progress | None = None) -> Described:
@@ -114,7 +117,8 @@ class _InPlaceWork:
             self.folder.check_unchanged()
             self._warn(archive, lobs)
         described = Described(
-            folder=self.folder.root,
+            target=self.folder.root,
+            checked=building_options.checked_level(self.options),
             objid=self.objid,
             name=self.name,
             segments=len(children),

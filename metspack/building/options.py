@@ -31,7 +31,7 @@ from metspack.model import LinkMode
 from metspack.optionfields import OptionField
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.progress import Progress
-from metspack.resources import __version__
+from metspack.resources import __version__, json_head
 from metspack.siard import offsets, upgrade
 from metspack.sizes import HandedOver
 from metspack.sources import opening
@@ -137,39 +137,82 @@ class BuildOptions(PackageOptions):
 class MadePackage(Sealed):
     """Result of making a package: its OBJID and name, segments, LOBs and their bytes, and warnings.
 
-    ``unopened`` are the archives that no reader of their version of SIARD opens. ``made_of`` are the facts
-    of the source, ``children`` the segments as IPs, in the order of the parent, ``handed_over`` the sizes of
-    the largest IP and the parent; ``sealed`` is the package's seal.
+    ``target`` is its folder, ``checked`` the level of the check that it has passed. ``unopened`` are the
+    archives that no reader of their version of SIARD opens. ``made_of`` are the facts of the source,
+    ``children`` the segments as IPs, in the order of the parent, ``handed_over`` the sizes of the largest IP
+    and the parent; ``sealed`` is the package's seal.
     """
 
+    target: Path
     objid: str
     name: str
     segments: int
     files: int
     bytes: int
     warnings: tuple[str, ...]
+    checked: str
     unopened: tuple[str, ...] = ()
     made_of: SourceFacts | None = None
     children: Sequence[ChildMets] = ()
     handed_over: HandedOver | None = None
     sealed: Seal | None = None
 
+    def document(self) -> dict[str, object]:
+        """Return the result as data for JSON, but for children and warnings."""
+        return {
+            "target": str(self.target),
+            "existed": False,
+            "objid": self.objid,
+            "name": self.name,
+            "lobs": self.files,
+            **self.own_facts(),
+            "unopened_archives": list(self.unopened),
+            "bytes": self.bytes,
+            "source": None if self.made_of is None else self.made_of.document(),
+            **({} if self.handed_over is None else {"handed_over": self.handed_over.document()}),
+            "checked": self.checked,
+            "seal": self.seal,
+        }
+
+    def own_facts(self) -> dict[str, object]:
+        """Return what results of this kind alone have, for JSON."""
+        raise NotImplementedError
+
+    def to_json(self) -> dict[str, object]:
+        """Return the result as data for JSON."""
+        children = [each.document() for each in self.children]
+        return json_head() | self.document() | {"children": children, "warnings": list(self.warnings)}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built(MadePackage):
-    """Result of a build: the target, its layout, and the rest of what was made.
+    """Result of a build: the layout of the package, and the rest of what was made.
 
     ``files`` are LOBs, ``split`` those of them that are in parts; ``kept`` LOBs stayed inside the archive;
     ``linked`` of the ``files`` are hard links, None where all were to be copied. ``readers`` lists the
     programs that find the LOBs outside, None without such LOBs or an archive.
     """
 
-    target: Path
     layout: str
     split: int
     kept: int
     readers: Readership | None = None
     linked: int | None = None
+
+    def own_facts(self) -> dict[str, object]:
+        """Return what a build alone has, for JSON."""
+        return {
+            "layout": self.layout,
+            "split_lobs": self.split,
+            "kept_inside": self.kept,
+            "readers": self.readers.document() if self.readers else [],
+            **({} if self.linked is None else {"hard_linked": self.linked}),
+        }
+
+
+def checked_level(options: PackageOptions) -> str:
+    """Return the level of the check that ends the making of a package."""
+    return "full" if options.verify else "structure"
 
 
 def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:

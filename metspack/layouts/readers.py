@@ -230,7 +230,7 @@ READERS: Sequence[SiardReader] = (
         version="4.5",
         reads="in SIARD 2.0 and 2.1 cells that begin with ../, in 2.2 lobFolders of database and column that "
         "begin with ../; files named .bin and .txt; parts in the layout siard22 of SIARD 2.2; no LOBs in "
-        "fields",
+        "fields, and no archive with columns of user-defined types",
         source="SIARD20ContentImportStrategy and SIARD22ContentImportStrategy",
         style=FolderStyle.DBPTK,
         layouts={"2.2": _SIARD22},

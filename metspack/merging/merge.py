@@ -52,6 +52,7 @@ from metspack.packages.files import UNPACK
 from metspack.packages.index import Index
 from metspack.packages.lobs import StatedFixity
 from metspack.progress import Progress, Silent
+from metspack.resources import json_head
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
 
@@ -60,7 +61,10 @@ _BYTES_AT_ONCE = 64_000_000  # for one process
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged(Sealed):
-    """Result of a merge: package, OBJID, numbers of IPs, data files and bytes, warnings, seal."""
+    """Result of a merge: package, OBJID, numbers of IPs, data files and bytes, warnings, seal.
+
+    ``checked`` is the level of the check that the package has passed.
+    """
 
     target: Path
     objid: str
@@ -68,7 +72,23 @@ class Merged(Sealed):
     files: int
     bytes: int
     warnings: tuple[str, ...]
+    checked: str
     sealed: Seal | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """Return the result as data for JSON."""
+        return json_head() | {
+            "target": str(self.target),
+            "existed": False,
+            "objid": self.objid,
+            "containers": self.containers,
+            "children": [],
+            "files": self.files,
+            "bytes": self.bytes,
+            "checked": self.checked,
+            "seal": self.seal,
+            "warnings": list(self.warnings),
+        }
 
 
 def merge_ips(
@@ -273,6 +293,7 @@ class _MergeWork:
         )
         return Merged(
             target=staging.target,
+            checked=building_options.checked_level(self.options),
             objid=self.objid,
             containers=number,
             files=files,

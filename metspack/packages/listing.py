@@ -63,6 +63,28 @@ class LobEntry(NamedTuple):
     digests: Mapping[str, str] = {}
     fault: str = ""
 
+    def to_json(self) -> dict[str, object]:
+        """Return the entry as data for JSON, with None for what it has not."""
+        files = [
+            {
+                "path": file.path,
+                "entry": file.entry or None,
+                "segment": file.segment or None,
+                "size": file.size,
+                "digest": None if file.digest is None else {file.digest.algorithm: file.digest.value},
+            }
+            for file in self.files
+        ]
+        return {name: getattr(self, name) or None for name in self._fields[:7]} | {
+            "primary_key": dict(self.primary_key),
+            "file_name": self.file_name or None,
+            "files": files,
+            "size": self.size,
+            "media_type": self.media_type,
+            "digests": dict(self.digests),
+            "fault": self.fault or None,
+        }
+
 
 class _Found(NamedTuple):
     """The files of a LOB and their values; ``lob`` is its id in METS, None for one in the archive."""

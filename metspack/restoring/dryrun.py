@@ -71,7 +71,12 @@ class DryRun(Iterator[Verdict]):
     def restored(self) -> Restored:
         """The result that the restore would have; complete when the iterator is exhausted."""
         found = self._tally.restored(None, self._warnings)
-        return found if self._into is None else replace(found, inside=self._stays)
+        return found if self._into is None else replace(found, inside=self._stays, into=self._into.value)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the result with all faults as data for JSON."""
+        faults = [each.document() for each in self]
+        return self.restored.to_json() | {"errors": faults}
 
     def _proven(self) -> Iterator[Verdict]:
         options, progress = self._options, self._progress

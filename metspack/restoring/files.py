@@ -54,6 +54,7 @@ from metspack.planning.assignment import Column, column_of
 from metspack.planning.sharedlobs import Sharing
 from metspack.processes import Executor, Moved
 from metspack.progress import Progress, Silent, begin_lobs, credit_of
+from metspack.resources import json_head
 from metspack.sizes import counted
 from metspack.sources import opening
 from metspack.sources.archive import LostLob, raising
@@ -96,8 +97,8 @@ class RestoreOptions:
 class Restored:
     """Result of a restore: LOBs, bytes and warnings; ``target`` is None when nothing is kept.
 
-    ``split`` were joined from parts, ``inside`` were inside the package's archive. ``size`` and ``sha256``
-    are those of the archive that was written, None when only LOBs were.
+    ``split`` were joined from parts, ``inside`` were inside the package's archive. ``into`` is the place of
+    the LOBs of an archive that was written, None when only LOBs were; ``size`` and ``sha256`` are its own.
     """
 
     target: Path | None
@@ -107,7 +108,29 @@ class Restored:
     bytes: int
     size: int | None = None
     sha256: str | None = None
+    into: str | None = None
     warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """Return the result as data for JSON; one without a target is that of a dry run."""
+        document: dict[str, object] = {
+            "target": None if self.target is None else str(self.target),
+            "dry_run": self.target is None,
+            "errors": [],
+            "lobs": self.lobs,
+            "joined_lobs": self.split,
+            "bytes": self.bytes,
+        }
+        if self.into is None:
+            document["from_inside"] = self.inside
+        else:
+            document |= {
+                "into": self.into,
+                "stayed_inside": self.inside,
+                "archive_bytes": self.size,
+                "archive_sha256": self.sha256,
+            }
+        return json_head() | document | {"warnings": list(self.warnings)}
 
 
 def restore_facts(form: str, source: Packaged, options: RestoreOptions) -> RunFacts:

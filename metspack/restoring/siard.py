@@ -112,7 +112,7 @@ def restore_archive(
             staging.publish_file(target.name)
         else:
             staging.publish()
-        return work.restored(written)
+        return replace(work.restored(written), into=into.value)
 
 
 def check_archive(source: Packaged, path: Path, into: Into, options: RestoreOptions) -> PackagedArchive:

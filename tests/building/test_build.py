@@ -130,6 +130,7 @@ def test_what_was_built_is_said(tmp_path: Path) -> None:
     built = build.build(source, tmp_path / "out", options(1, None), Silent())
     assert built == Built(
         target=tmp_path / "out",
+        checked="structure",
         objid=built.objid,
         name="A_b",
         layout="lobseg",

@@ -93,7 +93,7 @@ def build(
         with console.progress("in place", quiet=quiet) as progress:
             described = inplace.describe_in_place(source, settings, progress)
         write_seal(seal_file, described)
-        tell(described, source, verify=settings.verify, json_output=json_output, quiet=quiet)
+        tell(described, source, json_output=json_output, quiet=quiet)
         return
     if output is None:
         raise ConfigError("build: missing option -o/--output", hint="Name a folder that does not exist yet.")
@@ -113,7 +113,7 @@ def build(
     with console.progress("build", quiet=quiet) as progress:
         built = built_by(source, output, replace(made, terms=stopped.terms()), progress)
     write_seal(seal_file, built)
-    tell(built, output, verify=made.verify, json_output=json_output, quiet=quiet)
+    tell(built, output, json_output=json_output, quiet=quiet)
 
 
 def check_seal_file(file: Path | None, *outside: Path) -> None:
@@ -163,7 +163,7 @@ def _refuse(option: str, given: Sequence[str], why: str) -> None:
         )
 
 
-def tell(made: Built | Described, target: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
+def tell(made: Built | Described, target: Path, *, json_output: bool, quiet: bool) -> None:
     """Print the result of a build: warnings, then lines or JSON."""
     from metspack.building.inplace import Described  # noqa: PLC0415 -- commands load what they need
     from metspack.layouts.readers import unopened  # noqa: PLC0415
@@ -171,37 +171,15 @@ def tell(made: Built | Described, target: Path, *, verify: bool, json_output: bo
     for each in made.warnings:
         console.warning(each)
     if isinstance(made, Described):
-        facts: dict[str, object] = {"kept_inside": made.inside, "unreferenced_files": made.unreferenced}
         split, readers = 0, None
         inside = f"{counted(made.inside, 'LOB')} inside the archive" if made.inside else ""
         done = "METS files and manifests added, nothing else changed"
     else:
         split, readers = made.split, made.readers
-        facts = {
-            "layout": made.layout,
-            "split_lobs": split,
-            "kept_inside": made.kept,
-            "readers": readers.document() if readers else [],
-            **({} if made.linked is None else {"hard_linked": made.linked}),
-        }
         inside = f"{counted(made.kept, 'LOB')} kept inside" if made.kept else ""
         done = f"Package written to {target}"
-    document = {
-        "target": str(target),
-        "existed": False,
-        "objid": made.objid,
-        "name": made.name,
-        "children": made.segments,
-        "lobs": made.files,
-        **facts,
-        "unopened_archives": list(made.unopened),
-        "bytes": made.bytes,
-        "source": None if made.made_of is None else made.made_of.document(),
-        **({} if made.handed_over is None else {"handed_over": made.handed_over.document()}),
-        "checked": "full" if verify else "structure",
-        "seal": made.seal,
-    }
-    console.tell("result", **document)
+    document = made.document() | {"target": str(target)}
+    console.tell("result", **document, children=made.segments)
     if json_output:
         children = (each.document() for each in made.children)
         console.document(document | {"children": children, "warnings": list(made.warnings)})
@@ -221,4 +199,4 @@ def tell(made: Built | Described, target: Path, *, verify: bool, json_output: bo
             console.out(said)
         console.out(f"seal: {made.seal}")
         check = f"metspack check {shlex.quote(str(target))}"
-        console.out(f"{done}; {common.proof(verify=verify)}: {check}")
+        console.out(f"{done}; {common.proof(made.checked)}: {check}")

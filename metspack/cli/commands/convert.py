@@ -62,4 +62,4 @@ def convert(
             package, output, replace(settings, terms=stopped.terms()), progress, roots=root or ()
         )
     write_seal(seal_file, built)
-    tell(built, output, verify=settings.verify, json_output=json_output, quiet=quiet)
+    tell(built, output, json_output=json_output, quiet=quiet)

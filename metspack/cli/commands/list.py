@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from metspack.packages.listing import LobEntry
 
 _FORMS = choices.of("csv", "jsonl")
-_PLACE = ("id", "archive", "database", "schema", "table", "column", "row")
 _COLUMNS = (
-    *(*_PLACE, "key_columns", "primary_key"),
+    *("id", "archive", "database", "schema", "table", "column", "row", "key_columns", "primary_key"),
     *("file_name", "path", "segment", "parts", "size", "media_type"),
     *("md5", "sha1", "sha256", "sha512", "other_digests", "fault"),
 )
@@ -66,7 +65,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
         rows = chain([*islice(found, 1)], found)
         if form == "jsonl":
             for each in rows:
-                console.record(_object(each))
+                console.record(each.to_json())
         else:
             writer = csv.writer(_Result(), lineterminator="\n")
             writer.writerow(_COLUMNS)
@@ -96,7 +95,7 @@ def _csv_row(each: LobEntry) -> tuple[Any, ...]:
     digests = each.digests
     others = (f"{name}:{value}" for name, value in digests.items() if name not in _OF_THEIR_OWN)
     return (
-        *(getattr(each, name) for name in _PLACE),
+        *(getattr(each, name) for name in _COLUMNS[:7]),
         *(_joined(each.primary_key), _joined(value or "" for value in each.primary_key.values())),
         each.file_name,
         _joined("/".join(filter(None, (file.path, file.entry))) for file in each.files),
@@ -105,25 +104,3 @@ def _csv_row(each: LobEntry) -> tuple[Any, ...]:
         *map(digests.get, _OF_THEIR_OWN),
         *(" ".join(others), each.fault),
     )
-
-
-def _object(each: LobEntry) -> dict[str, object]:
-    files = [
-        {
-            "path": file.path,
-            "entry": file.entry or None,
-            "segment": file.segment or None,
-            "size": file.size,
-            "digest": None if file.digest is None else {file.digest.algorithm: file.digest.value},
-        }
-        for file in each.files
-    ]
-    return {name: getattr(each, name) or None for name in _PLACE} | {
-        "primary_key": dict(each.primary_key),
-        "file_name": each.file_name or None,
-        "files": files,
-        "size": each.size,
-        "media_type": each.media_type,
-        "digests": dict(each.digests),
-        "fault": each.fault or None,
-    }

@@ -82,26 +82,14 @@ def merge(
             containers, output, settings, progress, jobs=jobs, roots=roots, terms=stopped.terms()
         )
     write_seal(seal_file, made)
-    _tell(made, output, verify=verify, json_output=json_output, quiet=quiet)
+    _tell(made, output, json_output=json_output, quiet=quiet)
 
 
-def _tell(made: Merged, output: Path, *, verify: bool, json_output: bool, quiet: bool) -> None:
+def _tell(made: Merged, output: Path, *, json_output: bool, quiet: bool) -> None:
     for each in made.warnings:
         console.warning(each)
     if json_output:
-        document = {
-            "target": str(output),
-            "existed": False,
-            "objid": made.objid,
-            "containers": made.containers,
-            "children": [],
-            "files": made.files,
-            "bytes": made.bytes,
-            "checked": "full" if verify else "structure",
-            "seal": made.seal,
-            "warnings": list(made.warnings),
-        }
-        console.document(document)
+        console.document(made.to_json() | {"target": str(output)})
     elif not quiet:
         words = (
             f"{output}: {made.objid}, merged from {counted(made.containers, 'package')}",
@@ -111,4 +99,4 @@ def _tell(made: Merged, output: Path, *, verify: bool, json_output: bool, quiet:
         console.out(", ".join(words))
         console.out(f"seal: {made.seal}")
         check = f"metspack check {shlex.quote(str(output))}"
-        console.out(f"Package written to {output}; {common.proof(verify=verify)}: {check}")
+        console.out(f"Package written to {output}; {common.proof(made.checked)}: {check}")

@@ -141,7 +141,7 @@ def restore(
             restored = files.restore_files(package, output, settings, progress, stopped.terms())
     for each in restored.warnings:
         console.warning(each)
-    document = _document(restored, output, where if siard else None)
+    document = restored.to_json() | {"target": str(output)}
     console.tell("result", **document)
     if json_output:
         console.document(document)
@@ -206,9 +206,9 @@ def _run_dry(
         if json_output:
 
             def total(name: str) -> Callable[[], object]:
-                return lambda: _document(run.restored, None, into)[name]
+                return lambda: run.restored.to_json()[name]
 
-            totals = {name: total(name) for name in _document(run.restored, None, into)}
+            totals = {name: total(name) for name in run.restored.to_json()}
             console.document({**totals, "errors": (each.document() for each in run)})
         else:
             for each in run:
@@ -216,7 +216,7 @@ def _run_dry(
     restored = run.restored
     for warning in restored.warnings:
         console.warning(warning)
-    console.tell("result", **_document(restored, None, into), faults=run.faults)
+    console.tell("result", **restored.to_json(), faults=run.faults)
     if not (json_output or quiet):
         console.out(_totals(package, restored, into))
     if run.faults:
@@ -226,27 +226,6 @@ def _run_dry(
         )
     if not (json_output or quiet):
         console.out("Every LOB can be restored as it was.")
-
-
-def _document(restored: Restored, output: Path | None, into: Into | None) -> dict[str, object]:
-    document: dict[str, object] = {
-        "target": None if output is None else str(output),
-        "dry_run": output is None,
-        "errors": [],
-        "lobs": restored.lobs,
-        "joined_lobs": restored.split,
-        "bytes": restored.bytes,
-    }
-    if into is None:
-        document["from_inside"] = restored.inside
-    else:
-        document |= {
-            "into": into.value,
-            "stayed_inside": restored.inside,
-            "archive_bytes": restored.size,
-            "archive_sha256": restored.sha256,
-        }
-    return document | {"warnings": list(restored.warnings)}
 
 
 def _totals(path: Path, restored: Restored, into: Into | None) -> str:

@@ -130,11 +130,11 @@ class _ShardListing:
 
 
 def _write(found: Iterable[Shard], form: str) -> None:
-    from metspack.restoring.shards.writing import doms_document, shard_document  # noqa: PLC0415
+    from metspack.restoring.shards.writing import doms_document  # noqa: PLC0415
 
     if form == "json":
         for each in found:
-            console.record(shard_document(each))
+            console.record(each.to_json())
     else:
         for text in doms_document(found):
             for line in text.splitlines():

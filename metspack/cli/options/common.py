@@ -322,8 +322,8 @@ def warn_of_limits(limits: Limits) -> None:
         console.warning(words)
 
 
-def proof(*, verify: bool) -> str:
+def proof(checked: str) -> str:
     """Return in words the check of a new package so far, with an introduction to the next check."""
-    if verify:
+    if checked == "full":
         return "every byte was read back. To check it at any time"
     return "structure check passed. For a full check"

@@ -155,6 +155,16 @@ class Shard:
         """The URL of the virtual file."""
         return f"{VIRTUAL}{quote(self.pid, safe=':')}"
 
+    def to_json(self) -> dict[str, object]:
+        """Return the shard as data for JSON; offsets and lengths are bytes."""
+        return {
+            "lob": self.lob,
+            "pid": self.pid,
+            "url": self.url,
+            "unit": UNIT,
+            "files": list(map(asdict, self.files)),
+        }
+
 
 def shards(package: Package, lob: str | None = None, *, base: str = "") -> Iterator[Shard]:
     """Yield the shards of all LOBs of a package, or of one, in the order of the archive.
@@ -211,17 +221,6 @@ def _of_part(files: PackageFiles, part: HeldPart, media_type: str | None, base: 
         media_type=part.media_type or media_type,
         format_uri=None if part.puid is None else f"{PRONOM}{part.puid}",
     )
-
-
-def shard_document(shard: Shard) -> dict[str, object]:
-    """Return a shard as the object for JSON; offsets and lengths are bytes."""
-    return {
-        "lob": shard.lob,
-        "pid": shard.pid,
-        "url": shard.url,
-        "unit": UNIT,
-        "files": list(map(asdict, shard.files)),
-    }
 
 
 def to_doms(shard: Shard) -> str:

@@ -21,7 +21,7 @@ from metspack.mets.reader import SIP
 from metspack.packages.package import Package
 from metspack.restoring.shards import reading
 from metspack.restoring.shards.reading import FoundExtent, FoundShard, concatenated, read_shard
-from metspack.restoring.shards.writing import Shard, ShardFile, doms_document, shard_document, shards, to_doms
+from metspack.restoring.shards.writing import Shard, ShardFile, doms_document, shards, to_doms
 from tests.conftest import CHECKOUT
 from tests.laws import law
 from tests.mets.dialects.csip.test_csip import built, csip
@@ -45,7 +45,7 @@ BROADCAST = bytes(range(256)) * 20
 
 
 def to_json(shard: Shard) -> str:
-    return json.dumps(shard_document(shard))
+    return json.dumps(shard.to_json())
 
 
 @pytest.fixture
