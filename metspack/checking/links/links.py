@@ -335,11 +335,24 @@ class LinkCheck:
             child = other[1]
         if child is None:
             return
-        yield from self._down(mets, pointer, child, called, fault=fault)
+        meant = called or (yield from self._meant_by_folder(child))
+        yield from self._down(mets, pointer, child, meant, fault=fault)
         is_alone = called is None and self._beside(mets, pointer, By.FILE) is None
         if is_alone and pointer.childward and self._is_by_both(mets.id, pointer.map):
             facts = {"found": shown(child), "href": pointer.href}
             yield Code.CHILD_BY_LOCATION.at(mets.path, pointer.line, **facts)
+
+    def _meant_by_folder(self, child: bytes) -> Generator[Finding, None, str | None]:
+        """Return the OBJID of a package for which a missing child's folder would be named, or None.
+
+        IPs are in folders that are named by their OBJID, with ``+`` for a colon (E-ARK AIP21).
+        """
+        if self._is_reached(child):
+            return None
+        yield from self._index.search()
+        name = shown(folder_of(child)[:-1].rpartition(b"/")[2])
+        objid = name.replace("+", ":")
+        return objid if name and next(self._index.named(objid), None) is not None else None
 
     def _names_by_both(self, mets: int, structmap: int) -> bool:
         """Return whether a structMap names children by OBJID and location."""
