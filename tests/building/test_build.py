@@ -238,9 +238,9 @@ def ahead(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     real = build.BuildWork._begin_placing
 
-    def noted(work: build.BuildWork, staging: Any, course: Course, **how: bool) -> Any:
+    def noted(work: build.BuildWork, staging: Any, course: Course, jobs: int, **how: bool) -> Any:
         found.append(course.lobs)
-        return real(work, staging, course, **how)
+        return real(work, staging, course, jobs, **how)
 
     monkeypatch.setattr(build.BuildWork, "_begin_placing", noted)
     monkeypatch.setattr(processes, "are_many", bool)
