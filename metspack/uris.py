@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, unique
 from typing import NoReturn
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import quote, unquote, unquote_to_bytes
 
 from metspack.errors import SourceError
 
@@ -88,7 +88,8 @@ _STEPS = re.compile(rf"((?:\.\./)*){PLAIN.pattern}")  # the same, with steps up 
 _ALL_PLAIN, _ALL_STEPS = (re.compile(rf"(?:{each.pattern}\n)*") for each in (PLAIN, _STEPS))
 _FIRST_COLON = re.compile(r"([^/?#:]*):")
 _SHARE = re.compile(
-    r"(?:file:)?[/\\]{2}([^/\\?.\s][^/\\\s]*)[/\\]([^/\\]+)[/\\](.+)", re.DOTALL | re.IGNORECASE
+    r"(?P<start>\\\\|file:(?:/{4,5}|//))(?P<host>[^/\\?.:\s][^/\\:\s]*)[/\\](?P<share>[^/\\]+)[/\\](?P<path>.+)",
+    re.DOTALL | re.IGNORECASE,
 )
 _PATH_DRIVE = re.compile(r"/?([A-Za-z])([:|])(.*)", re.DOTALL)
 _BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -145,9 +146,12 @@ def on_share(text: str) -> Reference | None:
     found = _SHARE.fullmatch(text.strip(WHITE_SPACE))
     if found is None:
         return None
-    path = parsed(f"/{found[3]}")
+    path = parsed(f"/{found['path']}")
+    host, share = found["host"], found["share"]
+    if found["start"] != "\\\\":
+        host, share = unquote(host), unquote(share)
     repairs = (Repair.BACKSLASH, *path.repairs) if "\\" in text else path.repairs
-    drive = rf"\\{found[1]}\{found[2]}".upper()
+    drive = rf"\\{host}\{share}".upper()
     return replace(path, kind=Kind.DRIVE, drive=drive, repairs=tuple(dict.fromkeys(repairs)))
 
 

@@ -671,9 +671,12 @@ def test_what_is_a_urn(text: str, expected: bool) -> None:
 @of_each(
     [
         (r"\\srv01\archive\lobs\r0.bin", r"\\SRV01\ARCHIVE", ("lobs", "r0.bin")),
-        ("//srv01/archive/a%20b.bin", r"\\SRV01\ARCHIVE", ("a b.bin",)),
+        (r"\\srv01\archive/a%20b.bin", r"\\SRV01\ARCHIVE", ("a b.bin",)),
+        ("//srv01/archive/x", None, ()),
         ("file://srv01/archive/x", r"\\SRV01\ARCHIVE", ("x",)),
-        ("file:////srv01/archive/x", None, ()),
+        ("file:////srv01/My%20Docs/x", r"\\SRV01\MY DOCS", ("x",)),
+        ("file:///srv01/archive/x", None, ()),
+        ("file://C:/data/x", None, ()),
         (r"\\?\C:\x", None, ()),
         ("//srv01/archive", None, ()),
         ("file:///home/x", None, ()),
@@ -687,4 +690,4 @@ def test_a_share_is_a_drive_by_its_name(text: str, drive: str | None, segments: 
 
 def test_a_name_on_a_share_is_held_to_the_rules_of_every_name() -> None:
     with pytest.raises(ReferenceRefused):
-        on_share("//srv01/archive/a//b")
+        on_share("file://srv01/archive/a//b")

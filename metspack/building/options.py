@@ -370,7 +370,7 @@ def readership(
     return found, readers.missed_words(options.reader, written, traits)
 
 
-_NOT_OF_BYTES = {"created", "is_dated", "terms", "budgets", "jobs", "cluster", "verify"}
+_NOT_OF_BYTES = {"created", "is_dated", "terms", "budgets", "jobs", "cluster", "verify", "given"}
 """Options that leave every byte of a package the same."""
 
 _FILES = {"plan", "mapping"}

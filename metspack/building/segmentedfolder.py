@@ -480,8 +480,12 @@ def is_split(lob: LobRef) -> bool:
 
 
 def descriptions(root: Path) -> Iterator[str]:
-    """Yield the paths of METS documents and manifests in a folder."""
-    for folder, _, names in os.walk(root):
+    """Yield the paths of METS documents and manifests in a folder; raises OSError where it is unreadable."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    for folder, _, names in os.walk(root, onerror=fail):
         for name in names:
             path = os.path.relpath(os.path.join(folder, name), root)
             if is_mets_name(name) or is_manifest(path):

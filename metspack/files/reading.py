@@ -86,11 +86,12 @@ def _of_file_url(text: str) -> Path:
     """Return the path that a ``file:`` URL of this machine names; raises ``ConfigError`` for any other."""
     # A Path has one slash where its text had three.
     found = re.fullmatch(r"file:(?:(?://(?:localhost)?)?/)([^/].*)?", text, re.IGNORECASE | re.DOTALL)
-    if found is None or "?" in text or "#" in text:
+    names = unquote((found and found[1]) or "", errors="surrogateescape")
+    if found is None or "?" in text or "#" in text or "\0" in names:
         raise ConfigError(
             f"{text} names no file or folder of this machine", hint="Write its path, or file:///PATH."
         )
-    return Path("/", unquote(found[1] or "", errors="surrogateescape"))
+    return Path("/", names)
 
 
 def as_paths(given: StrPath | Sequence[StrPath]) -> tuple[Path, ...]:

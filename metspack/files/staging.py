@@ -437,8 +437,9 @@ class FinishedStretches(Generic[Done]):
         self.journal = journal.journal_of(staging.root)
         kinds = {journal.SEGMENT, journal.STRETCH}
         with self.as_written():
-            self.all = [kind.restored(each) for each in staging.events if each["event"] in kinds]
-        self._done = {each.key: each for each in self.all}
+            found = [kind.restored(each) for each in staging.events if each["event"] in kinds]
+        self._done = {each.key: each for each in found}
+        self.all = list(self._done.values())
 
     @contextmanager
     def as_written(self) -> Iterator[None]:

@@ -8,6 +8,7 @@ transaction back: the journal and the files still beside the folder show what wa
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +24,12 @@ _ALGORITHM = "SHA-256"
 
 Puts = Sequence[tuple[str, str]]
 """Files in the order in which they are put into the folder, with their digests."""
+
+
+def _command(folder: Path) -> str:
+    """Return the command line of an in-place build of a folder."""
+    program, *options = journal.IN_PLACE.split()
+    return shlex.join(("metspack", program, str(folder), *options))
 
 
 class Transaction(Partial):
@@ -43,7 +50,7 @@ class Transaction(Partial):
         self._last = last
         self._found = found
         self._puts: Puts = ()
-        super().__init__(folder, journal.partial_of(folder), f"metspack {journal.IN_PLACE}")
+        super().__init__(folder, journal.partial_of(folder), _command(folder))
 
     def _begin(self) -> None:
         run = RunFacts(command=journal.IN_PLACE, can_go_on=False)
@@ -60,7 +67,8 @@ class Transaction(Partial):
     def _strange(self) -> TargetUnfinishedError:
         return TargetUnfinishedError(
             f"{self.root} exists already, and its origin is unknown",
-            hint="When no other build is running, remove it and run the command again.",
+            hint="When no other build is running, remove it, and the METS files and manifests that it put "
+            "into the folder, and run the command again.",
         )
 
     def _take_back_earlier(self, puts: Puts) -> None:

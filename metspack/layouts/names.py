@@ -87,12 +87,14 @@ class ArchiveRoutes:
     """An archive with LOBs outside: its path, SIARD version, and number of LOBs by route.
 
     ``is_apart``: LOBs are in other packages than the archive, with which they must be merged first.
+    ``has_types``: it has columns of user-defined types.
     """
 
     path: str
     version: str
     routes: tuple[tuple[LobRoute, int], ...]
     is_apart: bool = False
+    has_types: bool = False
 
 
 def is_archive(name: str) -> bool:

@@ -455,9 +455,11 @@ def readership_on_disk(archive: ArchiveRoutes) -> Readership:
         nested=sum(count for route, count in archive.routes if route.nested),
         odd=sum(count for route, count in archive.routes if route.odd),
         split=sum(count for route, count in archive.routes if route.split),
+        has_types=archive.has_types,
     )
+    found = _verdicts(archive.version, archive.routes, has_types=archive.has_types)
     ways = _ways(archive.version, "", traits, prefix="metspack convert ")
-    return _advised(_verdicts(archive.version, archive.routes), ways, traits.lobs, is_merged=archive.is_apart)
+    return _advised(found, ways, traits.lobs, is_merged=archive.is_apart)
 
 
 def check_texts(key: str | None, version: str | None, traits: LobTraits, most: int | None) -> None:

@@ -118,10 +118,15 @@ def folder_reference(where: str, text: str | None) -> Reference | None:
     return None if text is None or not text.strip(WHITE_SPACE) else _reference(where, text)
 
 
+_OF_SHARES = {"host", "unc"}
+
+
 def _reference(where: str, text: str) -> Reference:
     try:
-        return on_share(text) or parsed(text)
+        return parsed(text)
     except ReferenceRefused as error:
+        if error.rule in _OF_SHARES and (found := on_share(text)) is not None:
+            return found
         raise ReferenceRefused(f"{where}: {error.message}", rule=error.rule, hint=error.hint) from None
 
 

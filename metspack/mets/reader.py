@@ -46,6 +46,7 @@ DIV = f"{_PREFIX}div"
 _AGENT = f"{_PREFIX}agent"
 _NAME = f"{_PREFIX}name"
 _NOTE = f"{_PREFIX}note"
+_CODE = "IDENTIFICATIONCODE"
 _OF_AGENTS = frozenset({_AGENT, _NAME, _NOTE})
 _AMD = f"{_PREFIX}amdSec"
 _DATA = f"{_PREFIX}xmlData"
@@ -81,13 +82,17 @@ class MetsHeader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """An ``agent`` of ``metsHdr``; ``role`` is its OTHERROLE, or else its ROLE."""
+    """An ``agent`` of ``metsHdr``; ``role`` is its OTHERROLE, or else its ROLE.
+
+    ``code`` is its note with the identification code (CSIP15), "" without one.
+    """
 
     type: str
     role: str
     name: str
     notes: tuple[str, ...]
     line: int = field(default=0, compare=False)
+    code: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -394,8 +399,10 @@ class Reader:
         self._take_other()
         self._agent = _OpenAgent(attributes, self._line)
 
-    def _open_text(self, _attributes: dict[str, str]) -> None:
+    def _open_text(self, attributes: dict[str, str]) -> None:
         if self._agent is not None:
+            types = (value for name, value in attributes.items() if name.rpartition(":")[2] == "NOTETYPE")
+            self._agent.note_type = next(types, "")
             # Only here: a call for the white space between millions of elements would cost much.
             self._parser.CharacterDataHandler = self._add_text
 
@@ -409,6 +416,7 @@ class Reader:
         elif local == _NOTE:
             if agent.size < self._budgets.attribute:
                 agent.notes.append(self._text)
+                agent.code = agent.code or (self._text if agent.note_type == _CODE else "")
                 agent.size += 1 + len(self._text)
         else:
             self._found.append(agent.fact())
@@ -533,12 +541,19 @@ class _OpenAgent:
     name: str = ""
     notes: list[str] = field(default_factory=list)
     size: int = 0
+    note_type: str = ""
+    code: str = ""
 
     def fact(self) -> Agent:
         value = self.attributes.get
         role = value("OTHERROLE") or value("ROLE", "")
         return Agent(
-            type=value("TYPE", ""), role=role, name=self.name, notes=tuple(self.notes), line=self.line
+            type=value("TYPE", ""),
+            role=role,
+            name=self.name,
+            notes=tuple(self.notes),
+            line=self.line,
+            code=self.code,
         )
 
 

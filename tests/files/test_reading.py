@@ -250,6 +250,7 @@ def test_names_are_seen_where_a_sandbox_refuses_to_answer(
         ("file://host/x", None),
         ("file:x", None),
         ("file:///a?b", None),
+        ("file:///a%00b", None),
     ],
 )
 def test_a_file_url_of_this_machine_is_its_path(text: str, path: str | None) -> None:

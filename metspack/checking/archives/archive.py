@@ -414,7 +414,7 @@ class _ArchiveCheck:
         self._catalogue.index_cells()
         if self.complete:
             yield from unnamed(self._catalogue, entries, self._form, metadata)
-        if (routes := self._routes.of_archive(metadata.version)).routes:
+        if (routes := self._routes.of_archive(metadata)).routes:
             self._catalogue.routes.append(routes)
         self._catalogue.put(_PUT_LOBS, self._lobs, self._lost, self._inline, self._path)
 

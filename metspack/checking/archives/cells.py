@@ -76,10 +76,16 @@ class Routes:
         self._is_apart = False
         self._path, self._package = path, _package_of(path)
 
-    def of_archive(self, version: str) -> ArchiveRoutes:
-        """Return all routes of the archive, which has a SIARD version."""
+    def of_archive(self, metadata: Metadata) -> ArchiveRoutes:
+        """Return all routes of the archive, which has this metadata.xml."""
         routes, is_apart = tuple(self._counts.items()), self._is_apart
-        return ArchiveRoutes(path=shown(self._path), version=version, routes=routes, is_apart=is_apart)
+        return ArchiveRoutes(
+            path=shown(self._path),
+            version=metadata.version,
+            routes=routes,
+            is_apart=is_apart,
+            has_types=metadata.has_types,
+        )
 
     def take_run(self, levels: Levels, run: CellRun, found: LobFiles) -> None:
         """Count whole LOBs, those that are outside the archive."""

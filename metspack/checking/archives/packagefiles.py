@@ -52,6 +52,7 @@ SELECT d.path, d.size FROM json_each(?) g JOIN disk d ON d.path = CAST(g.value A
 ORDER BY g.key
 """
 _FILE = "SELECT path, size FROM disk WHERE path = ? AND kind = 'f'"
+_ELSEWHERE = "SELECT path, size FROM together WHERE key = ?"
 _ALL_ELSEWHERE = """
 SELECT t.path, t.size FROM json_each(?) g JOIN together t ON t.key = CAST(g.value AS BLOB) ORDER BY g.key
 """
@@ -309,7 +310,7 @@ class Files:
         if self._agreed is not None and (sizes := self._agreed.sizes(paths)) is not None:
             return list(paths), sizes
         is_any_here = any(map(self._has, set(map(folder_of, paths))))
-        rows = self._rows(_FILES, paths) if is_any_here else []
+        rows = self._rows(_FILES, _FILE, paths) if is_any_here else []
         shared = [each for each in map(_SHARED.search, paths) if each is not None]
         may_differ = is_any_here and self._agreed is not None and len(paths) > 1
         if not rows and len(shared) == len(paths) and not may_differ:
@@ -318,7 +319,7 @@ class Files:
             if self._agreed is not None and (found := self._elsewhere(self._agreed, keys)) is not None:
                 return found
             self._put_together()
-            rows = self._rows(_ALL_ELSEWHERE, keys)
+            rows = self._rows(_ALL_ELSEWHERE, _ELSEWHERE, keys)
         return ([row[0] for row in rows], [row[1] for row in rows]) if len(rows) == len(paths) else None
 
     def _elsewhere(self, agreed: AgreedFiles, keys: Sequence[bytes]) -> tuple[list[bytes], list[int]] | None:
@@ -331,9 +332,9 @@ class Files:
         sizes = agreed.sizes(there)
         return None if sizes is None else (there, sizes)
 
-    def _rows(self, sql: str, keys: Sequence[bytes]) -> list[Row]:
+    def _rows(self, sql: str, of_one: str, keys: Sequence[bytes]) -> list[Row]:
         if not all(map(_is_text, keys)):  # JSON has no such names
-            return [row for key in keys for row in self._catalogue.all(_FILE, key)]
+            return [row for key in keys for row in self._catalogue.all(of_one, key)]
         return self._catalogue.all(sql, json.dumps([key.decode() for key in keys]))
 
     def _put_together(self) -> None:

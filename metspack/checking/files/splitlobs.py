@@ -234,13 +234,19 @@ def inside(catalogue: Catalogue, archive: bytes, entries: Entries, progress: Pro
         told = [each for each in _all_said(catalogue, whole) if each.path == archive]
         asked = _asked(told, -1)
         joined = Hashing(asked)
+        if not extents:
+            continue
         try:
-            parts = [hash_blocks(entries.contents(each), asked, progress, joined) for each in extents]
+            for each in extents[:-1]:
+                for block in entries.contents(each):
+                    joined.update(block)
+                    progress(len(block))
+            last = hash_blocks(entries.contents(extents[-1]), asked, progress, joined)
         except SourceError:
             continue
         found = joined.result()
         told = [each for each in told if each.fits(found.size)]
-        yield from _compared(whole, told, len(parts), found, parts[-1])
+        yield from _compared(whole, told, len(extents), found, last)
     catalogue.put(_SAID_INSIDE, archive)
     catalogue.put("DELETE FROM piece WHERE origin = 2")
 

@@ -88,13 +88,13 @@ SELECT 1 FROM entry e WHERE e.mets = ?1 AND e.path = ?2 AND NOT EXISTS (
     SELECT 1 FROM beside b WHERE b.mets = ?1 AND b.fileid = e.xml_id AND b.div <> ?3)
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = ?1 AND m.href = e.xml_id AND m.div <> ?3)
 """
-# The entries that a division's fptr and mptr name, of the first twenty each: no package has more.
+# The entries that a division's fptr and mptr name, of the first two hundred each: no package has more.
 _ENTRIES_BESIDE = """
 SELECT e.xml_id, e.path FROM (
     SELECT * FROM (SELECT fileid, rowid AS number FROM beside INDEXED BY beside_div
-        WHERE mets = ?1 AND div = ?2 ORDER BY rowid LIMIT 20)
+        WHERE mets = ?1 AND div = ?2 ORDER BY rowid LIMIT 200)
     UNION ALL SELECT * FROM (SELECT href, id + (1 << 60) FROM mptr
-        WHERE mets = ?1 AND div = ?2 AND part IS NULL LIMIT 20)
+        WHERE mets = ?1 AND div = ?2 AND part IS NULL LIMIT 200)
 ) b CROSS JOIN entry e ON e.id = (SELECT min(id) FROM entry WHERE mets = ?1 AND xml_id = b.fileid)
 WHERE e.path IS NOT NULL ORDER BY b.number
 """
@@ -114,8 +114,9 @@ SELECT 1 WHERE NOT EXISTS (
     SELECT 1 FROM mptr m WHERE m.mets = ?1 AND NOT m.up AND m.part IS NULL AND m.named_by <> 'file ID')
 """
 _LED_BESIDE = """
-SELECT c.path FROM beside b JOIN mptr m ON m.mets = b.mets AND m.div = b.div
-JOIN edge e ON e.mptr = m.id JOIN mets c ON c.id = e.child WHERE b.mets = ? AND b.fileid = ? ORDER BY m.id
+SELECT c.path FROM beside b CROSS JOIN mptr m ON m.mets = b.mets AND m.div = b.div
+CROSS JOIN edge e ON e.mptr = m.id CROSS JOIN mets c ON c.id = e.child
+WHERE b.mets = ? AND b.fileid = ? ORDER BY m.id
 """
 _LED_TO = "UPDATE entry SET path = ? WHERE mets = ? AND xml_id = ? AND path = ?"
 _LED_IN = "UPDATE entry SET path = ? WHERE mets = ? AND line = ? AND href = ?"

@@ -52,9 +52,9 @@ def merge(
     """Merge a parent and its children into one package; METS, PREMIS and schemas are regenerated.
 
     The data files of all packages are copied unchanged to representations/rep1/data: each is compared with
-    the digest in its METS while it is copied, and none is overwritten. The parent's descriptive metadata and
-    documentation are kept unless options name others. OUT is only read. DIR appears complete or not at all; a
-    merge that was stopped goes on with the same command.
+    the digest in its METS while it is copied, and none is overwritten. The parent's profile, types,
+    agents, descriptive metadata and documentation are kept unless options name others. OUT is only read. DIR
+    appears complete or not at all; a merge that was stopped goes on with the same command.
 
     `metspack merge out -o whole`
     """

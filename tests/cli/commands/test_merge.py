@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,59 @@ def test_what_cannot_be_put_together_is_said(metspack: Commands, out: Path, tmp_
     assert metspack("merge", out, "-o", tmp_path / "whole", "--profile", "sip").code == 2
     assert metspack("merge", out, "-o", out).code == 5
     assert metspack("merge", out, "-o", tmp_path / "whole", "--checksum", "SHA3").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ((), ("E-ARK-CSIP.xml", "AIP", "SIARD2", "Sub", "1")),
+        (("--type", "SIP"), ("E-ARK-CSIP.xml", "SIP", "SIARD2", "Sub", "1")),
+        (("--profile", "sip"), ("E-ARK-SIP-v2-2-0.xml", "SIP", "SIARD2", "Sub", "1")),
+        (("--submitter", "New"), ("E-ARK-CSIP.xml", "AIP", "SIARD2", "New", "")),
+        (("--content-type", "citssiard_v1_0"), ("E-ARK-CSIP.xml", "AIP", "citssiard_v1_0", "Sub", "1")),
+    ],
+)
+def test_terms_and_agents_are_those_of_the_parent_unless_others_are_given(
+    words: tuple[str, ...],
+    expected: tuple[str, ...],
+    metspack: Commands,
+    northwind: Path,
+    tmp_path: Path,
+) -> None:
+    terms = ("--dialect", "csip", "--type", "AIP", "--content-type", "SIARD2", "--max-files", "4")
+    metspack.fine(
+        "build",
+        northwind,
+        "-o",
+        tmp_path / "out",
+        "-q",
+        *terms,
+        "--submitter",
+        "Sub",
+        "--submitter-code",
+        "1",
+    )
+    (parent,) = (
+        each for each in (tmp_path / "out").glob("*/METS.xml") if "the SIARD archive" in each.read_text()
+    )
+    person = (
+        '<mets:agent ROLE="CREATOR" TYPE="INDIVIDUAL"><mets:name>Sven</mets:name>'
+        "<mets:note>Phone: 08-123456</mets:note></mets:agent></mets:metsHdr>"
+    )
+    parent.write_text(parent.read_text().replace("</mets:metsHdr>", person))
+    metspack.fine("merge", tmp_path / "out", "-o", tmp_path / "whole", "-q", *words)
+    (mets,) = (each.read_text() for each in (tmp_path / "whole").glob("*/METS.xml"))
+    submitter = re.search(
+        r'ROLE="CREATOR" TYPE="ORGANIZATION">\s*<mets:name>([^<]+)(.*?)</mets:agent>', mets, re.DOTALL
+    )
+    assert submitter is not None
+    code = re.search(r'IDENTIFICATIONCODE">([^<]+)', submitter[2])
+    found = (
+        re.findall(r'PROFILE="[^"]*/([^"/]+)"', mets)[0],
+        re.findall(r'OAISPACKAGETYPE="(\w+)"', mets)[0],
+        re.findall(r'CONTENTINFORMATIONTYPE="(\w+)"', mets)[0],
+        submitter[1],
+        code[1] if code else "",
+    )
+    assert found == expected
+    assert "Sven" not in mets

@@ -103,7 +103,7 @@ class Csip(CsipPackage, Dialect):
         if "preservation_agent" in named:
             agents["preservation"] = named.pop("preservation_agent")
         terms: dict[str, Any] = named
-        return CsipOptions(**terms, agents=Agents(**agents))
+        return CsipOptions(**terms, agents=Agents(**agents), given=frozenset(given))
 
     @classmethod
     def layout(cls, version: str | None) -> Layout:
@@ -264,19 +264,30 @@ class Csip(CsipPackage, Dialect):
 DIALECT = Csip
 
 
-def _with_stated(given: CsipOptions, header: Iterable[Fact]) -> CsipOptions:
-    """Return options with the terms and agents that a METS states, where the defaults were left."""
+def _with_stated(options: CsipOptions, header: Iterable[Fact]) -> CsipOptions:
+    """Return options with the terms and agents that a METS states, where none were given."""
     usual = CsipOptions()
+    is_given = {
+        each.name
+        for each in fields(GivenTerms)
+        if each.name in options.given or getattr(options, each.name) != getattr(usual, each.name)
+    }
     terms, agents = _stated(header)
-    kept = {name: each for name, each in terms.items() if getattr(given, name) == getattr(usual, name)}
-    absent = {name: each for name, each in agents.items() if not getattr(given.agents, name)}
-    return replace(given, **kept, agents=replace(given.agents, **absent))
+    if "profile" in is_given and options.profile == "sip":
+        is_given.add("package_type")  # which is of that profile, whatever the parent's was
+    kept = {name: each for name, each in terms.items() if name not in is_given}
+    absent = {
+        name: each
+        for name, each in agents.items()
+        if not getattr(options.agents, name.removesuffix("_code")) and not getattr(options.agents, name)
+    }
+    return replace(options, **kept, agents=replace(options.agents, **absent))
 
 
 def _stated(facts: Iterable[Fact]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the ``GivenTerms`` and the ``Agents`` that the root and header of a package's METS state.
 
-    What CSIP and SIP have no term for is left out.
+    What CSIP and SIP have no term for is left out; of several organisations in one role the first counts.
     """
     terms: dict[str, Any] = {}
     agents: dict[str, Any] = {}
@@ -290,9 +301,11 @@ def _stated(facts: Iterable[Fact]) -> tuple[dict[str, Any], dict[str, Any]]:
         elif isinstance(fact, MetsHeader):
             kind = _attribute(fact.attributes, "OAISPACKAGETYPE")
             terms |= {"package_type": kind} if kind in PACKAGE_TYPES else {}
-        elif isinstance(fact, Agent) and fact.type != _OTHER and (name := _ROLES.get(fact.role)) is not None:
-            agents |= {name: fact.name, **dict(zip([f"{name}_code"], fact.notes, strict=False))}
-    agents.pop("preservation_code", None)
+        elif isinstance(fact, Agent) and fact.type == "ORGANIZATION":
+            name = _ROLES.get(fact.role)
+            if name is not None and name not in agents:
+                code = f"{name}_code"
+                agents |= {name: fact.name} | ({code: fact.code} if hasattr(Agents(), code) else {})
     return terms, agents
 
 
@@ -301,5 +314,4 @@ def _attribute(attributes: Mapping[str, str], name: str) -> str:
 
 
 _SITE = re.compile(r"https?://[^/]+/", re.IGNORECASE)
-_OTHER = "OTHER"
 _ROLES = {"ARCHIVIST": "archival_creator", "CREATOR": "submitter", "PRESERVATION": "preservation"}

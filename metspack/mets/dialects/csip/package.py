@@ -54,13 +54,17 @@ Files = Callable[[], Iterable[PlacedRun]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsipOptions(GivenTerms, DialectOptions):
-    """Options of the CSIP dialect: see ``terms`` for the terms, and ``CsipPackage`` for the paths."""
+    """Options of the CSIP dialect: see ``terms`` for the terms, and ``CsipPackage`` for the paths.
+
+    ``given`` are the names of terms that hold for a merged package although they are the defaults.
+    """
 
     agents: Agents = field(default_factory=Agents)
     descriptive: StrPath | None = None
     documentation: StrPath | None = None
     schemas: StrPath | None = None
     roda_ancestors: bool = False
+    given: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, options: DialectOptions | None) -> Self:
