@@ -130,16 +130,16 @@ class AgreedSegment:
     own: Mapping[str, str]
     opening: Opening
     facts: tuple[Fact, ...]
-    folders: tuple[bytes, ...]
+    folders: tuple[bytes, ...] = ()
     files: int
     total: int
     algorithm: str
     kept: tuple[tuple[bytes, int], ...]
     stems: frozenset[str]
-    stretches: tuple[ManifestStretch, ...]
+    stretches: tuple[ManifestStretch, ...] = ()
     outline: Outline | None
     are_placed: bool
-    apart: frozenset[bytes]
+    apart: frozenset[bytes] = frozenset()
 
     @property
     def folder(self) -> bytes:
