@@ -375,10 +375,10 @@ class Catalogue(tempdb.Scratch):
 
 
 class Batch:
-    """Rows for the catalogue, inserted a few thousand at a time."""
+    """Rows for the catalogue, or for another ``put_many``, inserted a few thousand at a time."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
+    def __init__(self, put_many: Callable[[str, Iterable[Row]], object]) -> None:
+        self._put_many = put_many
         self._waiting: dict[str, list[Row]] = {}
 
     def add(self, sql: str, *values: object) -> None:
@@ -386,19 +386,19 @@ class Batch:
         waiting = self._waiting.setdefault(sql, [])
         waiting.append(values)
         if len(waiting) >= _BATCH:
-            self._catalogue.put_many(sql, waiting)
+            self._put_many(sql, waiting)
             waiting.clear()
 
     def add_all(self, sql: str, rows: Iterable[Row]) -> None:
         """Take many rows for a statement at once."""
         if waiting := self._waiting.pop(sql, []):
-            self._catalogue.put_many(sql, waiting)
-        self._catalogue.put_many(sql, rows)
+            self._put_many(sql, waiting)
+        self._put_many(sql, rows)
 
     def flush(self) -> None:
         """Insert the remaining rows."""
         for sql, waiting in self._waiting.items():
-            self._catalogue.put_many(sql, waiting)
+            self._put_many(sql, waiting)
             waiting.clear()
 
 

@@ -116,7 +116,7 @@ class _Taking:
 
     def __init__(self, catalogue: Catalogue, start: bytes, *, whole: bool) -> None:
         self.catalogue = catalogue
-        self._batch = Batch(catalogue)
+        self._batch = Batch(catalogue.put_many)
         self.prefix = start + b"/" if start else b""
         self.whole = whole
         self._last = catalogue.put(_PUT_FOLDER, start) - 1

@@ -59,7 +59,7 @@ def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Ite
     form are kept, on disk.
     """
     catalogue.put("DELETE FROM folded_entry")
-    batch = Batch(catalogue)
+    batch = Batch(catalogue.put_many)
     strange, first = 0, ""
     for name in container.names():
         if not name.startswith(_ROOTS):

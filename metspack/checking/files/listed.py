@@ -308,7 +308,7 @@ def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Find
     """
     guesses = 0
     catalogue.put(_RENAMED_IS_USUAL)
-    batch = Batch(catalogue)
+    batch = Batch(catalogue.put_many)
     for number, mets, line, xml_id, path, href, is_folder in catalogue.rows(_ODDLY_MISSING):
         place = xml_id or ""
         places.put_all_back()  # any file may be the one that is meant

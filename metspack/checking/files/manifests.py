@@ -206,7 +206,7 @@ class Manifest:
     ) -> None:
         self._catalogue = catalogue
         self._itself = itself  # a list cannot state a digest of itself that holds
-        self._batch = Batch(catalogue)
+        self._batch = Batch(catalogue.put_many)
         self._number = number
         self._name = name
         self._reader = reader
@@ -409,7 +409,7 @@ def read_lob_manifests(catalogue: Catalogue, places: CheckedTree) -> Iterator[Fi
 
 def _read_lob_manifest(catalogue: Catalogue, path: bytes, content: Content) -> Iterator[Finding]:
     numbers: dict[str, int] = {}
-    batch = Batch(catalogue)
+    batch = Batch(catalogue.put_many)
     strange, first, line_of_first = 0, b"", 0
     reader = LineReader("", lambda _: True, decode=lambda path: path.lstrip(b"/"))
     for number, line in enumerate(reading.lines(unmarked(content.blocks())[1]), start=1):
