@@ -58,11 +58,9 @@ CREATE TABLE division (mets INTEGER, div INTEGER, mptr INTEGER, PRIMARY KEY (met
 CREATE TABLE led (mets INTEGER, div INTEGER, child INTEGER, PRIMARY KEY (mets, div, child)) WITHOUT ROWID;
 CREATE TABLE meant (path BLOB PRIMARY KEY, folder BLOB, was BLOB) WITHOUT ROWID;
 CREATE INDEX meant_folder ON meant (folder);
-CREATE TABLE above (key TEXT, found TEXT);
 CREATE TABLE fault (path TEXT, code TEXT, PRIMARY KEY (path, code)) WITHOUT ROWID;
 CREATE TABLE pack (path BLOB PRIMARY KEY, folder BLOB) WITHOUT ROWID;
 CREATE INDEX pack_folder ON pack (folder);
-CREATE TABLE apart (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE reference (mets INTEGER, path BLOB, mdtype TEXT, mimetype TEXT, line INTEGER);
 CREATE TABLE object (
     document BLOB, mets INTEGER, xml_id TEXT, path BLOB, line INTEGER, size INTEGER, algorithm TEXT,
@@ -78,7 +76,6 @@ CREATE TABLE outside (mets INTEGER, xml_id TEXT, line INTEGER, href TEXT);
 CREATE INDEX outside_href ON outside (mets, href);
 CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);
 CREATE TABLE pointing (fileids TEXT, line INTEGER, step INTEGER);
-CREATE TABLE swapped (folder BLOB PRIMARY KEY, other BLOB) WITHOUT ROWID;
 CREATE TABLE ident (
     id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, element TEXT, line INTEGER
 );
@@ -131,7 +128,6 @@ CREATE TABLE grp (
     id INTEGER PRIMARY KEY, mets INTEGER, outer INTEGER, name TEXT, is_child INTEGER, is_whole INTEGER,
     is_other INTEGER, UNIQUE (mets, outer, name)
 );
-CREATE TABLE lob_group (mets INTEGER, grp INTEGER, PRIMARY KEY (mets, grp)) WITHOUT ROWID;
 CREATE TABLE noted (archive TEXT, words TEXT);
 CREATE TABLE archive (path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE cell (
@@ -170,8 +166,6 @@ SELECT path FROM lost_mets UNION ALL SELECT e.path FROM gone g CROSS JOIN entry 
 """The paths of all files with a finding because they are missing, some more than once."""
 PUT_DONE = "INSERT OR IGNORE INTO done VALUES (?)"
 """Marks a file that is not to be read any more."""
-APART = "SELECT path FROM apart ORDER BY path"
-"""The folders, each with its slash, of packages that were found outside this one."""
 OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
 """The condition for manifests of a bag."""
 BAG, PAYLOAD = b"bagit.txt", b"data/"
@@ -240,6 +234,12 @@ class Catalogue(tempdb.Scratch):
         self._entries = self._cells = 0
         self.routes: list[ArchiveRoutes] = []
         """The routes of each archive to its LOBs outside, for the report."""
+        self.apart: set[bytes] = set()
+        """The folders, each with its slash, of packages that were found outside this one."""
+        self.above: dict[str, str] = {}
+        """The paths of parents that were found outside this package, by their bare OBJIDs."""
+        self.swapped: dict[bytes, bytes] = {}
+        """The folders of swapped children, each with the one it is in; all end with a slash."""
 
     def number(self, sql: str, *values: object) -> int:
         """Return the one number that a query gives, or 0 when it gives none."""

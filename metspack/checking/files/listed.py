@@ -10,7 +10,6 @@ from itertools import chain, islice, pairwise, product, starmap
 
 from metspack.checking import grouping
 from metspack.checking.catalogue import (
-    APART,
     IN_OUTERMOST,
     OF_BAG,
     Batch,
@@ -436,7 +435,7 @@ def sizes(catalogue: Catalogue) -> Iterator[Finding]:
 def segments(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield gaps in the numbers of the segments, on disk or named by a METS."""
     numbers: dict[str, set[int]] = {}
-    catalogue.keep_outermost(path for (path,) in catalogue.rows(APART))
+    catalogue.keep_outermost(sorted(catalogue.apart))
     for path, apart in catalogue.rows(_FOLDERS):
         *above, folder, _ = ("", *shown(path).split("/"))
         if apart:  # the segments lie in different places; their numbers still belong together

@@ -15,7 +15,6 @@ from operator import eq, lt
 from metspack.checking import grouping
 from metspack.checking.archives import forms
 from metspack.checking.catalogue import (
-    APART,
     BAG,
     IN_OUTERMOST,
     OF_BAG,
@@ -95,7 +94,7 @@ AND l.path NOT IN sampled ORDER BY l.rowid
 
 
 def _not_named(catalogue: Catalogue, manifest: int) -> Iterator[Row]:
-    catalogue.keep_outermost(path for (path,) in catalogue.rows(APART))
+    catalogue.keep_outermost(sorted(catalogue.apart))
     return catalogue.rows(_NOT_NAMED, manifest)
 
 

@@ -238,11 +238,6 @@ def _own_folder(child: _Child) -> bytes:
     return beside[0] + beside[1] + os.fsencode(folder_of_objid(child.objid)) + b"/"
 
 
-def folders(catalogue: Catalogue) -> dict[bytes, bytes]:
-    """Return the folders of swapped children and those they are in; all end with a slash."""
-    return dict(catalogue.rows("SELECT folder, other FROM swapped"))
-
-
 def _of_one(catalogue: Catalogue, child: _Child) -> Finding:
     # Only another child's OBJID is worth a hint: children changed places.
     sql = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id = ?"
@@ -270,7 +265,7 @@ def _swapped(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Find
     (child, other), *_ = pairs
     _rename(catalogue, pairs)
     for each, place in pairs:
-        catalogue.put("INSERT OR IGNORE INTO swapped VALUES (?, ?)", place.folder, each.folder)
+        catalogue.swapped.setdefault(place.folder, each.folder)
         _fault(catalogue, each, Code.CHILDREN_SWAPPED.id)
     if is_described:
         _describe(catalogue, pairs)
