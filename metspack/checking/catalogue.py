@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from metspack.checking.similarity import nearest
@@ -54,8 +54,6 @@ CREATE INDEX edge_parent ON edge (parent, child, map, div);
 CREATE INDEX edge_child ON edge (child, parent);
 CREATE INDEX edge_mptr ON edge (mptr);
 CREATE INDEX edge_href ON edge (parent, href) WHERE child IS NOT NULL;
-CREATE TABLE division (mets INTEGER, div INTEGER, mptr INTEGER, PRIMARY KEY (mets, div)) WITHOUT ROWID;
-CREATE TABLE led (mets INTEGER, div INTEGER, child INTEGER, PRIMARY KEY (mets, div, child)) WITHOUT ROWID;
 CREATE TABLE meant (path BLOB PRIMARY KEY, folder BLOB, was BLOB) WITHOUT ROWID;
 CREATE INDEX meant_folder ON meant (folder);
 CREATE TABLE fault (path TEXT, code TEXT, PRIMARY KEY (path, code)) WITHOUT ROWID;
@@ -232,6 +230,7 @@ class Catalogue(tempdb.Scratch):
         super().__init__("BEGIN", cache=_CACHE, schema=_SCHEMA)
         self._are_entries_indexed = False
         self._entries = self._cells = 0
+        self.structmap = lru_cache(1_000)(self._structmap_number)
         self.routes: list[ArchiveRoutes] = []
         """The routes of each archive to its LOBs outside, for the report."""
         self.apart: set[bytes] = set()
@@ -286,6 +285,12 @@ class Catalogue(tempdb.Scratch):
         """Reserve numbers for so many cells and return the first, as ``take_entries`` does."""
         self._cells += count
         return self._cells - count + 1
+
+    def _structmap_number(self, kind: str | None, label: str | None) -> int:
+        """Return the number of structMaps with a TYPE and a LABEL, which are kept once."""
+        text = f"{kind}\n{label}"
+        found = self.number("SELECT id FROM structmap WHERE name = ?", text)
+        return found or self.put("INSERT INTO structmap (name) VALUES (?)", text)
 
     def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
         """Register an SQL function of one argument."""
@@ -410,6 +415,11 @@ def shown(path: bytes) -> str:
 def folder_of(path: bytes) -> bytes:
     """Return the folder part of a path with its last ``/``, empty at the root."""
     return path[: path.rfind(b"/") + 1]
+
+
+def span_below(folder: bytes) -> tuple[bytes, bytes]:
+    """Return the bounds between which the paths below a folder, with its last ``/``, are in order."""
+    return folder, folder[:-1] + b"0" if folder else b"\xff"
 
 
 def fault(error: OSError) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 from metspack import uris
 from metspack.checking.catalogue import DEEPEST, folder_of, shown
@@ -45,7 +46,7 @@ class CheckedTree(MountedTree):
         self.members: dict[int, list[tuple[bytes, bytes]]] = {}
         """By the number of a root the IPs in it that are one package: each folder there and here."""
         self._outside, self._guesses = KnownEdits(), 0
-        self._last: tuple[bytes, bytes, tuple[str, ...]] = (b"", b"", ())
+        self._base_of = lru_cache(1)(self._base)  # a document's references come one after the other
         self._here: list[tuple[bytes, tuple[str, ...]]] = _lies(b"", base)
 
     @property
@@ -147,11 +148,12 @@ class CheckedTree(MountedTree):
 
         A tree mounted apart is a separate package; no reference leads out of it. Raises ``ReferenceRefused``.
         """
-        if self._last[0] != document:  # a document's references come one after the other
-            boundary = next((each for each in self._apart if document.startswith(each)), b"")
-            inner = folder_of(document)[len(boundary) :]
-            self._last = document, boundary, tuple(shown(inner).split("/")[:-1])
         if (path := self.here(reference)) is not None:
             return path
-        _, boundary, base = self._last
+        boundary, base = self._base_of(document)
         return boundary + path_of(target(base, reference))
+
+    def _base(self, document: bytes) -> tuple[bytes, tuple[str, ...]]:
+        """Return the tree apart that holds a document, and the names of the folders in it above this."""
+        boundary = next((each for each in self._apart if document.startswith(each)), b"")
+        return boundary, tuple(shown(folder_of(document)[len(boundary) :]).split("/")[:-1])

@@ -27,6 +27,7 @@ from metspack.checking.catalogue import (
     fault,
     folder_of,
     shown,
+    span_below,
 )
 from metspack.checking.codes import Code
 from metspack.checking.files import manifests
@@ -241,7 +242,7 @@ class _ListedFolder:
 
         ``at`` is the package's path there; ``before`` goes before the names of lists that are no bag's.
         """
-        span = above, (above[:-1] + b"0" if above else b"\xff")
+        span = span_below(above)
         batch = Batch(catalogue.put_many)
         for number, name, algorithm, is_read, tags in self._catalogue.all(_LISTS):
             is_of_bag = name.startswith(BAGS)

@@ -160,8 +160,6 @@ class DocumentReader:
         self._is_here_needed = False
         self._objid = ""
         self._fptr: str | None = None  # the FILEID of the last fptr in the structMap
-        self._structmap_id = 0
-        self._structmap_name: tuple[str | None, str | None] | None = None  # of the last mptr
 
     def findings(self) -> Iterator[Finding]:
         """Read the document and yield the findings on it; its content never raises an error."""
@@ -422,7 +420,7 @@ class DocumentReader:
             self._mets,
             by is By.LOCATION,
             mptr.is_upward,
-            self._structmap_number(mptr),
+            self._catalogue.structmap(mptr.structmap_type, mptr.structmap_label),
             mptr.contentids if mptr.is_of_part else None,
             by.value,
             mptr.is_ancestor,
@@ -430,17 +428,6 @@ class DocumentReader:
             f"{mptr.within} {int(order)}" if _SIZE.fullmatch(order) else None,
             *self._of_part(mptr),
         )
-
-    def _structmap_number(self, mptr: Mptr) -> int:
-        """Return the number of an mptr's structMap: its TYPE and LABEL are kept once."""
-        name = mptr.structmap_type, mptr.structmap_label
-        if name != self._structmap_name:
-            text = f"{mptr.structmap_type}\n{mptr.structmap_label}"
-            found = self._catalogue.number("SELECT id FROM structmap WHERE name = ?", text)
-            put = "INSERT INTO structmap (name) VALUES (?)"
-            self._structmap_id = found or self._catalogue.put(put, text)
-            self._structmap_name = name
-        return self._structmap_id
 
     def _of_part(self, mptr: Mptr) -> tuple[str | None, str | None, str | None]:
         """Return the LOB whose part an mptr leads to, the part's ORDER, and the child's bare OBJID.
@@ -552,13 +539,11 @@ class DocumentReader:
                 return None, False, None if may_leave else self._left(line, place, href)
             return None, False, Code.REFUSED.at(self._name, line, place, href=href, reason=error.message)
         for repair in reference.repairs:
-            if repair is not Repair.PSEUDO_ABSOLUTE or self._leads_in(path):
+            # The path exists, or begins in the package: a packed one has no folders.
+            starts = (path.split(b"/", 1)[0], path)
+            if repair is not Repair.PSEUDO_ABSOLUTE or any(map(self._places.is_there, starts)):
                 self._count_repair(repair, line, href)
         return path, Repair.PSEUDO_ABSOLUTE in reference.repairs, None
-
-    def _leads_in(self, path: bytes) -> bool:
-        """Return whether a path exists, or begins in the package; a packed package has no folders."""
-        return self._places.is_there(path.split(b"/", 1)[0]) or self._places.is_there(path)
 
     def _left(self, line: int, place: str, href: str) -> Finding:
         near = self._places.nearest_inside(self._path, href)
