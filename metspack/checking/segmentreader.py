@@ -184,7 +184,7 @@ def _compared(
                 sources.take(each)
 
     folders = _read_folder(look, tree, sources, lambda: take(come()))
-    stretches = [_stretch(look, algorithm, lines) for algorithm, lines in sources.lines.items()]
+    stretches = {name: _stretch(look, name, lines) for name, lines in sources.lines.items()}
     sources.end_beside()
     take(mets)
     if stated is None:
@@ -197,15 +197,11 @@ def _compared(
     apart = frozenset[bytes]().union(*(each.apart for each in compared))
     if len(apart) >= stated.files:
         raise OddError
-    stretches = [replace(each, others=_sorted_lines(look, each.algorithm, compared)) for each in stretches]
-    return replace(stated, folders=folders, stretches=tuple(stretches), apart=apart)
-
-
-def _sorted_lines(
-    look: SegmentLook, algorithm: str, compared: Iterable[Compared]
-) -> tuple[tuple[int, bytes, str], ...]:
-    lines = (line for each in compared for line in each.lines[algorithm])
-    return tuple(sorted((number, look.above + name, digest) for number, name, digest in lines))
+    for algorithm, stretch in stretches.items():
+        others = sorted(line for each in compared for line in each.lines[algorithm])
+        placed = tuple((number, look.above + name, digest) for number, name, digest in others)
+        stretches[algorithm] = replace(stretch, others=placed)
+    return replace(stated, folders=folders, stretches=stretches, apart=apart)
 
 
 def _settled(reading_all: Callable[[], _Value]) -> _Value | None:
@@ -525,7 +521,6 @@ def _stretch(look: SegmentLook, algorithm: str, lines: ColumnParts) -> ManifestS
     if not number:
         raise OddError
     return ManifestStretch(
-        algorithm=algorithm,
         start=start,
         stop=stop,
         lines=number,

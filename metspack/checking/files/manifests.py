@@ -25,6 +25,7 @@ from metspack.checking.catalogue import (
     folded_name,
     folder_of,
     shown,
+    span_below,
 )
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
@@ -239,7 +240,7 @@ class Manifest:
                 if stretch.start < at or stretch.first <= self._last:
                     agreement.put_back(segment)
                     continue
-                agreement.skip(segment.folder, stretch.algorithm, self._line)
+                agreement.skip(segment.folder, self._reader.algorithm, self._line)
                 for number, path, digest in stretch.others:
                     self._batch.add(PUT_LINE, self._number, path, digest, self._line + number)
                 self._line += stretch.lines
@@ -430,8 +431,6 @@ def _read_lob_manifest(catalogue: Catalogue, path: bytes, content: Content) -> I
 def incomplete_lob_manifests(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield a finding for each manifest.txt that lacks LOBs, once the cells are catalogued."""
     for path in _lob_manifests(catalogue):
-        folder = folder_of(path)
-        after = folder[:-1] + b"0" if folder else b"\xff"  # the character behind a slash
-        count, first = catalogue.row(_UNLISTED, folder, after, shown(path)) or (0, b"")
+        count, first = catalogue.row(_UNLISTED, *span_below(folder_of(path)), shown(path)) or (0, b"")
         if count:
             yield Code.LOB_MANIFEST_INCOMPLETE.at(path, 0, first, found=first, count=f"{count:,}")
