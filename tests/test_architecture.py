@@ -46,7 +46,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 1_051,
     "inspecting": 655,
     "packages": 2_937,
-    "checking": 14_203,
+    "checking": 14_197,
     "building": 3_125,
     "reporting": 2_398,
     "restoring": 1_708,

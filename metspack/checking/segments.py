@@ -337,7 +337,7 @@ class Agreement(tempdb.Scratch):
         if (segment := self.holding(path)) is not None:
             self.put_back(segment)
 
-    def put_all_back(self, *, representations: bool = True) -> None:
+    def put_all_back(self, *, representations: bool) -> None:
         """Put all segments into the catalogue, or all but ``representations``."""
         self.put_some_back(lambda _: True, where="1" if representations else "data = folder")
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from metspack import uris
 from metspack.checking.catalogue import DEEPEST, folder_of, shown
+from metspack.checking.held import AgreedSegment
 from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits
 from metspack.containers.ipreader import Content
@@ -60,10 +61,14 @@ class CheckedTree(MountedTree):
             if self.agreement is not None:
                 self.agreement.put_holding_back(path)
 
-    def put_all_back(self) -> None:
-        """Put all files of agreed segments into the catalogue."""
+    def put_all_back(self, *, representations: bool = True) -> None:
+        """Put all files of agreed segments into the catalogue, or all but those of ``representations``."""
         if self.agreement is not None:
-            self.agreement.put_all_back()
+            self.agreement.put_all_back(representations=representations)
+
+    def agreed(self, path: bytes) -> AgreedSegment | None:
+        """Return the agreed segment that a path leads into, or None."""
+        return None if self.agreement is None else self.agreement.holding(path)
 
     def mount(self, at: bytes, tree: PackageTree, *, apart: bool = False) -> None:
         """Mount a tree at a path; ``apart`` if the path is a label and no path of the package."""

@@ -14,7 +14,6 @@ from metspack.checking.eark import profiles
 from metspack.checking.eark.document import REPRESENTATIONS, Outline
 from metspack.checking.eark.profiles import Opening, Profile
 from metspack.checking.eark.requirements import USES, Need, Standard, Version, none_but, quoted
-from metspack.checking.held import AgreedSegment
 from metspack.checking.options import Looking
 from metspack.checking.tree import CheckedTree
 from metspack.errors import MetspackError
@@ -277,7 +276,7 @@ class Claims:
 
     def opening(self, path: bytes) -> Opening:
         """Return the attributes of the root and header of a METS, none if it is unreadable."""
-        segment = self.agreed(path)
+        segment = self._places.agreed(path)
         if segment is not None and segment.mets == path:
             return segment.opening
         try:
@@ -285,11 +284,6 @@ class Claims:
                 return profiles.opening(content.blocks())
         except (OSError, MetspackError):
             return Opening()  # its fault has been reported
-
-    def agreed(self, mets: bytes) -> AgreedSegment | None:
-        """Return the agreed segment that has a METS, or None."""
-        agreement = self._places.agreement
-        return None if agreement is None else agreement.holding(mets)
 
     def _standards_of(self, path: bytes) -> frozenset[Standard]:
         """Return the standards that hold for a METS or an archive of a package or representation."""

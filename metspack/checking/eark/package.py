@@ -202,9 +202,8 @@ class Judgement:
     ) -> Iterator[Finding]:
         """Yield the findings on a package's METS, then on those of its representations."""
         folder = folder_of(path)
-        agreement = self._places.agreement
-        if agreement is not None:  # all files are compared with METS, except those of representations
-            agreement.put_all_back(representations=False)
+        # All files are compared with METS, except those of representations.
+        self._places.put_all_back(representations=False)
         faults = Faults(standards, self._claims.opening(path).version)
         outline = self._survey(path, faults, is_package=True)
         if outline is None:
@@ -235,7 +234,7 @@ class Judgement:
         opening = self._claims.opening(each.mets)
         standards = profiles.of_representation(self._profile, opening, is_database=is_database)
         faults = Faults(standards, opening.version or version)
-        segment = self._claims.agreed(each.mets)
+        segment = self._places.agreed(each.mets)
         if faults.version is not NEWEST:
             segment = None  # it agrees with the newest
         outline = self._survey(each.mets, faults, is_package=False) if segment is None else segment.outline

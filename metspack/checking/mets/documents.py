@@ -163,8 +163,7 @@ class DocumentReader:
 
     def findings(self) -> Iterator[Finding]:
         """Read the document and yield the findings on it; its content never raises an error."""
-        agreement = self._places.agreement
-        segment = None if agreement is None else agreement.holding(self._path)
+        agreement, segment = self._places.agreement, self._places.agreed(self._path)
         if agreement is not None and segment is not None and segment.mets == self._path:
             # Its files have no findings and an fptr each.
             agreement.put_apart(segment, self._mets)
