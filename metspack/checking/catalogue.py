@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from metspack.checking.similarity import nearest
@@ -54,15 +54,11 @@ CREATE INDEX edge_parent ON edge (parent, child, map, div);
 CREATE INDEX edge_child ON edge (child, parent);
 CREATE INDEX edge_mptr ON edge (mptr);
 CREATE INDEX edge_href ON edge (parent, href) WHERE child IS NOT NULL;
-CREATE TABLE division (mets INTEGER, div INTEGER, mptr INTEGER, PRIMARY KEY (mets, div)) WITHOUT ROWID;
-CREATE TABLE led (mets INTEGER, div INTEGER, child INTEGER, PRIMARY KEY (mets, div, child)) WITHOUT ROWID;
 CREATE TABLE meant (path BLOB PRIMARY KEY, folder BLOB, was BLOB) WITHOUT ROWID;
 CREATE INDEX meant_folder ON meant (folder);
-CREATE TABLE above (key TEXT, found TEXT);
 CREATE TABLE fault (path TEXT, code TEXT, PRIMARY KEY (path, code)) WITHOUT ROWID;
 CREATE TABLE pack (path BLOB PRIMARY KEY, folder BLOB) WITHOUT ROWID;
 CREATE INDEX pack_folder ON pack (folder);
-CREATE TABLE apart (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE reference (mets INTEGER, path BLOB, mdtype TEXT, mimetype TEXT, line INTEGER);
 CREATE TABLE object (
     document BLOB, mets INTEGER, xml_id TEXT, path BLOB, line INTEGER, size INTEGER, algorithm TEXT,
@@ -78,7 +74,6 @@ CREATE TABLE outside (mets INTEGER, xml_id TEXT, line INTEGER, href TEXT);
 CREATE INDEX outside_href ON outside (mets, href);
 CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);
 CREATE TABLE pointing (fileids TEXT, line INTEGER, step INTEGER);
-CREATE TABLE swapped (folder BLOB PRIMARY KEY, other BLOB) WITHOUT ROWID;
 CREATE TABLE ident (
     id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, element TEXT, line INTEGER
 );
@@ -131,7 +126,6 @@ CREATE TABLE grp (
     id INTEGER PRIMARY KEY, mets INTEGER, outer INTEGER, name TEXT, is_child INTEGER, is_whole INTEGER,
     is_other INTEGER, UNIQUE (mets, outer, name)
 );
-CREATE TABLE lob_group (mets INTEGER, grp INTEGER, PRIMARY KEY (mets, grp)) WITHOUT ROWID;
 CREATE TABLE noted (archive TEXT, words TEXT);
 CREATE TABLE archive (path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE cell (
@@ -170,8 +164,6 @@ SELECT path FROM lost_mets UNION ALL SELECT e.path FROM gone g CROSS JOIN entry 
 """The paths of all files with a finding because they are missing, some more than once."""
 PUT_DONE = "INSERT OR IGNORE INTO done VALUES (?)"
 """Marks a file that is not to be read any more."""
-APART = "SELECT path FROM apart ORDER BY path"
-"""The folders, each with its slash, of packages that were found outside this one."""
 OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
 """The condition for manifests of a bag."""
 BAG, PAYLOAD = b"bagit.txt", b"data/"
@@ -238,8 +230,15 @@ class Catalogue(tempdb.Scratch):
         super().__init__("BEGIN", cache=_CACHE, schema=_SCHEMA)
         self._are_entries_indexed = False
         self._entries = self._cells = 0
+        self.structmap = lru_cache(1_000)(self._structmap_number)
         self.routes: list[ArchiveRoutes] = []
         """The routes of each archive to its LOBs outside, for the report."""
+        self.apart: set[bytes] = set()
+        """The folders, each with its slash, of packages that were found outside this one."""
+        self.above: dict[str, str] = {}
+        """The paths of parents that were found outside this package, by their bare OBJIDs."""
+        self.swapped: dict[bytes, bytes] = {}
+        """The folders of swapped children, each with the one it is in; all end with a slash."""
 
     def number(self, sql: str, *values: object) -> int:
         """Return the one number that a query gives, or 0 when it gives none."""
@@ -286,6 +285,12 @@ class Catalogue(tempdb.Scratch):
         """Reserve numbers for so many cells and return the first, as ``take_entries`` does."""
         self._cells += count
         return self._cells - count + 1
+
+    def _structmap_number(self, kind: str | None, label: str | None) -> int:
+        """Return the number of structMaps with a TYPE and a LABEL, which are kept once."""
+        text = f"{kind}\n{label}"
+        found = self.number("SELECT id FROM structmap WHERE name = ?", text)
+        return found or self.put("INSERT INTO structmap (name) VALUES (?)", text)
 
     def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
         """Register an SQL function of one argument."""
@@ -375,10 +380,10 @@ class Catalogue(tempdb.Scratch):
 
 
 class Batch:
-    """Rows for the catalogue, inserted a few thousand at a time."""
+    """Rows for the catalogue, or for another ``put_many``, inserted a few thousand at a time."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
+    def __init__(self, put_many: Callable[[str, Iterable[Row]], object]) -> None:
+        self._put_many = put_many
         self._waiting: dict[str, list[Row]] = {}
 
     def add(self, sql: str, *values: object) -> None:
@@ -386,19 +391,19 @@ class Batch:
         waiting = self._waiting.setdefault(sql, [])
         waiting.append(values)
         if len(waiting) >= _BATCH:
-            self._catalogue.put_many(sql, waiting)
+            self._put_many(sql, waiting)
             waiting.clear()
 
     def add_all(self, sql: str, rows: Iterable[Row]) -> None:
         """Take many rows for a statement at once."""
         if waiting := self._waiting.pop(sql, []):
-            self._catalogue.put_many(sql, waiting)
-        self._catalogue.put_many(sql, rows)
+            self._put_many(sql, waiting)
+        self._put_many(sql, rows)
 
     def flush(self) -> None:
         """Insert the remaining rows."""
         for sql, waiting in self._waiting.items():
-            self._catalogue.put_many(sql, waiting)
+            self._put_many(sql, waiting)
             waiting.clear()
 
 
@@ -410,6 +415,11 @@ def shown(path: bytes) -> str:
 def folder_of(path: bytes) -> bytes:
     """Return the folder part of a path with its last ``/``, empty at the root."""
     return path[: path.rfind(b"/") + 1]
+
+
+def span_below(folder: bytes) -> tuple[bytes, bytes]:
+    """Return the bounds between which the paths below a folder, with its last ``/``, are in order."""
+    return folder, folder[:-1] + b"0" if folder else b"\xff"
 
 
 def fault(error: OSError) -> str:

@@ -293,7 +293,8 @@ class Checking(Iterator[Finding]):
             Catalogue() as catalogue,
             closing(Agreement(each.path.absolute(), looking, catalogue, self._executor)) as agreement,
         ):
-            if _is_in_a_folder(each):
+            # Only a package that is one folder, all of it, with a METS has segments to be held.
+            if each.mets is not None and not (each.is_packed or each.members or each.top):
                 hold_segments(agreement, each.path, looking, self._count_bytes)
             agreed = agreement if agreement.held else None
             index.agreed = agreed if self._is_one else None
@@ -337,11 +338,6 @@ class Checking(Iterator[Finding]):
             if places.agreement is not None:
                 places.agreement.put_figures()
             self._observer(checked)
-
-
-def _is_in_a_folder(each: DeliveredPackage) -> bool:
-    """Return whether a package is a folder, all of it, that has a METS."""
-    return each.mets is not None and not (each.is_packed or each.members or each.top)
 
 
 def check(

@@ -10,8 +10,9 @@ import json
 from bisect import insort
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
-from metspack.checking.catalogue import LISTED_PATH, Catalogue, folder_of, shown
+from metspack.checking.catalogue import LISTED_PATH, Catalogue, folder_of, shown, span_below
 from metspack.checking.codes import Code
 from metspack.checking.similarity import TextEdit
 from metspack.model import MOST_PLACES, Finding, FindingPlace
@@ -30,7 +31,6 @@ IN_MANIFESTS = """
 SELECT m.name, l.line FROM listed l JOIN manifest m ON m.id = l.manifest
 WHERE l.path = ? ORDER BY m.id, l.line
 """
-_AFTER_SLASH = b"0"
 _IN_ORDER = "ORDER BY e.id"
 
 _VERY_LONG = 1 << 10
@@ -85,17 +85,16 @@ class FindingGroups:
     def release(self) -> Iterator[Finding]:
         """Yield each folder's first finding that was held, with the number of those like it."""
         for (_, folder, _), each in self._held.items():
-            more = each.count - 1
-            yield _with_more(each.first, shown(folder or b""), more) if more else each.first
+            at, more = shown(folder or b""), f"{each.count - 1:,}"
+            words = f"likewise {more} more below {at!r}"
+            yield each.first if each.count == 1 else _extended(each.first, words, folder=at, more=more)
         self._held.clear()
 
 
-def _with_more(finding: Finding, folder: str, more: int) -> Finding:
-    return replace(
-        finding,
-        message=f"{finding.message}; likewise {more:,} more below {folder!r}",
-        facts=tuple(sorted((*finding.facts, ("folder", folder), ("more", f"{more:,}")))),
-    )
+def _extended(finding: Finding, more: str, /, **facts: str) -> Finding:
+    """Return a finding whose message goes on, with further facts."""
+    together = tuple(sorted((*finding.facts, *facts.items())))
+    return replace(finding, message=f"{finding.message}; {more}", facts=together)
 
 
 class SharedFaults:
@@ -148,12 +147,9 @@ class SharedFaults:
 
 
 def _of_all(finding: Finding, kind: str, count: int) -> Finding:
-    return replace(
-        finding,
-        message=f"{finding.message}; likewise in {count - 1:,} more METS of {kind}, which points to the "
-        "tool that wrote them, not to damage",
-        facts=tuple(sorted((*finding.facts, ("documents", f"{count:,}")))),
-    )
+    more = f"likewise in {count - 1:,} more METS of {kind}"
+    reason = "which points to the tool that wrote them, not to damage"
+    return _extended(finding, f"{more}, {reason}", documents=f"{count:,}")
 
 
 def each_counted(
@@ -207,14 +203,12 @@ class FurtherFindings:
     def _together(self, held: _Held, told_as: str) -> Finding:
         if held.count == 1:
             return held.first
-        return replace(
-            held.first,
-            message=f"{held.first.message}; and {held.count - 1:,} more findings {told_as}, counted and "
-            f"not told one by one (--budget findings=N tells N of each code, not {self._most:,})",
-            facts=tuple(sorted((*held.first.facts, ("places", f"{held.count:,}")))),
-            count=held.count,
-            others=tuple(held.places[1:]),
+        more = (
+            f"and {held.count - 1:,} more findings {told_as}, counted and not told one by one "
+            f"(--budget findings=N tells N of each code, not {self._most:,})"
         )
+        finding = _extended(held.first, more, places=f"{held.count:,}")
+        return replace(finding, count=held.count, others=tuple(held.places[1:]))
 
 
 _DIFFERING = {
@@ -271,13 +265,8 @@ class _Cause:
         if self.count == 1:
             return self.first
         more = f"{self.count - 1:,} more {'places' if self.count > 2 else 'place'}"  # noqa: PLR2004 -- one more
-        return replace(
-            self.first,
-            message=f"{self.first.message}; the same difference in {more}",
-            facts=tuple(sorted((*self.first.facts, ("places", f"{self.count:,}")))),
-            count=self.count,
-            others=tuple(place for _, place in self.places[1:]),
-        )
+        finding = _extended(self.first, f"the same difference in {more}", places=f"{self.count:,}")
+        return replace(finding, count=self.count, others=tuple(place for _, place in self.places[1:]))
 
 
 class CommonCauses:
@@ -341,14 +330,12 @@ def lost_with_mets(catalogue: Catalogue) -> Callable[[bytes | None], bool]:
 
     Such a METS has a finding.
     """
-    last: tuple[bytes | None, bool] = (None, False)
 
+    @lru_cache(1)
     def is_lost(folder: bytes | None) -> bool:
-        nonlocal last
-        if folder != last[0]:
-            below = () if folder is None else (folder + b"/", folder + _AFTER_SLASH)
-            last = folder, bool(below) and catalogue.has(_LOST_METS, *below)
-        return last[1]
+        if folder is None:
+            return False
+        return catalogue.has(_LOST_METS, *span_below(folder + b"/"))
 
     return is_lost
 
@@ -364,7 +351,7 @@ def with_manifests(catalogue: Catalogue, path: bytes, finding: Finding) -> Findi
         return finding
     catalogue.put("INSERT OR IGNORE INTO lost_mets VALUES (?)", path)
     verb = "names" if len(lines) == 1 else "name"
-    return replace(finding, message=f"{finding.message}; {' and '.join(lines)} {verb} it too")
+    return _extended(finding, f"{' and '.join(lines)} {verb} it too")
 
 
 def without(catalogue: Catalogue, sql: str, *values: object) -> Folder:
@@ -376,7 +363,7 @@ def without(catalogue: Catalogue, sql: str, *values: object) -> Folder:
 
     def is_shared(folder: bytes) -> bool:
         is_there = catalogue.has(_IS_FOLDER, folder)
-        return is_there and not catalogue.has(sql, *values, folder + b"/", folder + _AFTER_SLASH)
+        return is_there and not catalogue.has(sql, *values, *span_below(folder + b"/"))
 
     return climbing(is_shared)
 
@@ -415,22 +402,18 @@ def climbing(is_shared: Callable[[bytes], bool], longest: Callable[[], int] | No
     The last answer is kept. All folders with paths longer than ``longest()`` share it; it is called only for
     very long paths.
     """
-    last: tuple[bytes, bytes | None] = (b"", None)
 
-    def folder(path: bytes) -> bytes | None:
-        nonlocal last
-        at = parent = path.rpartition(b"/")[0]
-        if parent != last[0]:
-            highest = None
-            # Paths longer than any folder's are skipped: each step would be one through the whole path.
-            if longest is not None and len(at) > _VERY_LONG and len(at) > (most := longest()):
-                end = at.find(b"/", most + 1)
-                highest = at if end < 0 else at[:end]
-                at = folder_of(highest)[:-1]
-            while at and is_shared(at):
-                highest = at
-                at = folder_of(at)[:-1]
-            last = parent, highest
-        return last[1]
+    @lru_cache(1)
+    def highest_from(at: bytes) -> bytes | None:
+        highest = None
+        # Paths longer than any folder's are skipped: each step would be one through the whole path.
+        if longest is not None and len(at) > _VERY_LONG and len(at) > (most := longest()):
+            end = at.find(b"/", most + 1)
+            highest = at if end < 0 else at[:end]
+            at = folder_of(highest)[:-1]
+        while at and is_shared(at):
+            highest = at
+            at = folder_of(at)[:-1]
+        return highest
 
-    return folder
+    return lambda path: highest_from(path.rpartition(b"/")[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,7 +76,6 @@ class ManifestStretch:
     the lines on files that are not held, the METS among them: number from 0, path and digest.
     """
 
-    algorithm: str
     start: int
     stop: int
     lines: int
@@ -114,13 +113,14 @@ class AgreedColumns:
 class AgreedSegment:
     """A segment whose METS, folder and manifests agree but for missing files; paths as in ``SegmentLook``.
 
-    ``facts`` are those of its METS without its files, ``opening`` is the METS's own, ``size`` and ``own`` are
-    its bytes and digests; ``folders`` are the paths below the one of its data, ``total`` is the bytes of its
-    files, whose digests METS states by ``algorithm``. Archives are not counted as files: ``kept`` has their
-    paths and sizes, and they are known as all files of other folders are. ``stems`` are the IDs without their
-    last digits. ``outline`` is that of a representation, whose files lie as CITS SIARD 1.0 wants LOBs of
-    SIARD 2.2 to lie where they ``are_placed``. Files that METS lists and the folder has not are ``apart``, by
-    their names, and no more among its files.
+    ``facts`` are those of its METS without its files, ``opening`` is the METS's own, ``size`` and ``own``
+    are its bytes and digests; ``folders`` are the paths below the one of its data, ``total`` is the bytes of
+    its files, whose digests METS states by ``algorithm``; ``stretches`` are those of manifests by algorithm.
+    Archives are not counted as files: ``kept`` has their paths and sizes, and they are known as all files of
+    other folders are. ``stems`` are the IDs without their last digits. ``outline`` is that of a
+    representation, whose files lie as CITS SIARD 1.0 wants LOBs of SIARD 2.2 to lie where they
+    ``are_placed``. Files that METS lists and the folder has not are ``apart``, by their names, and no more
+    among its files.
     """
 
     mets: bytes
@@ -130,16 +130,16 @@ class AgreedSegment:
     own: Mapping[str, str]
     opening: Opening
     facts: tuple[Fact, ...]
-    folders: tuple[bytes, ...]
+    folders: tuple[bytes, ...] = ()
     files: int
     total: int
     algorithm: str
     kept: tuple[tuple[bytes, int], ...]
     stems: frozenset[str]
-    stretches: tuple[ManifestStretch, ...]
+    stretches: Mapping[str, ManifestStretch] = field(default_factory=dict)
     outline: Outline | None
     are_placed: bool
-    apart: frozenset[bytes]
+    apart: frozenset[bytes] = frozenset()
 
     @property
     def folder(self) -> bytes:

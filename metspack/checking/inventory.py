@@ -18,6 +18,7 @@ from metspack.checking.catalogue import (
     folder_of,
     outermost,
     shown,
+    span_below,
 )
 from metspack.checking.codes import Code
 from metspack.checking.held import AgreedSegment
@@ -77,7 +78,6 @@ _NAMED_BELOW = """
 SELECT EXISTS (SELECT 1 FROM entry WHERE path > ?1 AND path < ?2)
 OR EXISTS (SELECT 1 FROM listed WHERE path > ?1 AND path < ?2)
 """
-_AFTER_SLASH = b"0"
 
 
 def noticed(catalogue: Catalogue, *, are_read: bool = True) -> Iterator[Finding]:
@@ -88,7 +88,7 @@ def noticed(catalogue: Catalogue, *, are_read: bool = True) -> Iterator[Finding]
     """
     kinds = "" if are_read else f"WHERE kind <> '{_EMPTY}'"
     for path, kind, reason in catalogue.rows(f"{_NOTICED} {kinds} ORDER BY rowid"):
-        if kind != _EMPTY or not (path and catalogue.number(_NAMED_BELOW, path + b"/", path + _AFTER_SLASH)):
+        if kind != _EMPTY or not (path and catalogue.number(_NAMED_BELOW, *span_below(path + b"/"))):
             yield from _noticed(path, kind, reason)
     catalogue.put(f"DELETE FROM noticed {kinds}")  # noqa: S608 -- a constant
 
@@ -116,7 +116,7 @@ class _Taking:
 
     def __init__(self, catalogue: Catalogue, start: bytes, *, whole: bool) -> None:
         self.catalogue = catalogue
-        self._batch = Batch(catalogue)
+        self._batch = Batch(catalogue.put_many)
         self.prefix = start + b"/" if start else b""
         self.whole = whole
         self._last = catalogue.put(_PUT_FOLDER, start) - 1

@@ -237,12 +237,7 @@ def expected(path: Path, budgets: Budgets) -> ExpectedPackages:
 
     The content decides which of these it is. Raises ``ConfigError`` for any other or an empty file.
     """
-    try:
-        with reading.opening(path) as descriptor:
-            data = b"".join(reading.chunks(descriptor, 0, _MOST + 1))
-    except (OSError, MetspackError) as error:
-        why = error.message if isinstance(error, MetspackError) else error.strerror
-        raise ConfigError(f"--expect {path}: cannot be read: {why}", hint="Check the path.") from None
+    data = _first_bytes("--expect", path, _MOST + 1)
     if len(data) > _MOST:
         raise _unfit(path, 0, f"has more than {_MOST:,} bytes")
     text = _text(path, data)
@@ -257,6 +252,15 @@ def expected(path: Path, budgets: Budgets) -> ExpectedPackages:
     if not once:
         raise _unfit(path, 0, "names no package")
     return ExpectedPackages(path=path, packages=once, again=tuple(again))
+
+
+def _first_bytes(option: str, path: Path, count: int) -> bytes:
+    try:
+        with reading.opening(path) as descriptor:
+            return b"".join(reading.chunks(descriptor, 0, count))
+    except (OSError, MetspackError) as error:
+        why = error.message if isinstance(error, MetspackError) else error.strerror
+        raise ConfigError(f"{option} {path}: cannot be read: {why}", hint="Check the path.") from None
 
 
 def _unfit(path: Path, line: int, problem: str) -> ConfigError:
@@ -369,18 +373,12 @@ _FORM_OF_SEAL = (
 
 def sealed(given: str) -> Seal:
     """Return the seal in a value or a file; raises ``ConfigError`` for any other text or file."""
-    if not os.path.lexists(given) and (found := _seal(given, given)) is not None:
+    if not os.path.exists(given):
+        if (found := _seal(given, given)) is None:
+            problem = "neither the value of a seal nor a file"
+            raise ConfigError(f"--seal {given}: {problem}", hint=_FORM_OF_SEAL)
         return found
-    try:
-        with reading.opening(Path(given)) as descriptor:
-            data = b"".join(reading.chunks(descriptor, 0, _SEAL_BYTES + 1))
-    except FileNotFoundError:
-        raise ConfigError(
-            f"--seal {given}: neither the value of a seal nor a file", hint=_FORM_OF_SEAL
-        ) from None
-    except (OSError, MetspackError) as error:
-        why = error.message if isinstance(error, MetspackError) else error.strerror
-        raise ConfigError(f"--seal {given}: cannot be read: {why}", hint="Check the path.") from None
+    data = _first_bytes("--seal", Path(given), _SEAL_BYTES + 1)
     text = data.decode("utf-8", "surrogateescape").removeprefix(_MARK)
     if len(data) <= _SEAL_BYTES and (found := _seal(given, text)) is not None:
         return found
@@ -399,15 +397,12 @@ def _seal(given: str, text: str) -> Seal | None:
 
 def check_alone(looking: Looking, packages: int) -> None:
     """Raise ``ConfigError`` for a seal or a ledger where there are several packages."""
-    if looking.ledger is not None and packages > 1:
-        raise ConfigError(
-            f"--ledger is that of one package, and there are {packages}",
-            hint="Check each package by itself, with a ledger of its own.",
-        )
-    if looking.seal is not None and packages > 1:
-        raise ConfigError(
-            f"--seal is that of one package, and there are {packages}", hint="Check the package by itself."
-        )
+    for option, value, hint in (
+        ("--ledger", looking.ledger, "Check each package by itself, with a ledger of its own."),
+        ("--seal", looking.seal, "Check the package by itself."),
+    ):
+        if value is not None and packages > 1:
+            raise ConfigError(f"{option} is that of one package, and there are {packages}", hint=hint)
 
 
 _PERIOD = re.compile(r"([0-9]{1,9}) ?([smhdw])")

@@ -8,7 +8,7 @@ from typing import Any
 
 from metspack.checking.eark.document import Outline, StatedFileGroup, TypedFile
 from metspack.checking.eark.profiles import Opening
-from metspack.checking.held import AgreedSegment
+from metspack.checking.held import AgreedSegment, ManifestStretch
 from metspack.mets.links import Mptr
 from metspack.mets.reader import (
     Agent,
@@ -25,7 +25,7 @@ _KINDS: dict[str, Any] = {
     each.__name__: each
     for each in (
         *(Agent, File, Fptr, Identified, MetsHeader, Mptr, Root, StatedObject, StructMap),
-        *(AgreedSegment, Opening, Outline, StatedFileGroup, TypedFile),
+        *(AgreedSegment, ManifestStretch, Opening, Outline, StatedFileGroup, TypedFile),
     )
 }
 _MANY: dict[str, Any] = {each.__name__: each for each in (list, tuple, set, frozenset)}

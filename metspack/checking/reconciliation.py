@@ -43,18 +43,6 @@ def parts_of(size: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
-    """What is to be known of a segment before a part of its files is compared.
-
-    ``algorithm`` is that of the digests in METS. No file is called as one of the ``folders``, which are names
-    in lower case.
-    """
-
-    algorithm: str
-    folders: AbstractSet[bytes]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
     """Files of a part that METS lists and the folder has not, by their names; lines on files not held.
 
@@ -164,11 +152,14 @@ class SegmentSources(PartStore):
             found = {name: slots.get(each.start, each.stop) for name, slots in others.items()}
             yield replace(each, digests={**each.digests, **found})
 
-    def compare(self, part: int, expected: Expected) -> Compared:
-        """Compare what is stated of the files in a part; raises ``OddError`` unless most is alike."""
+    def compare(self, part: int, algorithm_of_mets: str, folders: AbstractSet[bytes]) -> Compared:
+        """Compare what is stated of the files in a part; raises ``OddError`` unless most is alike.
+
+        No file is called as one of the ``folders``, which are names in lower case.
+        """
         names, numbers, sizes, digests = self._listed.columns(part)
         size_of = dict(zip(names, sizes, strict=True))
-        if len(size_of) < len(names) or not expected.folders.isdisjoint(size_of):
+        if len(size_of) < len(names) or not folders.isdisjoint(size_of):
             raise OddError
         apart = self._apart(size_of, dict(zip(*self._on_disk.columns(part), strict=True)))
         never_held = {name for name, number in zip(names, numbers, strict=True) if number < 0}
@@ -176,7 +167,7 @@ class SegmentSources(PartStore):
             raise OddError
         not_held = apart | never_held
         in_mets = {name: digest for name, digest in zip(names, digests, strict=True) if digest}
-        stated = {expected.algorithm: in_mets}
+        stated = {algorithm_of_mets: in_mets}
         others: dict[str, list[tuple[int, bytes, str]]] = {}
         for algorithm, source in self.lines.items():
             paths, values, lines = source.columns(part)

@@ -163,7 +163,7 @@ class PackageCheck:
             agreement.put_unread_back()
             if self._looking.level > Level.LINKS:
                 if catalogue.has("SELECT 1 FROM mptr WHERE part IS NOT NULL"):
-                    agreement.put_all_back()  # parts are found by their IDs
+                    places.put_all_back()  # parts are found by their IDs
                 agreement.put_named_back("entry")
                 agreement.put_named_back("listed")
 

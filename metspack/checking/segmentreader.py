@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from operator import ge
 from pathlib import Path
 from typing import TypeVar
@@ -17,9 +17,7 @@ from typing import TypeVar
 from metspack import processes, safexml, uris
 from metspack.checking.catalogue import are_usual
 from metspack.checking.eark import profiles
-from metspack.checking.eark.document import Outline
 from metspack.checking.eark.folders import are_placed
-from metspack.checking.eark.profiles import Opening
 from metspack.checking.eark.requirements import Standard
 from metspack.checking.files import metadatafiles
 from metspack.checking.held import AgreedColumns, AgreedSegment, ManifestStretch, SegmentLook, cut
@@ -28,7 +26,6 @@ from metspack.checking.mets.documents import sum_of_hashes
 from metspack.checking.mets.references import References
 from metspack.checking.reconciliation import (
     Compared,
-    Expected,
     NotHeld,
     OddError,
     SegmentSources,
@@ -133,91 +130,6 @@ def _is_archive_alone(below: Sequence[bytes], files: Sequence[bytes]) -> bool:
     return not below and len(files) < _FEW and any(SIARD.encode() in each.lower() for each in files)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _InMets:
-    """What a segment's METS states, but for its files; most fields are those of ``AgreedSegment``.
-
-    ``references`` are its metadata files.
-    """
-
-    size: int
-    own: Mapping[str, str]
-    opening: Opening
-    facts: tuple[Fact, ...]
-    references: tuple[File, ...]
-    files: int
-    total: int
-    algorithm: str
-    kept: tuple[tuple[bytes, int], ...]
-    stems: frozenset[str]
-    outline: Outline | None
-    are_placed: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Beside:
-    """The folders below a segment's data, and the lines of each manifest."""
-
-    folders: tuple[bytes, ...]
-    stretches: tuple[ManifestStretch, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
-    """A segment whose sources were read, and whose files are to be compared."""
-
-    look: SegmentLook
-    stated: _InMets
-    beside: _Beside
-
-    @property
-    def expected(self) -> Expected:
-        """What is to be known before a part of the files is compared."""
-        above = self.look.above
-        return Expected(
-            algorithm=self.stated.algorithm,
-            folders=frozenset(
-                each.removeprefix(above).lower() for each in self.beside.folders if each != each.lower()
-            ),
-        )
-
-    def segment(self, compared: Sequence[Compared]) -> AgreedSegment:
-        """Return the segment, once all parts of its files are compared; refuses one without files left."""
-        look, stated = self.look, self.stated
-        apart = frozenset[bytes]().union(*(each.apart for each in compared))
-        if len(apart) >= stated.files:
-            raise OddError
-        return AgreedSegment(
-            mets=look.mets,
-            data=look.data,
-            pack=look.pack,
-            size=stated.size,
-            own=stated.own,
-            opening=stated.opening,
-            facts=stated.facts,
-            folders=self.beside.folders,
-            files=stated.files,
-            total=stated.total,
-            algorithm=stated.algorithm,
-            kept=stated.kept,
-            stems=stated.stems,
-            outline=stated.outline,
-            are_placed=stated.are_placed,
-            apart=apart,
-            stretches=tuple(
-                replace(each, others=_sorted_lines(look, each.algorithm, compared))
-                for each in self.beside.stretches
-            ),
-        )
-
-
-def _sorted_lines(
-    look: SegmentLook, algorithm: str, compared: Iterable[Compared]
-) -> tuple[tuple[int, bytes, str], ...]:
-    lines = (line for each in compared for line in each.lines[algorithm])
-    return tuple(sorted((number, look.above + name, digest) for number, name, digest in lines))
-
-
 LookedAt = tuple[AgreedSegment, Sequence[AgreedColumns]]
 """A segment of which all sources state the same, and its files."""
 
@@ -247,7 +159,7 @@ def look_in_two(look: SegmentLook, take: Callable[[AgreedSegment, Iterator[Agree
     _settled(looked)
 
 
-def read_mets(look: SegmentLook) -> Iterator[Statement | _InMets]:
+def read_mets(look: SegmentLook) -> Iterator[Statement | AgreedSegment]:
     """Yield what the METS of a segment states of its files, and at last all else."""
     with closing(OpenPacks(look.budgets)) as packs:
         yield from _MetsReader(look).statements(_tree(look, packs))
@@ -257,32 +169,39 @@ def _compared(
     look: SegmentLook,
     tree: PackageTree,
     sources: SegmentSources,
-    mets: Iterator[Statement | _InMets],
-    come: Callable[[], Iterable[Statement | _InMets]] = tuple,
+    mets: Iterator[Statement | AgreedSegment],
+    come: Callable[[], Iterable[Statement | AgreedSegment]] = tuple,
 ) -> AgreedSegment:
     """Return a segment whose sources are read and compared; ``come`` gives what METS stated meanwhile."""
-    stated: _InMets | None = None
+    stated: AgreedSegment | None = None
 
-    def take(statements: Iterable[Statement | _InMets]) -> None:
+    def take(statements: Iterable[Statement | AgreedSegment]) -> None:
         nonlocal stated
         for each in statements:
-            if isinstance(each, _InMets):
+            if isinstance(each, AgreedSegment):
                 stated = each
             else:
                 sources.take(each)
 
-    beside = _Beside(
-        folders=_read_folder(look, tree, sources, lambda: take(come())), stretches=_stretches(look, sources)
-    )
+    folders = _read_folder(look, tree, sources, lambda: take(come()))
+    stretches = {name: _stretch(look, name, lines) for name, lines in sources.lines.items()}
     sources.end_beside()
     take(mets)
     if stated is None:
         raise OddError
-    read = _Read(look=look, stated=stated, beside=beside)
-    _read_references(read, tree, sources)
-    if sources.are_same and not read.expected.folders:
-        return read.segment([])
-    return read.segment([sources.compare(part, read.expected) for part in range(look.parts)])
+    _read_references(look, stated, tree, sources)
+    folded = {each.removeprefix(look.above).lower() for each in folders if each != each.lower()}
+    compared: list[Compared] = []
+    if folded or not sources.are_same:
+        compared = [sources.compare(part, stated.algorithm, folded) for part in range(look.parts)]
+    apart = frozenset[bytes]().union(*(each.apart for each in compared))
+    if len(apart) >= stated.files:
+        raise OddError
+    for algorithm, stretch in stretches.items():
+        others = sorted(line for each in compared for line in each.lines[algorithm])
+        placed = tuple((number, look.above + name, digest) for number, name, digest in others)
+        stretches[algorithm] = replace(stretch, others=placed)
+    return replace(stated, folders=folders, stretches=stretches, apart=apart)
 
 
 def _settled(reading_all: Callable[[], _Value]) -> _Value | None:
@@ -335,7 +254,7 @@ class _MetsReader:
 
             self._survey = Survey(Faults(_OF_REPRESENTATIONS), is_package=False)
 
-    def statements(self, tree: PackageTree) -> Iterator[Statement | _InMets]:
+    def statements(self, tree: PackageTree) -> Iterator[Statement | AgreedSegment]:
         """Yield all that is stated; raises ``OddError`` and whatever reading raises."""
         look = self._look
         with tree.content(look.mets) as content:
@@ -349,18 +268,23 @@ class _MetsReader:
             self._ready.append(NotHeld(_METS, size, ""))
         self._check_ids()
         yield from self._ready
-        yield _InMets(
+        outline = None if self._survey is None else self._survey.sound_outline()
+        if self._survey is not None and outline is None:
+            raise OddError
+        yield AgreedSegment(
+            mets=look.mets,
+            data=look.data,
+            pack=look.pack,
             size=size,
             own={name: self._hashers.digest(name).value for name in MANIFEST_ALGORITHMS},
             opening=opening,
             facts=tuple(self._facts),
-            references=tuple(each for each in self._facts if isinstance(each, File) and not _is_file(each)),
             files=self._count,
             total=self._total,
             algorithm=self._algorithm,
             kept=tuple((look.above + name, size) for name, size in self._kept),
             stems=frozenset(self._stems),
-            outline=self._outline(),
+            outline=outline,
             are_placed=self._survey is not None and self._are_placed,
         )
 
@@ -382,8 +306,9 @@ class _MetsReader:
                     self._take(each)
                     yield from self._ready
                     self._ready.clear()
-            _none(validation.findings(content.blocks))
-            _none(references.findings(content.blocks))
+            found = chain(validation.findings(content.blocks), references.findings(content.blocks))
+            if next(found, None) is not None:
+                raise OddError
         if safexml.unusual_declaration(next(iter(content.chunks()), b"")):
             raise OddError
 
@@ -507,14 +432,6 @@ class _MetsReader:
         is_all = 0 < len(self._pointed) <= _MOST_FACTS and self._pointed <= known
         return is_all and not any(self._pointed.isdisjoint(groups) for groups in self._groups)
 
-    def _outline(self) -> Outline | None:
-        """Return the outline of a representation's METS, of which there is nothing to be reported."""
-        if self._survey is None:
-            return None
-        if (outline := self._survey.sound_outline()) is None:
-            raise OddError
-        return outline
-
 
 # --- The folder, and manifests ------------------------------------------------------------------------
 
@@ -583,11 +500,6 @@ def _in_pack(look: SegmentLook, pack: PackedTree) -> Iterator[_Lot]:
     yield folders, names, [each.size or 0 for each in items]
 
 
-def _stretches(look: SegmentLook, sources: SegmentSources) -> tuple[ManifestStretch, ...]:
-    """Read the lines of a segment's folder in all manifests."""
-    return tuple(_stretch(look, algorithm, lines) for algorithm, lines in sources.lines.items())
-
-
 def _stretch(look: SegmentLook, algorithm: str, lines: ColumnParts) -> ManifestStretch:
     """Read the lines of a segment's folder in a manifest; refuses any that are not as we write them."""
     width, above, number = 2 * OCTETS[algorithm], len(look.above), 0
@@ -609,7 +521,6 @@ def _stretch(look: SegmentLook, algorithm: str, lines: ColumnParts) -> ManifestS
     if not number:
         raise OddError
     return ManifestStretch(
-        algorithm=algorithm,
         start=start,
         stop=stop,
         lines=number,
@@ -648,27 +559,24 @@ def _line_behind(descriptor: int, at: int, stop: int) -> tuple[int, bytes | None
 # --- Metadata files -----------------------------------------------------------------------------------
 
 
-def _read_references(read: _Read, tree: PackageTree, sources: SegmentSources) -> bool:
+def _read_references(
+    look: SegmentLook, stated: AgreedSegment, tree: PackageTree, sources: SegmentSources
+) -> None:
     """Read the metadata files that METS names; refuses one of which anything is to be reported."""
-    for each in read.stated.references:
+    for each in stated.facts:
+        if not isinstance(each, File) or _is_file(each):
+            continue
         if each.href is None or each.others or not uris.are_plain((each.href,)):
             raise OddError
-        path = read.look.above + each.href.encode()
+        path = look.above + each.href.encode()
         with tree.content(path) as content:
-            if not metadatafiles.is_sound(each, path, content, read.look.above, sources.take_objects):
+            if not metadatafiles.is_sound(each, path, content, look.above, sources.take_objects):
                 raise OddError
-    return True
 
 
 def _feed_all(sinks: Iterable[Sink], block: bytes) -> None:
     for sink in sinks:
         sink(block)
-
-
-def _none(findings: Iterator[object]) -> None:
-    """Raise ``OddError`` when there is anything to be reported."""
-    if next(findings, None) is not None:
-        raise OddError
 
 
 def _is_file(each: Fact) -> bool:

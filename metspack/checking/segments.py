@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import accumulate, chain, count, groupby, islice, repeat, takewhile
 from pathlib import Path
 from typing import Any
 
-from metspack.checking.catalogue import PUT_DONE, Catalogue
+from metspack.checking.catalogue import PUT_DONE, Catalogue, span_below
 from metspack.checking.held import (
     COLUMNS,
     COLUMNS_SCHEMA,
@@ -46,7 +47,6 @@ from metspack.processes import HERE, Executor, Underway
 
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read together
 _KEPT = "what is known of segments and their files"
-_BEHIND_SLASH = b"0"
 _SEGMENTS_KEPT = 100  # in memory
 _APART = NUL  # before the folder of files apart
 
@@ -58,26 +58,16 @@ CREATE INDEX segment_data ON segment (data);
 CREATE INDEX segment_pack ON segment (pack) WHERE pack <> X'';
 CREATE TABLE inner (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stem (stem TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE stretch (
-    folder BLOB, algorithm TEXT, start INTEGER, stop INTEGER, lines INTEGER, first BLOB, last BLOB,
-    ending TEXT, line INTEGER);
+CREATE TABLE stretch (folder BLOB, algorithm TEXT, start INTEGER, line INTEGER);
 CREATE INDEX stretch_start ON stretch (algorithm, start);
 CREATE INDEX stretch_folder ON stretch (folder, algorithm);
-CREATE TABLE other (
-    folder BLOB, algorithm TEXT, number INTEGER, path BLOB, digest TEXT,
-    PRIMARY KEY (folder, algorithm, number)
-) WITHOUT ROWID;
 CREATE TABLE released (id INTEGER PRIMARY KEY, columns INTEGER UNIQUE);
 CREATE TABLE length (folder BLOB, number INTEGER, length INTEGER, PRIMARY KEY (folder, number)) WITHOUT ROWID
 """
 
-_LINES_IN_ORDER = """
-SELECT folder, start, stop, lines, first, last, ending FROM stretch WHERE algorithm = ? ORDER BY start, rowid
-"""
-_OF_STRETCH = ("start", "stop", "lines", "first", "last", "ending")
-_OTHERS = "SELECT number, path, digest FROM other WHERE folder = ? AND algorithm = ? ORDER BY number"
+_LINES_IN_ORDER = "SELECT folder FROM stretch WHERE algorithm = ? ORDER BY start, rowid"
 _FIGURES = "SELECT folder, mets, first, files, total, algorithm FROM segment"
-_LISTS_READ = "SELECT algorithm, lines, line FROM stretch WHERE folder = ? AND line IS NOT NULL"
+_LISTS_READ = "SELECT algorithm, line FROM stretch WHERE folder = ? AND line IS NOT NULL"
 _MANIFEST = "SELECT id FROM manifest WHERE path = ?"
 _PUT_FIGURES = "INSERT INTO agreed VALUES (?, ?, ?, ?, ?)"
 _PUT_FILE = "INSERT OR IGNORE INTO disk VALUES (?, 'f', ?)"
@@ -110,7 +100,7 @@ class Agreement(tempdb.Scratch):
         self._kind_of: dict[CellKind, int] = {}
         self._depth = 1  # of the folders that a path is looked for in
         self._last: AgreedSegment | None = None
-        self._segments: dict[bytes, AgreedSegment] = {}
+        self._segment = lru_cache(_SEGMENTS_KEPT)(self._kept_segment)
         self._looking = looking
         self._root = root
         self._executor = executor
@@ -207,18 +197,15 @@ class Agreement(tempdb.Scratch):
                     self.put(PUT_COLUMNS, _APART + folder if is_apart else folder, *row_of(some))
                 files += 0 if is_apart else len(some.sizes)
                 total += 0 if is_apart else sum(some.sizes)
-        kept = text_of(replace(segment, apart=frozenset(), stretches=(), files=files, total=total))
+        kept = text_of(replace(segment, apart=frozenset(), files=files, total=total))
         named = segment.mets, segment.data, segment.pack
         with tempdb.explained(_KEPT):
             row = (folder, self.files, *named, files, total, segment.algorithm, kept)
             do("INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)", (row,))
             do("INSERT OR IGNORE INTO inner VALUES (?)", zip(segment.folders))
             do("INSERT OR IGNORE INTO stem VALUES (?)", zip(segment.stems))
-            for of in segment.stretches:
-                stretch = folder, of.algorithm, of.start, of.stop, of.lines, of.first, of.last, of.ending
-                self.put("INSERT INTO stretch VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)", *stretch)
-                others = ((folder, of.algorithm, *line) for line in of.others)
-                do("INSERT INTO other VALUES (?, ?, ?, ?, ?)", others)
+            starts = ((folder, name, stretch.start) for name, stretch in segment.stretches.items())
+            do("INSERT INTO stretch VALUES (?, ?, ?, NULL)", starts)
         self._depth = max(self._depth, folder.count(b"/") + 2)
         self.files += files
         if self._looking.level.opens_archives:
@@ -307,16 +294,17 @@ class Agreement(tempdb.Scratch):
     def _lines_of(self, segment: AgreedSegment) -> Iterator[tuple[int, bytes, str, int]]:
         """Yield the lines of manifests on a segment's files, but for those that were not passed yet."""
         folder = segment.folder
-        for algorithm, lines, line in self.all(_LISTS_READ, folder):
+        for algorithm, line in self.all(_LISTS_READ, folder):
             (manifest,) = self._catalogue.row(_MANIFEST, MANIFESTS[algorithm].encode()) or (0,)
-            others = {number for number, *_ in self.rows(_OTHERS, folder, algorithm)}
+            stretch = segment.stretches[algorithm]
+            others = {number for number, *_ in stretch.others}
             files = sorted(
                 chain.from_iterable(
                     zip(paths_of(folder, each), texts_of(each.digests[algorithm], algorithm), strict=True)
                     for each in self.columns(folder)
                 )
             )
-            numbers = (line + number for number in range(lines) if number not in others)
+            numbers = (line + number for number in range(stretch.lines) if number not in others)
             for (path, digest), number in zip(files, numbers, strict=True):
                 yield manifest, path, digest, number
 
@@ -349,7 +337,7 @@ class Agreement(tempdb.Scratch):
         if (segment := self.holding(path)) is not None:
             self.put_back(segment)
 
-    def put_all_back(self, *, representations: bool = True) -> None:
+    def put_all_back(self, *, representations: bool) -> None:
         """Put all segments into the catalogue, or all but ``representations``."""
         self.put_some_back(lambda _: True, where="1" if representations else "data = folder")
 
@@ -360,7 +348,7 @@ class Agreement(tempdb.Scratch):
         listing = "SELECT 1 FROM entry WHERE path = ?"
 
         def is_named(segment: AgreedSegment) -> bool:
-            below = (segment.data + b"/", segment.data + _BEHIND_SLASH) if segment.data else (b"", b"\xff")
+            below = span_below(segment.data + b"/" if segment.data else b"")
             named = {path for (path,) in self._catalogue.rows(sql, *below)}
             if table == "listed":  # what METS does not have as missing is compared with what is there
                 return any(not self._catalogue.has(listing, path) for path in named)
@@ -438,13 +426,10 @@ class Agreement(tempdb.Scratch):
             self._last = self._segment(row[0])
         return None if row is None else self._last
 
-    def _segment(self, folder: bytes) -> AgreedSegment:
-        if (found := self._segments.get(folder)) is None:
-            (kept,) = self.row("SELECT kept FROM segment WHERE folder = ?", folder) or ("",)
-            if len(self._segments) >= _SEGMENTS_KEPT:
-                self._segments.clear()
-            found = self._segments[folder] = value_of(kept)
-        return found
+    def _kept_segment(self, folder: bytes) -> AgreedSegment:
+        (kept,) = self.row("SELECT kept FROM segment WHERE folder = ?", folder) or ("",)
+        segment: AgreedSegment = value_of(kept)
+        return segment
 
     def is_inside(self, folder: bytes) -> bool:
         """Whether a folder lies in that of a segment's data."""
@@ -452,7 +437,7 @@ class Agreement(tempdb.Scratch):
 
     def is_above(self, folder: bytes) -> bool:
         """Whether a folder, which ends with its slash, has segments below it."""
-        return self._has("segment WHERE folder >= ? AND folder < ?", folder, folder[:-1] + _BEHIND_SLASH)
+        return self._has("segment WHERE folder >= ? AND folder < ?", *span_below(folder))
 
     def has_stem(self, first: str, behind: str) -> bool:
         """Whether any ID, without its last digits, is from the first on and before the one behind."""
@@ -474,11 +459,9 @@ class Agreement(tempdb.Scratch):
 
     def stretches(self, algorithm: str) -> Iterator[tuple[AgreedSegment, ManifestStretch]]:
         """Yield the stretches of a manifest in their order, each with its segment while it is held."""
-        for folder, *stretch in self.all(_LINES_IN_ORDER, algorithm):
+        for (folder,) in self.all(_LINES_IN_ORDER, algorithm):
             if (segment := self.at(folder)) is not None:
-                others = tuple(self.rows(_OTHERS, folder, algorithm))
-                of_stretch = dict(zip(_OF_STRETCH, stretch, strict=True))
-                yield segment, ManifestStretch(algorithm=algorithm, others=others, **of_stretch)
+                yield segment, segment.stretches[algorithm]
 
     def columns(self, folder: bytes, first: int = 0) -> Iterator[AgreedColumns]:
         """Yield the files of a segment in their order, some at a time, from a number of a file on."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 from metspack import uris
 from metspack.checking.catalogue import DEEPEST, folder_of, shown
+from metspack.checking.held import AgreedSegment
 from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits
 from metspack.containers.ipreader import Content
@@ -45,7 +47,7 @@ class CheckedTree(MountedTree):
         self.members: dict[int, list[tuple[bytes, bytes]]] = {}
         """By the number of a root the IPs in it that are one package: each folder there and here."""
         self._outside, self._guesses = KnownEdits(), 0
-        self._last: tuple[bytes, bytes, tuple[str, ...]] = (b"", b"", ())
+        self._base_of = lru_cache(1)(self._base)  # a document's references come one after the other
         self._here: list[tuple[bytes, tuple[str, ...]]] = _lies(b"", base)
 
     @property
@@ -59,10 +61,14 @@ class CheckedTree(MountedTree):
             if self.agreement is not None:
                 self.agreement.put_holding_back(path)
 
-    def put_all_back(self) -> None:
-        """Put all files of agreed segments into the catalogue."""
+    def put_all_back(self, *, representations: bool = True) -> None:
+        """Put all files of agreed segments into the catalogue, or all but those of ``representations``."""
         if self.agreement is not None:
-            self.agreement.put_all_back()
+            self.agreement.put_all_back(representations=representations)
+
+    def agreed(self, path: bytes) -> AgreedSegment | None:
+        """Return the agreed segment that a path leads into, or None."""
+        return None if self.agreement is None else self.agreement.holding(path)
 
     def mount(self, at: bytes, tree: PackageTree, *, apart: bool = False) -> None:
         """Mount a tree at a path; ``apart`` if the path is a label and no path of the package."""
@@ -147,11 +153,12 @@ class CheckedTree(MountedTree):
 
         A tree mounted apart is a separate package; no reference leads out of it. Raises ``ReferenceRefused``.
         """
-        if self._last[0] != document:  # a document's references come one after the other
-            boundary = next((each for each in self._apart if document.startswith(each)), b"")
-            inner = folder_of(document)[len(boundary) :]
-            self._last = document, boundary, tuple(shown(inner).split("/")[:-1])
         if (path := self.here(reference)) is not None:
             return path
-        _, boundary, base = self._last
+        boundary, base = self._base_of(document)
         return boundary + path_of(target(base, reference))
+
+    def _base(self, document: bytes) -> tuple[bytes, tuple[str, ...]]:
+        """Return the tree apart that holds a document, and the names of the folders in it above this."""
+        boundary = next((each for each in self._apart if document.startswith(each)), b"")
+        return boundary, tuple(shown(folder_of(document)[len(boundary) :]).split("/")[:-1])

@@ -59,7 +59,7 @@ def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Ite
     form are kept, on disk.
     """
     catalogue.put("DELETE FROM folded_entry")
-    batch = Batch(catalogue)
+    batch = Batch(catalogue.put_many)
     strange, first = 0, ""
     for name in container.names():
         if not name.startswith(_ROOTS):
@@ -198,17 +198,14 @@ AND c.path = CASE {_WHOLES} END
 WHERE d.kind = 'f' AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = d.path AND NOT o.inside) ORDER BY c.id
 """  # noqa: S608 -- suffixes of parts
 # The groups that hold LOBs are those of the files that cells name; a METS with the archive has other files.
-_PUT_GROUPS = """
-INSERT INTO lob_group SELECT DISTINCT e.mets, e.grp FROM cell c JOIN entry e ON e.path = c.path
-JOIN mets m ON m.id = e.mets AND m.parent IS NOT NULL
-WHERE NOT c.inside AND e.mets NOT IN (SELECT mets FROM siard)
-"""
 _UNNAMED = """
 SELECT e.path, e.xml_id FROM entry e JOIN mets m ON m.id = e.mets
 JOIN disk d ON d.path = e.path AND d.kind = 'f'
 WHERE e.element = 'file'
 AND (m.segment OR (m.parent IS NOT NULL AND e.xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*.r[0-9]*')
-    OR EXISTS (SELECT 1 FROM lob_group g WHERE g.mets = e.mets AND g.grp = e.grp))
+    OR (e.mets, e.grp) IN (SELECT f.mets, f.grp FROM cell c JOIN entry f ON f.path = c.path
+        JOIN mets n ON n.id = f.mets AND n.parent IS NOT NULL
+        WHERE NOT c.inside AND f.mets NOT IN (SELECT mets FROM siard)))
 AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
 AND NOT EXISTS (SELECT 1 FROM grp g WHERE g.id = e.grp AND g.is_other)
 AND NOT EXISTS (SELECT 1 FROM mets o WHERE o.path = e.path) ORDER BY e.id
@@ -275,11 +272,9 @@ def findings(
 
 def _unnamed(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """Yield the findings on LOBs that no cell names, once all cells are in the catalogue."""
-    catalogue.put(_PUT_GROUPS)
-    if catalogue.has(_UNNAMED):
-        places.put_all_back()  # below which folders there are others is reported
-        catalogue.put("DELETE FROM lob_group")
-        catalogue.put(_PUT_GROUPS)
+    if not catalogue.has(_UNNAMED):
+        return
+    places.put_all_back()  # below which folders there are others is reported
     together = grouping.FindingGroups()
     unnamed = grouping.without(catalogue, _NAMED_BELOW)
     for path, identifier in catalogue.rows(_UNNAMED):

@@ -153,7 +153,7 @@ class Cells:
         notes: Collection[str] = (),
     ) -> None:
         self._catalogue = catalogue
-        self._batch = Batch(catalogue)
+        self._batch = Batch(catalogue.put_many)
         self._finder = finder
         self._archive = form.path
         # The entries of an unpacked archive are files of the package.

@@ -17,7 +17,6 @@ from metspack import sizes, uris
 from metspack.checking.catalogue import GONE, Catalogue, Row, folded_name, folder_of, shown
 from metspack.checking.files.listed import UnlistedNames
 from metspack.checking.held import AgreedColumns, AgreedSegment, CellKind, paths_of, texts_of
-from metspack.checking.links import swaps
 from metspack.checking.segments import Agreement
 from metspack.layouts.names import SIARD
 from metspack.locations import candidates
@@ -284,7 +283,7 @@ class Files:
         self.lob_folders = lru_cache(_FOLDERS_KEPT)(self._lob_folders)
         self.prefix = cache(self._prefix)
         self._unlisted = UnlistedNames(catalogue)
-        self._swapped = swaps.folders(catalogue)
+        self._swapped = catalogue.swapped
         self._shared_at = -1  # segments that were put back by then
         forms = {os.path.realpath(root), os.path.abspath(root)}
         self._roots = [tuple(name for name in form.split("/") if name) for form in sorted(forms)]

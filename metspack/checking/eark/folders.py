@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Self
 
-from metspack.checking.catalogue import Catalogue, folder_of, shown
+from metspack.checking.catalogue import Catalogue, folder_of, shown, span_below
 from metspack.checking.eark import profiles
 from metspack.checking.eark.document import REPRESENTATIONS, Outline
 from metspack.checking.eark.profiles import Opening, Profile
 from metspack.checking.eark.requirements import USES, Need, Standard, Version, none_but, quoted
-from metspack.checking.held import AgreedSegment
 from metspack.checking.options import Looking
 from metspack.checking.tree import CheckedTree
 from metspack.errors import MetspackError
@@ -40,11 +40,11 @@ class CataloguedFiles:
     def has_folder(self, path: bytes) -> bool:
         """Return whether there is a folder at a path, or a file or folder in it."""
         row = self._catalogue.row("SELECT 1 FROM disk WHERE path = ? AND kind = 'd'", path)
-        return row is not None or self._first(path + b"/", path + b"0") is not None
+        return row is not None or self._first(*span_below(path + b"/")) is not None
 
     def children(self, folder: bytes) -> Iterator[tuple[bytes, bool]]:
         """Yield the names right below a folder, each with whether it is a folder, in order of names."""
-        at, end = folder, folder[:-1] + b"0" if folder else b"\xff"
+        at, end = span_below(folder)
         folders: set[bytes] = set()  # the content of one may come after its neighbours: "a", "a.txt", "a/b"
         while (row := self._first(at, end)) is not None:
             at, kind = row
@@ -65,11 +65,11 @@ class CataloguedFiles:
     def files(self, folder: bytes) -> Iterator[bytes]:
         """Return the paths of all files below a folder."""
         sql = "SELECT path FROM disk WHERE path > ? AND path < ? AND kind = 'f' ORDER BY path"
-        return (path for (path,) in self._catalogue.rows(sql, folder, folder[:-1] + b"0"))
+        return (path for (path,) in self._catalogue.rows(sql, *span_below(folder)))
 
     def not_referred(self, folder: bytes) -> Iterator[bytes]:
         """Return the files below a folder that no mdRef names."""
-        return (path for (path,) in self._catalogue.rows(_NOT_REFERRED, folder, folder[:-1] + b"0"))
+        return (path for (path,) in self._catalogue.rows(_NOT_REFERRED, *span_below(folder)))
 
     def _first(self, after: bytes, end: bytes) -> tuple[bytes, str] | None:
         row = self._catalogue.row(_FIRST, after, end)
@@ -250,7 +250,7 @@ class Claims:
         self._holdings = CataloguedFiles(catalogue)
         self._places = places
         self._profile = looking.profile
-        self._claimed: dict[bytes, frozenset[Standard]] = {}
+        self.of = cache(self._standards_of)
 
     def packages(self) -> Iterator[tuple[bytes, bool, frozenset[Standard]]]:
         """Yield METS of packages that claim standards, if they are elsewhere, and the standards.
@@ -262,12 +262,6 @@ class Claims:
                 is_inside = path.lower().split(b"/")[-3:-2] == [FOLDER[:-1]]
                 if not is_inside and (standards := self.of_package(path)):
                     yield path, bool(is_elsewhere), standards
-
-    def of(self, path: bytes) -> frozenset[Standard]:
-        """Return the standards that hold for a METS or an archive of a package or representation."""
-        if path not in self._claimed:
-            self._claimed[path] = self._claims_at(path.split(b"/"))
-        return self._claimed[path]
 
     def of_root(self, top: bytes) -> frozenset[Standard]:
         """Return the standards that hold for the checked folder, if it is a package with a METS."""
@@ -282,7 +276,7 @@ class Claims:
 
     def opening(self, path: bytes) -> Opening:
         """Return the attributes of the root and header of a METS, none if it is unreadable."""
-        segment = self.agreed(path)
+        segment = self._places.agreed(path)
         if segment is not None and segment.mets == path:
             return segment.opening
         try:
@@ -291,16 +285,13 @@ class Claims:
         except (OSError, MetspackError):
             return Opening()  # its fault has been reported
 
-    def agreed(self, mets: bytes) -> AgreedSegment | None:
-        """Return the agreed segment that has a METS, or None."""
-        agreement = self._places.agreement
-        return None if agreement is None else agreement.holding(mets)
-
-    def _claims_at(self, parts: Sequence[bytes]) -> frozenset[Standard]:
+    def _standards_of(self, path: bytes) -> frozenset[Standard]:
+        """Return the standards that hold for a METS or an archive of a package or representation."""
+        parts = path.split(b"/")
         inner = (number for number, each in enumerate(parts[:-1]) if each.lower() + b"/" == FOLDER)
         at = next(inner, None)
         if at is None:
-            return self.of_package(b"/".join(parts))
+            return self.of_package(path)
         mets = self._holdings.mets_in(b"/".join((*parts[:at], b"")))
         own = frozenset[Standard]() if mets is None else self.of_package(mets)
         representation = self._holdings.mets_in(b"/".join((*parts[: at + 2], b"")))

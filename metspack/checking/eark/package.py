@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from metspack import mediatypes, uris
@@ -130,7 +130,7 @@ class Judgement:
         self._budgets = looking.budgets
         self._reads_heads = looking.level > Level.LINKS
         self._shared = grouping.SharedFaults("found")
-        self._noted: dict[object, dict[Any, Any]] = {}
+        self._noted_in = cache(self._notes_of)
 
     def findings(self, claimed: Iterable[tuple[bytes, bool, frozenset[Standard]]]) -> Iterator[Finding]:
         """Yield a finding for each requirement that packages break, of those ``claimed``.
@@ -188,24 +188,22 @@ class Judgement:
                 return found
         return None
 
-    def _noted_in(
+    def _notes_of(
         self, mets: bytes, note: Callable[[Iterable[bytes], dict[Any, Any]], None]
     ) -> dict[Any, Any]:
         """Return what is noted of a METS, which is read once for each kind of notes."""
-        if (mets, note) not in self._noted:
-            found = self._noted[mets, note] = {}
-            with suppress(OSError, MetspackError), self._places.content(mets) as content:
-                note(content.blocks(), found)
-        return self._noted[mets, note]
+        found: dict[Any, Any] = {}
+        with suppress(OSError, MetspackError), self._places.content(mets) as content:
+            note(content.blocks(), found)
+        return found
 
     def _package(
         self, path: bytes, standards: frozenset[Standard], *, is_elsewhere: bool
     ) -> Iterator[Finding]:
         """Yield the findings on a package's METS, then on those of its representations."""
         folder = folder_of(path)
-        agreement = self._places.agreement
-        if agreement is not None:  # all files are compared with METS, except those of representations
-            agreement.put_all_back(representations=False)
+        # All files are compared with METS, except those of representations.
+        self._places.put_all_back(representations=False)
         faults = Faults(standards, self._claims.opening(path).version)
         outline = self._survey(path, faults, is_package=True)
         if outline is None:
@@ -236,7 +234,7 @@ class Judgement:
         opening = self._claims.opening(each.mets)
         standards = profiles.of_representation(self._profile, opening, is_database=is_database)
         faults = Faults(standards, opening.version or version)
-        segment = self._claims.agreed(each.mets)
+        segment = self._places.agreed(each.mets)
         if faults.version is not NEWEST:
             segment = None  # it agrees with the newest
         outline = self._survey(each.mets, faults, is_package=False) if segment is None else segment.outline

@@ -27,6 +27,7 @@ from metspack.checking.catalogue import (
     fault,
     folder_of,
     shown,
+    span_below,
 )
 from metspack.checking.codes import Code
 from metspack.checking.files import manifests
@@ -241,8 +242,8 @@ class _ListedFolder:
 
         ``at`` is the package's path there; ``before`` goes before the names of lists that are no bag's.
         """
-        span = above, (above[:-1] + b"0" if above else b"\xff")
-        batch = Batch(catalogue)
+        span = span_below(above)
+        batch = Batch(catalogue.put_many)
         for number, name, algorithm, is_read, tags in self._catalogue.all(_LISTS):
             is_of_bag = name.startswith(BAGS)
             if (is_of_bag and tags) or not (is_of_bag or self._catalogue.row(_LINES_BELOW, number, *span)):
@@ -323,7 +324,7 @@ class _ListedFolder:
             return
         tags = name.encode() if kind[1] else None
         number = self._catalogue.put(PUT_LIST, BAGS + name, tags, reader.algorithm)
-        batch = Batch(self._catalogue)
+        batch = Batch(self._catalogue.put_many)
         with self._tree.content(name.encode()) as content:
             whole, lines = self._text(content)
             strange, line_of_first, first = len(whole), len(whole), "".join(whole).encode()

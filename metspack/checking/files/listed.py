@@ -10,7 +10,6 @@ from itertools import chain, islice, pairwise, product, starmap
 
 from metspack.checking import grouping
 from metspack.checking.catalogue import (
-    APART,
     IN_OUTERMOST,
     OF_BAG,
     Batch,
@@ -308,7 +307,7 @@ def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Find
     """
     guesses = 0
     catalogue.put(_RENAMED_IS_USUAL)
-    batch = Batch(catalogue)
+    batch = Batch(catalogue.put_many)
     for number, mets, line, xml_id, path, href, is_folder in catalogue.rows(_ODDLY_MISSING):
         place = xml_id or ""
         places.put_all_back()  # any file may be the one that is meant
@@ -436,7 +435,7 @@ def sizes(catalogue: Catalogue) -> Iterator[Finding]:
 def segments(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield gaps in the numbers of the segments, on disk or named by a METS."""
     numbers: dict[str, set[int]] = {}
-    catalogue.keep_outermost(path for (path,) in catalogue.rows(APART))
+    catalogue.keep_outermost(sorted(catalogue.apart))
     for path, apart in catalogue.rows(_FOLDERS):
         *above, folder, _ = ("", *shown(path).split("/"))
         if apart:  # the segments lie in different places; their numbers still belong together

@@ -15,7 +15,6 @@ from operator import eq, lt
 from metspack.checking import grouping
 from metspack.checking.archives import forms
 from metspack.checking.catalogue import (
-    APART,
     BAG,
     IN_OUTERMOST,
     OF_BAG,
@@ -26,6 +25,7 @@ from metspack.checking.catalogue import (
     folded_name,
     folder_of,
     shown,
+    span_below,
 )
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
@@ -95,7 +95,7 @@ AND l.path NOT IN sampled ORDER BY l.rowid
 
 
 def _not_named(catalogue: Catalogue, manifest: int) -> Iterator[Row]:
-    catalogue.keep_outermost(path for (path,) in catalogue.rows(APART))
+    catalogue.keep_outermost(sorted(catalogue.apart))
     return catalogue.rows(_NOT_NAMED, manifest)
 
 
@@ -206,7 +206,7 @@ class Manifest:
     ) -> None:
         self._catalogue = catalogue
         self._itself = itself  # a list cannot state a digest of itself that holds
-        self._batch = Batch(catalogue)
+        self._batch = Batch(catalogue.put_many)
         self._number = number
         self._name = name
         self._reader = reader
@@ -240,7 +240,7 @@ class Manifest:
                 if stretch.start < at or stretch.first <= self._last:
                     agreement.put_back(segment)
                     continue
-                agreement.skip(segment.folder, stretch.algorithm, self._line)
+                agreement.skip(segment.folder, self._reader.algorithm, self._line)
                 for number, path, digest in stretch.others:
                     self._batch.add(PUT_LINE, self._number, path, digest, self._line + number)
                 self._line += stretch.lines
@@ -409,7 +409,7 @@ def read_lob_manifests(catalogue: Catalogue, places: CheckedTree) -> Iterator[Fi
 
 def _read_lob_manifest(catalogue: Catalogue, path: bytes, content: Content) -> Iterator[Finding]:
     numbers: dict[str, int] = {}
-    batch = Batch(catalogue)
+    batch = Batch(catalogue.put_many)
     strange, first, line_of_first = 0, b"", 0
     reader = LineReader("", lambda _: True, decode=lambda path: path.lstrip(b"/"))
     for number, line in enumerate(reading.lines(unmarked(content.blocks())[1]), start=1):
@@ -431,8 +431,6 @@ def _read_lob_manifest(catalogue: Catalogue, path: bytes, content: Content) -> I
 def incomplete_lob_manifests(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield a finding for each manifest.txt that lacks LOBs, once the cells are catalogued."""
     for path in _lob_manifests(catalogue):
-        folder = folder_of(path)
-        after = folder[:-1] + b"0" if folder else b"\xff"  # the character behind a slash
-        count, first = catalogue.row(_UNLISTED, folder, after, shown(path)) or (0, b"")
+        count, first = catalogue.row(_UNLISTED, *span_below(folder_of(path)), shown(path)) or (0, b"")
         if count:
             yield Code.LOB_MANIFEST_INCOMPLETE.at(path, 0, first, found=first, count=f"{count:,}")

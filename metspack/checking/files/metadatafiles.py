@@ -172,7 +172,7 @@ class _InCatalogue:
         self._catalogue = catalogue
         self._document = document
         self._mets = mets
-        self._batch = Batch(catalogue)
+        self._batch = Batch(catalogue.put_many)
 
     def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
         """Return whether METS lists all files, and all statements equal those ``said`` in PREMIS."""

@@ -345,7 +345,7 @@ def _in_mets(catalogue: Catalogue) -> Iterator[Finding]:
         yield Code.PART_MISSING.at(path, line, part, expected=part, child=child)
     is_child = catalogue.has(_IS_CHILD)
     is_divided = catalogue.has(_HAS_WHOLES) or catalogue.has(_HAS_MAP)
-    batch = Batch(catalogue)
+    batch = Batch(catalogue.put_many)
     for lob, rows in groupby(catalogue.rows(_METS_SAID), itemgetter(0)):
         said = _MetsOnLob(lob)
         lists = said.wholes, said.mapped, said.held

@@ -173,8 +173,7 @@ class _Builder:
         """Return the node number of a package with only an OBJID, adding the node if needed."""
         number = self._unfound.setdefault(bare(objid), len(self.nodes) + 1)
         if number not in self.nodes:
-            row = self._catalogue.row("SELECT found FROM above WHERE key = ?", bare(objid))
-            found = row[0] if row else ""
+            found = self._catalogue.above.get(bare(objid), "")
             self.nodes[number] = Node(id=number, path="", objid=objid, found=found, is_there=False)
         return number
 

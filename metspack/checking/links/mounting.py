@@ -193,7 +193,7 @@ class Mounting:
             return MountOutcome(path=known[0])
         self._places.mount(folder, self._index.tree(found), apart=at is None)
         if at is None:
-            self._catalogue.put("INSERT OR IGNORE INTO apart VALUES (?)", folder + b"/")
+            self._catalogue.apart.add(folder + b"/")
         if found.root == self._own and found.pack is not None:
             self._catalogue.put("INSERT OR IGNORE INTO pack VALUES (?, ?)", found.pack, folder + b"/")
         named = b"" if wanted.place is None else wanted.place.rpartition(b"/")[2]
@@ -257,7 +257,7 @@ class Mounting:
         key = bare(objid or "")
         naming = [each for each in parents if key in each.downs]
         first = naming[0] if naming else parents[0]
-        self._catalogue.put("INSERT INTO above VALUES (?, ?)", bare(parent), shown(os.fsencode(first.shown)))
+        self._catalogue.above.setdefault(bare(parent), shown(os.fsencode(first.shown)))
         if not naming:
             code = Code.ANCESTOR_SILENT if is_ancestor else Code.NOT_NAMED_BY_PARENT
             if not is_ancestor and self._index.is_meant(self._places.on_disk(path), parent):

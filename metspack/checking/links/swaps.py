@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise, starmap
 
 from metspack.checking import grouping
-from metspack.checking.catalogue import LISTED_PATH, PATHS_INDEX, Catalogue, shown
+from metspack.checking.catalogue import LISTED_PATH, PATHS_INDEX, Catalogue, shown, span_below
 from metspack.checking.codes import Code
 from metspack.checking.similarity import likeness
 from metspack.checking.tree import CheckedTree
@@ -40,29 +40,21 @@ WHERE l.path = ? ORDER BY l.rowid LIMIT 1
 _FIRST_FILE = "SELECT path FROM entry WHERE mets = ? AND path IS NOT NULL ORDER BY id LIMIT 1"
 # Each is marked as it is changed, so that none is changed twice.
 _LIES_IN = """
-UPDATE listed SET path = CAST(x'00' || ?2 || substr(path, length(?1) + 1) AS BLOB)
-WHERE path >= ?1 AND path < ?3
+UPDATE listed SET path = CAST(x'00' || ?3 || substr(path, length(?1) + 1) AS BLOB)
+WHERE path >= ?1 AND path < ?2
 """
 _LIES_THERE = "UPDATE listed SET path = substr(path, 2) WHERE path >= x'00' AND path < x'01'"
-# The children of a division's mptr are noted once for each division: with its fptr they would be a product.
-_DIVISIONS = (
-    """
-INSERT INTO led SELECT DISTINCT y.mets, y.div, x.child FROM mptr y JOIN edge x ON x.mptr = y.id
-WHERE x.child IS NOT NULL AND EXISTS (SELECT 1 FROM beside b WHERE b.mets = y.mets AND b.div = y.div)
-""",
-    """
-INSERT INTO division SELECT q.mets, q.div, min(CASE WHEN q.part IS NULL AND d.child IS NOT NULL THEN q.id END)
-FROM mptr q JOIN edge d ON d.mptr = q.id
-WHERE EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.div = q.div)
-GROUP BY q.mets, q.div HAVING count(d.code) = 0
-""",
-)
 # The joins are CROSS ones for their order: SQLite would begin with edges, and look at all entries for each.
 _OF_ANOTHER = """
 WITH own AS MATERIALIZED (
     SELECT DISTINCT e.mets, e.xml_id AS fileid, c.id AS child FROM entry e
     CROSS JOIN mets c ON c.path = e.path WHERE c.parent = e.mets
     AND EXISTS (SELECT 1 FROM beside b WHERE b.mets = e.mets AND b.fileid = e.xml_id)
+), division AS MATERIALIZED (
+    SELECT q.mets, q.div, min(CASE WHEN q.part IS NULL AND d.child IS NOT NULL THEN q.id END) AS mptr
+    FROM mptr q JOIN edge d ON d.mptr = q.id
+    WHERE EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.div = q.div)
+    GROUP BY q.mets, q.div HAVING count(d.code) = 0
 )
 SELECT m.path, b.line, b.fileid, c.path, k.path FROM beside b CROSS JOIN division q
 ON q.mets = b.mets AND q.div = b.div AND q.mptr IS NOT NULL CROSS JOIN mets m ON m.id = b.mets
@@ -70,7 +62,9 @@ CROSS JOIN own o ON o.fileid = b.fileid AND o.mets = b.mets CROSS JOIN mets c ON
 CROSS JOIN edge d ON d.id = (
     SELECT id FROM edge WHERE mptr = q.mptr AND child IS NOT NULL ORDER BY id LIMIT 1)
 CROSS JOIN mets k ON k.id = d.child
-WHERE NOT EXISTS (SELECT 1 FROM led l WHERE l.mets = b.mets AND l.div = b.div AND l.child = c.id)
+WHERE (b.mets, b.div, c.id) NOT IN (
+    SELECT y.mets, y.div, x.child FROM mptr y JOIN edge x ON x.mptr = y.id
+    WHERE x.child IS NOT NULL AND EXISTS (SELECT 1 FROM beside w WHERE w.mets = y.mets AND w.div = y.div))
 AND NOT EXISTS (SELECT 1 FROM fault f WHERE f.path = CAST(c.path AS TEXT) AND f.code IN (?, ?))
 GROUP BY b.rowid ORDER BY b.rowid
 """
@@ -109,7 +103,6 @@ WHERE c.ok AND p.ok AND c.package IS NULL AND (c.package_type IS NULL OR p.packa
 AND c.type <> p.type AND EXISTS (SELECT 1 FROM mets o WHERE o.parent = c.parent AND o.type = p.type)
 """
 _OTHER_KINDS = Code.CHILD_OF_ANOTHER_KIND.id, Code.CHILD_OF_ANOTHER_TYPE.id
-_AFTER_SLASH = b"0"
 _EXCHANGED = Code.CHILDREN_SWAPPED.id, Code.CHILDREN_EXCHANGED.id
 _LEADS_TO = "UPDATE edge SET child = -?2 WHERE child = ?1"
 _LEADS_THERE = "UPDATE edge SET child = -child WHERE child < 0"
@@ -238,11 +231,6 @@ def _own_folder(child: _Child) -> bytes:
     return beside[0] + beside[1] + os.fsencode(folder_of_objid(child.objid)) + b"/"
 
 
-def folders(catalogue: Catalogue) -> dict[bytes, bytes]:
-    """Return the folders of swapped children and those they are in; all end with a slash."""
-    return dict(catalogue.rows("SELECT folder, other FROM swapped"))
-
-
 def _of_one(catalogue: Catalogue, child: _Child) -> Finding:
     # Only another child's OBJID is worth a hint: children changed places.
     sql = "SELECT xml_id FROM entry WHERE mets = ? AND xml_id = ?"
@@ -270,7 +258,7 @@ def _swapped(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Find
     (child, other), *_ = pairs
     _rename(catalogue, pairs)
     for each, place in pairs:
-        catalogue.put("INSERT OR IGNORE INTO swapped VALUES (?, ?)", place.folder, each.folder)
+        catalogue.swapped.setdefault(place.folder, each.folder)
         _fault(catalogue, each, Code.CHILDREN_SWAPPED.id)
     if is_described:
         _describe(catalogue, pairs)
@@ -330,15 +318,13 @@ def _list_anew(catalogue: Catalogue, pairs: _Pairs) -> None:
     """Apply the manifests' lines on each child's files to the paths where these files are."""
     catalogue.put(LISTED_PATH)
     for each, place in pairs:
-        catalogue.put(_LIES_IN, place.folder, each.folder, place.folder[:-1] + _AFTER_SLASH)
+        catalogue.put(_LIES_IN, *span_below(place.folder), each.folder)
     catalogue.put(_LIES_THERE)
 
 
 def divisions(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield the findings on divisions, once all links are followed and the catalogue is indexed."""
     if catalogue.has("SELECT 1 FROM beside"):
-        for sql in _DIVISIONS:
-            catalogue.put(sql)
         for path, line, fileid, child, expected in catalogue.rows(_OF_ANOTHER, *_EXCHANGED):
             facts = {"fileid": fileid, "found": shown(child), "expected": shown(expected)}
             yield Code.DIVISION_DISAGREES.at(path, line, fileid, **facts)

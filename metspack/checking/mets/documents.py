@@ -6,14 +6,13 @@ import errno
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count, repeat
 
 from metspack import digests, safexml, uris
 from metspack.checking.archives import forms
 from metspack.checking.catalogue import Batch, Catalogue, Row, fault, shown
 from metspack.checking.codes import Code
-from metspack.checking.held import AgreedSegment
 from metspack.checking.mets import schema
 from metspack.checking.mets.entries import FILES, PUT_ENTRY, FileGroups
 from metspack.checking.mets.references import References
@@ -46,7 +45,7 @@ _WAIT = "INSERT INTO pointing VALUES (?, ?, ?)"
 _WAITING = "SELECT fileids, line, step FROM pointing ORDER BY rowid"
 _BITS = 128
 _MANY_LINKS = 2_000  # from so many on, all are counted before the rest is read
-_BETWEEN = "\n"  # separates the FILEIDs of a run, none of which contains it
+_BETWEEN = "\0"  # separates the FILEIDs of a run: no XML contains it
 
 
 class Pointers:
@@ -54,7 +53,6 @@ class Pointers:
 
     def __init__(self, catalogue: Catalogue, mets: int) -> None:
         self._catalogue = catalogue
-        self._batch = Batch(catalogue)
         self._mets = mets
         self._files = self._pointed = 0
 
@@ -62,30 +60,19 @@ class Pointers:
         """Take the IDs of files."""
         self._files += sum_of_hashes(list(identifiers))
 
-    def add(self, fileid: str, line: int) -> None:
-        """Take the FILEID of one fptr."""
-        self._pointed += sum_of_hashes([fileid])
-        self._batch.add(_WAIT, fileid, line, None)
-
-    def add_run(self, run: Run) -> None:
-        """Take the FILEIDs of many fptrs."""
-        fileids = list(map(str.strip, run.columns["fileid"]))
+    def add(self, fileids: Sequence[str], line: int, step: int = 0) -> None:
+        """Take the FILEIDs of fptrs, of which the first is on a line, and the others a step further each."""
         self._pointed += sum_of_hashes(fileids)
-        self._batch.add_all(_WAIT, [(_BETWEEN.join(fileids), run.line, run.step)])
+        self._catalogue.put(_WAIT, _BETWEEN.join(fileids), line, step)
 
     def end(self) -> None:
         """Note in the catalogue that files and fptrs agree, or put in all fptrs for comparison."""
         if self._pointed and self._files == self._pointed:
             self._catalogue.put("UPDATE mets SET pointed = 1 WHERE id = ?", self._mets)
         else:
-            self._batch.flush()
             for fileids, line, step in self._catalogue.rows(_WAITING):
-                if step is None:
-                    self._batch.add(_PUT, self._mets, fileids, line)
-                else:
-                    rows = zip(repeat(self._mets), fileids.split(_BETWEEN), count(line, step), strict=False)
-                    self._batch.add_all(_PUT, rows)
-            self._batch.flush()
+                rows = zip(repeat(self._mets), fileids.split(_BETWEEN), count(line, step), strict=False)
+                self._catalogue.put_many(_PUT, rows)
         self._catalogue.put("DELETE FROM pointing")
 
 
@@ -150,31 +137,6 @@ def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
     return Code.UNREADABLE.at(path, reason=fault(error))
 
 
-@dataclass(slots=True, kw_only=True)
-class _DocumentCounts:
-    """Counts over one document, for findings that are reported once and not once for each file."""
-
-    files: int = 0
-    leads: bool = False
-    division: int = 0
-    links: int = 0
-    refused: int = 0
-    is_map_told: bool = False
-    has_objects: bool = False
-    are_objects_new: bool = False
-    repairs: dict[Repair, tuple[int, int, str]] = field(default_factory=dict)
-
-    here: tuple[int, int, str, bool] = (0, 0, "", False)
-
-    def count_found_here(self, line: int, href: str, *, needed: bool) -> None:
-        count, first, example, any_needed = self.here if self.here[0] else (0, line, href, False)
-        self.here = count + 1, first, example, any_needed or needed
-
-    def count_repair(self, repair: Repair, line: int, href: str) -> None:
-        count, first, example = self.repairs.get(repair, (0, line, href))
-        self.repairs[repair] = (count + 1, first, example)
-
-
 class DocumentReader:
     """Reads one METS document into the catalogue, where ``mets.id`` is its number."""
 
@@ -188,45 +150,40 @@ class DocumentReader:
         self._looking = looking
         self._grammar = looking.grammar or schema.own()
         self._name = shown(path)
-        self._batch = Batch(catalogue)
+        self._batch = Batch(catalogue.put_many)
         self._pointers = Pointers(catalogue, mets)
         self._groups = FileGroups(catalogue, mets)
-        self._seen = _DocumentCounts()
+        self._files = self._links = self._refused = 0
+        self._leads = self._is_map_told = self._has_objects = self._are_objects_new = False
+        self._division = 0  # of the last mptr
+        self._repairs: dict[Repair | None, tuple[int, int, str]] = {}  # None: found on this computer alone
+        self._is_here_needed = False
         self._objid = ""
         self._fptr: str | None = None  # the FILEID of the last fptr in the structMap
-        self._structmap_id = 0
-        self._structmap_name: tuple[str | None, str | None] | None = None  # of the last mptr
 
     def findings(self) -> Iterator[Finding]:
         """Read the document and yield the findings on it; its content never raises an error."""
-        agreement = self._places.agreement
-        if agreement is not None and (segment := agreement.holding(self._path)) is not None:
-            if segment.mets == self._path:
-                yield from self._take_agreed(segment)
-                return
-            agreement.put_back(segment)  # a file of the segment is a METS itself
-        try:
-            with self._places.content(self._path) as content:
-                self._catalogue.put("UPDATE mets SET size = ? WHERE id = ?", content.size, self._mets)
-                yield from self._parse(content)
-        except (OSError, MetspackError) as error:
-            yield from self._unopened(error)
+        agreement, segment = self._places.agreement, self._places.agreed(self._path)
+        if agreement is not None and segment is not None and segment.mets == self._path:
+            # Its files have no findings and an fptr each.
+            agreement.put_apart(segment, self._mets)
+            sql = "UPDATE mets SET size = ?, ok = 1, pointed = 1 WHERE id = ?"
+            self._catalogue.put(sql, segment.size, self._mets)
+            for fact in segment.facts:
+                yield from self._take(fact)
+        else:
+            self._places.put_back(self._path)  # if it is a file of a segment
+            try:
+                with self._places.content(self._path) as content:
+                    self._catalogue.put("UPDATE mets SET size = ? WHERE id = ?", content.size, self._mets)
+                    yield from self._parse(content)
+            except (OSError, MetspackError) as error:
+                yield from self._unopened(error)
         self._batch.flush()
         self._pointers.end()
-        if self._seen.has_objects:
+        if self._has_objects:
             self._catalogue.put("DELETE FROM technical")
-        self._catalogue.put("UPDATE mets SET leads = ? WHERE id = ?", self._seen.leads, self._mets)
-        yield from self._repaired()
-
-    def _take_agreed(self, segment: AgreedSegment) -> Iterator[Finding]:
-        """Take an agreed document, whose files have no findings and an fptr each."""
-        if self._places.agreement is not None:
-            self._places.agreement.put_apart(segment, self._mets)
-        for fact in segment.facts:
-            yield from self._take(fact)
-        self._batch.flush()
-        sql = "UPDATE mets SET size = ?, ok = 1, pointed = 1, leads = ? WHERE id = ?"
-        self._catalogue.put(sql, segment.size, self._seen.leads, self._mets)
+        self._catalogue.put("UPDATE mets SET leads = ? WHERE id = ?", self._leads, self._mets)
         yield from self._repaired()
 
     def _unopened(self, error: OSError | MetspackError) -> Iterator[Finding]:
@@ -249,14 +206,15 @@ class DocumentReader:
                         else:
                             yield from self._run(each) if isinstance(each, Run) else self._take(each)
             except safexml.XmlError as error:
-                yield self._unparsed(error) if content.size else self._empty()
+                yield self._unparsed(error, content)
                 if isinstance(error, safexml.BudgetError):
                     # A refused document has no links: a million would be a million findings.
                     self._batch.flush()
                     self._catalogue.put("DELETE FROM mptr WHERE mets = ?", self._mets)
                 return
-            yield from self._declared(content)
-            if not self._seen.files:
+            if found := safexml.unusual_declaration(next(iter(content.chunks()), b"")):
+                yield Code.DECLARATION.at(self._name, 1, found=found, expected="XML 1.0 in UTF-8")
+            if not self._files:
                 yield Code.NO_FILES.at(self._name)
             yield from validation.findings(content.blocks)
             if self._looking.strict:
@@ -267,20 +225,15 @@ class DocumentReader:
     def _blocks(self, content: Content) -> Iterator[bytes]:
         are_links_counted = False
         for block in content.blocks():
-            if self._seen.links >= _MANY_LINKS and not are_links_counted:
+            if self._links >= _MANY_LINKS and not are_links_counted:
                 check_links(content.blocks, self._looking.budgets)
                 are_links_counted = True
             yield block
 
-    def _declared(self, content: Content) -> Iterator[Finding]:
-        found = safexml.unusual_declaration(next(iter(content.chunks()), b""))
-        if found:
-            yield Code.DECLARATION.at(self._name, 1, found=found, expected="XML 1.0 in UTF-8")
-
-    def _empty(self) -> Finding:
-        return Code.NOT_WELL_FORMED.at(self._name, 1, reason="it is empty, expected a METS document")
-
-    def _unparsed(self, error: safexml.XmlError) -> Finding:
+    def _unparsed(self, error: safexml.XmlError, content: Content) -> Finding:
+        if not content.size:
+            reason = "it is empty, expected a METS document"
+            return Code.NOT_WELL_FORMED.at(self._name, 1, reason=reason)
         if isinstance(error, reader.NotMets):
             facts = {"found": error.found, "expected": f"{{{reader.METS}}}mets"}
             return Code.NOT_METS.at(self._name, error.line, reason=error.message, **facts)
@@ -294,9 +247,10 @@ class DocumentReader:
     def _run(self, run: Run) -> Iterator[Finding]:
         """Take a run: as a whole when none of its elements can give a finding."""
         if isinstance(run.fact, reader.Fptr):
-            self._fptr = run.columns["fileid"][-1].strip()
-            self._pointers.add_run(run)
-            if run.fact.div and run.fact.div == self._seen.division:
+            fileids = [each.strip() for each in run.columns["fileid"]]
+            self._fptr = fileids[-1]
+            self._pointers.add(fileids, run.line, run.step)
+            if run.fact.div and run.fact.div == self._division:
                 for fact in run.facts():
                     self._keep_beside(fact)
         elif isinstance(run.fact, Mptr):
@@ -309,8 +263,8 @@ class DocumentReader:
             for fact in run.facts():
                 yield from self._take(fact)
         else:
-            self._seen.files += run.count
-            self._seen.leads |= may_lead(run.fact, "\n".join(run.columns["href"]))
+            self._files += run.count
+            self._leads |= may_lead(run.fact, "\n".join(run.columns["href"]))
             if run.fact.element == "file":
                 self._pointers.add_files(map(str.strip, run.columns["id"]))
             self._batch.flush()
@@ -334,7 +288,7 @@ class DocumentReader:
             yield from self._file(fact)
         elif isinstance(fact, reader.Fptr):
             self._fptr = fact.fileid.strip()
-            self._pointers.add(self._fptr, fact.line)
+            self._pointers.add([self._fptr], fact.line)
             self._keep_beside(fact)
         elif isinstance(fact, reader.Identified):
             self._keep_identified(fact)
@@ -371,7 +325,7 @@ class DocumentReader:
 
     def _keep_object(self, fact: reader.StatedObject) -> None:
         """Keep the statements of PREMIS in METS on a file for the file that names the section."""
-        self._seen.has_objects = self._seen.are_objects_new = True
+        self._has_objects = self._are_objects_new = True
         size = int(fact.size) if _SIZE.fullmatch(fact.size) else None
         stated: list[Digest | None] = [
             found
@@ -388,11 +342,11 @@ class DocumentReader:
 
         All other PREMIS statements on it are kept, to be compared like those of metadata files.
         """
-        if fact.admid is None or not self._seen.has_objects:
+        if fact.admid is None or not self._has_objects:
             return fact
-        if self._seen.are_objects_new:
+        if self._are_objects_new:
             self._batch.flush()
-            self._seen.are_objects_new = False
+            self._are_objects_new = False
         for identifier in fact.admid.split():
             for algorithm, digest, line, size in self._catalogue.all(_OF_SECTION, identifier):
                 left_size, left_digest = size, (algorithm, digest)
@@ -408,12 +362,12 @@ class DocumentReader:
 
     def _keep_beside(self, fact: reader.Fact) -> None:
         """Keep an fptr whose div has an mptr, which METS has before it: both name one package."""
-        if isinstance(fact, reader.Fptr) and fact.div and fact.div == self._seen.division:
+        if isinstance(fact, reader.Fptr) and fact.div and fact.div == self._division:
             self._batch.add(_PUT_BESIDE, self._mets, fact.div, fact.fileid.strip(), fact.line)
 
     def _structmap(self, fact: reader.StructMap) -> Iterator[Finding]:
         """Yield that a structMap has a TYPE as its LABEL."""
-        self._seen.is_map_told = False
+        self._is_map_told = False
         label, kind = (fact.label or "").strip(), (fact.type or "").strip()
         if label.upper() in _TYPES and kind and kind.upper() not in _TYPES:
             yield Code.TYPE_AND_LABEL.at(self._name, fact.line, found=label, type=kind)
@@ -428,26 +382,32 @@ class DocumentReader:
             yield Code.OBJID_PADDED.at(self._name, root.line, found=root.objid or "")
 
     def _mptr(self, mptr: Mptr) -> Iterator[Finding]:
-        if not (mptr.href or "").strip():
+        href = mptr.href or ""
+        if not href.strip():
             yield Code.MPTR_WITHOUT_HREF.at(self._name, mptr.line)
             return
-        by = mptr.named_by
-        self._seen.division = mptr.div
-        self._seen.links += 1
-        if mptr.is_misplaced and not self._seen.is_map_told:
-            self._seen.is_map_told = True
+        self._division = mptr.div
+        self._links += 1
+        if mptr.is_misplaced and not self._is_map_told:
+            self._is_map_told = True
             facts = {
                 "found": mptr.structmap_type or "none",
                 "part": (mptr.contentids or "").strip() or "none",
             }
             yield Code.MAP_OF_ANOTHER_TYPE.at(self._name, mptr.line, **facts)
-        yield from self._pointed(mptr, by)
-        self._batch.add(_PUT_MPTR, (mptr.href or "").strip(), mptr.line, mptr.div, *self._shared(mptr))
+        if mptr.named_by is By.LOCATION and not mptr.is_ancestor:
+            # Another package may lie beside this one, which is found when the link is followed.
+            *_, refused = self._located(href, mptr.line, "", may_leave=True, needed=True)
+            if refused is not None:
+                yield refused
+        elif href != href.strip():
+            self._count_repair(Repair.SURROUNDING_SPACE, mptr.line, href)
+        self._batch.add(_PUT_MPTR, href.strip(), mptr.line, mptr.div, *self._shared(mptr))
 
     def _keep_mptrs(self, mptr: Mptr, run: Run) -> None:
         """Keep an mptr for each of a run, which differ only in their locations and divisions."""
-        self._seen.division = run.columns["div"][-1]
-        self._seen.links += run.count
+        self._division = run.columns["div"][-1]
+        self._links += run.count
         self._batch.flush()
         rows = zip(run.columns["href"], run.lines, run.columns["div"], strict=True)
         self._catalogue.insert(_MPTRS, self._shared(mptr), rows)
@@ -459,7 +419,7 @@ class DocumentReader:
             self._mets,
             by is By.LOCATION,
             mptr.is_upward,
-            self._structmap_number(mptr),
+            self._catalogue.structmap(mptr.structmap_type, mptr.structmap_label),
             mptr.contentids if mptr.is_of_part else None,
             by.value,
             mptr.is_ancestor,
@@ -467,17 +427,6 @@ class DocumentReader:
             f"{mptr.within} {int(order)}" if _SIZE.fullmatch(order) else None,
             *self._of_part(mptr),
         )
-
-    def _structmap_number(self, mptr: Mptr) -> int:
-        """Return the number of an mptr's structMap: its TYPE and LABEL are kept once."""
-        name = mptr.structmap_type, mptr.structmap_label
-        if name != self._structmap_name:
-            text = f"{mptr.structmap_type}\n{mptr.structmap_label}"
-            found = self._catalogue.number("SELECT id FROM structmap WHERE name = ?", text)
-            put = "INSERT INTO structmap (name) VALUES (?)"
-            self._structmap_id = found or self._catalogue.put(put, text)
-            self._structmap_name = name
-        return self._structmap_id
 
     def _of_part(self, mptr: Mptr) -> tuple[str | None, str | None, str | None]:
         """Return the LOB whose part an mptr leads to, the part's ORDER, and the child's bare OBJID.
@@ -492,19 +441,8 @@ class DocumentReader:
         is_own = child == bare(self._objid)
         return split_lob(mptr) or self._fptr, mptr.order, None if is_own else child
 
-    def _pointed(self, mptr: Mptr, by: By) -> Iterator[Finding]:
-        """Yield that an mptr's href is no location, and count the repairs."""
-        href = mptr.href or ""
-        if by is By.LOCATION and not mptr.is_ancestor:
-            # Another package may lie beside this one, which is found when the link is followed.
-            _path, _pseudo, refused = self._located(href, mptr.line, "", may_leave=True, needed=True)
-            if refused is not None:
-                yield refused
-        elif href != href.strip():
-            self._seen.count_repair(Repair.SURROUNDING_SPACE, mptr.line, href)
-
     def _file(self, fact: reader.File) -> Iterator[Finding]:
-        self._seen.files += 1
+        self._files += 1
         if fact.id is not None and (identifier := fact.id.strip()) != fact.id:
             fact = replace(fact, id=identifier)  # XML Schema, whiteSpace of ID
         if fact.id is not None and fact.element == "file":
@@ -530,33 +468,25 @@ class DocumentReader:
             yield Code.NO_FILE_ID.at(self._name, fact.line, href=fact.href or "")
         if path is not None:
             self._keep_of_its_own(path, fact)
-        self._seen.leads |= may_lead(fact, f"{fact.href}\n{shown(path or b'')}")
+        self._leads |= may_lead(fact, f"{fact.href}\n{shown(path or b'')}")
         fact = self._technical(fact, path)
         size, size_fault = self._size(fact)
         digest, digest_fault = self._digest(fact)
         yield from (each for each in (size_fault, digest_fault) if each is not None)
-        self._batch.add(
-            PUT_ENTRY,
-            self._catalogue.take_entries(1),
-            self._mets,
-            fact.element,
-            fact.id,
-            fact.groupid,
-            self._groups.number(fact.groups),
-            fact.line,
-            size,
-            digest and digest.algorithm,
-            digest and digest.value,
-            fact.href,
-            path,
-            pseudo,
-            fact.seq,
-        )
+        self._put_entry(fact, path, pseudo, size, digest)
+
+    def _put_entry(
+        self, fact: reader.File, path: bytes | None, pseudo: bool, size: int | None, digest: Digest | None
+    ) -> None:
+        key = self._catalogue.take_entries(1), self._mets, fact.element, fact.id, fact.groupid
+        stated = size, digest and digest.algorithm, digest and digest.value
+        where = self._groups.number(fact.groups), fact.line
+        self._batch.add(PUT_ENTRY, *key, *where, *stated, fact.href, path, pseudo, fact.seq)
 
     def _count_refused(self, line: int) -> None:
         """Refuse a METS of endless references that lead out of the package, or nowhere."""
-        self._seen.refused += 1
-        if self._seen.refused > (most := self._looking.budgets.findings):
+        self._refused += 1
+        if self._refused > (most := self._looking.budgets.findings):
             raise safexml.BudgetError(
                 f"more than {most:,} references lead out of the package or are none (--budget findings=N)",
                 line=line,
@@ -573,13 +503,8 @@ class DocumentReader:
             if refused is not None:
                 yield refused
                 self._count_refused(fact.line)
-            size, digest = self._size(fact)[0], self._digest(fact)[0]
-            kept = (size, digest and digest.algorithm, digest and digest.value, href, path, pseudo)
-            group = self._groups.number(fact.groups)
-            number = self._catalogue.take_entries(1)
-            self._batch.add(
-                PUT_ENTRY, number, self._mets, "FLocat", None, None, group, fact.line, *kept, None
-            )
+            further = replace(fact, element="FLocat", id=None, groupid=None, seq=None, href=href)
+            self._put_entry(further, path, pseudo, self._size(fact)[0], self._digest(fact)[0])
 
     def _keep_of_its_own(self, path: bytes, fact: reader.File) -> None:
         """Keep an archive and a metadata file, which are looked into later."""
@@ -602,7 +527,8 @@ class DocumentReader:
         try:
             reference = uris.located(href)
             if (path := self._places.here(reference)) is not None:
-                self._seen.count_found_here(line, href, needed=needed)
+                self._count_repair(None, line, href)
+                self._is_here_needed |= needed
                 return path, False, None
             if reference.kind is uris.Kind.ABSOLUTE and Repair.PSEUDO_ABSOLUTE not in reference.repairs:
                 return None, False, None if may_leave else self._left(line, place, href)
@@ -612,13 +538,11 @@ class DocumentReader:
                 return None, False, None if may_leave else self._left(line, place, href)
             return None, False, Code.REFUSED.at(self._name, line, place, href=href, reason=error.message)
         for repair in reference.repairs:
-            if repair is not Repair.PSEUDO_ABSOLUTE or self._leads_in(path):
-                self._seen.count_repair(repair, line, href)
+            # The path exists, or begins in the package: a packed one has no folders.
+            starts = (path.split(b"/", 1)[0], path)
+            if repair is not Repair.PSEUDO_ABSOLUTE or any(map(self._places.is_there, starts)):
+                self._count_repair(repair, line, href)
         return path, Repair.PSEUDO_ABSOLUTE in reference.repairs, None
-
-    def _leads_in(self, path: bytes) -> bool:
-        """Return whether a path exists, or begins in the package; a packed package has no folders."""
-        return self._places.is_there(path.split(b"/", 1)[0]) or self._places.is_there(path)
 
     def _left(self, line: int, place: str, href: str) -> Finding:
         near = self._places.nearest_inside(self._path, href)
@@ -653,13 +577,18 @@ class DocumentReader:
             )
         return digest, None
 
+    def _count_repair(self, repair: Repair | None, line: int, href: str) -> None:
+        """Count a location of a kind; the first is an example of them."""
+        count, first, example = self._repairs.get(repair, (0, line, href))
+        self._repairs[repair] = (count + 1, first, example)
+
     def _repaired(self) -> Iterator[Finding]:
-        count, line, href, is_needed = self._seen.here
-        if count:
-            at = Code.HERE_ALONE.error_at if is_needed else Code.HERE_ALONE.at
+        if (here := self._repairs.pop(None, None)) is not None:
+            count, line, href = here
+            at = Code.HERE_ALONE.error_at if self._is_here_needed else Code.HERE_ALONE.at
             yield at(self._name, line, count=count, href=href)
-        for repair, (count, line, href) in self._seen.repairs.items():
+        for repair, (count, line, href) in self._repairs.items():
             if repair is Repair.PSEUDO_ABSOLUTE:
                 yield Code.PSEUDO_ABSOLUTE.at(self._name, line, count=count, href=href)
-            else:
+            elif repair is not None:
                 yield Code.REPAIRED.at(self._name, line, count=count, reason=repair.value, href=href)

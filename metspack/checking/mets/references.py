@@ -12,6 +12,7 @@ from hashlib import blake2b
 from sqlite3 import Connection
 
 from metspack import safexml
+from metspack.checking.catalogue import Batch
 from metspack.checking.codes import Code
 from metspack.checking.mets.schema import Blocks
 from metspack.files import tempdb
@@ -85,7 +86,6 @@ _UNMET = """SELECT r.line, r.attribute, r.element, r.value, r.count, t.element F
     LEFT JOIN target t ON t.scope = r.scope AND t.hash = r.hash ORDER BY r.line, r.attribute, r.value"""
 
 _IDS, _LABELS, _GROUPS = 0, 1, 2  # scopes: IDs, xlink:labels of divs, and from 2 the labels of each smLinkGrp
-_BATCH = 2_000
 _KEPT = "the IDs of a METS document"
 
 
@@ -99,9 +99,9 @@ class References(tempdb.Scratch):
     def __init__(self, name: str) -> None:
         super().__init__("BEGIN", schema=_SCHEMA)
         self._name = name
-        self._rows = _Rows(self._database)
+        self._batch = Batch(self._database.executemany)
         self._fault: safexml.XmlError | None = None
-        self._reading = _Reading(_Referring(self._rows).take, first=_Referred(self._rows).take)
+        self._reading = _Reading(_Referring(self._batch).take, first=_Referred(self._batch).take)
 
     def take(self, block: bytes) -> None:
         """Take the next block; elements without references may have been left out of it."""
@@ -131,15 +131,13 @@ class References(tempdb.Scratch):
         if self._fault is not None:
             raise self._fault
         self._reading.end()
-        is_referring = self._rows.finish(_PUT_REFERENCE)
-        self._rows.finish(_PUT_TARGET)
-        if is_referring and next(_unmet(self._name, self._database), None) is not None:
-            reading = _Reading(_Referred(self._rows).take, everything=True)
+        self._batch.flush()
+        if next(_unmet(self._name, self._database), None) is not None:
+            reading = _Reading(_Referred(self._batch).take, everything=True)
             for block in blocks():
                 reading.take(block)
             reading.end()
-            self._rows.finish(_PUT_TARGET)
-        self._rows.finish(_PUT_ODD)
+            self._batch.flush()
 
 
 def _unmet(name: str, database: Connection) -> Iterator[Finding]:
@@ -171,37 +169,14 @@ def _hash(value: str) -> int:
     return int.from_bytes(blake2b(value.encode(), digest_size=8).digest(), "big", signed=True)
 
 
-class _Rows:
-    """Rows on their way to the database, in batches."""
-
-    def __init__(self, database: Connection) -> None:
-        self._database = database
-        self._rows: dict[str, list[tuple[object, ...]]] = {}
-        self._put: set[str] = set()
-
-    def put(self, sql: str, *row: object) -> None:
-        """Keep a row."""
-        rows = self._rows.setdefault(sql, [])
-        rows.append(row)
-        if len(rows) >= _BATCH:
-            self.finish(sql)
-
-    def finish(self, sql: str) -> bool:
-        """Put all rows of a statement into the database; return whether there ever were any."""
-        if rows := self._rows.pop(sql, []):
-            self._database.executemany(sql, rows)
-            self._put.add(sql)
-        return sql in self._put
-
-
 Take = Callable[[str, dict[str, str], int], None]
 
 
 class _Referring:
     """METS elements that refer to others, or that do not state their kind."""
 
-    def __init__(self, rows: _Rows) -> None:
-        self._put = rows.put
+    def __init__(self, batch: Batch) -> None:
+        self._put = batch.add
         self._group = _LABELS
 
     def take(self, element: str, attributes: dict[str, str], line: int) -> None:
@@ -251,8 +226,8 @@ class _Referring:
 class _Referred:
     """METS elements that others can refer to."""
 
-    def __init__(self, rows: _Rows) -> None:
-        self._put = rows.put
+    def __init__(self, batch: Batch) -> None:
+        self._put = batch.add
         self._group = _LABELS
 
     def take(self, element: str, attributes: dict[str, str], _line: int) -> None:
