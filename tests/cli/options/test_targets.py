@@ -46,7 +46,7 @@ def test_every_option_goes_to_a_field(
 
 def test_every_field_of_a_build_has_its_option() -> None:
     composed = {"limits", "grants", "dialect", "dialect_options", "agents"}  # each of several options
-    of_the_command = {"plan", "terms", "is_dated", "jobs", "cluster"}
+    of_the_command = {"plan", "terms", "is_dated", "jobs", "cluster", "given"}
     of_the_command |= {"created", "software", "packagers", "preservation"}
     reached = targets(*BUILD) | composed | of_the_command
     assert names(BuildOptions, CsipOptions, Agents) <= reached
