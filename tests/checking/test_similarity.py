@@ -72,6 +72,17 @@ def test_an_edit_makes_the_other_of_a_text(text: str, other: str) -> None:
     assert applied == other or (edit.is_case and applied.casefold() == other.casefold())
 
 
+@given(IDENTIFIERS, IDENTIFIERS)
+def test_an_edit_within_leaves_out_what_the_texts_begin_with(text: str, other: str) -> None:
+    edit, within = TextEdit.of(text, other), TextEdit.within(text, other)
+    if edit.is_case:
+        assert within == edit
+        return
+    start = edit.before.removesuffix(within.before)
+    assert (start + within.before, start + within.now) == (edit.before, edit.now)
+    assert not (within.before and within.now) or within.before[0] != within.now[0]
+
+
 def test_what_is_meant_is_told_by_the_edits_met_last() -> None:
     known = KnownEdits()
     for number in range(20):

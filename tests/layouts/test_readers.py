@@ -351,3 +351,11 @@ def test_lobs_are_counted_by_what_readers_stumble_over() -> None:
         assert traits.take(each) is each
     assert (traits.lobs, traits.nested, traits.split) == (10, 4, 0)
     assert traits.odd == sum(safe_extension(each.shared.extension) not in {"bin", "txt"} for each in some)
+
+
+def test_the_largest_text_is_that_of_clobs_alone() -> None:
+    traits = LobTraits()
+    text = run_of([1, 2, 3], [70, 900, 80])
+    traits.take(replace(text, shared=replace(text.shared, extension="txt")))
+    traits.take(run_of([4], [5_000]))
+    assert traits.largest_text == 900

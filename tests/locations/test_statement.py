@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.locations.statement import LevelLocation, LocationError, Outcome, located, outcome
+from metspack.locations.statement import (
+    LevelLocation,
+    LocationError,
+    Outcome,
+    folder_reference,
+    located,
+    outcome,
+)
 from metspack.uris import ReferenceRefused, walked
 from tests.laws import law, of_each
 
@@ -253,3 +260,11 @@ def test_any_levels_give_a_place_or_none_or_an_error(draw: bytes) -> None:
 
 
 # A real archive
+
+
+def test_a_folder_on_a_share_has_the_share_as_its_drive() -> None:
+    found = folder_reference("lobFolder of column 4", r"\\srv01\archive\lobs")
+    assert found is not None
+    assert (found.drive, found.segments) == (r"\\SRV01\ARCHIVE", ("lobs",))
+    with pytest.raises(ReferenceRefused, match="lobFolder of column 4: "):
+        folder_reference("lobFolder of column 4", "https://srv01/archive/lobs")
