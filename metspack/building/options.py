@@ -176,7 +176,7 @@ class MadePackage(Sealed):
 
     def own_facts(self) -> dict[str, object]:
         """Return what results of this kind alone have, for JSON."""
-        raise NotImplementedError
+        raise NotImplementedError  # an abstract method: each kind of result has its own
 
     def to_json(self) -> dict[str, object]:
         """Return the result as data for JSON."""

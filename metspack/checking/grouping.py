@@ -204,7 +204,7 @@ class FurtherFindings:
         if held.count == 1:
             return held.first
         more = (
-            f"and {held.count - 1:,} more findings {told_as}, counted and not told one by one "
+            f"and {held.count - 1:,} more findings {told_as}, counted and not reported one by one "
             f"(--budget findings=N tells N of each code, not {self._most:,})"
         )
         finding = _extended(held.first, more, places=f"{held.count:,}")

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking import Checked, Level, check, looks, segmentreader, segments
+from metspack.checking.mets import schema
 from metspack.model import Severity
 from metspack.reporting.facts import facts_of
 from metspack.reporting.model import ReportFacts
@@ -453,6 +454,8 @@ def test_what_runs_for_a_right_package_runs_for_one_with_a_file_missing_in_each_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(segmentreader, "_HELD_AT_ONCE", 1_000)
+    monkeypatch.setattr(schema, "_TOGETHER", 1)  # parsers are freed after each document, not each 200th
+    monkeypatch.setattr(schema, "_SLOW", 60)
     package = forge.forge(tmp_path / "package", lobs(80, 2))
     lines_run(package)  # what runs once for a process
     right = lines_run(package)

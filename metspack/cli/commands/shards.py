@@ -87,7 +87,7 @@ class _ShardListing:
             yield writing.shard(self._package, each, base=self._base)
         if (more := self._told - self._budgets.findings) > 0:
             console.error(
-                f"and {counted(more, 'more error')}, counted and not told one by one",
+                f"and {counted(more, 'more error')}, counted and not reported one by one",
                 f"--budget findings=N tells N of them, not {self._budgets.findings:,}.",
             )
 

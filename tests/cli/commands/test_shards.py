@@ -136,7 +136,9 @@ def test_errors_beyond_their_budget_are_counted(metspack: Commands, root: Path, 
     assert outcome.code == 1
     errors = [line for line in outcome.err.splitlines() if line.startswith("error: LOB")]
     assert len(errors) == told
-    counted = f"error: and {2 - told} more error{'s' if told == 0 else ''}, counted and not told one by one"
+    counted = (
+        f"error: and {2 - told} more error{'s' if told == 0 else ''}, counted and not reported one by one"
+    )
     assert (counted in outcome.err) is (told < 2)
     assert [json.loads(line)["lob"] for line in outcome.out.splitlines()] == [LOBS[2].id]
 
