@@ -68,8 +68,8 @@ def test_the_table_of_lob_folders_is_the_layouts(layout: str, style: FolderStyle
 
 
 def test_the_table_of_ways_to_split_has_each() -> None:
-    splitting = (CHECKOUT / "docs" / "splitting.md").read_text(encoding="utf-8")
-    named = [row[0].split()[0] for row in rows(splitting, "`--split`")]
+    page = (CHECKOUT / "docs" / "build.md").read_text(encoding="utf-8")
+    named = [row[0].split()[0] for row in rows(page, "`--split`")]
     assert named == [f"`{each.value}`" for each in Split]
 
 
