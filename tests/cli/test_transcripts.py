@@ -36,7 +36,6 @@ _LONG = {
         "csip",
         "deliveries",
         "ingest",
-        "qa",
         "restoring",
         "stores",
     )
