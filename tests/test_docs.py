@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from metspack.checking.codes import ALL_CODES, RETIRED
+from metspack.checking.eark.faults import REQUIREMENTS
 from metspack.checking.links.graph import LinkState
 from metspack.layouts import LAYOUTS, FolderStyle
 from metspack.layouts.interface import folder_use
@@ -75,6 +76,7 @@ def test_the_table_of_ways_to_split_has_each() -> None:
 
 def test_the_page_of_requirements_is_the_tables() -> None:
     assert rules_page.PAGE.read_text(encoding="utf-8") == rules_page.page(), "write it anew: just rules"
+    assert {*rules_page.READINGS} <= {each.id for rows in REQUIREMENTS.values() for each in rows}
 
 
 def test_the_page_of_findings_is_the_catalogue() -> None:
