@@ -57,6 +57,10 @@ findings:
 rules:
     {{uv}} python -m tests.rules_page
 
+# Write docs/options.md anew from the commands.
+options:
+    {{uv}} python -m tests.options_page
+
 # Write docs/threats.md anew from tests/threats.toml.
 threats:
     {{uv}} python -m tests.threats_page
