@@ -29,16 +29,7 @@ DOCUMENTS = sorted(
 )
 _LONG = {
     f"{each}.md"
-    for each in (
-        "build",
-        "cluster",
-        "configuration",
-        "csip",
-        "deliveries",
-        "ingest",
-        "restoring",
-        "stores",
-    )
+    for each in ("build", "configuration", "csip", "deliveries", "ingest", "restoring", "scale", "stores")
 }
 _FENCE = re.compile(r"^( *)```console\s*\n(.*?)^\1```\s*$", re.MULTILINE | re.DOTALL)
 _KEPT = ("LANG", "TMPDIR", "PYTHONPYCACHEPREFIX", *ENVIRONMENT)
@@ -178,7 +169,7 @@ def test_the_transcripts_are_true(
     if document.name == "stores.md":
         request.getfixturevalue("s3")  # its environment is that of the commands
     # A cluster is reached over sockets, which tests do not open.
-    ran = by_shell if document.name in {"scale.md", "cluster.md"} else at_once
+    ran = by_shell if document.name == "scale.md" else at_once
     folder = tmp_path / "here"
     (folder / "samples" / "northwind").mkdir(parents=True)
     for source in (CHECKOUT / "samples" / "northwind").glob("*.siard"):
