@@ -49,7 +49,7 @@ damage:
 golden:
     {{uv}} python samples/make_golden.py
 
-# Write docs/findings.md anew from the catalogue of codes.
+# Write docs/findings.md anew from the catalogue of codes and tests/faults.toml.
 findings:
     {{uv}} python -m tests.findings_page
 
