@@ -61,6 +61,10 @@ rules:
 options:
     {{uv}} python -m tests.options_page
 
+# Write docs/refusals.md anew from tests/refusals.toml.
+refusals:
+    {{uv}} python -m tests.refusals_page
+
 # Write docs/threats.md anew from tests/threats.toml.
 threats:
     {{uv}} python -m tests.threats_page
