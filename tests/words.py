@@ -33,9 +33,8 @@ SPEECH = frozenset({"told", "said", "asked", "known", "odd", "alone", "alike", "
 _FIRST = re.compile(r"(.*?[.!:?](?=\s|$)|.+)", re.DOTALL)
 _RIDDLE = re.compile(r"(What|Which|Whether|Where|Who|Whom|Whose|How|When|Of|Those|Such|There)\b")
 _INVERTED = re.compile(
-    r"\b(about|at|before|behind|beside|below|by|for|from|in|into|of|on|to|with(out)?) wh(ich|om|ose|at)\b"
-    r"|\bwhat (is|are|was|were|has|had|it|they|else|all|there)\b|\b(is|are) to (be|have)\b"
-    r"|\b(all that|that of)\b"
+    r"\b(of|for|from|about) (which|whom|what)\b|\bwhat (is|are|was|were|has|had|it|they|else|all|there)\b"
+    r"|\b(is|are) to (be|have)\b"
 )
 _NEGATION = re.compile(
     r"\b(none|nobody|nothing)\b|(?<!or )\bNone\b(?= (of|is|has|have|are|but|that|other)\b)"

@@ -74,7 +74,7 @@ def test_the_line_names_who_finds_them_and_what_would_help_others(
 
 
 def test_lobs_that_a_reader_misses_are_counted() -> None:
-    traits = LobTraits(lobs=9, nested=2, split=1, odd=3)
+    traits = LobTraits(lobs=9, nested=2, split=1, unusual=3)
     said = readership(Writing(version="2.2", layout="lobseg", style=SFA), traits, is_merged=True)
     assert said.sentence() == (
         "After metspack merge, LOBs found by metspack, SIARD Suite (except 1 LOB in parts), "
@@ -184,7 +184,7 @@ def test_the_statement_knows_no_folders_beside_that_of_the_archive() -> None:
 
 
 def test_a_reader_either_misses_some_or_would_be_helped() -> None:
-    traits = LobTraits(lobs=9, nested=2, split=1, odd=3)
+    traits = LobTraits(lobs=9, nested=2, split=1, unusual=3)
     for version, style in product(("1.0", "2.0", "2.1", "2.2"), FolderStyle):
         for each in readership(Writing(version=version, layout="lobseg", style=style), traits).verdicts:
             assert each.finds is (each.remedy == "")
@@ -197,12 +197,12 @@ _ADVICE = re.compile(
 _KINDS = [
     {},
     {"nested": 2},
-    {"odd": 3},
+    {"unusual": 3},
     {"split": 1},
     {"nested": 8},
-    {"odd": 8},
+    {"unusual": 8},
     {"split": 8},
-    {"nested": 2, "odd": 3, "split": 1},
+    {"nested": 2, "unusual": 3, "split": 1},
 ]
 
 
@@ -247,7 +247,7 @@ def test_lobs_that_the_reader_misses_are_warned_of() -> None:
     assert said == "DBPTK 4.5 will not find 2 LOBs in fields and 1 LOB in parts (--for dbptk)"
     assert missed_words("dbptk", writing, LobTraits(lobs=9)) == ()
     assert missed_words("statement", writing, traits) == missed_words(None, writing, traits) == ()
-    (said,) = missed_words("dbptk", writing, LobTraits(lobs=9, nested=2, odd=3, nested_odd=1))
+    (said,) = missed_words("dbptk", writing, LobTraits(lobs=9, nested=2, unusual=3, nested_unusual=1))
     assert said == (
         "DBPTK 4.5 will not find 1 LOB in fields and 2 LOBs not named .bin or .txt and "
         "1 LOB in fields and not named .bin or .txt (--for dbptk)"
@@ -350,7 +350,7 @@ def test_lobs_are_counted_by_what_readers_stumble_over() -> None:
     for each in [*some, run, run_of([4, 5], [1, 1], cell="c6.u1")]:
         assert traits.take(each) is each
     assert (traits.lobs, traits.nested, traits.split) == (10, 4, 0)
-    assert traits.odd == sum(safe_extension(each.shared.extension) not in {"bin", "txt"} for each in some)
+    assert traits.unusual == sum(safe_extension(each.shared.extension) not in {"bin", "txt"} for each in some)
 
 
 def test_the_largest_text_is_that_of_clobs_alone() -> None:

@@ -69,8 +69,8 @@ def test_names_that_differ_in_normalisation_alone_are_alike(tmp_path: Path) -> N
     composed, apart = (unicodedata.normalize(form, "Grüße.bin") for form in ("NFC", "NFD"))
     (tmp_path / apart).write_bytes(b"x")
     roots = Granted([tmp_path], {}, {})
-    assert roots.alike(spot(composed)) == str(tmp_path / apart)
+    assert roots.respelled(spot(composed)) == str(tmp_path / apart)
     assert difference(apart, composed) == "Unicode normalisation"
     assert difference("A", "a") == "letter case"
     assert folded(apart.upper()) == folded(composed)
-    assert roots.alike(spot("nothing")) is None
+    assert roots.respelled(spot("nothing")) is None

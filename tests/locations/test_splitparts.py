@@ -37,10 +37,10 @@ def among(files: Mapping[str, int]) -> Look:
     return look
 
 
-def paths(files: Sequence[str], whole: str, *, size: int | None = None, odd: bool = False) -> list[str]:
+def paths(files: Sequence[str], whole: str, *, size: int | None = None, wide: bool = False) -> list[str]:
     """Return the parts that are found among files of 10 bytes each; the whole has them all, or this size."""
     expected = 10 * len(files) if size is None else size
-    parts = found(among(dict.fromkeys(files, 10)), tuple(whole.split("/")), expected.__eq__, odd=odd)
+    parts = found(among(dict.fromkeys(files, 10)), tuple(whole.split("/")), expected.__eq__, wide=wide)
     return ["/".join(each.path) for each in parts if isinstance(each, FileExtent)]
 
 
@@ -89,13 +89,13 @@ def test_parts_lie_in_one_segment_or_in_those_that_follow(whole: str, parts: lis
 def test_numbers_may_have_other_zeros_before_them(whole: str, parts: list[str]) -> None:
     assert paths(parts, whole) == []  # the usual name of the first part alone is looked for at first
     assert found(among(dict.fromkeys(parts, 10)), tuple(whole.split("/")), lambda _: True) == ()
-    assert paths(parts, whole, odd=True) == parts
+    assert paths(parts, whole, wide=True) == parts
 
 
 def test_the_usual_name_of_the_first_part_is_not_looked_for_among_the_odd() -> None:
-    assert paths(["x.0", "x.z"], "x", odd=True) == []
-    assert paths(["x_part001"], "x", odd=True) == []
-    assert paths(["x.00000", "x.z"], "x", odd=True) == []
+    assert paths(["x.0", "x.z"], "x", wide=True) == []
+    assert paths(["x_part001"], "x", wide=True) == []
+    assert paths(["x.00000", "x.z"], "x", wide=True) == []
 
 
 def test_where_there_is_no_first_part_there_are_none() -> None:

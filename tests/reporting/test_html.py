@@ -212,7 +212,7 @@ def test_of_many_packages_those_without_faults_are_folded_away() -> None:
     ]
     assert len(list(folded.one("tbody").all("tr"))) == 40
     assert "40 packages without an error or warning" in found.text
-    assert "urn:7" not in next(found.all("dl", "said")).text
+    assert "urn:7" not in next(found.all("dl", "facts")).text
     assert [each.text for each in few.one("table", "packages").one("tbody").all("th")] == [
         f"p{n}" for n in range(20)
     ]
@@ -239,7 +239,7 @@ def test_a_map_that_is_too_large_for_paper_is_a_list_there() -> None:
 def test_the_level_is_said_with_what_it_looks_at(level: Level) -> None:
     with holding() as (frame, kept):
         found = page(replace(frame, level=level.value), kept)
-    (said,) = (each.one("dd").text for each in found.one("dl", "said").all("div") if "Level" in each.text)
+    (said,) = (each.one("dd").text for each in found.one("dl", "facts").all("div") if "Level" in each.text)
     assert re.fullmatch(f"{level.value}: .*[a-z]", said)
     assert found.one("p", "counts").text == f"0 errors, 0 warnings; level {level.value}"
 
@@ -249,7 +249,7 @@ def test_a_sample_is_said() -> None:
         summary = replace(frame.summary, sampled=Sampled(files=500, hashed=5))
         found = page(replace(frame, summary=summary, sample=options.parsed("1%", 7)), kept)
     assert found.one("p", "counts").text.endswith("level full, a sample")
-    assert "5 of 500 files hashed (sample of 1%, seed 7)" in found.one("dl", "said").text
+    assert "5 of 500 files hashed (sample of 1%, seed 7)" in found.one("dl", "facts").text
 
 
 def test_a_parent_that_is_not_at_hand_is_drawn_and_named(tmp_path: Path) -> None:
@@ -259,14 +259,14 @@ def test_a_parent_that_is_not_at_hand_is_drawn_and_named(tmp_path: Path) -> None
     above, own = found.one("svg", "map").all("g", "box")
     assert "unknown" in above.classes
     assert "own" in own.classes
-    assert f"Parent{forge.PARENT_OBJID} (not checked)" in next(found.all("dl", "said")).text
+    assert f"Parent{forge.PARENT_OBJID} (not checked)" in next(found.all("dl", "facts")).text
     assert "or one that could not be checked" in found.one("ul", "legend").text
 
 
 def said(found: pages.Node, name: str) -> dict[str, str]:
     """Return the definitions of a section by what they define."""
     (section,) = (each for each in found.all("section") if each.attributes["aria-labelledby"] == name)
-    return {each.one("dt").text: each.one("dd").text for each in section.one("dl", "said").all("div")}
+    return {each.one("dt").text: each.one("dd").text for each in section.one("dl", "facts").all("div")}
 
 
 def test_the_archive_s_content_is_told(tmp_path: Path) -> None:
