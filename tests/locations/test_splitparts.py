@@ -92,7 +92,7 @@ def test_numbers_may_have_other_zeros_before_them(whole: str, parts: list[str]) 
     assert paths(parts, whole, wide=True) == parts
 
 
-def test_the_usual_name_of_the_first_part_is_not_looked_for_among_the_odd() -> None:
+def test_the_usual_name_of_the_first_part_is_not_looked_for_among_the_unusual() -> None:
     assert paths(["x.0", "x.z"], "x", wide=True) == []
     assert paths(["x_part001"], "x", wide=True) == []
     assert paths(["x.00000", "x.z"], "x", wide=True) == []
@@ -108,7 +108,7 @@ def test_of_both_ways_of_naming_that_of_siard_2_2_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "whole", "size", "said"),
+    ("files", "whole", "size", "words"),
     [
         (["x.0", "x.2"], "x", None, "the LOB 'x' is split and its part x.1 is missing (.2 exists)"),
         (["x.0", "x.02"], "x", None, "the LOB 'x' is split and its part x.1 is missing (.02 exists)"),
@@ -133,8 +133,8 @@ def test_of_both_ways_of_naming_that_of_siard_2_2_is_taken() -> None:
         (["x.0"], "x", 11, "the LOB 'x' is split and its part x.1 is missing (the last, .z, is missing too)"),
     ],
 )
-def test_a_part_that_is_missing_is_named(files: list[str], whole: str, size: int | None, said: str) -> None:
-    assert refused(PartMissing, files, whole, size=size) == said
+def test_a_part_that_is_missing_is_named(files: list[str], whole: str, size: int | None, words: str) -> None:
+    assert refused(PartMissing, files, whole, size=size) == words
 
 
 def test_a_file_that_is_called_as_a_segment_is_none() -> None:
@@ -147,7 +147,7 @@ def test_parts_of_siard_2_2_need_no_last_and_no_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "words"),
     [
         (["s_lobseg_1/x.0", "s_lobseg_2/x.0"], "'s_lobseg_1/x.0', 's_lobseg_2/x.0'"),
         (["s_lobseg_1/x.0", "s_lobseg_1/x.00"], "'s_lobseg_1/x.0', 's_lobseg_1/x.00'"),
@@ -161,8 +161,8 @@ def test_parts_of_siard_2_2_need_no_last_and_no_size() -> None:
         ),
     ],
 )
-def test_a_part_that_is_there_twice_is_refused(files: list[str], said: str) -> None:
-    assert refused(TooMany, files, "s_lobseg_1/x") == f"one part of a LOB exists 2 times: {said}"
+def test_a_part_that_is_there_twice_is_refused(files: list[str], words: str) -> None:
+    assert refused(TooMany, files, "s_lobseg_1/x") == f"one part of a LOB exists 2 times: {words}"
 
 
 @pytest.mark.parametrize(

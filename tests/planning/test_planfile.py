@@ -49,7 +49,7 @@ def whole() -> list[str]:
     return list(planfile.lines(HEAD, SEGMENTS))
 
 
-def test_a_plan_is_lines_of_json_with_known_keys() -> None:
+def test_a_plan_is_lines_of_json_with_fixed_keys() -> None:
     head, first, _last = (json.loads(line) for line in whole())
     assert head == {
         "metspack_plan": 1,

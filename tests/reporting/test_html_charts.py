@@ -62,17 +62,17 @@ def test_strips_fill_their_width(sizes: list[int | None], whole: int | None) -> 
 
 
 @pytest.mark.parametrize(
-    ("sizes", "whole", "said"),
+    ("sizes", "whole", "words"),
     [
         ([5, 5], 10, "2 parts, 10 of 10 bytes"),
         ([5, None], 10, "2 parts, 5 of 10 bytes, 1 part without a known size"),
         ([5], None, "1 part, 5 bytes"),
     ],
 )
-def test_a_strip_says_its_figures(sizes: list[int | None], whole: int | None, said: str) -> None:
+def test_a_strip_says_its_figures(sizes: list[int | None], whole: int | None, words: str) -> None:
     parts = tuple(ListedPart(id="r1.p0", child="x", size=size) for size in sizes)
     (strip,) = html.strips([ListedSplitLob(id="r1", size=whole, parts=parts)])
-    assert strip["words"] == said
+    assert strip["words"] == words
     assert strip["pieces"][0]["title"] == "r1.p0: 5 bytes in x"
 
 
