@@ -69,6 +69,10 @@ refusals:
 threats:
     {{uv}} python -m tests.threats_page
 
+# List the docstrings and names that break a rule of words, as `just words metspack/mets`; `just words --lower` lowers the allowances.
+words *packages:
+    {{uv}} python -m tests.words {{packages}}
+
 # Write the table of CONTRIBUTING.md anew from the list of files that tests need.
 outside-files:
     {{uv}} python -m tests.shared_data

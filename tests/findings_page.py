@@ -1,5 +1,5 @@
 # ruff: noqa: E501 -- the page is written as it is read
-"""Writes docs/findings.md from the catalogue of codes and tests/faults.toml; run as a module, it writes the page."""
+"""Writes docs/findings.md from the catalogue of codes and tests/faults.toml."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LETTERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """What happened to a package, the codes that report it, and what shows it; without codes it is accepted."""
+    """A fault of a package, the codes that report it, and its proof; one without codes is accepted."""
 
     area: str
     what: str
@@ -48,7 +48,7 @@ class Fault:
 
     @property
     def row(self) -> str:
-        """Its line below its first code, or among what is accepted."""
+        """Return the line below the first code, or among the accepted faults."""
         others = f" (and {', '.join(self.codes[1:])})" if self.codes[1:] else ""
         return f"- {self.what}{others}: {' '.join(f'`{each}`' for each in self.shown_by)}"
 

@@ -23,7 +23,7 @@ column.
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """What is met in a source, why it is refused, what to do, and the messages."""
+    """A case met in a source: why it is refused, what to do, and the messages."""
 
     area: str
     what: str

@@ -1,4 +1,4 @@
-"""The page of refusals lists every refusal that a source can meet, and none that there is not."""
+"""The page of refusals lists exactly the refusals that a source can meet."""
 
 from __future__ import annotations
 

@@ -370,6 +370,10 @@ def test_the_metadata_ask_for_an_lxml_that_loads_nothing_by_itself() -> None:
     assert tuple(map(int, least[1].split("."))) >= (6, 1, 3), "before 6.1.3 lxml fetched external entities"
 
 
+PAGES = "\n".join(
+    page.read_text(encoding="utf-8")
+    for page in (CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md")))
+)
 COMMANDS: Mapping[str, typer.core.TyperCommand] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
@@ -385,6 +389,7 @@ def test_every_command_and_option_has_a_help_text(command: str) -> None:
 
 
 @of_each(sorted(COMMANDS))
-def test_every_command_is_in_the_readme(command: str) -> None:
-    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
-    assert re.search(rf"\bmetspack {command}\b", readme), f"README.md does not name metspack {command}"
+def test_every_command_is_on_a_page(command: str) -> None:
+    assert re.search(rf"\bmetspack {command}\b", PAGES), (
+        f"neither README.md nor docs/ show metspack {command}"
+    )

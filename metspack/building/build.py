@@ -348,7 +348,7 @@ class BuildWork:
             staging.work,
             sharing=self.sharing,
             departs=departures.add_lobs,
-            agreed=self.plan.agreement(self.source.size, self.source.metadata_document)
+            agreed=self.plan.make_comparison(self.source.size, self.source.metadata_document)
             if self.plan
             else lambda _segment: None,
             grown=lambda course: self._place_ahead(staging, course),

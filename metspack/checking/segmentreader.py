@@ -299,7 +299,7 @@ class _MetsReader:
         validation = schema.Validation(schema.own(), name)
         with References(name) as references:
             sinks = [references.take, *([] if self._survey is None else [self._survey.elements.feed])]
-            sink = SinkBeside(told=partial(_feed_all, sinks), validated=validation.instead)
+            sink = SinkBeside(parsed=partial(_feed_all, sinks), validated=validation.instead)
             blocks = reading.blocks(content.chunks(), self._hashers.update)
             with closing(validation.watched(blocks)) as watched:
                 for each in condensed(watched, self._look.budgets, sink=sink):

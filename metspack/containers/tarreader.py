@@ -166,9 +166,9 @@ class Tar(tempdb.Scratch):
 
     def _header(self, block: bytes, at: int) -> tuple[bytes, int]:
         """Return a header's type and size; raises SourceError when its checksum is wrong."""
-        said = _OCTAL.fullmatch(block[148:156])
+        stated = _OCTAL.fullmatch(block[148:156])
         found = sum(block) - sum(block[148:156]) + 8 * 0x20
-        if len(block) < _BLOCK or said is None or int(said[1] or b"0", 8) != found:
+        if len(block) < _BLOCK or stated is None or int(stated[1] or b"0", 8) != found:
             raise self._refusal(f"is not a tar file, or damaged: no header at byte {at:,}")
         size = block[124:136]
         if size[0] & 0x80:  # GNU, for sizes that octal digits cannot hold

@@ -68,16 +68,17 @@ class LobRoute:
     """The way to a LOB outside its archive, as far as it matters to readers of archives.
 
     Three flags state which references begin with ``../``. ``joined``: the lobFolders of database and column
-    and the cell's ``file`` put together; ``cell``: the ``file`` of a column without lobFolder; ``innermost``:
-    the lobFolder of the field that has the LOB, or of the column. The LOB is ``nested`` in a field, has an
-    ``odd`` extension (neither .bin nor .txt), or is ``split``; its parts are ``numbered`` as in SIARD 2.2.
+    and the cell's ``file`` put together; ``cell``: the ``file`` of a column without lobFolder;
+    ``innermost``: the lobFolder of the field that has the LOB, or of the column. The LOB is ``nested`` in a
+    field, has an ``unusual`` extension (neither .bin nor .txt), or is ``split``; its parts are ``numbered``
+    as in SIARD 2.2.
     """
 
     joined: bool
     cell: bool
     innermost: bool
     nested: bool = False
-    odd: bool = False
+    unusual: bool = False
     split: bool = False
     numbered: bool = False
 

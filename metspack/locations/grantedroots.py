@@ -63,8 +63,8 @@ class Spot:
 class Granted:
     """The granted roots: the .siard's folder, further ones, then those that drives stand for.
 
-    ``roots`` are all of them, in the order in which ``FileExtent.root`` counts. Raises ValueError
-    when there is none. ``divided`` are folders below the .siard's that are elsewhere, in part or as a whole.
+    ``roots`` are all of them, in the order in which ``FileExtent.root`` counts. Raises ValueError without
+    any. ``divided`` are folders below the .siard's that are elsewhere, in part or as a whole.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class Granted:
         return bool(reading.names_there(self.roots[spot.root], folder, wanted))
 
     def _find_suffix(self, root: int, path: tuple[str, ...], suffixes: tuple[str, ...]) -> bool:
-        """Return whether a name in a folder has one of these suffixes, or the folder cannot be listed."""
+        """Return whether a folder has a name with one of these suffixes, or cannot be listed."""
         with suppress(OSError), self._folder(root, path) as folder, os.scandir(folder) as entries:
             return any(folded(each.name).endswith(suffixes) for each in entries)
         return True
@@ -294,7 +294,7 @@ class Granted:
         listed = dict.fromkeys(name.removesuffix(".zip") for name in self._list(root, path))
         return lob_folders(listed, filter(is_archive, listed), siard)
 
-    def alike(self, spot: Spot) -> str | None:
+    def respelled(self, spot: Spot) -> str | None:
         """Return an existing path that equals a spot's when folded, or None without one.
 
         It differs from the spot's path only in letter case or Unicode normalisation.

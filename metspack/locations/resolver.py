@@ -45,8 +45,8 @@ _PROVEN = 8  # places with a file of the LOB's name
 class Resolution:
     """A LOB found: its ``size`` bytes are those of ``extents``, one after the other.
 
-    ``repairs`` are the tolerated faults of the references; ``warnings`` are sentences, none when the
-    statement on the location of LOBs was followed and the length fits.
+    ``repairs`` are the tolerated faults of the references; ``warnings`` are sentences: empty when the path
+    follows the statement on the location of LOBs and the length fits.
     """
 
     extents: tuple[Extent, ...]
@@ -303,8 +303,8 @@ def names_together(files: Sequence[str]) -> list[str]:
     before = folder + slash
     names = [file[len(before) :] for file in files]
     # Some conventions look for a folder called like the last name of a cell, if that has no dot.
-    are_alike = all("." in each and "/" not in each for each in names)
-    are_there = are_alike and are_plain(files) and list(files) == [before + each for each in names]
+    have_extensions = all("." in each and "/" not in each for each in names)
+    are_there = have_extensions and are_plain(files) and list(files) == [before + each for each in names]
     return names if are_there else []
 
 
@@ -354,10 +354,10 @@ class _Advisor:
         for at in range(len(place.segments)):
             for each in self._folders:
                 spot = Spot(root=each.root, path=(*each.path, *place.segments[at:]))
-                if self._lies_at(spot, column, cell):
+                if self._is_at(spot, column, cell):
                     yield at, Path(os.path.realpath(self._sources.granted.shown(each)))
 
-    def _lies_at(self, spot: Spot, column: Column, cell: LobCell) -> bool:
+    def _is_at(self, spot: Spot, column: Column, cell: LobCell) -> bool:
         try:
             found = self._sources.at(spot)
         except SourceError:

@@ -1,4 +1,4 @@
-"""Names and identifiers (OBJID, xml:id), derived only from what they name; pure."""
+"""Names and identifiers (OBJID, xml:id), derived only from the thing named; pure."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def _in_ascii(letter: str, following: str) -> str:
     if letter.isascii():
         return letter
     small = letter.lower()
-    known = _LETTERS.get(small)
-    if known is None:
+    letters = _LETTERS.get(small)
+    if letters is None:
         plain = unicodedata.normalize("NFKD", letter)
         bare = "".join(each for each in plain if not unicodedata.combining(each))
         return bare if re.fullmatch("[A-Za-z0-9]+", bare) else letter
     if letter == small:
-        return known
-    return known.upper() if following.isupper() else known.capitalize()
+        return letters
+    return letters.upper() if following.isupper() else letters.capitalize()
 
 
 def package_name(stem: str) -> str:

@@ -123,12 +123,12 @@ class Mptr:
 
     @property
     def is_of_part(self) -> bool:
-        """Whether it leads to the child with a part of a split LOB."""
+        """True if it leads to the child with a part of a split LOB."""
         return self._is_of_split and bool((self.contentids or "").strip())
 
     @property
     def is_misplaced(self) -> bool:
-        """Whether it names a part in a structMap that is not of split LOBs, or none in one that is.
+        """True if only one of it and its structMap is about a part of a split LOB.
 
         A part's CONTENTIDS is the LABEL of its div as well; elsewhere CONTENTIDS may be anything.
         """
@@ -143,17 +143,17 @@ class Mptr:
 
     @property
     def is_ancestor(self) -> bool:
-        """Whether it names one of the packages above, not always the one right above (RODA)."""
+        """True if it names one of the packages above, not always the one right above (RODA)."""
         return self._leads[0]
 
     @property
     def is_upward(self) -> bool:
-        """Whether it is labelled as leading to the parent or one above it."""
+        """True if it is labelled as leading to the parent or one above it."""
         return self._leads[1]
 
     @property
     def is_childward(self) -> bool:
-        """Whether it is labelled as leading to a child, in a structMap that should name every child.
+        """True if it is labelled as leading to a child, in a structMap that should name every child.
 
         The structMap of split LOBs only names children that hold parts.
         """

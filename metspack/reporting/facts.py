@@ -158,11 +158,11 @@ def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
         )
         for folder, found in counts.items()
     }
-    told = [
+    children = [
         replace(each, damage=damage[each.child.folder]) if each.child.folder in damage else each
         for each in facts.children
     ]
-    return replace(facts, children=tuple(sorted(told, key=lambda each: not each.is_fault)))
+    return replace(facts, children=tuple(sorted(children, key=lambda each: not each.is_fault)))
 
 
 def _figured(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterator[Relation]:
@@ -207,11 +207,11 @@ def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[ListedSplitLob
 
 
 def _archives(checked: Checked) -> Iterator[ArchiveContent]:
-    for path, version, *said, schemas, tables, rows, lobs, lost, inline, size in checked.catalogue.rows(
+    for path, version, *texts, schemas, tables, rows, lobs, lost, inline, size in checked.catalogue.rows(
         _HOLDINGS
     ):
         name = checked.as_given(shown(path))
-        database, owner, timespan, archived = (" ".join(each[:_LONGEST].split()) for each in said)
+        database, owner, timespan, archived = (" ".join(each[:_LONGEST].split()) for each in texts)
         yield ArchiveContent(
             *(name, version, database, owner, timespan, archived),
             *(schemas, tables, rows, lobs, lost, inline, size),

@@ -250,7 +250,7 @@ class CheckReport(KeptCheck):
 
     @property
     def ok(self) -> bool:
-        """Whether there is no error."""
+        """True if there is no error."""
         self._end()
         return not self.summary.errors
 

@@ -122,7 +122,7 @@ class Splicer:
         self._head += block[: _HEAD - len(self._head)]
 
     def edited(self, edits: Iterable[Edit], position: int | None) -> bytes:
-        """Give out the bytes before an offset of the document, or all, with edits of ``data`` in order."""
+        """Return the edited bytes of ``data`` up to an offset of the document, or all of them."""
         given: list[bytes] = []
         at = 0
         for start, stop, text in edits:

@@ -77,7 +77,7 @@ class Located:
 
     @property
     def is_inside(self) -> bool:
-        """Whether the LOB is in the archive itself."""
+        """True if the LOB is in the archive itself."""
         return self.lob is not None and bool(self.lob.entries)
 
 
@@ -90,16 +90,16 @@ class LostLob(NamedTuple):
 
 def in_runs(found: Iterable[LobRun | LobRef | LostLob]) -> Iterator[LobRun | LostLob]:
     """Yield LOBs in runs, together those that have the same values in common."""
-    for shared, alike in groupby(found, _joining):
+    for shared, group in groupby(found, _joining):
         if shared is None:
-            yield from (LobRun.of([each]) if isinstance(each, LobRef) else each for each in alike)
+            yield from (LobRun.of([each]) if isinstance(each, LobRef) else each for each in group)
             continue
-        while some := [each for each in islice(alike, LONGEST) if isinstance(each, LobRef)]:
+        while some := [each for each in islice(group, LONGEST) if isinstance(each, LobRef)]:
             yield LobRun.of(some)
 
 
 def _joining(found: LobRun | LobRef | LostLob) -> RunShared | None:
-    """Return the values by which a LOB joins others in a run, None for what stays as it is."""
+    """Return the values that LOBs of one run share, or None for a LOB that forms its own run."""
     return found.shared if isinstance(found, LobRef) and found.detail is None else None
 
 
@@ -160,7 +160,7 @@ class Archive(Closable):
         self.repairs: dict[tuple[str, str], tuple[int, frozenset[Repair]]] = {}
         self.miscounted: dict[str, str] = {}
         self._valued: dict[str, str] = {}
-        self._said: tuple[str, ...] | None = None
+        self._reported_conventions: tuple[str, ...] | None = None
         self._own = len(opened.own)
         self._unread = ""
         try:
@@ -246,7 +246,7 @@ class Archive(Closable):
             raise SourceError(f"{self.path}: {error.message}", hint=error.hint) from None
 
     def document(self, table: Table) -> Extent:
-        """Return the extent of a table's XML; raises ``SourceError`` when the archive has none."""
+        """Return the extent of a table's XML; raises ``SourceError`` when the archive lacks it."""
         extent: Extent | None = self.tree.extent(table.path)
         if extent is None:
             raise SourceError(
@@ -284,16 +284,16 @@ class Archive(Closable):
             "metadata.xml names a table that the archive does not hold; get a complete copy. If there "
             f"is none, --accept {MISSING_TABLE} packages the archive as it is."
         )
-        if alike := self._named_alike(path := missing[0].path):
-            how = difference(alike, path)
+        if other := self._respelled(path := missing[0].path):
+            how = difference(other, path)
             hint = (
-                f"{shown(alike)} differs in {how} alone: pack the archive again, with the names as they were."
+                f"{shown(other)} differs in {how} alone: pack the archive again, with the names as they were."
             )
         raise SourceError(
             f"{self.path}: table {missing[0].label} has no document {missing[0].path}{more}", hint=hint
         )
 
-    def _named_alike(self, path: str) -> str:
+    def _respelled(self, path: str) -> str:
         """Return the entry whose name differs in letter case or Unicode form alone, or ""."""
         return next((each for each in self.tree.names() if folded(each) == folded(path)), "")
 
@@ -325,8 +325,8 @@ class Archive(Closable):
         """Yield cells that name no entries, as runs where their LOBs are files of one folder."""
         folders = [file.rpartition("/")[0] for file in run.files]
         start = 0
-        for _, alike in groupby(folders):
-            own = run[start : start + sum(1 for _ in alike)]
+        for _, group in groupby(folders):
+            own = run[start : start + sum(1 for _ in group)]
             start += len(own)
             lengths: Sequence[int | None] = own.lengths or [None] * len(own)
             found = None
@@ -338,7 +338,7 @@ class Archive(Closable):
                 continue
             sizes, *stamps = map(list, zip(*found.statuses, strict=True))
             extents = [list(found.names), *stamps]
-            yield from _alike(own, declared, sizes, extents, root=found.root, folders=found.folders)
+            yield from _runs_of(own, declared, sizes, extents, root=found.root, folders=found.folders)
 
     def _cell_runs(
         self, table: Table, tally: Tally | None, read: Callable[[int], None] | None
@@ -360,10 +360,10 @@ class Archive(Closable):
                     )
                 declared[path] = declared_type(table, path)
             yield run, declared[path]
-        if said := table.other_count(tally.rows):
+        if stated := table.other_count(tally.rows):
             self.miscounted[table.path] = (
                 f"table {table.label} ({table.path}) has {counted(tally.rows, 'row')} where metadata.xml "
-                f"says {said}: rows were lost or added before; kept as it is (metspack explain Z031)"
+                f"says {stated}: rows were lost or added before; kept as it is (metspack explain Z031)"
             )
         if tally.both:
             self._valued[table.path] = (
@@ -378,7 +378,7 @@ class Archive(Closable):
         if "\nheader/" in text or "/\n" in text or not self._structure.isdisjoint(run.files):
             return None
         found = self.resolver.named_in_full(table, run)
-        return None if found is None else _alike(run, declared, *found)
+        return None if found is None else _runs_of(run, declared, *found)
 
     def _located(self, table: Table, cell: LobCell, declared: str | None) -> Located:
         try:
@@ -487,7 +487,7 @@ class Archive(Closable):
         self.repairs.clear()
         yield from in_runs(self._found(read))
         # Reading cells again after this must not count their LOBs twice.
-        self._said = tuple(self._conventions())
+        self._reported_conventions = tuple(self._conventions())
 
     def _found(self, read: Callable[[int], None] | None) -> Iterator[LobRun | LobRef | LostLob]:
         for table in self.tables:
@@ -515,7 +515,7 @@ class Archive(Closable):
         gives, and cells with a file and a value. They cover the LOBs of the last complete ``lob_runs``, else
         all cells read so far.
         """
-        yield from self._conventions() if self._said is None else self._said
+        yield from self._conventions() if self._reported_conventions is None else self._reported_conventions
 
     def _conventions(self) -> Iterator[str]:
         if self._unread:
@@ -554,7 +554,7 @@ class Archive(Closable):
         self.tree.close()
 
 
-def _alike(
+def _runs_of(
     run: CellRun,
     declared: str | None,
     sizes: list[int],
@@ -606,8 +606,8 @@ def extension_of(file: str) -> str:
 def by_extension(files: Sequence[str]) -> Iterator[tuple[str, slice]]:
     """Yield each extension of cells' files in order, with the slice of the files that have it."""
     start = 0
-    for _, alike in groupby([file[file.rfind(".") :] for file in files]):
-        which = slice(start, start + sum(1 for _ in alike))
+    for _, group in groupby([file[file.rfind(".") :] for file in files]):
+        which = slice(start, start + sum(1 for _ in group))
         start = which.stop
         yield extension_of(files[which.start]), which
 

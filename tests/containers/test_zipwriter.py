@@ -304,7 +304,7 @@ def extra_of(raw: bytes) -> bytes:
     return raw[46 + name : 46 + name + extra]
 
 
-def test_a_copied_record_differs_in_its_offset_alone() -> None:
+def test_a_copied_record_differs_only_in_offset() -> None:
     raw = record(5, extra=b"\x99\x00\x01\x00x")
     assert _Central(raw).relocated(77) == record(77, extra=b"\x99\x00\x01\x00x")
     assert _Central(raw).relocated(MAX32 - 1) == record(MAX32 - 1, extra=b"\x99\x00\x01\x00x")

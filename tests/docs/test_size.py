@@ -8,7 +8,7 @@ from tests.conftest import CHECKOUT
 GENERATED = {each.PAGE for each in (findings_page, options_page, refusals_page, rules_page, threats_page)}
 WRITTEN = set((CHECKOUT / "docs").glob("*.md")) - GENERATED
 OF_THE_INSIDE = {"architecture.md", "performance.md", "reliability.md", "threat-model.md"}
-"""The pages on how metspack is made and what holds its promises; the others are for those who use it."""
+"""The pages for engineers; all others are for users."""
 MOST_PAGES = 22
 MOST_WORDS_FOR_USERS = 17_000
 

@@ -299,7 +299,7 @@ def test_a_packed_segment_is_read_whatever_its_folder_is_called(tmp_path: Path, 
         (miscounted, "has CRC-32"),
     ],
 )
-def test_a_bad_zip_file_is_refused_and_told(
+def test_a_bad_zip_file_is_refused_and_reported(
     tmp_path: Path, damage: Callable[[Path, str], None], found: str
 ) -> None:
     package = built(tmp_path, "recommendation", "zip")
@@ -310,7 +310,7 @@ def test_a_bad_zip_file_is_refused_and_told(
     assert "error" in {each.severity.value for each in checking.check(package)}
 
 
-def test_a_tar_file_that_was_cut_off_is_refused_and_told(tmp_path: Path) -> None:
+def test_a_tar_file_that_was_cut_off_is_refused_and_reported(tmp_path: Path) -> None:
     package = built(tmp_path, "recommendation", "tar")
     path = package / "N_lobseg_0.tar"
     path.write_bytes(path.read_bytes()[:530])
@@ -328,7 +328,7 @@ def test_a_changed_byte_in_a_pack_is_found_by_what_is_read(tmp_path: Path) -> No
     assert {each.code for each in checking.check(package)} >= {"F003", "F026"}
 
 
-def test_a_pack_that_is_gone_is_told_as_a_child_that_is(tmp_path: Path) -> None:
+def test_a_pack_that_is_gone_is_reported_as_a_child_that_is(tmp_path: Path) -> None:
     package = built(tmp_path, "csip", "zip")
     with Package(package) as opened:
         parent = opened.mets.partition("/")[0]

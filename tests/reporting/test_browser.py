@@ -113,8 +113,8 @@ def test_a_report_can_be_filed(browser: str, northwind: Path, tmp_path: Path) ->
     metspack.build(northwind, package, metspack.BuildOptions(limits=Limits(files=4, bytes=45_000)))
     path = tmp_path / "report.html"
     with checked(package) as (frame, kept):
-        told = Provenance(checked="2026-05-01T12:00:00Z", host="a", operator="b", paths=(str(package),))
-        full = replace(frame, provenance=told, folders={"": package})
+        provenance = Provenance(checked="2026-05-01T12:00:00Z", host="a", operator="b", paths=(str(package),))
+        full = replace(frame, provenance=provenance, folders={"": package})
         path.write_text("".join(html.document(full, kept)), "utf-8")
     assert pages_printed(browser, path) == 2
     if not shutil.which("pdftotext"):
@@ -140,8 +140,8 @@ def test_pages_on_paper_when_nothing_is_right(browser: str, tmp_path: Path) -> N
         ),
     )
     found = (
-        rule.at(f"{long}{number}/content/schema0/table2/lob4/record{number}.bin", 7, "s0.t2.c4.r1", **said)
-        for rule, said in islice(sayings(), 50)
+        rule.at(f"{long}{number}/content/schema0/table2/lob4/record{number}.bin", 7, "s0.t2.c4.r1", **words)
+        for rule, words in islice(sayings(), 50)
         for number in range(30)
     )
     path = tmp_path / "report.html"

@@ -194,8 +194,8 @@ def siard(
         whole = document or metadata(
             version, tables, digests=filled, lob_folder=lob_folder, codec=codec, prefix=prefix
         )
-        said = f"header/siardversion/{version}/"
-        add({said: b"", METADATA: whole, "header/metadata.xsd": b"<xsd/>", **others})
+        folder = f"header/siardversion/{version}/"
+        add({folder: b"", METADATA: whole, "header/metadata.xsd": b"<xsd/>", **others})
         if packing.header_first:
             add(content)
     path.write_bytes(target.getvalue())

@@ -393,7 +393,7 @@ def test_of_two_digests_the_stronger_one_is_taken(attributes: str, expected: tup
     assert (cell.digest.algorithm, cell.digest.value) == expected
 
 
-def test_of_two_cells_that_cannot_be_understood_the_first_is_told() -> None:
+def test_of_two_cells_that_cannot_be_understood_the_first_is_reported() -> None:
     text = "<table><row><c2 file='a' length='x'/></row>\n<row><c2 file='a'/><c2 file='b'/></row></table>"
     with pytest.raises(SourceError, match=r"line 1: table s\.t row 1, cell c2"):
         read(text)

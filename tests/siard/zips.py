@@ -136,7 +136,7 @@ def forged(
     directory = b"".join(
         central_header(entries[number], offsets[number]) for number in (order or range(len(entries)))
     )
-    said = {
+    stated = {
         "disk": 0,
         "directory_disk": 0,
         "here": len(entries),
@@ -146,10 +146,10 @@ def forged(
     }
     whole = body + directory
     if zip64:
-        wide = {"signature": 0x06064B50, "size": 44, **said, **(end64 or {})}
+        wide = {"signature": 0x06064B50, "size": 44, **stated, **(end64 or {})}
         place = {"disk": 0, "position": len(whole), "disks": 1, **(locator or {})}
         whole += struct.pack("<IQHHIIQQQQ", wide.pop("signature"), wide.pop("size"), 45, 45, *wide.values())
         whole += struct.pack("<IIQI", 0x07064B50, *place.values())
-        said |= {"here": MAX16, "entries": MAX16, "length": MAX32, "start": MAX32}
-    short = {**said, "comment": len(comment), **(end or {})}
+        stated |= {"here": MAX16, "entries": MAX16, "length": MAX32, "start": MAX32}
+    short = {**stated, "comment": len(comment), **(end or {})}
     return whole + struct.pack("<IHHHHIIH", 0x06054B50, *short.values()) + comment

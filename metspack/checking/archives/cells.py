@@ -112,7 +112,7 @@ class Routes:
                 cell=levels.column is None and _is_up(cell.file),
                 innermost=_is_up(whole[-1]),
                 nested="." in cell.place.cell,
-                odd=not cell.file.endswith((".bin", ".txt")),
+                unusual=not cell.file.endswith((".bin", ".txt")),
                 split=is_split,
                 numbered=is_split and _NUMBERED.search(first) is not None,
             )

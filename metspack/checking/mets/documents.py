@@ -198,7 +198,7 @@ class DocumentReader:
         validation = schema.Validation(self._grammar, self._name)
         with References(self._name) as references:
             try:
-                sink = SinkBeside(told=references.take, validated=validation.instead)
+                sink = SinkBeside(parsed=references.take, validated=validation.instead)
                 with closing(validation.watched(self._blocks(content))) as watched:
                     for each in condensed(watched, self._looking.budgets, sink=sink, has_links=True):
                         if isinstance(each, reader.Identified):  # it has no findings, and there are many

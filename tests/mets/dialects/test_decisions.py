@@ -48,8 +48,8 @@ def is_compared(node: ast.expr) -> bool:
     sides = [node.left, *node.comparators]
     others = [each for each in sides if not is_dialect(each)]
     is_none = all(isinstance(each, ast.Constant) and each.value is None for each in others)
-    is_known = all(ast.unparse(each) in REGISTRY for each in others)
-    return len(others) < len(sides) and not (is_none or is_known)
+    is_registered = all(ast.unparse(each) in REGISTRY for each in others)
+    return len(others) < len(sides) and not (is_none or is_registered)
 
 
 def is_judged_by_class(node: ast.AST) -> bool:
