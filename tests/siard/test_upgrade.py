@@ -1,4 +1,4 @@
-"""Metadata and tables of SIARD 1.0 become those of 2.2, with every value, or are refused by name."""
+"""Metadata and tables of SIARD 1.0 become those of 2.2 with every value, or are refused."""
 
 from __future__ import annotations
 
@@ -217,9 +217,9 @@ def test_names_of_entries_are_letters_digits_and_one_extension() -> None:
 def test_a_table_keeps_every_byte_but_root_and_digests() -> None:
     made = upgraded(TABLE_XML.encode()).decode()
     space = "http://www.bar.admin.ch/xmlns/siard/2/table.xsd"
-    assert made == TABLE_XML.replace(
-        "http://www.admin.ch/xmlns/siard/1.0/schema0/table0.xsd", space
-    ).replace("<table ", '<table version="2.2" ').replace(
+    assert made == TABLE_XML.replace("http://www.admin.ch/xmlns/siard/1.0/schema0/table0.xsd", space).replace(
+        "<table ", '<table version="2.2" '
+    ).replace(
         'messageDigest="MD58B04D5E3775D298E78455EFC5CA404D5"',
         'digestType="MD5" digest="8B04D5E3775D298E78455EFC5CA404D5"',
     ).replace("\n    messageDigest=''", "\n   ")
