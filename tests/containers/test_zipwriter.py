@@ -56,7 +56,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def unzip_agrees(path: Path) -> None:
-    """Have another program test an archive; skips the rest of a test where there is none."""
+    """Have another program test an archive; without that program the rest of a test is skipped."""
     if shutil.which("unzip") is None:
         pytest.skip("needs unzip")
     words = {**os.environ, "LC_ALL": "C.UTF-8"}  # it compares names as its locale writes them

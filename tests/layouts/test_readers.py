@@ -1,4 +1,4 @@
-"""Which programs find the LOBs of a package is told from what is known of them."""
+"""Statements on which programs find the LOBs of a package."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ _KINDS = [
 def test_what_is_advised_is_true(
     version: str, style: FolderStyle, traits: dict[str, Any], layout: str
 ) -> None:
-    """Each option that is advised is taken, and then the reader finds what it is said to find."""
+    """Take each advised option; then the reader finds the stated LOBs."""
     found = LobTraits(lobs=8, **traits)
     words = readership(Writing(version=version, layout=layout, style=style), found)
     now = {each.label: each for each in words.verdicts}

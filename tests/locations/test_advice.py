@@ -1,4 +1,4 @@
-"""What would make a LOB found that is named on a drive or by an absolute path: asked of the resolver."""
+"""Advice of the resolver on LOBs that are named on a drive or by an absolute path."""
 
 from __future__ import annotations
 

@@ -425,7 +425,7 @@ RULES = [
         {11, 12},
     ),
 ]
-"""Levels, the place of ``r.bin`` by each rule before the guesses, and the rules that tell of repairs."""
+"""Levels, the place of ``r.bin`` by each rule before the guesses, and the repairing rules."""
 
 
 @pytest.mark.parametrize(("levels", "places", "repaired"), RULES)

@@ -1,4 +1,4 @@
-"""The granted roots: what is remembered of look-ups that found nothing, and of names that are alike."""
+"""The granted roots: remembered look-ups, and names that differ only in spelling."""
 
 from __future__ import annotations
 

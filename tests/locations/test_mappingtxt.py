@@ -1,4 +1,4 @@
-"""The mapping.txt that lies beside a .siard and that nobody named."""
+"""The mapping.txt beside a .siard, without an option that names it."""
 
 from __future__ import annotations
 

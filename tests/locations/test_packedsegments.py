@@ -1,4 +1,4 @@
-"""LOBs in segments that are packed as zip files are found where their folders would be, and read there."""
+"""LOBs in segments packed as zip files are located at their folders and read in place."""
 
 from __future__ import annotations
 

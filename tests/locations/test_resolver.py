@@ -69,7 +69,7 @@ class Entries:
         """It stays."""
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Succeed: a tree in memory stays open."""
 
 
 def field(
@@ -114,7 +114,7 @@ def written(folder: Path, files: Mapping[str, bytes]) -> Path:
 
 
 def data_of(resolver: Resolver, resolution: Resolution, entries: Mapping[str, bytes] | None = None) -> bytes:
-    """Return a LOB's bytes, read here and not by what is tested."""
+    """Return a LOB's bytes without the code under test."""
     pieces = []
     for extent in resolution.extents:
         if isinstance(extent, FileExtent):
@@ -814,7 +814,7 @@ codecs.lookup("cp437")  # zipfile takes it when it is needed, and Python opens a
 
 @contextmanager
 def only_opening_below(*roots: Path) -> Iterator[None]:
-    """Fail when anything is opened but the granted roots and, from there, one name at a time and no link."""
+    """Fail on every opening but the granted roots and, below them, one name at a time."""
     global _watching  # noqa: PLW0603 -- an audit hook has no other way to be switched
     _watching = []
     try:

@@ -1,4 +1,4 @@
-"""Parts of split LOBs beside each other and in the segments that follow, looked up in a table."""
+"""Parts of split LOBs in one segment and in those that follow, looked up in a table."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def among(files: Mapping[str, int]) -> Look:
 
 
 def paths(files: Sequence[str], whole: str, *, size: int | None = None, wide: bool = False) -> list[str]:
-    """Return the parts that are found among files of 10 bytes each; the whole has them all, or this size."""
+    """Return the parts found among files of 10 bytes each, of a whole of that size or ``size``."""
     expected = 10 * len(files) if size is None else size
     parts = found(among(dict.fromkeys(files, 10)), tuple(whole.split("/")), expected.__eq__, wide=wide)
     return ["/".join(each.path) for each in parts if isinstance(each, FileExtent)]

@@ -156,7 +156,7 @@ _BASES = [
 
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    """Return a document of a few elements of one shape with some bytes deleted, put in, or exchanged."""
+    """Return a document of some elements of one shape with bytes deleted, inserted or changed."""
     data = draw(st.sampled_from(_BASES))
     for _ in range(draw(st.integers(0, 3))):
         # What expat calls a fault behind the root depends on the blocks: nothing is put there.
@@ -247,7 +247,7 @@ def test_facts_are_those_of_a_tree(
 
 
 def unnumbered(facts: list[Fact]) -> list[Fact]:
-    """Return facts without the numbers of divisions, of which a document has fewer without runs."""
+    """Return facts without the numbers of divisions; without runs a document has fewer of these."""
     return [replace(each, div=0) if isinstance(each, Fptr | Mptr) else each for each in facts]
 
 

@@ -1,4 +1,4 @@
-"""The facts of a METS document, and the documents that have none."""
+"""The facts of a METS document, and refused documents."""
 
 import pickle
 import sys

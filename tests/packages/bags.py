@@ -27,7 +27,7 @@ def put_in_a_bag(bag: Path) -> Path:
 
 
 def seal_tags(bag: Path) -> None:
-    """Write the manifest of a bag's tag files from what lies there."""
+    """Write the manifest of a bag's tag files from the files on disk."""
     tags = [path for path in bag.glob("*.txt") if not path.name.startswith("tagmanifest")]
     sums = [f"{hashlib.md5(path.read_bytes()).hexdigest()} {path.name}\n" for path in tags]  # noqa: S324
     (bag / TAGS).write_text("".join(sums))

@@ -40,7 +40,7 @@ _CLOCK = 1456185600
 
 
 def main() -> None:
-    """Keep the packages of this version, with what is in them; those that are kept already stay."""
+    """Keep the packages of this version with their contents, beside those kept already."""
     archive, statement = KEPT / f"{__version__}.tar.xz", KEPT / f"{__version__}.json"
     if archive.exists():
         raise SystemExit(f"{archive} is kept already, and must stay as it is")

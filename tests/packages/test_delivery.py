@@ -43,7 +43,7 @@ def test_each_fault_is_one_finding(delivery: Delivery) -> None:
 
 
 def test_the_faults_are_found_in_a_minute(delivery: Delivery) -> None:
-    """What a person sees first: what is wrong and where, not a thousand rows of what is well."""
+    """Show faults and their places first, before the many rows without faults."""
     with checked(delivery.disks) as (frame, kept):
         page = pages.read("".join(html.document(frame, kept)))
         lines = list(text.document(frame, kept))

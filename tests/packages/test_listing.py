@@ -96,7 +96,7 @@ def files(root: Path) -> dict[str, tuple[str, str]]:
 
 
 def agree(root: Path) -> int:
-    """Hold the list of a package with one archive against another reader; return how many LOBs it has."""
+    """Compare the list of a package with another reader's; return the number of its LOBs."""
     (siard,) = (each for each in root.rglob("*.siard") if each.is_file())
     entries, stated = listed(root), files(root)
     found = [(each.schema, each.table, each.row, dict(each.primary_key)) for each in entries]

@@ -28,7 +28,7 @@ def test_there_are_twenty_dialects_of_names_of_their_own() -> None:
 
 @pytest.mark.slow
 def test_all_of_them_are_one_delivery(tmp_path: Path) -> None:
-    """What is told of each is the same when they come together; that some have one OBJID is a note."""
+    """Report the same on each package of a delivery, and a note if some share an OBJID."""
     expected = Counter[str]()
     for number, other in enumerate(OTHERS):
         other.made(tmp_path / f"{number:02}")

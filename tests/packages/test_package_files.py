@@ -1,4 +1,4 @@
-"""The files of a package, the same by their paths whether it is a folder, a zip or a tar file."""
+"""The files of a package have the same paths in a folder, a zip and a tar file."""
 
 from __future__ import annotations
 

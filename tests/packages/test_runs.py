@@ -97,7 +97,7 @@ def _two_files(package: Path) -> None:
 
 
 def _in_cells(old: str, new: str) -> Callable[[Path], None]:
-    """Return a change of what the table says of a LOB."""
+    """Return a function that changes the table's statements on a LOB."""
 
     def damage(package: Path) -> None:
         archive = package / "loose.siard"

@@ -1,4 +1,4 @@
-"""Packages of several archives are checked, listed and restored; what needs one says how to choose."""
+"""Packages of several archives are checked, listed and restored; some options name one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What SEQ, the map, names and sizes say of a split LOB's parts: each contradiction, in words."""
+"""Contradictions between SEQ, map, names and sizes of a split LOB's parts, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the IPs side by side in a folder is the one at the top."""
+"""The IP at the top of those side by side in a folder."""
 
 from __future__ import annotations
 

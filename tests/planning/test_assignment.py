@@ -93,7 +93,7 @@ def keys_of(keys: Iterable[tuple[str, int]]) -> SegmentKeys:
 
 
 def tasks_of(cuts: Sequence[int], jobs: int, *, is_planned: bool = True) -> list[int]:
-    """Return the number of tasks of each segment, of which each has so many cuts, 32 MiB apart."""
+    """Return the number of tasks of each segment with so many cuts, 32 MiB apart."""
     keys = keys_of(("a", number) for number in range(len(cuts)))
     course = Course(
         keys=keys,
@@ -156,7 +156,7 @@ def test_while_more_are_planned_processes_share_large_segments_only() -> None:
 
 @pytest.mark.parametrize(("jobs", "segments"), [(1, 20), (2, 20), (2, 4)])
 def test_what_an_earlier_run_began_in_stretches_continues_in_them(jobs: int, segments: int) -> None:
-    """And what it did not begin so stays whole, whatever number of processes there are now."""
+    """Keep the other segments whole, whatever the number of processes is now."""
     begun = {0: PlacedBefore.STRETCHES, 1: PlacedBefore.DESCRIBED, 2: PlacedBefore.PLACED}
     keys = keys_of(("a", number) for number in range(segments))
     course = Course(

@@ -1,4 +1,4 @@
-"""Columns that stay inside the archive for the size of their LOBs, and the LOBs of the others."""
+"""Columns with small LOBs stay inside the archive; the LOBs of the others move."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ SIZE = 7
 
 
 class Where(NamedTuple):
-    """Where the bytes of LOBs lie: a zip file, a tar file or a folder, below a root or holding."""
+    """The place of LOBs' bytes: a zip file, a tar file or a folder, below a root or holding."""
 
     kind: str
     holding: int
@@ -66,7 +66,7 @@ COLUMNS = st.sampled_from(["c4", "c5"])
 
 @st.composite
 def founds(draw: st.DrawFn) -> list[Drawn]:
-    """LOBs alone and together in a few places, of which a few things are said: so that many meet."""
+    """LOBs, singly and in runs, in few places with few statements, so that many share bytes."""
     where = st.sampled_from(draw(st.lists(st.sampled_from(WHERE), min_size=1, max_size=4)))
     stated = st.sampled_from(draw(st.lists(STATEMENTS, min_size=1, max_size=2)))
     columns = draw(st.sampled_from([st.just("c4"), COLUMNS]))
@@ -76,7 +76,7 @@ def founds(draw: st.DrawFn) -> list[Drawn]:
 
 
 class Cell(NamedTuple):
-    """A cell with the bytes that it names, and what it says of them."""
+    """A cell with the bytes that it names, and its statements on them."""
 
     id: str
     bytes: tuple[Where, int]
@@ -84,7 +84,7 @@ class Cell(NamedTuple):
 
 
 class Model:
-    """What there is to know of cells that come one after the other."""
+    """A model of cells that come one after the other."""
 
     def __init__(self, *, shares: bool) -> None:
         self.shares = shares
@@ -151,7 +151,7 @@ def made(drawn: Sequence[Drawn], step: int = 1) -> Iterator[tuple[LobRun, list[C
 
 @pytest.fixture(scope="module", autouse=True)
 def _little_by_little() -> Iterator[None]:
-    """How much is kept in memory is a matter of time alone."""
+    """Keep less in memory, which changes the time only."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("_AT_ONCE", "_HOLDERS"):
             patch.setattr(sharedlobs, name, 2)

@@ -1,4 +1,4 @@
-"""A segment's slice of the plan gives back what was put into it."""
+"""A segment's slice of the plan returns the LOBs that were added."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ PARTS = st.none() | st.builds(Part, number=NUMBERS, offset=NUMBERS, size=NUMBERS
 
 @st.composite
 def uniform(draw: st.DrawFn) -> list[LobRef]:
-    """LOBs of which nearly all are those of one run."""
+    """LOBs that nearly all belong to one run."""
     first = draw(LOBS)
     one = replace(
         first,

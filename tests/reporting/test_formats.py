@@ -1,4 +1,4 @@
-"""Report files: the form by the name, each complete or absent, nothing but an earlier report replaced."""
+"""Report files: the name chooses the form; each is complete or absent."""
 
 from __future__ import annotations
 

@@ -264,7 +264,7 @@ def test_a_parent_that_is_not_at_hand_is_drawn_and_named(tmp_path: Path) -> None
 
 
 def facts_of(found: pages.Node, name: str) -> dict[str, str]:
-    """Return the definitions of a section by what they define."""
+    """Return the definitions of a section by their terms."""
     (section,) = (each for each in found.all("section") if each.attributes["aria-labelledby"] == name)
     return {each.one("dt").text: each.one("dd").text for each in section.one("dl", "facts").all("div")}
 

@@ -1,4 +1,4 @@
-"""The map of links as figures: every child once, every link twice, nothing outside of the picture."""
+"""The map of links as figures: every child once, every link twice, all inside the picture."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def delivery(packages: int, children: int, faults: dict[int, int]) -> list[Relat
 
 
 def labels(found: linkmap.Map) -> dict[str, list[str]]:
-    """Return what is drawn below each box of the first column."""
+    """Return the labels below each box of the first column."""
     titles: dict[str, list[str]] = {}
     top = ""
     for each in found.boxes:

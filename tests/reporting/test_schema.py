@@ -1,4 +1,4 @@
-"""The published JSON Schemas of the check's report hold for every report, and refuse what is none."""
+"""The published JSON Schemas accept every report of a check, and refuse other documents."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def column(
     lob_folder: str | None = None,
     fields: str = "",
 ) -> str:
-    """Return a column of metadata.xml; the order of its elements is that of all versions' schemas."""
+    """Return a column of metadata.xml, with its elements in the order of all schema versions."""
     what = f"<type>{sql}</type>" if not fields else "<typeSchema>s</typeSchema><typeName>udt</typeName>"
     return f"<column>{_settings(name, folder, lob_folder)}{what}{_fields(fields)}</column>"
 
@@ -136,7 +136,7 @@ class _Pipe:
 
 @dataclass(frozen=True, kw_only=True)
 class Packing:
-    """How an archive's entries are written."""
+    """The form of an archive's entries."""
 
     method: int = zipfile.ZIP_STORED
     streamed: bool = False

@@ -1,4 +1,4 @@
-"""The schema that is written has the elements of the official one, and what is otherwise is told."""
+"""The written schema has the elements of the official one; differences are reported."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _pattern(parent: etree._Element) -> str:
 
 
 def _stated(schema: etree._Element) -> Iterator[tuple[str, str]]:
-    """Yield each element that holds others, and the pattern of what is in it."""
+    """Yield each element with children, and the pattern of its contents."""
     kinds = {each.get("name"): each for each in schema.iterfind(f"{_XS}complexType")}
     for each in schema.iter(f"{_XS}element"):
         kind = kinds.get(each.get("type"))

@@ -279,7 +279,7 @@ DAMAGE = st.sampled_from(
 
 
 def by_lxml(data: bytes) -> tuple[list[LobCell], int, int]:
-    """Return the cells of a table, its rows and the LOBs in its cells; raises where it is no tree."""
+    """Return a table's cells, its rows and the LOBs in its cells; raises if it is no tree."""
     root = etree.fromstring(data, etree.XMLParser(huge_tree=True, resolve_entities=False))
     found, inline = [], 0
     for number, one in enumerate(root.iterchildren("{urn:x}row"), start=1):

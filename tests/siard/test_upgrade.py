@@ -1,4 +1,4 @@
-"""Metadata and tables of SIARD 1.0 become those of 2.2, with every value, or are refused by name."""
+"""Metadata and tables of SIARD 1.0 become those of 2.2 with every value, or are refused."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def zip64_extra(*values: int) -> bytes:
 
 
 def unicode_path(raw: bytes, name: str | bytes, version: int = 1) -> bytes:
-    """Return an Info-ZIP Unicode Path extra field for a name whose bytes in the header are ``raw``."""
+    """Return an Info-ZIP Unicode Path extra field for a name with ``raw`` bytes in the header."""
     path = name if isinstance(name, bytes) else name.encode()
     return struct.pack("<HHBI", 0x7075, 5 + len(path), version, zlib.crc32(raw)) + path
 
@@ -49,7 +49,7 @@ class Entry:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """What both headers say when they tell the truth."""
+        """The fields of both end records as they should be."""
         return {
             "made": 0x0314,
             "needed": 20,
@@ -124,10 +124,11 @@ def forged(
     locator: dict[str, int] | None = None,
     order: list[int] | None = None,
 ) -> bytes:
-    """Return a zip file; ``end``, ``end64`` and ``locator`` replace fields of those records by name.
+    """Return a zip file with fields of its end records replaced.
 
-    Fields: disk, directory_disk, here, entries, length, start, comment (its length); signature and
-    size of ``end64``; disk, position and disks of ``locator``. ``order`` is the central directory's.
+    The fields of ``end``, ``end64`` and ``locator`` are: disk, directory_disk, here, entries, length, start,
+    comment (its length); signature and size of ``end64``; disk, position and disks of ``locator``. ``order``
+    is the central directory's.
     """
     body, offsets = b"", []
     for entry in entries:

@@ -430,7 +430,7 @@ def advised(path: Path, *roots: Path) -> str:
 
 
 def granted(hint: str, *roots: Path) -> Grants:
-    """Return the grants of the options that a hint gives, read as a shell and the command read them."""
+    """Return the grants of the options in a hint, parsed as by a shell and the command."""
     words = shlex.split(hint.rpartition(": add ")[2].removesuffix("."))
     options = list(zip(words[::2], words[1::2], strict=True))
     assert options

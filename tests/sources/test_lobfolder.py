@@ -1,4 +1,4 @@
-"""A LOB folder gives its LOBs in order, each once and whole, or says what is wrong with it."""
+"""A LOB folder yields its LOBs in order, each once and whole, or reports the fault."""
 
 from __future__ import annotations
 

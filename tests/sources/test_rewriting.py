@@ -92,7 +92,7 @@ def local(element: etree._Element) -> str:
 
 
 def without_locations(document: bytes) -> bytes:
-    """Return metadata.xml without what a move may change, and without white space around elements."""
+    """Return metadata.xml without the parts that a move changes, and without white space."""
     root = etree.fromstring(document, PARSER)
     for each in list(root.iter(etree.Element)):
         above = each.getparent()
@@ -261,7 +261,7 @@ def digest_of(path: Path, algorithm: str) -> str:
 
 
 def digests_in(version: str, digests: str, tmp_path: Path) -> tuple[str, Path]:
-    """Rewrite an archive with these digests; return what stands between comment and the one before it."""
+    """Rewrite an archive with these digests; return their text in it, and the new archive."""
     source = siard(tmp_path / "s.siard", version=version, tables=[TABLE], lobs=LOBS, digests=digests)
     target = moved_out(source)
     expect_the_law(source, target)
@@ -516,7 +516,7 @@ def come_in(source: Path, names: Iterable[str], leaving: Iterable[str] = ()) -> 
 
 
 def staying(tmp_path: Path, version: str, rows: Iterable[str], *, named: bool = True) -> tuple[str, str]:
-    """Rewrite an archive of which one column stays inside; return metadata.xml and the table's document."""
+    """Rewrite an archive with one column inside; return metadata.xml and the table's document."""
     columns = (column("A", folder="lob1"), column("B", folder="lob2"), column("C", folder="lob3"))
     lobs = {f"content/schema0/table0/lob{number}/r": b"x" for number in (1, 2, 3)}
     source = siard(

@@ -1,4 +1,4 @@
-"""Stores that refuse, err, or are not there: each is told with what to do, and nothing is half published."""
+"""Stores that refuse, err or are away: errors have a remedy, and no package is half published."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OPTIONS = BuildOptions(limits=Limits(files=2, bytes=1_000_000))
 
 
 def fresh_environment(s3: S3) -> dict[str, str]:
-    """Return the environment of a program that knows nothing of what this process has listed."""
+    """Return the environment of a program that starts without this process's listings."""
     own = {name: value for name, value in os.environ.items() if name != "METSPACK_MIRROR"}
     return {**own, **s3.environment()}
 

@@ -1,4 +1,4 @@
-"""What depends on the dialect is asked of it: nothing outside its folder decides by its name or class."""
+"""Only the folder of a dialect decides by its name or class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.test_static_rules import TREES, found
 
 FOLDER = "mets/dialects/"
 FACE = "api.py"
-"""The public names, of which some are a dialect's own: it gives them to others, and decides nothing."""
+"""The public names, some of them of one dialect, which this module only passes on."""
 
 CLASSES = {"Dialect", *(dialects.named(name).__name__ for name in dialects.DIALECTS)}
 REGISTRY = {"DIALECTS", "dialects.DIALECTS"}

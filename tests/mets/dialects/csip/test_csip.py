@@ -64,7 +64,7 @@ def root(path: Path) -> Any:
 
 
 def findings(package: Path) -> list[str]:
-    """Return what is wrong with a package; that a LOB lies in parts is not."""
+    """Return the findings on a package, except that a LOB is in parts."""
     found = checking.check(package)
     return [f"{each.path}: {each.code} {each.message}" for each in found if each.code != "S010"]
 
