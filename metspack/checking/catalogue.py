@@ -77,8 +77,8 @@ CREATE TABLE pointing (fileids TEXT, line INTEGER, step INTEGER);
 CREATE TABLE ident (
     id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, element TEXT, line INTEGER
 );
-CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB);
 CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER, PRIMARY KEY (path, kind)) WITHOUT ROWID;
+CREATE INDEX disk_folder ON disk (path) WHERE kind = 'd';
 CREATE TABLE differing (entry INTEGER PRIMARY KEY, is_gone INTEGER, is_odd INTEGER);
 CREATE VIEW gone AS SELECT entry, is_odd FROM differing WHERE is_gone;
 CREATE TABLE together (key BLOB PRIMARY KEY, path BLOB, size INTEGER) WITHOUT ROWID;
@@ -181,7 +181,6 @@ _INDEXES_OF_METS = (
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS mets_bad ON mets (folder) WHERE ok = 0",
     PATHS_INDEX,
-    "CREATE INDEX IF NOT EXISTS folder_path ON folder (path)",
     "CREATE INDEX IF NOT EXISTS folded_name ON folded (name)",
     LISTED_PATH,
     "CREATE INDEX IF NOT EXISTS entry_group ON entry (groupid) WHERE groupid IS NOT NULL",
@@ -252,6 +251,10 @@ class Catalogue(tempdb.Scratch):
     def is_file(self, path: bytes) -> bool:
         """Return whether a file is on disk."""
         return self.has("SELECT 1 FROM disk WHERE path = ? AND kind = 'f'", path)
+
+    def is_folder(self, path: bytes) -> bool:
+        """Return whether a folder is on disk."""
+        return self.has("SELECT 1 FROM disk WHERE path = ? AND kind = 'd'", path)
 
     def statements(self, sql: str, path: bytes, most: int) -> list[Row]:
         """Return all statements on one file in a query; of more than ``most``, equal ones once.

@@ -26,7 +26,6 @@ SELECT 1 WHERE EXISTS (SELECT 1 FROM lost_mets WHERE path = ?1)
 OR EXISTS (SELECT 1 FROM entry e CROSS JOIN gone g ON g.entry = e.id WHERE e.path = ?1)
 """
 _LOST_METS = "SELECT 1 FROM mets WHERE size IS NULL AND path > ? AND path < ?"
-_IS_FOLDER = "SELECT 1 FROM folder WHERE path = ?"
 IN_MANIFESTS = """
 SELECT m.name, l.line FROM listed l JOIN manifest m ON m.id = l.manifest
 WHERE l.path = ? ORDER BY m.id, l.line
@@ -311,8 +310,8 @@ class CommonCauses:
 def absent(catalogue: Catalogue) -> Folder:
     """Return a function that gives the uppermost missing folder above a missing file, or None."""
     return climbing(
-        lambda folder: not catalogue.has(_IS_FOLDER, folder),
-        lambda: catalogue.number("SELECT max(length(path)) FROM folder"),
+        lambda folder: not catalogue.is_folder(folder),
+        lambda: catalogue.number("SELECT max(length(path)) FROM disk WHERE kind = 'd'"),
     )
 
 
@@ -362,8 +361,7 @@ def without(catalogue: Catalogue, sql: str, *values: object) -> Folder:
     """
 
     def is_shared(folder: bytes) -> bool:
-        is_there = catalogue.has(_IS_FOLDER, folder)
-        return is_there and not catalogue.has(sql, *values, *span_below(folder + b"/"))
+        return catalogue.is_folder(folder) and not catalogue.has(sql, *values, *span_below(folder + b"/"))
 
     return climbing(is_shared)
 

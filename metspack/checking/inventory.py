@@ -34,8 +34,8 @@ from metspack.packages.files import FolderTree, PackageTree, PackedTree, path_of
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
 _FILES = BulkInsert("disk", "(?{0}, 'f', ?{1})", shared=0, own=2)
-_PUT_FOLDER = "INSERT INTO folder (path) VALUES (?)"
-_FOLDERS = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT ?"
+# Folders found since lie below the last one, and so behind it.
+_NEXT_FOLDER = "SELECT path FROM disk WHERE kind = 'd' AND path > ? ORDER BY path LIMIT 1"
 _ALIKE = """
 SELECT f.path, coalesce(
     (SELECT d.path FROM disk d WHERE d.path = f.name),
@@ -119,15 +119,20 @@ class _Taking:
         self._batch = Batch(catalogue.put_many)
         self.prefix = start + b"/" if start else b""
         self.whole = whole
-        self._last = catalogue.put(_PUT_FOLDER, start) - 1
+        self._last: bytes | None = None
+        if start:
+            catalogue.put(_PUT, start, "d", None)
 
     def next_folder(self) -> bytes | None:
         """Return the next folder to be listed, or None after the last."""
-        row = self.catalogue.row(_FOLDERS, self._last, 1)
-        if row is None:
+        if self._last is None:
+            self._last = self.prefix
+            return b""
+        row = self.catalogue.row(_NEXT_FOLDER, self._last)
+        if row is None or not row[0].startswith(self.prefix):
             return None
-        self._last, path = row
-        return bytes(path[len(self.prefix) :])
+        self._last = bytes(row[0])
+        return self._last[len(self.prefix) :]
 
     def take(self, lot: walking.Lot) -> None:
         """Add a batch of a folder's names."""
@@ -169,10 +174,9 @@ class _Taking:
 
     def take_other(self, path: bytes, kind: str) -> None:
         """Add a folder, a link or a special file."""
-        if kind == "d":
-            self._batch.add(_PUT_FOLDER, path)
-        if self.whole:
+        if self.whole or kind == "d":
             self._batch.add(_PUT, path, kind, None)
+        if self.whole:
             if kind != "d":
                 self.notice(path, kind)
             self._keep_name(path)

@@ -36,8 +36,8 @@ WHERE s.path = ? ORDER BY m.id
 _VERSIONS = "header/siardversion/"
 _VERSION = re.compile(r"SIARD[ _-]?([0-9]\.[0-9])")
 _BELOW = """
-SELECT path, size FROM disk WHERE path >= ?1 AND path < ?2 AND kind = 'f'
-UNION ALL SELECT CAST(path || '/' AS BLOB), 0 FROM folder WHERE path >= ?1 AND path < ?2 ORDER BY 1
+SELECT CASE kind WHEN 'd' THEN CAST(path || '/' AS BLOB) ELSE path END, coalesce(size, 0) FROM disk
+WHERE path >= ?1 AND path < ?2 AND kind IN ('f', 'd') ORDER BY 1
 """
 _INNER = re.escape(metadata.NAME).encode()
 _NAMED = re.compile(ARCHIVE_BYTES.pattern + rb"|.+\.siard/" + _INNER, re.DOTALL | re.IGNORECASE)

@@ -461,7 +461,7 @@ class Files:
         ``siard`` is the archive's file name.
         """
         prefix = path_of((*folder, ""))
-        sql = "SELECT path FROM folder WHERE path > ? AND path < ?"
+        sql = "SELECT path FROM disk WHERE kind = 'd' AND path > ? AND path < ?"
         below = self._catalogue.rows(sql, prefix, prefix + b"\xff")
         here = (shown(path[len(prefix) :]) for (path,) in below if b"/" not in path[len(prefix) :])
         return sorted(candidates.lob_folders(here, self._archives, siard))

@@ -401,7 +401,6 @@ class _ListedFolder:
                 own.put_many(PUT_LINE, lines)
                 if tags:  # they are few, and read at every level
                     own.put(_PUT_SAMPLED, number)
-            own.put_many("INSERT INTO folder VALUES (?, ?)", self._catalogue.rows("SELECT * FROM folder"))
             own.put_many("INSERT INTO disk VALUES (?, ?, ?)", self._catalogue.rows(_FILES_IN_NO_PACKAGE))
             own.index()
             for path, is_named in () if self._tree.is_packed else own.rows(_LOOSE):

@@ -358,9 +358,9 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
 def _alike(catalogue: Catalogue, path: bytes, absent: bytes | None) -> str:
     """Return the path that a missing one has in another Unicode form, case or encoding, or ""."""
     at = path if absent is None else absent
-    table, above = "disk" if absent is None else "folder", folder_of(at)
+    kind, above = "" if absent is None else "AND kind = 'd'", folder_of(at)
     meant = {folded_name(at), folded_name(at.decode("latin-1").encode())}
-    sql = f"SELECT path FROM {table} WHERE path > ? AND path < ? ORDER BY path LIMIT ?"  # noqa: S608 -- constants
+    sql = f"SELECT path FROM disk WHERE path > ? AND path < ? {kind} ORDER BY path LIMIT ?"  # noqa: S608 -- constants
     near = (
         each for (each,) in catalogue.rows(sql, above, above + b"\xff", _NEAR) if folded_name(each) in meant
     )

@@ -149,7 +149,7 @@ class Mounting:
     def _vacant(self, place: bytes | None) -> bytes | None:
         """Return the folder to mount a child as, or None without ``place`` or if the folder exists."""
         folder = b"" if place is None else folder_of(place).rstrip(b"/")
-        if not folder or self._catalogue.has("SELECT 1 FROM folder WHERE path = ?", folder):
+        if not folder or self._catalogue.is_folder(folder):
             return None
         return folder
 
