@@ -33,12 +33,20 @@ CREATE INDEX mets_sibling ON mets (objid, package, parent) WHERE objid IS NOT NU
 CREATE INDEX mets_type ON mets (parent, type);
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY, mets INTEGER, element TEXT, xml_id TEXT, groupid TEXT, grp INTEGER, line INTEGER,
-    size INTEGER, algorithm TEXT, digest TEXT, seq TEXT, href TEXT, path BLOB, pseudo INTEGER
+    size INTEGER, algorithm TEXT, digest TEXT, seq TEXT, href TEXT, path BLOB, pseudo INTEGER,
+    named INTEGER, filed INTEGER, mdtype TEXT, mimetype TEXT, differs TEXT
 );
+CREATE INDEX entry_archive ON entry (mets, path) WHERE filed IS NOT NULL;
+CREATE INDEX entry_filed ON entry (mets, filed) WHERE filed IS NOT NULL;
+CREATE INDEX entry_differs ON entry (differs) WHERE differs IS NOT NULL;
+CREATE INDEX entry_outside ON entry (mets) WHERE differs = 'outside';
+CREATE INDEX entry_missing ON entry (digest, algorithm, size)
+    WHERE differs = 'missing' AND digest IS NOT NULL;
+CREATE INDEX entry_missing_size ON entry (size) WHERE differs = 'missing' AND digest IS NOT NULL;
 CREATE TABLE mptr (
     id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, map INTEGER, part TEXT,
     line INTEGER, named_by TEXT, ancestor INTEGER, childward INTEGER, div INTEGER, sibling TEXT, lob TEXT,
-    place TEXT, child TEXT
+    place TEXT, child TEXT, outside INTEGER
 );
 CREATE TABLE structmap (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
 CREATE INDEX mptr_part ON mptr (part) WHERE part IS NOT NULL;
@@ -59,7 +67,6 @@ CREATE INDEX meant_folder ON meant (folder);
 CREATE TABLE fault (path TEXT, code TEXT, PRIMARY KEY (path, code)) WITHOUT ROWID;
 CREATE TABLE pack (path BLOB PRIMARY KEY, folder BLOB) WITHOUT ROWID;
 CREATE INDEX pack_folder ON pack (folder);
-CREATE TABLE reference (mets INTEGER, path BLOB, mdtype TEXT, mimetype TEXT, line INTEGER);
 CREATE TABLE object (
     document BLOB, mets INTEGER, xml_id TEXT, path BLOB, line INTEGER, size INTEGER, algorithm TEXT,
     digest TEXT
@@ -70,8 +77,6 @@ CREATE TABLE technical (
 ) WITHOUT ROWID;
 CREATE TABLE apart_object (path BLOB, line INTEGER, document BLOB, algorithm TEXT, digest TEXT);
 CREATE INDEX apart_object_path ON apart_object (path);
-CREATE TABLE outside (mets INTEGER, xml_id TEXT, line INTEGER, href TEXT);
-CREATE INDEX outside_href ON outside (mets, href);
 CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);
 CREATE TABLE pointing (fileids TEXT, line INTEGER, step INTEGER);
 CREATE TABLE ident (
@@ -79,14 +84,11 @@ CREATE TABLE ident (
 );
 CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER, PRIMARY KEY (path, kind)) WITHOUT ROWID;
 CREATE INDEX disk_folder ON disk (path) WHERE kind = 'd';
-CREATE TABLE differing (entry INTEGER PRIMARY KEY, is_gone INTEGER, is_odd INTEGER);
-CREATE VIEW gone AS SELECT entry, is_odd FROM differing WHERE is_gone;
 CREATE TABLE together (key BLOB PRIMARY KEY, path BLOB, size INTEGER) WITHOUT ROWID;
 CREATE TABLE document (path BLOB);
 CREATE TABLE noticed (path BLOB, kind TEXT, reason TEXT);
 CREATE TABLE stray (path BLOB, size INTEGER, folder BLOB, file TEXT);
 CREATE TABLE done (path BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE lost (path BLOB, size INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) WITHOUT ROWID;
 CREATE TABLE lost_mets (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE unfetched (path BLOB PRIMARY KEY) WITHOUT ROWID;
@@ -118,10 +120,6 @@ CREATE INDEX folded_entry_name ON folded_entry (folded, name);
 CREATE TABLE manifest (id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT, read INTEGER);
 CREATE INDEX manifest_path ON manifest (path);
 CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
-CREATE TABLE siard (mets INTEGER, path BLOB, named INTEGER, filed INTEGER);
-CREATE INDEX siard_mets ON siard (mets, filed);
-CREATE INDEX siard_path ON siard (mets, path);
-CREATE INDEX siard_place ON siard (path);
 CREATE TABLE grp (
     id INTEGER PRIMARY KEY, mets INTEGER, outer INTEGER, name TEXT, is_child INTEGER, is_whole INTEGER,
     is_other INTEGER, UNIQUE (mets, outer, name)
@@ -158,9 +156,16 @@ LISTED_PATH = "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)
 """Makes the lines of manifests searchable by path before the other indexes are built."""
 PATHS_INDEX = "CREATE INDEX IF NOT EXISTS entry_path ON entry (path, size)"
 """Makes the entries of METS searchable by path before the other indexes are built."""
-GONE = """(
-SELECT path FROM lost_mets UNION ALL SELECT e.path FROM gone g CROSS JOIN entry e ON e.id = g.entry
-)"""
+IS_GONE = "e.differs IN ('missing', 'unclear', 'renamed')"
+"""Whether the file of an entry is missing: ``differs`` says how an entry is not as it should be.
+
+``missing``; ``unclear`` where the location may mean another file; ``renamed`` where the file has another
+path; ``size``; ``reported`` for one with another finding; ``METS`` for a METS, which the check of links
+covers; ``outside`` for one outside the package.
+"""
+GONE = f"""(
+SELECT path FROM lost_mets UNION ALL SELECT e.path FROM entry e WHERE {IS_GONE}
+)"""  # noqa: S608 -- a constant
 """The paths of all files with a finding because they are missing, some more than once."""
 PUT_DONE = "INSERT OR IGNORE INTO done VALUES (?)"
 """Marks a file that is not to be read any more."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from metspack.checking.catalogue import LISTED_PATH, Catalogue, folder_of, shown, span_below
+from metspack.checking.catalogue import IS_GONE, LISTED_PATH, Catalogue, folder_of, shown, span_below
 from metspack.checking.codes import Code
 from metspack.checking.similarity import TextEdit
 from metspack.model import MOST_PLACES, Finding, FindingPlace
@@ -21,10 +21,10 @@ _PLACES_KEPT = 100_000  # of all causes together
 _KEPT = 1_000  # groups held at a time: a package has a few, a hostile one endless many
 
 _COME = "SELECT path FROM renamed WHERE other = ?"
-_IS_GONE = """
+_IS_GONE = f"""
 SELECT 1 WHERE EXISTS (SELECT 1 FROM lost_mets WHERE path = ?1)
-OR EXISTS (SELECT 1 FROM entry e CROSS JOIN gone g ON g.entry = e.id WHERE e.path = ?1)
-"""
+OR EXISTS (SELECT 1 FROM entry e WHERE e.path = ?1 AND {IS_GONE})
+"""  # noqa: S608 -- a constant
 _LOST_METS = "SELECT 1 FROM mets WHERE size IS NULL AND path > ? AND path < ?"
 IN_MANIFESTS = """
 SELECT m.name, l.line FROM listed l JOIN manifest m ON m.id = l.manifest

@@ -237,7 +237,7 @@ class Agreement(tempdb.Scratch):
             *(count(first), repeat(mets), repeat("file"), columns.ids.split("\n"), repeat(None)),
             *(repeat(group), columns.lines, columns.sizes, repeat(algorithm)),
             *(texts_of(columns.digests[algorithm], algorithm), map(os.fsdecode, columns.names.split(NUL))),
-            *(paths_of(folder, columns), repeat(0), repeat(None)),
+            *(paths_of(folder, columns), repeat(0), *repeat(repeat(None), 6)),
         )
         self._catalogue.put_many(PUT_ENTRY, zip(*values, strict=False))
 

@@ -205,7 +205,7 @@ WHERE e.element = 'file'
 AND (m.segment OR (m.parent IS NOT NULL AND e.xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*.r[0-9]*')
     OR (e.mets, e.grp) IN (SELECT f.mets, f.grp FROM cell c JOIN entry f ON f.path = c.path
         JOIN mets n ON n.id = f.mets AND n.parent IS NOT NULL
-        WHERE NOT c.inside AND f.mets NOT IN (SELECT mets FROM siard)))
+        WHERE NOT c.inside AND f.mets NOT IN (SELECT mets FROM entry WHERE filed IS NOT NULL)))
 AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
 AND NOT EXISTS (SELECT 1 FROM grp g WHERE g.id = e.grp AND g.is_other)
 AND NOT EXISTS (SELECT 1 FROM mets o WHERE o.path = e.path) ORDER BY e.id

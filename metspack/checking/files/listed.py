@@ -11,6 +11,7 @@ from itertools import chain, islice, pairwise, product, starmap
 from metspack.checking import grouping
 from metspack.checking.catalogue import (
     IN_OUTERMOST,
+    IS_GONE,
     OF_BAG,
     Batch,
     Catalogue,
@@ -30,19 +31,12 @@ from metspack.model import Finding, Severity
 from metspack.packages.metsfiles import is_of_lob
 from metspack.sizes import counted
 
-_LOST = """
-INSERT INTO lost SELECT e.path, e.size, e.algorithm, e.digest FROM entry e
-WHERE e.path IS NOT NULL AND e.digest IS NOT NULL AND NOT e.pseudo
-AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path)
-AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
-"""
-_INDEX_LOST = (
-    "CREATE INDEX IF NOT EXISTS lost_size ON lost (size)",
-    "CREATE INDEX IF NOT EXISTS lost_digest ON lost (digest, algorithm, size)",
-    "CREATE INDEX IF NOT EXISTS lost_path ON lost (path)",
-)
-_IS_ONE_SO_LARGE = "SELECT EXISTS (SELECT 1 FROM lost WHERE size = ? OR size IS NULL)"
-_MATCH = "SELECT path FROM lost WHERE algorithm = ? AND digest = ? AND size IS ? ORDER BY rowid LIMIT 1"
+_LOST = "FROM entry WHERE differs = 'missing' AND digest IS NOT NULL"
+_ALGORITHMS = f"SELECT DISTINCT algorithm {_LOST} ORDER BY algorithm"
+_OF_SIZE = f"EXISTS (SELECT 1 {_LOST.replace('entry', 'entry INDEXED BY entry_missing_size')} AND size"
+_IS_ONE_SO_LARGE = f"SELECT 1 WHERE {_OF_SIZE} = ?) OR {_OF_SIZE} IS NULL)"
+_MATCH = f"SELECT path {_LOST} AND algorithm = ? AND digest = ? AND size IS ? ORDER BY id LIMIT 1"
+_IS_RENAMED = "UPDATE entry SET differs = 'renamed' WHERE path = ? AND differs IN ('missing', 'unclear')"
 
 
 def find(catalogue: Catalogue, places: CheckedTree, progress: Callable[[int], None]) -> None:
@@ -53,15 +47,11 @@ def find(catalogue: Catalogue, places: CheckedTree, progress: Callable[[int], No
     # This comes first: where no file is unlisted, the missing ones need no search.
     if not (found_unlisted := list(unlisted(catalogue))):
         return
-    catalogue.put(_LOST)
-    if not catalogue.has("SELECT 1 FROM lost"):
+    if not (algorithms := catalogue.all(_ALGORITHMS)):
         return
-    for sql in _INDEX_LOST:
-        catalogue.put(sql)
-    algorithms = catalogue.all("SELECT DISTINCT algorithm FROM lost ORDER BY algorithm")
     asked = Asked(algorithms=tuple(name for (name,) in algorithms))
     for path, size in found_unlisted:
-        if not catalogue.number(_IS_ONE_SO_LARGE, size):
+        if not catalogue.has(_IS_ONE_SO_LARGE, size):
             continue
         try:
             with places.content(path) as content:
@@ -71,7 +61,7 @@ def find(catalogue: Catalogue, places: CheckedTree, progress: Callable[[int], No
         for (name, digest), stated in product(hashed.digests.items(), (size, None)):
             if (found := catalogue.row(_MATCH, name, digest, stated)) is not None:
                 catalogue.put("INSERT INTO renamed VALUES (?, ?, ?)", found[0], path, name)
-                catalogue.put("DELETE FROM lost WHERE path = ?", found[0])
+                catalogue.put(_IS_RENAMED, found[0])
                 break
 
 
@@ -80,35 +70,33 @@ _CANDIDATES = 2_000
 _IN_ANY_SCRIPT = re.compile(SEGMENT.pattern.replace("[0-9]", r"\d"))
 
 # All that may be missing or of another size: the few are found in one go, and looked at closely then.
-# For entries of METS, which the check of links covers, is_gone is NULL.
 _DIFFERING = """
-INSERT OR IGNORE INTO differing
-SELECT e.id, coalesce(d.kind, 'd') = 'd', e.pseudo OR e.path = x'' OR d.kind IS 'd'
-FROM entry e LEFT JOIN disk d ON d.path = e.path
-WHERE e.path IS NOT NULL AND NOT (d.kind IS 'f' AND coalesce(e.size, d.size) IS d.size)
+UPDATE entry SET differs = CASE
+    WHEN EXISTS (SELECT 1 FROM disk d WHERE d.path = entry.path AND d.kind <> 'd') THEN 'size'
+    WHEN pseudo OR path = x'' OR EXISTS (SELECT 1 FROM disk d WHERE d.path = entry.path) THEN 'unclear'
+    ELSE 'missing' END
+WHERE path IS NOT NULL AND differs IS NULL AND NOT EXISTS (
+    SELECT 1 FROM disk d
+    WHERE d.path = entry.path AND d.kind = 'f' AND coalesce(entry.size, d.size) IS d.size)
 """
+# The check of links covers them.
 _OF_METS = """
-INSERT OR IGNORE INTO differing SELECT e.id, NULL, 0 FROM mets c CROSS JOIN entry e ON e.path = c.path
+UPDATE entry SET differs = 'METS' WHERE id IN (
+    SELECT e.id FROM mets c CROSS JOIN entry e ON e.path = c.path)
 """
-# Nearly all are only reported as missing; the odd ones are looked at one by one.
-_RENAMED_IS_USUAL = """
-UPDATE differing SET is_odd = 0
-WHERE is_odd AND entry IN (SELECT e.id FROM renamed r CROSS JOIN entry e ON e.path = r.path)
-"""
-_ODDLY_MISSING = """
+_UNCLEAR = """
 SELECT e.id, m.path, e.line, e.xml_id, e.path, e.href,
     EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'd')
-FROM gone g CROSS JOIN entry e ON e.id = g.entry CROSS JOIN mets m ON m.id = e.mets
-WHERE g.is_odd ORDER BY g.entry
+FROM entry e CROSS JOIN mets m ON m.id = e.mets WHERE e.differs = 'unclear' ORDER BY e.id
 """
-_IS_TOLD = "UPDATE differing SET is_gone = 0 WHERE entry = ?"
+_IS_REPORTED = "UPDATE entry SET differs = 'reported' WHERE id = ?"
 # Of a file that METS list several times the first entry.
-_MISSING = """
+_MISSING = f"""
 SELECT m.path, e.line, e.xml_id, e.path, e.other FROM (
     SELECT min(e.id) AS first, e.*, (SELECT r.other FROM renamed r WHERE r.path = e.path) AS other
-    FROM gone g CROSS JOIN entry e ON e.id = g.entry WHERE e.path NOT IN unfetched GROUP BY e.path
+    FROM entry e WHERE {IS_GONE} AND e.path NOT IN unfetched GROUP BY e.path
 ) e JOIN mets m ON m.id = e.mets ORDER BY e.first
-"""
+"""  # noqa: S608 -- a constant
 _ALGORITHM = "SELECT algorithm FROM renamed WHERE path = ?"
 _ALSO_LISTED = """
 SELECT m.path, e.line FROM entry e JOIN mets m ON m.id = e.mets
@@ -119,10 +107,10 @@ _IS_THERE = "SELECT 1 FROM disk WHERE path = ?"
 _SOURCES = 3  # METS documents that are named of all that list one file
 _SIZES = """
 SELECT m.path, e.line, e.xml_id, e.path, e.size, coalesce(c.size, d.size), c.id
-FROM differing x CROSS JOIN entry e ON e.id = x.entry JOIN mets m ON m.id = e.mets
+FROM entry e CROSS JOIN mets m ON m.id = e.mets
 LEFT JOIN mets c ON c.path = e.path LEFT JOIN disk d ON d.path = e.path AND d.kind = 'f'
-WHERE x.is_gone IS NOT 1 AND e.size IS NOT NULL AND coalesce(c.size, d.size) <> e.size
-AND NOT EXISTS (SELECT 1 FROM wrong w WHERE w.path = e.path AND w.code = 'F004') ORDER BY x.entry
+WHERE e.differs IN ('METS', 'size') AND e.size IS NOT NULL AND coalesce(c.size, d.size) <> e.size
+AND NOT EXISTS (SELECT 1 FROM wrong w WHERE w.path = e.path AND w.code = 'F004') ORDER BY e.id
 """
 _UNLISTED = f"""
 SELECT d.path, d.size FROM disk d WHERE d.kind = 'f'
@@ -181,8 +169,7 @@ WHERE e.id BETWEEN ?2 AND ?3 AND +e.mets = ?1 AND e.element = 'file' AND e.xml_i
 AND e.id NOT IN (
     SELECT o.id FROM (SELECT DISTINCT fileid FROM fptr WHERE mets = ?1) f
     CROSS JOIN entry o ON o.mets = ?1 AND o.xml_id = f.fileid
-    UNION ALL SELECT entry FROM differing WHERE entry BETWEEN ?2 AND ?3 AND is_gone IS NULL
-)
+) AND e.differs IS NOT 'METS'
 AND NOT (e.href IS NULL AND EXISTS (SELECT 1 FROM entry o WHERE o.groupid = e.xml_id)
     AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.lob = e.xml_id))
 AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id)
@@ -221,7 +208,7 @@ AND EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'f') ORDER B
 # Of archives with the same bytes the first is found once, not for each of them.
 _ARCHIVES_TWICE = """
 WITH own AS MATERIALIZED (
-    SELECT e.* FROM (SELECT DISTINCT mets, path FROM siard) s
+    SELECT e.* FROM (SELECT DISTINCT mets, path FROM entry WHERE filed IS NOT NULL) s
     CROSS JOIN entry e ON e.mets = s.mets AND e.path = s.path
 ), alike AS MATERIALIZED (
     SELECT mets, size, algorithm, digest, min(path) AS path FROM own
@@ -306,9 +293,8 @@ def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Find
     The findings on all files below an unlisted folder are one; ``most`` are reported singly.
     """
     guesses = 0
-    catalogue.put(_RENAMED_IS_USUAL)
     batch = Batch(catalogue.put_many)
-    for number, mets, line, xml_id, path, href, is_folder in catalogue.rows(_ODDLY_MISSING):
+    for number, mets, line, xml_id, path, href, is_folder in catalogue.rows(_UNCLEAR):
         place = xml_id or ""
         places.put_all_back()  # any file may be the one that is meant
         if is_folder or not path:
@@ -322,7 +308,7 @@ def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Find
             yield Code.LEAVES_ROOT.at(mets, line, place, href=href, nearest=near)
         else:
             continue
-        batch.add(_IS_TOLD, number)
+        batch.add(_IS_REPORTED, number)
     batch.flush()
     together = grouping.FindingGroups()
     unlisted_folder = grouping.without(catalogue, _LISTED_BELOW)

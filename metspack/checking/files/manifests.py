@@ -17,6 +17,7 @@ from metspack.checking.archives import forms
 from metspack.checking.catalogue import (
     BAG,
     IN_OUTERMOST,
+    IS_GONE,
     OF_BAG,
     PAYLOAD,
     Batch,
@@ -56,13 +57,12 @@ _MOST_GUESSES, _NEAR = 50, 2_000
 
 AT_ROOT = "SELECT path, kind FROM disk WHERE NOT instr(path, CAST('/' AS BLOB)) ORDER BY path"
 PUT_LIST = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, ?, ?, 0)"
-_NOT_THERE = """
+_NOT_THERE = f"""
 SELECT m.name, l.line, l.path FROM listed l CROSS JOIN manifest m ON m.id = l.manifest
 WHERE NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind <> 'd')
 AND l.path NOT IN unfetched AND l.path NOT IN lost_mets
-AND NOT EXISTS (SELECT 1 FROM entry e CROSS JOIN gone g ON g.entry = e.id WHERE e.path = l.path)
-ORDER BY l.rowid
-"""
+AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = l.path AND {IS_GONE}) ORDER BY l.rowid
+"""  # noqa: S608 -- a constant
 _NOT_NAMED = f"""
 SELECT d.path FROM manifest m CROSS JOIN disk d
 WHERE m.id = ? AND d.kind = 'f'

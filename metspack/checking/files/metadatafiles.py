@@ -40,9 +40,9 @@ _PREMIS, _DC = "PREMIS", "DC"
 _KINDS = frozenset(MDTYPES.values())
 
 _FILES = """
-SELECT r.mets, r.path, r.mdtype, r.mimetype, m.path, m.folder, r.line
-FROM reference r JOIN mets m ON m.id = r.mets JOIN disk d ON d.path = r.path AND d.kind = 'f'
-GROUP BY r.path ORDER BY min(r.rowid)
+SELECT e.mets, e.path, e.mdtype, e.mimetype, m.path, m.folder, e.line
+FROM entry e JOIN mets m ON m.id = e.mets JOIN disk d ON d.path = e.path AND d.kind = 'f'
+WHERE e.element = 'mdRef' GROUP BY e.path ORDER BY min(e.id)
 """
 # Objects are compared with at most a hundred statements on a file: no package has more, and for very many
 # objects on a file with very many statements the work would be the product.

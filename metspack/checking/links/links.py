@@ -22,7 +22,6 @@ from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
 from metspack.checking.links.mounting import (
     METS_IN_A_FOLDER,
-    PUT_OUTSIDE,
     SAME,
     LinkingMets,
     Mounting,
@@ -81,7 +80,13 @@ _FREE = """
 SELECT path FROM document WHERE path NOT IN (SELECT path FROM mets)
 AND path NOT IN (SELECT path FROM entry WHERE path IS NOT NULL) ORDER BY path LIMIT ?
 """
-_OUTSIDE = "SELECT xml_id, line, href FROM outside WHERE mets = ? ORDER BY rowid"
+_LEADS_OUT = "UPDATE mptr SET outside = 1 WHERE id = ?"
+# Of mptrs with one location the first, where no entry has it.
+_OUTSIDE = """
+SELECT xml_id, line, href FROM entry WHERE mets = ?1 AND differs = 'outside' UNION ALL
+SELECT NULL, line, href FROM (SELECT min(id), line, href FROM mptr WHERE mets = ?1 AND outside
+    AND href NOT IN (SELECT href FROM entry WHERE mets = ?1 AND differs = 'outside') GROUP BY href)
+"""
 # A METS that has an entry, where no other division names that entry.
 _OWN_PLACE = """
 SELECT 1 FROM entry e WHERE e.mets = ?1 AND e.path = ?2 AND NOT EXISTS (
@@ -119,7 +124,7 @@ CROSS JOIN edge e ON e.mptr = m.id CROSS JOIN mets c ON c.id = e.child
 WHERE b.mets = ? AND b.fileid = ? ORDER BY m.id
 """
 _LED_TO = "UPDATE entry SET path = ? WHERE mets = ? AND xml_id = ? AND path = ?"
-_LED_IN = "UPDATE entry SET path = ? WHERE mets = ? AND line = ? AND href = ?"
+_LED_IN = "UPDATE entry SET path = ?, differs = NULL WHERE mets = ? AND line = ? AND href = ?"
 # The METS in an entry that no mptr names, as long as no other link has led to that METS.
 _FREE_ENTRY = """
 SELECT e.path FROM entry e WHERE e.mets = ?1 AND e.xml_id = ?2 AND e.path IS NOT NULL
@@ -312,7 +317,7 @@ class LinkCheck:
         child = resolved(self._places, mets.path, pointer.href)
         called = self._beside(mets, pointer, By.OBJID)
         if child is None and self._leaves(pointer.href):
-            self._catalogue.put(PUT_OUTSIDE, mets.id, pointer.line, pointer.href)
+            self._catalogue.put(_LEADS_OUT, pointer.id)
         if child is None and called is not None:
             return  # the OBJID beside it names the child
         fault, other = None, self._listed_beside(mets, pointer, child)

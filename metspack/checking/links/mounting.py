@@ -26,11 +26,6 @@ SAME = "the same package under another name"
 """How a missing child is like the one that was found under another name."""
 
 _OTHERS = "the child of another parent"
-PUT_OUTSIDE = """
-INSERT INTO outside SELECT ?1, NULL, ?2, ?3
-WHERE NOT EXISTS (SELECT 1 FROM outside WHERE mets = ?1 AND href = ?3)
-"""
-"""Puts the location in an mptr that leads out of the package into the catalogue, once."""
 
 METS_IN_A_FOLDER = tuple(name.encode() for name in METS_NAMES)
 """The names that the METS of a folder may have."""

@@ -87,7 +87,6 @@ _SIZE = re.compile(r"[0-9]{1,18}")
 _TYPES = {"PHYSICAL", "LOGICAL", "LOBPOINTER", SPLITLOB}  # of structMaps, in METS and in the recommendation
 _OAIS = "OAISPACKAGETYPE"
 
-_PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
 _PUT_MPTR = """INSERT INTO mptr
     (href, line, div, mets, url, up, map, part, named_by, ancestor, childward, sibling, lob, place, child)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -98,7 +97,6 @@ _MPTRS = BulkInsert(
     shared=12,
     own=3,
 )
-_PUT_REFERENCE = "INSERT INTO reference VALUES (?, ?, ?, ?, ?)"
 _PUT_BESIDE = "INSERT INTO beside VALUES (?, ?, ?, ?)"
 _PUT_PACKAGE_TYPE = "UPDATE mets SET package_type = ? WHERE id = ?"
 _PUT_TECHNICAL = """
@@ -116,7 +114,6 @@ _OF_SECTION = """
 SELECT nullif(algorithm, ''), first, line, CASE WHEN smallest = largest THEN smallest END FROM technical
 WHERE xml_id = ? AND first IS last ORDER BY algorithm = '', length(first) DESC
 """
-_PUT_OUTSIDE = "INSERT INTO outside VALUES (?, ?, ?, ?)"
 _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
 
 
@@ -449,13 +446,14 @@ class DocumentReader:
             self._pointers.add_files((fact.id,))
         path = None
         pseudo = False
+        differs = None
         if fact.href is not None:
             needed = fact.element == "file" and not is_aside(fact.groups, None)
             path, pseudo, refused = self._located(fact.href, fact.line, fact.id or "", needed=needed)
             is_of_mets = fact.element == "file" and is_mets_name(fact.href)
             if refused is not None and refused.code == Code.LEAVES_ROOT.id and is_of_mets:
                 # A child package may lie beside this one, which is found when all links are followed.
-                self._batch.add(_PUT_OUTSIDE, self._mets, fact.id, fact.line, fact.href)
+                differs = "outside"
             elif refused is not None:
                 yield refused
                 self._count_refused(fact.line)
@@ -466,22 +464,27 @@ class DocumentReader:
         yield from self._further(fact)
         if fact.id is None and fact.element == "file":
             yield Code.NO_FILE_ID.at(self._name, fact.line, href=fact.href or "")
-        if path is not None:
-            self._keep_of_its_own(path, fact)
         self._leads |= may_lead(fact, f"{fact.href}\n{shown(path or b'')}")
         fact = self._technical(fact, path)
         size, size_fault = self._size(fact)
         digest, digest_fault = self._digest(fact)
         yield from (each for each in (size_fault, digest_fault) if each is not None)
-        self._put_entry(fact, path, pseudo, size, digest)
+        self._put_entry(fact, path, pseudo, size, digest, differs)
 
-    def _put_entry(
-        self, fact: reader.File, path: bytes | None, pseudo: bool, size: int | None, digest: Digest | None
+    def _put_entry(  # noqa: PLR0917
+        self,
+        fact: reader.File,
+        path: bytes | None,
+        pseudo: bool,
+        size: int | None,
+        digest: Digest | None,
+        differs: str | None = None,
     ) -> None:
         key = self._catalogue.take_entries(1), self._mets, fact.element, fact.id, fact.groupid
         stated = size, digest and digest.algorithm, digest and digest.value
         where = self._groups.number(fact.groups), fact.line
-        self._batch.add(PUT_ENTRY, *key, *where, *stated, fact.href, path, pseudo, fact.seq)
+        further = *self._of_archive(path, fact), *self._of_metadata(fact), differs
+        self._batch.add(PUT_ENTRY, *key, *where, *stated, fact.href, path, pseudo, fact.seq, *further)
 
     def _count_refused(self, line: int) -> None:
         """Refuse a METS of endless references that lead out of the package, or nowhere."""
@@ -506,15 +509,22 @@ class DocumentReader:
             further = replace(fact, element="FLocat", id=None, groupid=None, seq=None, href=href)
             self._put_entry(further, path, pseudo, self._size(fact)[0], self._digest(fact)[0])
 
-    def _keep_of_its_own(self, path: bytes, fact: reader.File) -> None:
-        """Keep an archive and a metadata file, which are looked into later."""
-        if fact.element == "mdRef":
-            self._batch.add(_PUT_REFERENCE, self._mets, path, fact.mdtype, fact.mimetype, fact.line)
-        # A LOB may be a SIARD archive too; the package's is the one that the METS files as such.
+    @staticmethod
+    def _of_archive(path: bytes | None, fact: reader.File) -> tuple[bool | None, bool | None]:
+        """Return whether an archive is named and filed as one, or None twice for another file.
+
+        A LOB may be a SIARD archive too; the package's is the one that the METS files as such.
+        """
+        if path is None or fact.element == "FLocat":
+            return None, None
         filed = ARCHIVES in fact.groups
         named = forms.is_named(path, filed=filed)
-        if filed or (named and not any(map(SEGMENT_GROUP.fullmatch, fact.groups))):
-            self._batch.add(_PUT_SIARD, self._mets, path, named, filed)
+        is_one = filed or (named and not any(map(SEGMENT_GROUP.fullmatch, fact.groups)))
+        return (named, filed) if is_one else (None, None)
+
+    @staticmethod
+    def _of_metadata(fact: reader.File) -> tuple[str | None, str | None]:
+        return (fact.mdtype, fact.mimetype) if fact.element == "mdRef" else (None, None)
 
     def _located(
         self, href: str, line: int, place: str, *, may_leave: bool = False, needed: bool = False

@@ -7,8 +7,9 @@ from metspack.files.tempdb import BulkInsert
 from metspack.mets.links import SPLIT_LOBS, is_of_children
 
 PUT_ENTRY = """INSERT INTO entry
-    (id, mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo, seq)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (id, mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo, seq,
+    named, filed, mdtype, mimetype, differs)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 FILES = BulkInsert(
     "entry (id, mets, element, grp, algorithm, href, path, xml_id, size, digest, groupid, seq, line, pseudo)",
     """(?3 + {row} * ?4, ?5, ?6, ?7, ?8, ?{0}, CAST(?9 || ?{0} AS BLOB), ?{1}, ?{2}, ?{3}, ?{4}, ?{5},
