@@ -48,12 +48,8 @@ CREATE TABLE mptr (
     line INTEGER, named_by TEXT, ancestor INTEGER, childward INTEGER, div INTEGER, sibling TEXT, lob TEXT,
     place TEXT, child TEXT, outside INTEGER
 );
-CREATE TABLE structmap (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
 CREATE INDEX mptr_part ON mptr (part) WHERE part IS NOT NULL;
 CREATE INDEX mptr_lob ON mptr (lob) WHERE lob IS NOT NULL;
-CREATE TABLE beside (mets INTEGER, div INTEGER, fileid TEXT, line INTEGER);
-CREATE INDEX beside_div ON beside (mets, div);
-CREATE INDEX beside_file ON beside (mets, fileid, div);
 CREATE TABLE edge (
     id INTEGER PRIMARY KEY, parent INTEGER, child INTEGER, mptr INTEGER, href TEXT, line INTEGER, state TEXT,
     code TEXT, map INTEGER, div INTEGER
@@ -67,18 +63,24 @@ CREATE INDEX meant_folder ON meant (folder);
 CREATE TABLE fault (path TEXT, code TEXT, PRIMARY KEY (path, code)) WITHOUT ROWID;
 CREATE TABLE pack (path BLOB PRIMARY KEY, folder BLOB) WITHOUT ROWID;
 CREATE INDEX pack_folder ON pack (folder);
-CREATE TABLE object (
-    document BLOB, mets INTEGER, xml_id TEXT, path BLOB, line INTEGER, size INTEGER, algorithm TEXT,
-    digest TEXT
+CREATE TABLE statement (
+    source TEXT, document BLOB, mets INTEGER, xml_id TEXT, path BLOB, line INTEGER, size INTEGER,
+    algorithm TEXT, digest TEXT, boundary INTEGER
 );
+CREATE INDEX statement_archive ON statement (path) WHERE source = 'archive';
+CREATE INDEX statement_alone ON statement (path) WHERE source = 'PREMIS alone';
+CREATE INDEX statement_lost ON statement (path) WHERE source = 'cell';
+CREATE INDEX statement_whole ON statement (xml_id) WHERE source = 'whole';
+CREATE VIEW object AS SELECT rowid AS id, document, mets, xml_id, path, line, size, algorithm, digest
+    FROM statement WHERE source = 'PREMIS';
 CREATE TABLE technical (
     xml_id TEXT, algorithm TEXT, line INTEGER, smallest INTEGER, largest INTEGER, first TEXT, last TEXT,
     PRIMARY KEY (xml_id, algorithm)
 ) WITHOUT ROWID;
-CREATE TABLE apart_object (path BLOB, line INTEGER, document BLOB, algorithm TEXT, digest TEXT);
-CREATE INDEX apart_object_path ON apart_object (path);
-CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);
-CREATE TABLE pointing (fileids TEXT, line INTEGER, step INTEGER);
+CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER, div INTEGER, step INTEGER);
+CREATE INDEX fptr_div ON fptr (mets, div) WHERE div IS NOT NULL;
+CREATE INDEX fptr_beside ON fptr (mets, fileid, div) WHERE div IS NOT NULL;
+CREATE INDEX fptr_run ON fptr (step) WHERE step IS NOT NULL;
 CREATE TABLE ident (
     id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, element TEXT, line INTEGER
 );
@@ -93,15 +95,9 @@ CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) 
 CREATE TABLE lost_mets (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE unfetched (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE gone_together (key BLOB PRIMARY KEY, path BLOB) WITHOUT ROWID;
-CREATE TABLE lost_cell (path BLOB, archive BLOB, place TEXT);
-CREATE INDEX lost_cell_path ON lost_cell (path);
 CREATE TABLE piece (
     whole TEXT, origin INTEGER, position INTEGER, path BLOB, PRIMARY KEY (whole, origin, position)
 ) WITHOUT ROWID;
-CREATE TABLE said (
-    whole TEXT, path BLOB, line INTEGER, size INTEGER, algorithm TEXT, digest TEXT, boundary INTEGER
-);
-CREATE INDEX said_whole ON said (whole);
 CREATE TABLE mapped (
     id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, part TEXT, place TEXT, line INTEGER, child INTEGER,
     entry INTEGER
@@ -120,12 +116,11 @@ CREATE INDEX folded_entry_name ON folded_entry (folded, name);
 CREATE TABLE manifest (id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT, read INTEGER);
 CREATE INDEX manifest_path ON manifest (path);
 CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
-CREATE TABLE grp (
+CREATE TABLE section (
     id INTEGER PRIMARY KEY, mets INTEGER, outer INTEGER, name TEXT, is_child INTEGER, is_whole INTEGER,
     is_other INTEGER, UNIQUE (mets, outer, name)
 );
 CREATE TABLE noted (archive TEXT, words TEXT);
-CREATE TABLE archive (path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE cell (
     id INTEGER PRIMARY KEY, archive BLOB, place TEXT, inside INTEGER, path BLOB, size INTEGER,
     length INTEGER, algorithm TEXT, digest TEXT
@@ -167,6 +162,10 @@ GONE = f"""(
 SELECT path FROM lost_mets UNION ALL SELECT e.path FROM entry e WHERE {IS_GONE}
 )"""  # noqa: S608 -- a constant
 """The paths of all files with a finding because they are missing, some more than once."""
+PUT_OBJECT = """INSERT INTO statement
+    (source, document, mets, xml_id, path, line, size, algorithm, digest)
+    VALUES ('PREMIS', ?, ?, ?, ?, ?, ?, ?, ?)"""
+"""Puts in what PREMIS in a document of a METS states of a file."""
 PUT_DONE = "INSERT OR IGNORE INTO done VALUES (?)"
 """Marks a file that is not to be read any more."""
 OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
@@ -189,7 +188,7 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS folded_name ON folded (name)",
     LISTED_PATH,
     "CREATE INDEX IF NOT EXISTS entry_group ON entry (groupid) WHERE groupid IS NOT NULL",
-    "CREATE INDEX IF NOT EXISTS fptr_id ON fptr (mets, fileid)",
+    "CREATE INDEX IF NOT EXISTS fptr_id ON fptr (mets, fileid) WHERE div IS NULL",
     "CREATE INDEX IF NOT EXISTS ident_id ON ident (mets, xml_id)",
 )
 
@@ -295,10 +294,10 @@ class Catalogue(tempdb.Scratch):
         return self._cells - count + 1
 
     def _structmap_number(self, kind: str | None, label: str | None) -> int:
-        """Return the number of structMaps with a TYPE and a LABEL, which are kept once."""
+        """Return the number of structMaps with a TYPE and a LABEL; they are sections of METS 0, for all."""
         text = f"{kind}\n{label}"
-        found = self.number("SELECT id FROM structmap WHERE name = ?", text)
-        return found or self.put("INSERT INTO structmap (name) VALUES (?)", text)
+        found = self.number("SELECT id FROM section WHERE mets = 0 AND outer = 0 AND name = ?", text)
+        return found or self.put("INSERT INTO section (mets, outer, name) VALUES (0, 0, ?)", text)
 
     def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
         """Register an SQL function of one argument."""

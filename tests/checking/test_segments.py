@@ -301,7 +301,7 @@ def rows_of(checked: Checked) -> dict[str, list[tuple[object, ...]]]:
     """Return what the catalogue has of files, once no segment is held any more."""
     if checked.places.agreement is not None:
         checked.places.put_all_back()
-    sql = "SELECT e.*, g.name FROM entry e LEFT JOIN grp g ON g.id = e.grp ORDER BY e.id"
+    sql = "SELECT e.*, g.name FROM entry e LEFT JOIN section g ON g.id = e.grp ORDER BY e.id"
     entries = checked.catalogue.all(sql)
     assert [row[1] for row in entries] == sorted(row[1] for row in entries)
     found = {"entry": [(*row[1:5], *row[6:]) for row in entries]}  # groups are numbered as they come

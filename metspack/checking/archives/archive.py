@@ -207,7 +207,7 @@ AND (m.segment OR (m.parent IS NOT NULL AND e.xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-
         JOIN mets n ON n.id = f.mets AND n.parent IS NOT NULL
         WHERE NOT c.inside AND f.mets NOT IN (SELECT mets FROM entry WHERE filed IS NOT NULL)))
 AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
-AND NOT EXISTS (SELECT 1 FROM grp g WHERE g.id = e.grp AND g.is_other)
+AND NOT EXISTS (SELECT 1 FROM section g WHERE g.id = e.grp AND g.is_other)
 AND NOT EXISTS (SELECT 1 FROM mets o WHERE o.path = e.path) ORDER BY e.id
 """
 # A parent IP; a child without its parent needs no archive. METS documents of its own representations (CSIP)
@@ -219,6 +219,9 @@ SELECT m.path, m.line FROM mets m WHERE m.id = 1 AND m.ok AND EXISTS (SELECT 1 F
 """  # noqa: S608 -- the name of a folder
 _NAMED_BELOW = "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
+_PUT_DIGEST = """
+INSERT INTO statement (source, path, boundary, algorithm, digest) VALUES ('archive', ?, ?, ?, ?)
+"""
 _PUT_HOLDING = "INSERT INTO holding VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)"
 _PUT_LOBS = "UPDATE holding SET lobs = ?, lost = ?, inline = ? WHERE archive = ?"
 _IN_ENTRY = """
@@ -477,8 +480,8 @@ class _ArchiveCheck:
             if self._form.is_in_parts:
                 splitlobs.put_archive(self._catalogue, self._path, self._form.files, boundary, digest)
             else:
-                sql = "INSERT INTO archive VALUES (?, ?, ?, ?)"
-                self._catalogue.put(sql, self._path, boundary, digest.algorithm, digest.value)
+                stated = self._path, boundary, digest.algorithm, digest.value
+                self._catalogue.put(_PUT_DIGEST, *stated)
 
     def _table(self, container: Entries, metadata: Metadata, table: Table) -> Iterator[Finding]:
         extent = container.extent(table.path)

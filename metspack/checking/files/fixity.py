@@ -70,11 +70,11 @@ SELECT c.path, 4, c.id, 0, c.place, NULL, NULL, c.length FROM cell c JOIN disk s
 WHERE NOT c.inside AND c.length <> s.size AND NOT {sizes.impossible_sql("c.length", "s.size")}
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = c.path AND e.size = c.length)
 UNION ALL
-SELECT a.path, 5, a.boundary, 0, '', a.algorithm, a.digest, NULL FROM archive a
+SELECT path, 5, boundary, 0, '', algorithm, digest, NULL FROM statement WHERE source = 'archive'
 UNION ALL
-SELECT path, 6, rowid, line, '', algorithm, digest, NULL FROM apart_object
+SELECT path, 6, rowid, line, '', algorithm, digest, NULL FROM statement WHERE source = 'PREMIS alone'
 """  # noqa: S608 -- names of columns
-_DOCUMENT = "SELECT document FROM apart_object WHERE rowid = ?"
+_DOCUMENT = "SELECT document FROM statement WHERE rowid = ?"
 # Of very many statements the equal ones are held once, with the first line.
 _MOST_OF_ONE = 10_000
 _SOURCES, _FEWEST = 1_000, 3  # sources that are named in all findings on a file, and in each

@@ -102,7 +102,7 @@ _ALSO_LISTED = """
 SELECT m.path, e.line FROM entry e JOIN mets m ON m.id = e.mets
 WHERE e.path = ? ORDER BY e.id LIMIT -1 OFFSET 1
 """
-_LOST_CELLS = "SELECT archive, place FROM lost_cell WHERE path = ? ORDER BY rowid"
+_LOST_CELLS = "SELECT document, xml_id FROM statement WHERE source = 'cell' AND path = ? ORDER BY rowid"
 _IS_THERE = "SELECT 1 FROM disk WHERE path = ?"
 _SOURCES = 3  # METS documents that are named of all that list one file
 _SIZES = """
@@ -142,14 +142,14 @@ AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path
 ORDER BY e.id
 """
 # The schema reports an ID that begins with a hash; the meaning is plain.
-_WITHOUT_HASH = "UPDATE fptr SET fileid = substr(fileid, 2) WHERE substr(fileid, 1, 1) = '#'"
+_WITHOUT_HASH = "UPDATE fptr SET fileid = substr(fileid, 2) WHERE div IS NULL AND fileid GLOB '#*'"
 _DANGLING = """
 SELECT m.path, f.line, f.fileid FROM fptr f JOIN mets m ON m.id = f.mets AND m.ok
-WHERE NOT EXISTS (SELECT 1 FROM entry e WHERE e.mets = f.mets AND e.xml_id = f.fileid)
+WHERE f.div IS NULL AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.mets = f.mets AND e.xml_id = f.fileid)
 AND NOT EXISTS (SELECT 1 FROM ident i WHERE i.mets = f.mets AND i.xml_id = f.fileid AND i.element = 'fileGrp')
 """
 _ARE_ANY_NAMED = """
-SELECT EXISTS (SELECT 1 FROM fptr WHERE mets = ?1)
+SELECT EXISTS (SELECT 1 FROM fptr WHERE mets = ?1 AND div IS NULL)
 OR EXISTS (SELECT 1 FROM edge WHERE parent = ?1 AND child IS NOT NULL)
 OR EXISTS (SELECT 1 FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href WHERE p.mets = ?1)
 """
@@ -158,16 +158,16 @@ _BOUNDS = "SELECT min(id), max(id) FROM entry WHERE mets = ?"
 # not looked for with each file.
 _UNPOINTED = """
 WITH RECURSIVE pointed (grp) AS (
-    SELECT id FROM grp WHERE mets = ?1 AND name IN (
+    SELECT id FROM section WHERE mets = ?1 AND name IN (
         SELECT i.xml_id FROM ident i WHERE i.mets = ?1 AND i.element = 'fileGrp'
-        AND EXISTS (SELECT 1 FROM fptr f WHERE f.mets = i.mets AND f.fileid = i.xml_id))
+        AND EXISTS (SELECT 1 FROM fptr f WHERE f.mets = i.mets AND f.fileid = i.xml_id AND f.div IS NULL))
     UNION
-    SELECT g.id FROM pointed p CROSS JOIN grp g ON g.mets = ?1 AND g.outer = p.grp
+    SELECT g.id FROM pointed p CROSS JOIN section g ON g.mets = ?1 AND g.outer = p.grp
 )
 SELECT (SELECT path FROM mets WHERE id = e.mets), e.line, e.xml_id FROM entry e
 WHERE e.id BETWEEN ?2 AND ?3 AND +e.mets = ?1 AND e.element = 'file' AND e.xml_id IS NOT NULL
 AND e.id NOT IN (
-    SELECT o.id FROM (SELECT DISTINCT fileid FROM fptr WHERE mets = ?1) f
+    SELECT o.id FROM (SELECT DISTINCT fileid FROM fptr WHERE mets = ?1 AND div IS NULL) f
     CROSS JOIN entry o ON o.mets = ?1 AND o.xml_id = f.fileid
 ) AND e.differs IS NOT 'METS'
 AND NOT (e.href IS NULL AND EXISTS (SELECT 1 FROM entry o WHERE o.groupid = e.xml_id)

@@ -63,7 +63,7 @@ WHERE m.mets = ? AND NOT m.up AND (m.part IS NOT NULL) = ? ORDER BY m.id
 _BESIDE = "SELECT href FROM mptr WHERE mets = ? AND div = ? AND named_by = ? ORDER BY id"
 _UNLINKED = """
 SELECT e.xml_id, e.line, e.path, coalesce(g.is_child, 0) FROM mets p JOIN entry e ON e.mets = p.id
-LEFT JOIN grp g ON g.id = e.grp
+LEFT JOIN section g ON g.id = e.grp
 WHERE p.id = ?1 AND p.leads AND e.path IS NOT NULL
 AND (g.is_child OR lower(CAST(substr(e.path, -8) AS TEXT)) = ?2)
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id AND m.part IS NULL)
@@ -90,13 +90,13 @@ SELECT NULL, line, href FROM (SELECT min(id), line, href FROM mptr WHERE mets = 
 # A METS that has an entry, where no other division names that entry.
 _OWN_PLACE = """
 SELECT 1 FROM entry e WHERE e.mets = ?1 AND e.path = ?2 AND NOT EXISTS (
-    SELECT 1 FROM beside b WHERE b.mets = ?1 AND b.fileid = e.xml_id AND b.div <> ?3)
+    SELECT 1 FROM fptr b WHERE b.mets = ?1 AND b.fileid = e.xml_id AND b.div <> ?3)
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = ?1 AND m.href = e.xml_id AND m.div <> ?3)
 """
 # The entries that a division's fptr and mptr name, of the first two hundred each: no package has more.
 _ENTRIES_BESIDE = """
 SELECT e.xml_id, e.path FROM (
-    SELECT * FROM (SELECT fileid, rowid AS number FROM beside INDEXED BY beside_div
+    SELECT * FROM (SELECT fileid, rowid AS number FROM fptr INDEXED BY fptr_div
         WHERE mets = ?1 AND div = ?2 ORDER BY rowid LIMIT 200)
     UNION ALL SELECT * FROM (SELECT href, id + (1 << 60) FROM mptr
         WHERE mets = ?1 AND div = ?2 AND part IS NULL LIMIT 200)
@@ -119,7 +119,7 @@ SELECT 1 WHERE NOT EXISTS (
     SELECT 1 FROM mptr m WHERE m.mets = ?1 AND NOT m.up AND m.part IS NULL AND m.named_by <> 'file ID')
 """
 _LED_BESIDE = """
-SELECT c.path FROM beside b CROSS JOIN mptr m ON m.mets = b.mets AND m.div = b.div
+SELECT c.path FROM fptr b CROSS JOIN mptr m ON m.mets = b.mets AND m.div = b.div
 CROSS JOIN edge e ON e.mptr = m.id CROSS JOIN mets c ON c.id = e.child
 WHERE b.mets = ? AND b.fileid = ? ORDER BY m.id
 """

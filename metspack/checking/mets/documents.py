@@ -11,7 +11,7 @@ from itertools import count, repeat
 
 from metspack import digests, safexml, uris
 from metspack.checking.archives import forms
-from metspack.checking.catalogue import Batch, Catalogue, Row, fault, shown
+from metspack.checking.catalogue import PUT_OBJECT, Batch, Catalogue, Row, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.mets import schema
 from metspack.checking.mets.entries import FILES, PUT_ENTRY, FileGroups
@@ -40,9 +40,10 @@ from metspack.packages.metsfiles import (
 from metspack.stores.client import ObjectChanged
 from metspack.uris import Repair
 
-_PUT = "INSERT INTO fptr VALUES (?, ?, ?)"
-_WAIT = "INSERT INTO pointing VALUES (?, ?, ?)"
-_WAITING = "SELECT fileids, line, step FROM pointing ORDER BY rowid"
+_PUT_FPTR = "INSERT INTO fptr (mets, fileid, line, div) VALUES (?, ?, ?, ?)"
+# A run waits until it is seen whether files and fptrs agree.
+_PUT_RUN = "INSERT INTO fptr (fileid, line, step) VALUES (?, ?, ?)"
+_RUNS = "SELECT fileid, line, step FROM fptr WHERE step IS NOT NULL ORDER BY rowid"
 _BITS = 128
 _MANY_LINKS = 2_000  # from so many on, all are counted before the rest is read
 _BETWEEN = "\0"  # separates the FILEIDs of a run: no XML contains it
@@ -63,17 +64,18 @@ class Pointers:
     def add(self, fileids: Sequence[str], line: int, step: int = 0) -> None:
         """Take the FILEIDs of fptrs, of which the first is on a line, and the others a step further each."""
         self._pointed += sum_of_hashes(fileids)
-        self._catalogue.put(_WAIT, _BETWEEN.join(fileids), line, step)
+        self._catalogue.put(_PUT_RUN, _BETWEEN.join(fileids), line, step)
 
     def end(self) -> None:
         """Note in the catalogue that files and fptrs agree, or put in all fptrs for comparison."""
         if self._pointed and self._files == self._pointed:
             self._catalogue.put("UPDATE mets SET pointed = 1 WHERE id = ?", self._mets)
         else:
-            for fileids, line, step in self._catalogue.rows(_WAITING):
-                rows = zip(repeat(self._mets), fileids.split(_BETWEEN), count(line, step), strict=False)
-                self._catalogue.put_many(_PUT, rows)
-        self._catalogue.put("DELETE FROM pointing")
+            for fileids, line, step in self._catalogue.rows(_RUNS):
+                lines = count(line, step)
+                rows = zip(repeat(self._mets), fileids.split(_BETWEEN), lines, repeat(None), strict=False)
+                self._catalogue.put_many(_PUT_FPTR, rows)
+        self._catalogue.put("DELETE FROM fptr WHERE step IS NOT NULL")
 
 
 def sum_of_hashes(texts: Sequence[str]) -> int:
@@ -97,7 +99,6 @@ _MPTRS = BulkInsert(
     shared=12,
     own=3,
 )
-_PUT_BESIDE = "INSERT INTO beside VALUES (?, ?, ?, ?)"
 _PUT_PACKAGE_TYPE = "UPDATE mets SET package_type = ? WHERE id = ?"
 _PUT_TECHNICAL = """
 INSERT INTO technical VALUES (?1, ?4, ?2, ?3, ?3, ?5, ?5) ON CONFLICT DO UPDATE SET
@@ -107,7 +108,6 @@ INSERT INTO technical VALUES (?1, ?4, ?2, ?3, ?3, ?5, ?5) ON CONFLICT DO UPDATE 
     first = coalesce(min(first, excluded.first), first, excluded.first),
     last = coalesce(max(last, excluded.last), last, excluded.last)
 """
-_PUT_OBJECT = "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 # Objects of one section, or of one amdSec, whose statements differ are on several files, or on a file and its
 # source.
 _OF_SECTION = """
@@ -354,13 +354,13 @@ class DocumentReader:
                     left_digest = (None, None)
                 if left_size is not None or left_digest[1] is not None:
                     said = (line, left_size, *left_digest)
-                    self._batch.add(_PUT_OBJECT, self._path, self._mets, fact.id, path, *said)
+                    self._batch.add(PUT_OBJECT, self._path, self._mets, fact.id, path, *said)
         return fact
 
     def _keep_beside(self, fact: reader.Fact) -> None:
         """Keep an fptr whose div has an mptr, which METS has before it: both name one package."""
         if isinstance(fact, reader.Fptr) and fact.div and fact.div == self._division:
-            self._batch.add(_PUT_BESIDE, self._mets, fact.div, fact.fileid.strip(), fact.line)
+            self._batch.add(_PUT_FPTR, self._mets, fact.fileid.strip(), fact.line, fact.div)
 
     def _structmap(self, fact: reader.StructMap) -> Iterator[Finding]:
         """Yield that a structMap has a TYPE as its LABEL."""

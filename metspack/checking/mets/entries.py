@@ -20,7 +20,7 @@ FILES = BulkInsert(
 )
 """Files that are alike: shared are line, number, a step of each, METS, element, group, algorithm, folder."""
 _PUT_GROUP = """
-INSERT OR IGNORE INTO grp (mets, outer, name, is_child, is_whole, is_other) VALUES (?, ?, ?, ?, ?, ?)
+INSERT OR IGNORE INTO section (mets, outer, name, is_child, is_whole, is_other) VALUES (?, ?, ?, ?, ?, ?)
 """
 _OF_NO_LOBS = ("Documentation", "Schemas")
 
@@ -59,5 +59,5 @@ class FileGroups:
         )
         key = self._mets, outer, name
         self._catalogue.put(_PUT_GROUP, *key, *flags)
-        sql = "SELECT id FROM grp WHERE mets = ? AND outer = ? AND name = ?"
+        sql = "SELECT id FROM section WHERE mets = ? AND outer = ? AND name = ?"
         return self._catalogue.number(sql, *key), *flags
