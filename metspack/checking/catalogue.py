@@ -46,7 +46,7 @@ CREATE INDEX entry_missing_size ON entry (size) WHERE differs = 'missing' AND di
 CREATE TABLE mptr (
     id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, map INTEGER, part TEXT,
     line INTEGER, named_by TEXT, ancestor INTEGER, childward INTEGER, div INTEGER, sibling TEXT, lob TEXT,
-    place TEXT, child TEXT, outside INTEGER
+    place TEXT, child TEXT, outside INTEGER, holder INTEGER, entry INTEGER
 );
 CREATE INDEX mptr_part ON mptr (part) WHERE part IS NOT NULL;
 CREATE INDEX mptr_lob ON mptr (lob) WHERE lob IS NOT NULL;
@@ -97,16 +97,6 @@ CREATE TABLE unfetched (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE gone_together (key BLOB PRIMARY KEY, path BLOB) WITHOUT ROWID;
 CREATE TABLE piece (
     whole TEXT, origin INTEGER, position INTEGER, path BLOB, PRIMARY KEY (whole, origin, position)
-) WITHOUT ROWID;
-CREATE TABLE mapped (
-    id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, part TEXT, place TEXT, line INTEGER, child INTEGER,
-    entry INTEGER
-);
-CREATE TABLE listed_mets (
-    parent INTEGER, xml_id TEXT, mets INTEGER, PRIMARY KEY (parent, xml_id)
-) WITHOUT ROWID;
-CREATE TABLE represented (
-    package INTEGER, xml_id TEXT, entry INTEGER, PRIMARY KEY (package, xml_id)
 ) WITHOUT ROWID;
 CREATE TABLE disordered (whole TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE sampled (path BLOB PRIMARY KEY) WITHOUT ROWID;

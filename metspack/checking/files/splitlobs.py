@@ -67,37 +67,35 @@ _IS_DISORDERED = "SELECT 1 FROM disordered WHERE whole = ?"
 _IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
 _PUT_DISORDERED = "INSERT OR IGNORE INTO disordered VALUES (?)"
 # A child is named by the ID of its file entry (recommendation) or by its OBJID, with a URN before it or not
-# (E-ARK); its METS lists its files, or those of its representations do.
-_FILL = """
-INSERT INTO mapped SELECT id, mets, lob, part, place, line, child, coalesce(
-    (SELECT id FROM entry WHERE mets = child AND xml_id = part ORDER BY id LIMIT 1),
-    (SELECT entry FROM represented WHERE package = child AND xml_id = part))
-FROM (
-    SELECT p.id, p.mets, p.lob, p.part, p.place, p.line, coalesce(
-        (SELECT mets FROM listed_mets l WHERE l.parent = p.mets AND l.xml_id = p.href),
-        CASE WHEN p.child IS NULL THEN p.mets END,
-        (SELECT c.id FROM mets c WHERE c.parent = p.mets AND c.key = p.child),
-        (SELECT c.id FROM mets c WHERE +c.parent = p.mets AND c.objid = p.href)) AS child
-    FROM mptr p WHERE p.part IS NOT NULL
-) ORDER BY id
-"""
-# Without these each part would be looked for among all entries of an ID, or in all representations.
-_BEFORE = (
-    """
-INSERT OR IGNORE INTO listed_mets SELECT e.mets, e.xml_id, c.id FROM entry e
-CROSS JOIN mets c ON c.path = e.path WHERE EXISTS (
-    SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id AND p.part IS NOT NULL)
-ORDER BY e.id
-""",
-    f"""
-INSERT OR IGNORE INTO represented SELECT r.parent, e.xml_id, e.id FROM mets r
-CROSS JOIN entry e ON e.mets = r.id WHERE r.named_by = '{By.LOCATION.value}' AND r.parent IS NOT NULL
-AND EXISTS (SELECT 1 FROM mptr p WHERE p.part = e.xml_id) ORDER BY e.id
-""",  # noqa: S608 -- a constant
+# (E-ARK); its METS lists its files, or those of its representations do. What has one ID is found once,
+# and not with each part.
+_FIND_HOLDERS = """
+WITH listed AS MATERIALIZED (
+    SELECT e.mets, e.xml_id, c.id AS holder, min(e.id) FROM entry e CROSS JOIN mets c ON c.path = e.path
+    WHERE EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id AND p.part IS NOT NULL)
+    GROUP BY e.mets, e.xml_id
 )
+UPDATE mptr SET holder = coalesce(
+    l.holder, CASE WHEN p.child IS NULL THEN p.mets END,
+    (SELECT c.id FROM mets c WHERE c.parent = p.mets AND c.key = p.child),
+    (SELECT c.id FROM mets c WHERE +c.parent = p.mets AND c.objid = p.href))
+FROM mptr p LEFT JOIN listed l ON l.mets = p.mets AND l.xml_id = p.href
+WHERE p.id = mptr.id AND p.part IS NOT NULL
+"""
+_FIND_PARTS = f"""
+WITH represented AS MATERIALIZED (
+    SELECT r.parent, e.xml_id, min(e.id) AS entry FROM mets r CROSS JOIN entry e ON e.mets = r.id
+    WHERE r.named_by = '{By.LOCATION.value}' AND r.parent IS NOT NULL
+    AND EXISTS (SELECT 1 FROM mptr p WHERE p.part = e.xml_id) GROUP BY r.parent, e.xml_id
+)
+UPDATE mptr SET entry = coalesce(
+    (SELECT id FROM entry WHERE mets = p.holder AND xml_id = p.part ORDER BY id LIMIT 1), r.entry)
+FROM mptr p LEFT JOIN represented r ON r.parent = p.holder AND r.xml_id = p.part
+WHERE p.id = mptr.id AND p.part IS NOT NULL
+"""  # noqa: S608 -- a constant
 _MISSING = """
-SELECT m.path, p.line, p.part, c.path FROM mapped p JOIN mets m ON m.id = p.mets
-JOIN mets c ON c.id = p.child AND c.ok WHERE p.entry IS NULL ORDER BY p.id
+SELECT m.path, p.line, p.part, c.path FROM mptr p JOIN mets m ON m.id = p.mets
+JOIN mets c ON c.id = p.holder AND c.ok WHERE p.part IS NOT NULL AND p.entry IS NULL ORDER BY p.id
 """
 _WHOLE = """
 e.path IS NULL AND e.href IS NULL AND EXISTS (SELECT 1 FROM section g WHERE g.id = e.grp AND g.is_whole)
@@ -111,7 +109,7 @@ SELECT * FROM (
     UNION ALL
     SELECT coalesce(p.lob, ''), 1, p.id, m.path, p.line, p.part, p.place, x.path, NULL,
         CASE WHEN x.id IS NULL THEN NULL ELSE coalesce(x.groupid, '') END
-    FROM mapped p JOIN mets m ON m.id = p.mets LEFT JOIN entry x ON x.id = p.entry
+    FROM mptr p JOIN mets m ON m.id = p.mets LEFT JOIN entry x ON x.id = p.entry WHERE p.part IS NOT NULL
     UNION ALL
     SELECT e.groupid, 2, e.id, m.path, e.line, coalesce(e.xml_id, ''), e.seq, e.path,
         coalesce(e.size, (SELECT d.size FROM disk d WHERE d.path = e.path AND d.kind = 'f'), 0),
@@ -349,8 +347,8 @@ class _MetsOnLob:
 def _in_mets(catalogue: Catalogue) -> Iterator[Finding]:
     """Put the parts of split LOBs into the catalogue, in order; yield METS's contradictions."""
     if catalogue.has(_HAS_MAP):
-        for sql in (*_BEFORE, _FILL):
-            catalogue.put(sql)
+        catalogue.put(_FIND_HOLDERS)
+        catalogue.put(_FIND_PARTS)
     for path, line, part, child in catalogue.rows(_MISSING):
         yield Code.PART_MISSING.at(path, line, part, expected=part, child=child)
     is_child = catalogue.has(_IS_CHILD)
