@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum, unique
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -23,10 +24,12 @@ CREATE TABLE mets (
     id INTEGER PRIMARY KEY, path BLOB UNIQUE, folder BLOB, parent INTEGER, called TEXT, objid TEXT,
     line INTEGER DEFAULT 0, size INTEGER, done INTEGER, ok INTEGER DEFAULT 0, segment INTEGER,
     key TEXT, found TEXT, named_by TEXT, type TEXT, pointed INTEGER DEFAULT 0,
-    leads INTEGER DEFAULT 0, package_type TEXT, package BLOB, bare TEXT, depth INTEGER DEFAULT 0, jump INTEGER
+    leads INTEGER DEFAULT 0, package_type TEXT, package BLOB, bare TEXT, depth INTEGER DEFAULT 0,
+    jump INTEGER, agreed INTEGER, agreed_bytes INTEGER, algorithm TEXT
 );
 CREATE INDEX mets_bare ON mets (bare) WHERE bare IS NOT NULL;
-CREATE TABLE outermost (folder BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE mark (mark TEXT, path BLOB, other BLOB, note TEXT, PRIMARY KEY (mark, path)) WITHOUT ROWID;
+CREATE INDEX mark_other ON mark (mark, other, path) WHERE other IS NOT NULL;
 CREATE INDEX mets_parent ON mets (parent, key);
 CREATE INDEX mets_objid ON mets (objid, package) WHERE objid IS NOT NULL;
 CREATE INDEX mets_sibling ON mets (objid, package, parent) WHERE objid IS NOT NULL;
@@ -58,11 +61,7 @@ CREATE INDEX edge_parent ON edge (parent, child, map, div);
 CREATE INDEX edge_child ON edge (child, parent);
 CREATE INDEX edge_mptr ON edge (mptr);
 CREATE INDEX edge_href ON edge (parent, href) WHERE child IS NOT NULL;
-CREATE TABLE meant (path BLOB PRIMARY KEY, folder BLOB, was BLOB) WITHOUT ROWID;
-CREATE INDEX meant_folder ON meant (folder);
 CREATE TABLE fault (path TEXT, code TEXT, PRIMARY KEY (path, code)) WITHOUT ROWID;
-CREATE TABLE pack (path BLOB PRIMARY KEY, folder BLOB) WITHOUT ROWID;
-CREATE INDEX pack_folder ON pack (folder);
 CREATE TABLE statement (
     source TEXT, document BLOB, mets INTEGER, xml_id TEXT, path BLOB, line INTEGER, size INTEGER,
     algorithm TEXT, digest TEXT, boundary INTEGER
@@ -86,24 +85,13 @@ CREATE TABLE ident (
 );
 CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER, PRIMARY KEY (path, kind)) WITHOUT ROWID;
 CREATE INDEX disk_folder ON disk (path) WHERE kind = 'd';
-CREATE TABLE together (key BLOB PRIMARY KEY, path BLOB, size INTEGER) WITHOUT ROWID;
-CREATE TABLE document (path BLOB);
-CREATE TABLE noticed (path BLOB, kind TEXT, reason TEXT);
-CREATE TABLE stray (path BLOB, size INTEGER, folder BLOB, file TEXT);
-CREATE TABLE done (path BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) WITHOUT ROWID;
-CREATE TABLE lost_mets (path BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE unfetched (path BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE gone_together (key BLOB PRIMARY KEY, path BLOB) WITHOUT ROWID;
 CREATE TABLE piece (
     whole TEXT, origin INTEGER, position INTEGER, path BLOB, PRIMARY KEY (whole, origin, position)
 ) WITHOUT ROWID;
-CREATE TABLE disordered (whole TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE sampled (path BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE folded (name BLOB, path BLOB);
-CREATE TABLE folded_entry (folded BLOB, name BLOB);
-CREATE INDEX folded_entry_name ON folded_entry (folded, name);
-CREATE TABLE manifest (id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT, read INTEGER);
+CREATE TABLE manifest (
+    id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT, read INTEGER, agreed INTEGER DEFAULT 0,
+    agreed_bytes INTEGER DEFAULT 0
+);
 CREATE INDEX manifest_path ON manifest (path);
 CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
 CREATE TABLE section (
@@ -117,11 +105,9 @@ CREATE TABLE cell (
 );
 CREATE TABLE holding (
     archive BLOB, version TEXT, dbname TEXT, owner TEXT, timespan TEXT, archived TEXT, schemas INTEGER,
-    tables INTEGER, rows INTEGER, lobs INTEGER, lost INTEGER, inline INTEGER
+    tables INTEGER, rows INTEGER, lobs INTEGER, lost INTEGER, inline INTEGER, agreed_bytes INTEGER
 );
 CREATE INDEX holding_archive ON holding (archive);
-CREATE TABLE agreed (mets INTEGER, source TEXT, algorithm TEXT, files INTEGER, bytes INTEGER);
-CREATE TABLE agreed_lobs (archive BLOB, bytes INTEGER);
 CREATE TABLE wrong (
     path BLOB, code TEXT, place TEXT, source TEXT, algorithm TEXT, expected TEXT, found TEXT, others TEXT,
     likeness TEXT
@@ -141,6 +127,59 @@ LISTED_PATH = "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)
 """Makes the lines of manifests searchable by path before the other indexes are built."""
 PATHS_INDEX = "CREATE INDEX IF NOT EXISTS entry_path ON entry (path, size)"
 """Makes the entries of METS searchable by path before the other indexes are built."""
+
+
+@unique
+class Mark(StrEnum):
+    """What a path is marked as; some marks have another path as well."""
+
+    DOCUMENT = "document"
+    """A file on disk that is called as METS documents are."""
+    EMPTY = "empty"
+    """An empty folder, until METS and manifests are read."""
+    FOLDED = "folded"
+    """A file or folder whose name is not its own folded form, which is the other path."""
+    FOLDED_ENTRY = "folded entry"
+    """The same of an entry of the archive under check."""
+    PACK = "pack"
+    """A zip or tar file with an IP, which is mounted in the other path, a folder."""
+    LOST_METS = "lost METS"
+    """A missing METS that manifests list, and that has its finding."""
+    UNFETCHED = "unfetched"
+    """A file of a bag that is still to be fetched."""
+    MEANT = "meant"
+    """A METS that a link means, though it leads elsewhere."""
+    MOVED = "moved"
+    """The folder of such a METS; the other is the folder to which the link leads."""
+    RENAMED = "renamed"
+    """A listed file that has the other path; the note is the algorithm that showed it."""
+    OUTERMOST = "outermost"
+    """One of the folders that are asked for at the moment, none in another one."""
+    SHARED = "shared"
+    """A place in a representation, with the path of the file there, in any IP."""
+    LOST_SHARED = "lost shared"
+    """The same of a missing file."""
+    DISORDERED = "disordered"
+    """The ID of a split LOB whose parts have no certain order."""
+    SAMPLED = "sampled"
+    """A file of the sample."""
+    DONE = "done"
+    """A file that is not to be read any more."""
+    REMEMBERED = "remembered"
+    """A file that the ledger has as verified, unchanged since; the note is the time."""
+    TAKEN = "taken"
+    """One of these for which all is verified that is stated of it now, so that it is not read."""
+
+
+PUT_MARK = "INSERT OR IGNORE INTO mark VALUES (?, ?, ?, ?)"
+"""Marks a path, with another path or None, and a note or None."""
+
+
+def is_marked(mark: Mark, path: str) -> str:
+    """Return the SQL condition that the path in a column is marked."""
+    return f"EXISTS (SELECT 1 FROM mark k WHERE k.mark = '{mark}' AND k.path = {path})"  # noqa: S608 -- constants
+
+
 IS_GONE = "e.differs IN ('missing', 'unclear', 'renamed')"
 """Whether the file of an entry is missing: ``differs`` says how an entry is not as it should be.
 
@@ -149,15 +188,13 @@ path; ``size``; ``reported`` for one with another finding; ``METS`` for a METS, 
 covers; ``outside`` for one outside the package.
 """
 GONE = f"""(
-SELECT path FROM lost_mets UNION ALL SELECT e.path FROM entry e WHERE {IS_GONE}
+SELECT path FROM mark WHERE mark = '{Mark.LOST_METS}' UNION ALL SELECT e.path FROM entry e WHERE {IS_GONE}
 )"""  # noqa: S608 -- a constant
 """The paths of all files with a finding because they are missing, some more than once."""
 PUT_OBJECT = """INSERT INTO statement
     (source, document, mets, xml_id, path, line, size, algorithm, digest)
     VALUES ('PREMIS', ?, ?, ?, ?, ?, ?, ?, ?)"""
 """Puts in what PREMIS in a document of a METS states of a file."""
-PUT_DONE = "INSERT OR IGNORE INTO done VALUES (?)"
-"""Marks a file that is not to be read any more."""
 OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
 """The condition for manifests of a bag."""
 BAG, PAYLOAD = b"bagit.txt", b"data/"
@@ -175,7 +212,6 @@ _INDEXES_OF_METS = (
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS mets_bad ON mets (folder) WHERE ok = 0",
     PATHS_INDEX,
-    "CREATE INDEX IF NOT EXISTS folded_name ON folded (name)",
     LISTED_PATH,
     "CREATE INDEX IF NOT EXISTS entry_group ON entry (groupid) WHERE groupid IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS fptr_id ON fptr (mets, fileid) WHERE div IS NULL",
@@ -192,9 +228,9 @@ LEFT JOIN mets n ON n.id = p.jump LEFT JOIN mets f ON f.id = n.jump WHERE p.id =
 _ABOVE = (
     "SELECT m.depth, m.parent, m.jump, j.depth FROM mets m LEFT JOIN mets j ON j.id = m.jump WHERE m.id = ?"
 )
-IN_OUTERMOST = """EXISTS (
-    SELECT 1 FROM outermost o WHERE o.folder = (SELECT max(folder) FROM outermost WHERE folder <= {0})
-    AND substr({0}, 1, length(o.folder)) = o.folder)"""
+_LAST_OUTERMOST = f"SELECT max(path) FROM mark WHERE mark = '{Mark.OUTERMOST}' AND path <= {{0}}"  # noqa: S608
+IN_OUTERMOST = f"""EXISTS (SELECT 1 FROM mark o WHERE o.mark = '{Mark.OUTERMOST}'
+    AND o.path = ({_LAST_OUTERMOST}) AND substr({{0}}, 1, length(o.path)) = o.path)"""  # noqa: S608 -- constants
 """Whether a path is in one of the kept folders: only the last one before it can hold it."""
 DEEPEST = 256
 """The number of last names of a lost path that are looked for elsewhere, one look each."""
@@ -258,6 +294,26 @@ class Catalogue(tempdb.Scratch):
         if self.number(_COUNTED.format(sql), path, most + 1) <= most:
             return self.all(_OF_ONE.format(sql), path)
         return self.all(_UNLIKE.format(sql), path)
+
+    def mark(self, mark: Mark, path: bytes, other: bytes | None = None, note: str | None = None) -> None:
+        """Mark a path, unless it is marked so."""
+        self.put(PUT_MARK, mark, path, other, note)
+
+    def mark_all(self, mark: Mark, paths: Iterable[bytes]) -> None:
+        """Mark paths, without any other one."""
+        self.put_many(PUT_MARK, ((mark, path, None, None) for path in paths))
+
+    def unmark(self, mark: Mark) -> None:
+        """Take a mark from all paths."""
+        self.put("DELETE FROM mark WHERE mark = ?", mark)
+
+    def is_marked(self, mark: Mark, path: bytes | str) -> bool:
+        """Return whether a path is marked."""
+        return self.has("SELECT 1 FROM mark WHERE mark = ? AND path = ?", mark, path)
+
+    def marked(self, mark: Mark) -> Iterator[bytes]:
+        """Yield the paths that are marked, in order."""
+        return (path for (path,) in self.rows("SELECT path FROM mark WHERE mark = ? ORDER BY path", mark))
 
     def put_many(self, sql: str, rows: Iterable[Row]) -> None:
         """Run a statement for each row."""
@@ -347,8 +403,8 @@ class Catalogue(tempdb.Scratch):
 
     def keep_outermost(self, folders: Iterable[bytes]) -> None:
         """Keep those of the sorted folders that are in no other one, in place of any kept before."""
-        self.put("DELETE FROM outermost")
-        self.put_many("INSERT INTO outermost VALUES (?)", ((each,) for each in outermost(folders)))
+        self.unmark(Mark.OUTERMOST)
+        self.mark_all(Mark.OUTERMOST, outermost(folders))
 
     def index_entries(self) -> None:
         """Build the indexes of files by ID, and of mptr, after the first METS, often the largest."""

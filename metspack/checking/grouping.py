@@ -12,7 +12,16 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from metspack.checking.catalogue import IS_GONE, LISTED_PATH, Catalogue, folder_of, shown, span_below
+from metspack.checking.catalogue import (
+    IS_GONE,
+    LISTED_PATH,
+    Catalogue,
+    Mark,
+    folder_of,
+    is_marked,
+    shown,
+    span_below,
+)
 from metspack.checking.codes import Code
 from metspack.checking.similarity import TextEdit
 from metspack.model import MOST_PLACES, Finding, FindingPlace
@@ -20,9 +29,9 @@ from metspack.model import MOST_PLACES, Finding, FindingPlace
 _PLACES_KEPT = 100_000  # of all causes together
 _KEPT = 1_000  # groups held at a time: a package has a few, a hostile one endless many
 
-_COME = "SELECT path FROM renamed WHERE other = ?"
+_COME = f"SELECT path FROM mark WHERE mark = '{Mark.RENAMED}' AND other = ?"  # noqa: S608 -- a constant
 _IS_GONE = f"""
-SELECT 1 WHERE EXISTS (SELECT 1 FROM lost_mets WHERE path = ?1)
+SELECT 1 WHERE {is_marked(Mark.LOST_METS, "?1")}
 OR EXISTS (SELECT 1 FROM entry e WHERE e.path = ?1 AND {IS_GONE})
 """  # noqa: S608 -- a constant
 _LOST_METS = "SELECT 1 FROM mets WHERE size IS NULL AND path > ? AND path < ?"
@@ -348,7 +357,7 @@ def with_manifests(catalogue: Catalogue, path: bytes, finding: Finding) -> Findi
     lines = [f"{name} line {line}" for name, line in catalogue.rows(IN_MANIFESTS, path)]
     if not lines:
         return finding
-    catalogue.put("INSERT OR IGNORE INTO lost_mets VALUES (?)", path)
+    catalogue.mark(Mark.LOST_METS, path)
     verb = "names" if len(lines) == 1 else "name"
     return _extended(finding, f"{' and '.join(lines)} {verb} it too")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from metspack import sizes
 from metspack.checking import grouping, similarity
-from metspack.checking.catalogue import PUT_DONE, Catalogue, Row, folder_of, shown
+from metspack.checking.catalogue import Catalogue, Mark, Row, folder_of, is_marked, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files.listed import source_of
 from metspack.checking.ledger import LedgerUse, Remembering
@@ -93,10 +93,12 @@ FROM ({_ALL})
 _IS_METS = "SELECT 1 FROM mets WHERE path = ?"
 
 # The files of a batch, behind the last one's, and the statements on those from one path to another.
-_FILES = """
-SELECT path, size FROM disk WHERE path > ? AND kind = 'f' AND path NOT IN done ORDER BY path LIMIT ?
-"""
-_IN_SAMPLE = "AND (+path IN sampled OR +path IN (SELECT path FROM mets)) ORDER"
+_FILES = f"""
+SELECT path, size FROM disk WHERE path > ? AND kind = 'f' AND NOT {is_marked(Mark.DONE, "disk.path")}
+ORDER BY path LIMIT ?
+"""  # noqa: S608 -- a constant
+_IS_ANY_METS = "EXISTS (SELECT 1 FROM mets m WHERE m.path = disk.path)"
+_IN_SAMPLE = f"AND ({is_marked(Mark.SAMPLED, 'disk.path')} OR {_IS_ANY_METS}) ORDER"
 _FILES_OF_SAMPLE = _FILES.replace("ORDER", _IN_SAMPLE)
 _BETWEEN = "path >= ? AND path <= ?"
 _ALL_BETWEEN = f"SELECT * FROM ({_ALL}) WHERE {_BETWEEN} ORDER BY path, rank"  # noqa: S608 -- constants
@@ -185,7 +187,7 @@ class Fixity:
         for path in agreement.documents():
             if rows := self._statements(path):
                 yield from self._read_one(path, rows)
-            self._catalogue.put(PUT_DONE, path)
+            self._catalogue.mark(Mark.DONE, path)
         for paths, found in agreement.unlike(self._progress):
             yield from self._judge_all([(path, self._statements(path)) for path in paths], found)
 
@@ -291,7 +293,7 @@ class Fixity:
 
         def tasks() -> Iterator[PartRun]:
             for whole in wholes:
-                self._catalogue.put_many(PUT_DONE, [(p,) for p in whole.paths])
+                self._catalogue.mark_all(Mark.DONE, whole.paths)
                 given.append(whole)
                 self.ledger.look_at(whole.paths)
                 yield self._run(whole)

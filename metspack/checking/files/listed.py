@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import chain, islice, pairwise, product, starmap
+from itertools import islice, pairwise, product, starmap
 
 from metspack.checking import grouping
 from metspack.checking.catalogue import (
@@ -15,7 +15,9 @@ from metspack.checking.catalogue import (
     OF_BAG,
     Batch,
     Catalogue,
+    Mark,
     folder_of,
+    is_marked,
     nearest_file,
     shown,
 )
@@ -60,7 +62,7 @@ def find(catalogue: Catalogue, places: CheckedTree, progress: Callable[[int], No
             continue
         for (name, digest), stated in product(hashed.digests.items(), (size, None)):
             if (found := catalogue.row(_MATCH, name, digest, stated)) is not None:
-                catalogue.put("INSERT INTO renamed VALUES (?, ?, ?)", found[0], path, name)
+                catalogue.mark(Mark.RENAMED, found[0], path, name)
                 catalogue.put(_IS_RENAMED, found[0])
                 break
 
@@ -92,12 +94,12 @@ FROM entry e CROSS JOIN mets m ON m.id = e.mets WHERE e.differs = 'unclear' ORDE
 _IS_REPORTED = "UPDATE entry SET differs = 'reported' WHERE id = ?"
 # Of a file that METS list several times the first entry.
 _MISSING = f"""
-SELECT m.path, e.line, e.xml_id, e.path, e.other FROM (
-    SELECT min(e.id) AS first, e.*, (SELECT r.other FROM renamed r WHERE r.path = e.path) AS other
-    FROM entry e WHERE {IS_GONE} AND e.path NOT IN unfetched GROUP BY e.path
-) e JOIN mets m ON m.id = e.mets ORDER BY e.first
+SELECT m.path, e.line, e.xml_id, e.path, r.other, r.note FROM (
+    SELECT min(e.id) AS first, e.* FROM entry e
+    WHERE {IS_GONE} AND NOT {is_marked(Mark.UNFETCHED, "e.path")} GROUP BY e.path
+) e JOIN mets m ON m.id = e.mets LEFT JOIN mark r ON r.mark = '{Mark.RENAMED}' AND r.path = e.path
+ORDER BY e.first
 """  # noqa: S608 -- a constant
-_ALGORITHM = "SELECT algorithm FROM renamed WHERE path = ?"
 _ALSO_LISTED = """
 SELECT m.path, e.line FROM entry e JOIN mets m ON m.id = e.mets
 WHERE e.path = ? ORDER BY e.id LIMIT -1 OFFSET 1
@@ -117,8 +119,8 @@ SELECT d.path, d.size FROM disk d WHERE d.kind = 'f'
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM manifest f WHERE f.path = d.path)
-AND NOT EXISTS (SELECT 1 FROM pack k WHERE k.path = d.path)
-AND d.path NOT IN (SELECT other FROM renamed)
+AND NOT {is_marked(Mark.PACK, "d.path")}
+AND NOT EXISTS (SELECT 1 FROM mark r WHERE r.mark = '{Mark.RENAMED}' AND r.other = d.path)
 AND NOT {IN_OUTERMOST.format("d.path")} ORDER BY d.path
 """  # noqa: S608 -- a constant
 _DAMAGED = "SELECT folder FROM mets WHERE ok = 0 ORDER BY folder"
@@ -312,16 +314,22 @@ def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Find
     batch.flush()
     together = grouping.FindingGroups()
     unlisted_folder = grouping.without(catalogue, _LISTED_BELOW)
-    own = ((path, size, unlisted_folder(path), "") for path, size in unlisted(catalogue))
-    for path, size, around, file in chain(own, catalogue.rows("SELECT * FROM stray")):
-        finding = Code.UNLISTED.at(path, found=f"{size:,}")
-        if OF_MACOS.fullmatch(path):  # a note on all of them
-            yield from together.take(b".", replace(finding, severity=Severity.INFO))
-        else:
-            yield from together.take(around, finding, file)
+    for path, size in unlisted(catalogue):
+        yield from take_unlisted(together, path, size, unlisted_folder(path))
     yield from together.release()
     if catalogue.is_any_path_twice:
         yield from grouping.each_counted(catalogue, _TWICE, most, _listed_twice)
+
+
+def take_unlisted(
+    together: grouping.FindingGroups, path: bytes, size: int, around: bytes | None
+) -> Iterator[Finding]:
+    """Take a file that no METS lists, and the folder around it without any that one does."""
+    finding = Code.UNLISTED.at(path, found=f"{size:,}")
+    if OF_MACOS.fullmatch(path):  # a note on all of them
+        yield from together.take(b".", replace(finding, severity=Severity.INFO))
+    else:
+        yield from together.take(around, finding)
 
 
 def _listed_twice(  # noqa: PLR0917 -- a row
@@ -342,11 +350,10 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     others = UnlistedNames(catalogue)
     absent = grouping.absent(catalogue)
     together = grouping.FindingGroups()
-    for mets, line, xml_id, path, other in catalogue.rows(_MISSING):
+    for mets, line, xml_id, path, other, algorithm in catalogue.rows(_MISSING):
         place = xml_id or ""
         if other is not None:
             source = _sources(catalogue, mets, line, path)
-            (algorithm,) = catalogue.row(_ALGORITHM, path) or ("",)
             facts = {"expected": shown(path), "found": shown(other), "algorithm": algorithm, "source": source}
             facts["likeness"] = likeness(shown(path), shown(other))
             before, now = grouping.moved(path, other) or (None, None)

@@ -22,9 +22,11 @@ from metspack.checking.catalogue import (
     PAYLOAD,
     Batch,
     Catalogue,
+    Mark,
     Row,
     folded_name,
     folder_of,
+    is_marked,
     shown,
     span_below,
 )
@@ -60,7 +62,7 @@ PUT_LIST = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, ?, ?, 
 _NOT_THERE = f"""
 SELECT m.name, l.line, l.path FROM listed l CROSS JOIN manifest m ON m.id = l.manifest
 WHERE NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind <> 'd')
-AND l.path NOT IN unfetched AND l.path NOT IN lost_mets
+AND NOT {is_marked(Mark.UNFETCHED, "l.path")} AND NOT {is_marked(Mark.LOST_METS, "l.path")}
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = l.path AND {IS_GONE}) ORDER BY l.rowid
 """  # noqa: S608 -- a constant
 _NOT_NAMED = f"""
@@ -68,30 +70,30 @@ SELECT d.path FROM manifest m CROSS JOIN disk d
 WHERE m.id = ? AND d.kind = 'f'
 AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = d.path AND l.manifest = m.id)
 AND NOT EXISTS (SELECT 1 FROM manifest o WHERE o.path = d.path)
-AND NOT EXISTS (SELECT 1 FROM pack k WHERE k.path = d.path)
-AND NOT EXISTS (SELECT 1 FROM renamed r JOIN listed l ON l.path = r.path AND l.manifest = m.id
-    WHERE r.other = d.path)
+AND NOT {is_marked(Mark.PACK, "d.path")}
+AND NOT EXISTS (SELECT 1 FROM mark r JOIN listed l ON l.path = r.path AND l.manifest = m.id
+    WHERE r.mark = '{Mark.RENAMED}' AND r.other = d.path)
 AND NOT EXISTS (
-    SELECT 1 FROM meant k JOIN listed l ON l.manifest = m.id
-        AND l.path = CAST(k.was || substr(d.path, length(k.folder) + 1) AS BLOB)
-    WHERE k.folder = (SELECT max(o.folder) FROM meant o WHERE o.folder <= d.path)
-    AND substr(d.path, 1, length(k.folder)) = k.folder
+    SELECT 1 FROM mark k JOIN listed l ON l.manifest = m.id
+        AND l.path = CAST(k.other || substr(d.path, length(k.path) + 1) AS BLOB)
+    WHERE k.mark = '{Mark.MOVED}' AND substr(d.path, 1, length(k.path)) = k.path
+    AND k.path = (SELECT max(o.path) FROM mark o WHERE o.mark = '{Mark.MOVED}' AND o.path <= d.path)
 )
 AND NOT EXISTS (
-    SELECT 1 FROM listed l JOIN pack k ON k.path = l.path WHERE l.manifest = m.id AND k.folder =
-        (SELECT max(o.folder) FROM pack o WHERE o.folder <= d.path)
-    AND substr(d.path, 1, length(k.folder)) = k.folder
+    SELECT 1 FROM listed l JOIN mark k ON k.path = l.path AND k.mark = '{Mark.PACK}'
+    WHERE l.manifest = m.id AND substr(d.path, 1, length(k.other)) = k.other
+    AND k.other = (SELECT max(o.other) FROM mark o WHERE o.mark = '{Mark.PACK}' AND o.other <= d.path)
 )
 AND NOT {IN_OUTERMOST.format("d.path")} ORDER BY d.path
 """  # noqa: S608 -- a constant
 _NAMED_BELOW = "SELECT 1 FROM listed WHERE manifest = ? AND path > ? AND path < ?"
-_AGAINST_METS = """
+_AGAINST_METS = f"""
 SELECT f.name, l.line, l.path, l.digest, f.algorithm, e.digest, m.path, e.line
 FROM manifest f JOIN listed l ON l.manifest = f.id
 JOIN entry e ON e.path = l.path AND e.algorithm = f.algorithm JOIN mets m ON m.id = e.mets
 WHERE e.digest <> l.digest AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = l.path)
-AND l.path NOT IN sampled ORDER BY l.rowid
-"""
+AND NOT {is_marked(Mark.SAMPLED, "l.path")} ORDER BY l.rowid
+"""  # noqa: S608 -- constants
 
 
 def _not_named(catalogue: Catalogue, manifest: int) -> Iterator[Row]:

@@ -15,7 +15,7 @@ from operator import itemgetter
 
 from metspack import sizes
 from metspack.checking.archives.forms import Entries
-from metspack.checking.catalogue import Batch, Catalogue, Row, shown
+from metspack.checking.catalogue import PUT_MARK, Batch, Catalogue, Mark, Row, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files.fixity import Fixity, Parts, Progress
 from metspack.checking.files.listed import source_of
@@ -63,9 +63,6 @@ _STATEMENTS = """
 SELECT document, line, size, algorithm, digest, boundary FROM statement
 WHERE source = 'whole' AND xml_id = ? ORDER BY rowid
 """
-_IS_DISORDERED = "SELECT 1 FROM disordered WHERE whole = ?"
-_IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
-_PUT_DISORDERED = "INSERT OR IGNORE INTO disordered VALUES (?)"
 # A child is named by the ID of its file entry (recommendation) or by its OBJID, with a URN before it or not
 # (E-ARK); its METS lists its files, or those of its representations do. What has one ID is found once,
 # and not with each part.
@@ -196,9 +193,9 @@ def findings(
 
     def wholes() -> Iterator[Parts]:
         for whole, paths, size in _complete(catalogue):
-            if sampled and not catalogue.has(_IS_SAMPLED, paths[0]):
+            if sampled and not catalogue.is_marked(Mark.SAMPLED, paths[0]):
                 continue
-            if catalogue.has(_IS_DISORDERED, whole):
+            if catalogue.is_marked(Mark.DISORDERED, whole):
                 continue
             stated = [each for each in _statements(catalogue, whole) if each.fits(size)]
             if fixity.ledger.is_taken(paths, _facts(stated, paths)):
@@ -381,7 +378,7 @@ def _of_map(stated: _MetsOnLob, batch: Batch) -> Iterator[Finding]:
         except OrderError as error:
             finding = _uncertain(stated, stated.mapped[0], error)
     if finding is not None:
-        batch.add(_PUT_DISORDERED, stated.lob)
+        batch.add(PUT_MARK, Mark.DISORDERED, stated.lob, None, None)
         yield finding
     for position, path in enumerate(paths):
         batch.add(_PUT_PIECE, stated.lob, BY_METS, position, path)

@@ -14,6 +14,7 @@ from metspack.checking import grouping
 from metspack.checking.catalogue import (
     PATHS_INDEX,
     Catalogue,
+    Mark,
     folder_of,
     nearest_file,
     shown,
@@ -70,16 +71,17 @@ AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id
 AND NOT EXISTS (SELECT 1 FROM mets WHERE path = e.path) ORDER BY e.id
 """
 # The outermost first: it may lead to those below it.
-_UNNAMED = """
-SELECT d.path FROM document d WHERE NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
+_UNNAMED = f"""
+SELECT d.path FROM mark d
+WHERE d.mark = '{Mark.DOCUMENT}' AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path)
 ORDER BY length(d.path) - length(replace(CAST(d.path AS TEXT), '/', '')), d.path
-"""
+"""  # noqa: S608 -- a constant
 _IS_LISTED = "SELECT 1 FROM entry WHERE path = ?"
-_FREE = """
-SELECT path FROM document WHERE path NOT IN (SELECT path FROM mets)
+_FREE = f"""
+SELECT path FROM mark WHERE mark = '{Mark.DOCUMENT}' AND path NOT IN (SELECT path FROM mets)
 AND path NOT IN (SELECT path FROM entry WHERE path IS NOT NULL) ORDER BY path LIMIT ?
-"""
+"""  # noqa: S608 -- a constant
 _LEADS_OUT = "UPDATE mptr SET outside = 1 WHERE id = ?"
 # Of mptrs with one location the first, where no entry has it.
 _OUTSIDE = """
@@ -535,8 +537,9 @@ class LinkCheck:
 
     def _mean(self, path: bytes, child: bytes = b"") -> None:
         """Note the METS that a link means; the files missing at the link are in its folder."""
-        folders = (folder_of(path), folder_of(child)) if child and folder_of(path) else (None, None)
-        self._catalogue.put("INSERT OR IGNORE INTO meant VALUES (?, ?, ?)", path, *folders)
+        self._catalogue.mark(Mark.MEANT, path)
+        if child and folder_of(path):
+            self._catalogue.mark(Mark.MOVED, folder_of(path), folder_of(child))
 
     def _claimed(self, mets: LinkingMets, pointer: _Pointer, outcome: MountOutcome) -> Iterator[Finding]:
         """Yield a finding if a package checked before has the same child."""

@@ -11,7 +11,7 @@ from itertools import count, repeat
 
 from metspack import digests, safexml, uris
 from metspack.checking.archives import forms
-from metspack.checking.catalogue import PUT_OBJECT, Batch, Catalogue, Row, fault, shown
+from metspack.checking.catalogue import PUT_OBJECT, Batch, Catalogue, Mark, Row, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.mets import schema
 from metspack.checking.mets.entries import FILES, PUT_ENTRY, FileGroups
@@ -189,7 +189,7 @@ class DocumentReader:
         if kind is None or kind[0] in {"f", "d"}:
             yield of_opening(self._path, error)
         if isinstance(error, HolesRefused):
-            self._catalogue.put("INSERT OR IGNORE INTO done VALUES (?)", self._path)
+            self._catalogue.mark(Mark.DONE, self._path)
 
     def _parse(self, content: Content) -> Iterator[Finding]:
         validation = schema.Validation(self._grammar, self._name)
