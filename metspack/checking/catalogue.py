@@ -68,6 +68,7 @@ CREATE TABLE statement (
 );
 CREATE INDEX statement_archive ON statement (path) WHERE source = 'archive';
 CREATE INDEX statement_alone ON statement (path) WHERE source = 'PREMIS alone';
+CREATE INDEX statement_read ON statement (path) WHERE source = 'read';
 CREATE INDEX statement_lost ON statement (path) WHERE source = 'cell';
 CREATE INDEX statement_whole ON statement (xml_id) WHERE source = 'whole';
 CREATE VIEW object AS SELECT rowid AS id, document, mets, xml_id, path, line, size, algorithm, digest

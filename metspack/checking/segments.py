@@ -325,10 +325,6 @@ class Agreement(tempdb.Scratch):
                         found[kinds[self._kinds[at]].archive] += size if self._cells[at] else 0
                 catalogue.put_many(_ADD_LOBS, ((size, archive) for archive, size in found.items()))
 
-    def documents(self) -> list[bytes]:
-        """Return the paths of the segments' METS."""
-        return [mets for (mets,) in self.all("SELECT mets FROM segment ORDER BY rowid")]
-
     def paths(self, folder: bytes, first: int = 0) -> Iterator[bytes]:
         """Yield the paths of a segment's files, as ``columns`` has them."""
         return chain.from_iterable(paths_of(folder, each) for each in self.columns(folder, first))

@@ -90,6 +90,11 @@ SELECT path, CASE rank WHEN {_LENGTH} THEN 'length:' || length
     ELSE algorithm || ':' || digest END AS fact
 FROM ({_ALL})
 """  # noqa: S608 -- constants
+_READ = "SELECT size, algorithm, digest FROM statement WHERE source = 'read' AND path = ?"
+_ALL_READ = f"""
+SELECT DISTINCT path FROM statement s WHERE source = 'read' AND NOT {is_marked(Mark.DONE, "s.path")}
+ORDER BY path
+"""  # noqa: S608 -- a constant
 _IS_METS = "SELECT 1 FROM mets WHERE path = ?"
 
 # The files of a batch, behind the last one's, and the statements on those from one path to another.
@@ -175,19 +180,16 @@ class Fixity:
         With ``sampled`` only the files of the sample and the METS documents are read. ``jobs`` processes read
         them, or with None as many as are of use.
         """
+        for (path,) in self._catalogue.rows(_ALL_READ):
+            if rows := self._statements(path):
+                yield from self._read_one(path, rows)
+            self._catalogue.mark(Mark.DONE, path)
         yield from self._read_files(_FILES_OF_SAMPLE if sampled else _FILES, self._useful(jobs))
         yield from self._swapped()
         yield from self._wrong()
 
     def of_agreed(self, agreement: Agreement) -> Iterator[Finding]:
-        """Read the files of agreed segments; those that are not as stated are put into the catalogue.
-
-        Their METS were read before.
-        """
-        for path in agreement.documents():
-            if rows := self._statements(path):
-                yield from self._read_one(path, rows)
-            self._catalogue.mark(Mark.DONE, path)
+        """Read the files of agreed segments; those that are not as stated are put into the catalogue."""
         for paths, found in agreement.unlike(self._progress):
             yield from self._judge_all([(path, self._statements(path)) for path in paths], found)
 
@@ -258,12 +260,11 @@ class Fixity:
         return HashedRun.of([self._hash(path, run.asked) for path in run.paths], run.asked.algorithms)
 
     def _hash(self, path: bytes, asked: Asked, whole: Hashing | None = None) -> Outcome:
-        agreement = self._places.agreement
-        segment = None if agreement is None or whole is not None else agreement.holding(path)
-        is_known = segment is not None and segment.mets == path and asked.is_plain
-        if segment is not None and is_known and segment.own.keys() >= set(asked.algorithms):
-            self._progress(segment.size)
-            return Hashed(size=segment.size, digests=segment.own, until=segment.own, text=None)
+        read = self._catalogue.all(_READ, path) if whole is None and asked.is_plain else []
+        found = {name: digest for _, name, digest in read}
+        if read and found.keys() >= set(asked.algorithms):
+            self._progress(read[0][0])
+            return Hashed(size=read[0][0], digests=found, until=found, text=None)
         try:
             with self._places.content(path) as content:
                 return hash_blocks(content.chunks(), asked, self._progress, whole)

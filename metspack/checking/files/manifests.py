@@ -86,6 +86,7 @@ AND NOT EXISTS (
 )
 AND NOT {IN_OUTERMOST.format("d.path")} ORDER BY d.path
 """  # noqa: S608 -- a constant
+_SIZE = "SELECT size FROM disk WHERE path = ? AND kind = 'f'"
 _NAMED_BELOW = "SELECT 1 FROM listed WHERE manifest = ? AND path > ? AND path < ?"
 _AGAINST_METS = f"""
 SELECT f.name, l.line, l.path, l.digest, f.algorithm, e.digest, m.path, e.line
@@ -136,15 +137,12 @@ def _read(catalogue: Catalogue, places: CheckedTree, path: bytes) -> Iterator[Fi
     number = catalogue.put(PUT_LIST, os.fsdecode(path), path, reader.algorithm)
     manifest = Manifest(catalogue, number, os.fsdecode(path), reader)
     place = places.below(path)
-    is_marked = False
-    if places.agreement is not None:
-        with places.content(path) as content:
-            is_marked = bool(unmarked(content.blocks())[0])
-    if places.agreement is not None and place is not None and not is_marked:
+    if places.agreement is not None and place is not None:
+        places.check_holes(path, catalogue.number(_SIZE, path))
         yield from manifest.findings_between(place, places.agreement)
     else:
         with places.content(path) as content:
-            yield from manifest.findings(content)
+            yield from manifest.findings(content.blocks())
     catalogue.put("UPDATE manifest SET read = 1 WHERE id = ?", number)
 
 
@@ -164,7 +162,7 @@ def read_partial(
         if reader.algorithm not in OCTETS:
             yield not_computed(name, reader.algorithm, is_only=is_only)
             return
-        found = Manifest(catalogue, number, name, reader, itself=path).findings(content)
+        found = Manifest(catalogue, number, name, reader, itself=path).findings(content.blocks())
         yield from (each for each in found if each.code != Code.MANIFEST_FORM.id)
 
 
@@ -219,9 +217,9 @@ class Manifest:
         self._digest = ""  # of the last line; "" behind one out of order
         self._forms: dict[str, tuple[int, int]] = {}
 
-    def findings(self, content: Content) -> Iterator[Finding]:
+    def findings(self, blocks: Iterable[bytes]) -> Iterator[Finding]:
         """Yield the findings on the form of all lines."""
-        forms, blocks = unmarked(content.blocks())
+        forms, blocks = unmarked(blocks)
         for form in forms:
             self._note_form(1, form)
         yield from self._take(blocks)
@@ -234,6 +232,9 @@ class Manifest:
         back.
         """
         with reading.opening(place.root, place.segments) as descriptor:
+            if unmarked(reading.chunks(descriptor, 0, reading.BLOCK))[0]:  # places in it are other ones
+                yield from self.findings(reading.blocks(reading.chunks(descriptor)))
+                return
             at = 0
             for segment, stretch in agreement.stretches(self._reader.algorithm):
                 if stretch.start >= at:

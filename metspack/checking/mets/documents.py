@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import count, repeat
@@ -20,6 +20,7 @@ from metspack.checking.options import Looking
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError, StoreError
+from metspack.files import reading
 from metspack.files.reading import HolesRefused
 from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import SEGMENT_GROUP, FolderStyle
@@ -99,6 +100,12 @@ _MPTRS = BulkInsert(
     shared=12,
     own=3,
 )
+# The first entry of the parent stands for all: what is stated by others is read once more.
+_ALGORITHMS = """
+SELECT algorithm FROM manifest UNION
+SELECT (SELECT e.algorithm FROM entry e WHERE e.mets = m.parent LIMIT 1) FROM mets m WHERE m.id = ?
+"""
+_PUT_READ = "INSERT INTO statement (source, path, size, algorithm, digest) VALUES ('read', ?, ?, ?, ?)"
 _PUT_PACKAGE_TYPE = "UPDATE mets SET package_type = ? WHERE id = ?"
 _PUT_TECHNICAL = """
 INSERT INTO technical VALUES (?1, ?4, ?2, ?3, ?3, ?5, ?5) ON CONFLICT DO UPDATE SET
@@ -166,6 +173,7 @@ class DocumentReader:
             agreement.put_apart(segment, self._mets)
             sql = "UPDATE mets SET size = ?, ok = 1, pointed = 1 WHERE id = ?"
             self._catalogue.put(sql, segment.size, self._mets)
+            self._keep_digests(segment.size, segment.own)
             for fact in segment.facts:
                 yield from self._take(fact)
         else:
@@ -192,11 +200,13 @@ class DocumentReader:
             self._catalogue.mark(Mark.DONE, self._path)
 
     def _parse(self, content: Content) -> Iterator[Finding]:
+        stated = {name for (name,) in self._catalogue.all(_ALGORITHMS, self._mets)} & digests.OCTETS.keys()
+        hashers = digests.Hashers(stated)
         validation = schema.Validation(self._grammar, self._name)
         with References(self._name) as references:
             try:
                 sink = SinkBeside(told=references.take, validated=validation.instead)
-                with closing(validation.watched(self._blocks(content))) as watched:
+                with closing(validation.watched(self._blocks(content, hashers))) as watched:
                     for each in condensed(watched, self._looking.budgets, sink=sink, has_links=True):
                         if isinstance(each, reader.Identified):  # it has no findings, and there are many
                             self._keep_identified(each)
@@ -218,10 +228,16 @@ class DocumentReader:
                 yield from schema.strict_findings(self._name, content.blocks, self._grammar)
             yield from references.findings(content.blocks)
         self._catalogue.put("UPDATE mets SET ok = 1 WHERE id = ?", self._mets)
+        self._keep_digests(hashers.size, {name: hashers.digest(name).value for name in stated})
 
-    def _blocks(self, content: Content) -> Iterator[bytes]:
+    def _keep_digests(self, size: int, found: Mapping[str, str]) -> None:
+        """Keep the digests of the document's bytes, which are not read again for them."""
+        rows = ((self._path, size, name, digest) for name, digest in found.items())
+        self._catalogue.put_many(_PUT_READ, rows)
+
+    def _blocks(self, content: Content, hashers: digests.Hashers) -> Iterator[bytes]:
         are_links_counted = False
-        for block in content.blocks():
+        for block in reading.blocks(content.chunks(), hashers.update):
             if self._links >= _MANY_LINKS and not are_links_counted:
                 check_links(content.blocks, self._looking.budgets)
                 are_links_counted = True
