@@ -109,9 +109,13 @@ class CheckedTree(MountedTree):
     def content(self, path: bytes) -> Iterator[Content]:
         """Open a file; raises ``HolesRefused`` for one on disk with too many bytes of holes."""
         with super().content(path) as content:
-            if content.size > self.holes and (place := self.below(path)) is not None:
-                reading.check_holes_of(place.root, place.segments, self.holes)
+            self.check_holes(path, content.size)
             yield content
+
+    def check_holes(self, path: bytes, size: int) -> None:
+        """Raise ``HolesRefused`` for a file on disk with too many bytes of holes."""
+        if size > self.holes and (place := self.below(path)) is not None:
+            reading.check_holes_of(place.root, place.segments, self.holes)
 
     def below(self, path: bytes) -> Below | None:
         """Return the file on disk at a path, or None for one that is packed."""

@@ -150,8 +150,10 @@ class Judgement:
         stated = _STATED.fullmatch(facts.get("source", ""))
         name, line = (stated[1], int(stated[2])) if stated else (finding.path, finding.line)
         mets = name.encode("utf-8", "surrogateescape")
+        if not (standards := self._claims.of(mets)):
+            return finding
         requirement = self._told_as_well(finding, mets, line, facts)
-        if requirement is None or requirement.standard not in self._claims.of(mets):
+        if requirement is None or requirement.standard not in standards:
             return finding
         return replace(finding, requirement=requirement.id)
 
