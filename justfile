@@ -49,13 +49,21 @@ damage:
 golden:
     {{uv}} python samples/make_golden.py
 
-# Write docs/findings.md anew from the catalogue of codes.
+# Write docs/findings.md anew from the catalogue of codes and tests/faults.toml.
 findings:
     {{uv}} python -m tests.findings_page
 
 # Write docs/rules.md anew from the tables of requirements.
 rules:
     {{uv}} python -m tests.rules_page
+
+# Write docs/options.md anew from the commands.
+options:
+    {{uv}} python -m tests.options_page
+
+# Write docs/refusals.md anew from tests/refusals.toml.
+refusals:
+    {{uv}} python -m tests.refusals_page
 
 # Write docs/threats.md anew from tests/threats.toml.
 threats:

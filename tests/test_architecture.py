@@ -31,7 +31,7 @@ ORDER = (
     {"cli"},
     {"__init__", "__main__"},
 )
-"""Each imports only from those further up; those that stand side by side know nothing of each other."""
+"""Packages in levels: each imports only from levels above its own."""
 
 BUDGETS: Mapping[str, int] = {
     "(foundation)": 2_847,
@@ -63,7 +63,7 @@ REASONS: Mapping[str, str] = {}
 SHARED_NAMES: Mapping[str, str] = {
     "Package": "the package of the public API is a face of the one in packages/, which programs do not see",
 }
-"""Class names that stand in two modules, each with why that is one concept or cannot be mistaken."""
+"""Class names of two modules, each with the reason."""
 
 DATA = {".j2", ".sql", ".toml", ".json", ".txt", ".xml"}
 """Suffixes of what counts as code although it is none: templates and the like."""

@@ -528,7 +528,7 @@ class CheckOptions:
     processes hash files; with more than one the calling module must be importable. ``expect`` is a file that
     announces the packages; ``seal`` is the value of the package's seal, or a file with it. ``ledger`` is the
     file that keeps when each file was verified; with ``older_than`` (``90d``) only those are read that were
-    verified longer ago (docs/ledger.md). ``cluster`` is a Dask cluster, in one of ``cluster.FORMS``, whose
+    verified longer ago (docs/checking.md). ``cluster`` is a Dask cluster, in one of ``cluster.FORMS``, whose
     workers read segments and files instead.
     """
 

@@ -99,7 +99,7 @@ def expect_json() -> None:
 
 
 def end_with_error(name: str, message: str, hint: str = "", details: Iterable[str] = ()) -> None:
-    """Print the error that ends the run; ``name`` is its id for programs (docs/errors.md).
+    """Print the error that ends the run; ``name`` is its id for programs (docs/ingest.md).
 
     Where the result was to be JSON and nothing of it was printed, it is a line of JSON on stdout as well.
     """
