@@ -158,7 +158,7 @@ class Tar(tempdb.Scratch):
             raw = extended.get(b"path") or _short_name(block)
             what = _KINDS.get(kind, "d" if raw.endswith(b"/") else "f")
             if name := self._name(raw):
-                # With its slash a folder sorts right before what it holds.
+                # With its slash a folder sorts right before its contents.
                 slash = b"/" if what == "d" else b""
                 yield Member(name=name + slash, kind=what, offset=data, size=size)
             extended = {}

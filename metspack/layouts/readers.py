@@ -176,7 +176,7 @@ class ReaderVerdict:
 
     @property
     def missed(self) -> str:
-        """The LOBs that it misses all the same, in words."""
+        """The LOBs that it still misses, in words."""
         return " and ".join(self.misses)
 
 

@@ -38,7 +38,7 @@ _LISTED = 100_000
 _REMEMBERED = 64
 _FEW = 4  # listings kept to look for names that are equal when folded
 _FOLDERS = 4096
-_PATIENCE = 64  # look-ups for nothing in one folder, before it is listed
+_PATIENCE = 64  # failed look-ups in a folder before it is listed
 _NAMES = 200_000
 _WALKED = 256  # folders below one root, and names in all of them, among which a LOB is looked for
 _WALKED_NAMES = 20_000
@@ -61,7 +61,7 @@ class Spot:
 
 
 class Granted:
-    """The granted roots: the .siard's folder, further ones, then those that drives stand for.
+    """The granted roots: the .siard's folder, the granted ones, then those of drives.
 
     ``roots`` are all of them, in the order in which ``FileExtent.root`` counts. Raises ValueError without
     any. ``divided`` are folders below the .siard's that are elsewhere, in part or as a whole.
@@ -81,7 +81,7 @@ class Granted:
         self._drives = {drive.upper(): len(roots) + n for n, drive in enumerate(drives)}
         self._mapping = mapping
         self._divided = divided
-        # Look-ups in vain in a folder, and the names in those with many.
+        # Failed look-ups by folder, and the names in folders with many.
         self._vain: Counter[tuple[int, tuple[str, ...]]] = Counter()
         self._inside: dict[tuple[int, tuple[str, ...]], frozenset[str]] = {}
         self._is_absent = lru_cache(_FOLDERS)(self._find_absent)
@@ -243,7 +243,7 @@ class Granted:
             return found and self._in_the_way(Spot(root=root, path=path)) is None
 
     def _note_vain(self, folder: tuple[int, tuple[str, ...]]) -> None:
-        """Record a look-up in vain in a folder; list it after many."""
+        """Record a failed look-up in a folder; list the folder after many."""
         if len(self._vain) >= _FOLDERS:
             self._vain.clear()
         self._vain[folder] += 1
@@ -326,7 +326,7 @@ class Granted:
 
     def _in_the_way(self, spot: Spot) -> str | None:
         """Return words on the link, device or folder at a spot or on its path, or None."""
-        # Usually the folder exists and nothing in it has the name: one look is enough.
+        # Usually the folder exists and lacks the name: one look is enough.
         with suppress(OSError), self._folder(spot.root, spot.path[:-1]) as folder:
             if mode_of(spot.path[-1], folder) is None:
                 return None

@@ -39,7 +39,7 @@ from metspack.packages.files import FolderTree, NoTree, PackageTree, PackedTree
 
 _BAG, _PAYLOAD = "bagit.txt", "data"
 _METADATA = "metadata"
-_CONTENT = b"/content"  # holds LOBs and no METS
+_CONTENT = b"/content"  # a folder of LOBs without METS
 _UNREAD = re.compile(
     r".*?(\.(7z|rar|taz|tbz2?|tgz|tlz|txz|tzst|(tar\.)?(bz2|gz|lz|lz4|lzma|xz|z|zst)))",
     re.DOTALL | re.IGNORECASE,

@@ -248,7 +248,7 @@ class MountedTree:
         self._longest = max(self._longest, len(at))
 
     def held(self, path: bytes) -> tuple[PackageTree, bytes]:
-        """Return the tree that holds a path, and the path in it; of two mounts the deeper one."""
+        """Return the tree that contains a path, and the path in it; the deeper of two mounts wins."""
         if self._mounts:
             at = path
             if len(path) > self._longest:  # a path may have a million names: only possible mounts are tried
@@ -366,7 +366,7 @@ class PackageFiles(MountedTree):
         mounted, _ = self.held(path_of(names))
         if isinstance(mounted, PackedTree):
             raise _lacking(mounted.file, names)
-        # A path may have a million names: nothing is below the first that is not a folder.
+        # A path may have a million names: the first that is not a folder ends it.
         folders = bisect_left(
             range(len(names)), 1, key=lambda length: reading.holds_nothing(self._root, names[:length])
         )

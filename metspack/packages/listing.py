@@ -164,7 +164,7 @@ class LobListing(Iterator[LobEntry]):
             )
 
     def _keys_words(self) -> str:
-        """Return what the primary keys of the tables consist of, in words."""
+        """Return the contents of the tables' primary keys in words."""
         words = [f"{table} by {', '.join(names) or 'no primary key'}" for table, names in self._keys.items()]
         return f" ({'; '.join(words[:_SHOWN])})" if words else ""
 

@@ -180,7 +180,7 @@ _Listed = tuple[str, LobPlace, ListedFile | None]
 
 
 def _likeness(listed: _Listed) -> tuple[object, ...] | None:
-    """Return the values that group LOBs, None for one that is not a small file by itself."""
+    """Return the values that group LOBs, or None for a LOB that is no small file."""
     _, place, file = listed
     if file is None or file.size > SMALL or file.algorithm not in OCTETS:
         return None
@@ -213,14 +213,14 @@ class PackagedArchive(Archive):
         self._root = 0 if len(path) == 1 else 1
         super().__init__(place, budgets, grants(package, path), at)
         self.id_prefix = package.index.prefix(path)
-        # Of several archives the first has ids that begin with no name; another one without has none in METS.
+        # The first of several archives has ids without a name; METS leaves out another one without.
         first = next((each for each in package.archives if not package.index.prefix(each)), path)
         prefix = self.id_prefix if self.id_prefix or path == first else None
         self._lobs = ListedLobs(package, self._root, self._entries, prefix)
 
     @property
     def history(self) -> tuple[str, ...]:
-        """The notes of the parent's METS on what the archive was made of."""
+        """The notes of the parent's METS on the source of the archive."""
         return history(self.package.index.document(self.package.mets), self._names[-1], self.budgets)
 
     def ids(self) -> Iterator[str]:

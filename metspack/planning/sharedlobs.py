@@ -288,8 +288,8 @@ class Sharing(tempdb.Scratch):
                 if row in shared:
                     self.tell(f"{run.id_stem}{row}", file, None)
 
-    def told(self, first: str) -> tuple[str, Digest | None]:
-        """Return the stored file and digest of a cell, which precedes all that share them."""
+    def stored(self, first: str) -> tuple[str, Digest | None]:
+        """Return the stored file and digest of a cell that others share."""
         file, algorithm, value = self._database.execute(
             "SELECT file, algorithm, digest FROM value WHERE stem = ? AND row = ?", _split(first)
         ).fetchone()

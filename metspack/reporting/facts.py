@@ -28,7 +28,7 @@ from metspack.reporting.model import (
 _DIGITS = re.compile("([0-9]{1,18})")
 _MISSING = Code.FILE_MISSING.id
 _SPLITS = 1_000
-"""The number of split LOBs that a report draws; further ones are counted."""
+"""The most split LOBs that a report draws; it counts the others."""
 
 _NAMED = "SELECT xml_id FROM entry WHERE mets = ? AND path = (SELECT path FROM mets WHERE id = ?) ORDER BY id"
 _HELD = """
@@ -228,7 +228,7 @@ def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool
     once = " GROUP BY path, digest" if catalogue.is_any_path_twice else ""
     failed_ones = "0" if catalogue.row("SELECT 1 FROM wrong") is None else _FAILED
     by_mets = _FIXITY.format(statements=_METS_DIGESTS + once, read=of_mets, failed=failed_ones)
-    # One algorithm after the other: then nothing has to be sorted.
+    # Algorithm by algorithm, so that sorting is not needed.
     stated = chain.from_iterable(catalogue.all(by_mets, *row) for row in catalogue.all(_ALGORITHMS))
     by_manifests = _FIXITY.format(statements=_MANIFEST_DIGESTS, read=of_manifests, failed=failed_ones)
     found = {row[:2]: row[2:] for row in chain(stated, catalogue.all(by_manifests + _BY_SOURCE))}

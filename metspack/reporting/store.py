@@ -263,7 +263,7 @@ class Excerpts(tempdb.Scratch):
             with reading.opening(self._roots[start], path.removeprefix(start).split("/")) as descriptor:
                 yield from _among(_text(reading.chunks(descriptor, 0, _ENOUGH, size=reading.BLOCK)), numbers)
         except (OSError, MetspackError):
-            return  # the findings report the fault of the file; a report goes without its lines
+            return  # the findings report the fault of the file; the report leaves its lines out
 
 
 def _text(blocks: Iterable[bytes]) -> Iterator[str]:
@@ -311,7 +311,7 @@ def _shortened(text: str) -> str:
 # complete check. Lines are appended while files are read; obsolete ones are removed when a check has ended.
 # Files in a zip or tar file have the size, time and inode of that file.
 
-_LONGEST = 1 << 26  # bytes of a line, which is of many files
+_LONGEST = 1 << 26  # bytes of a line, which covers many files
 _FORM = 1  # of the lines; another one is refused
 
 _HEAD, _FILE, _DIFFERING, _WHOLE = "ledger", "file", "odd", "whole"
@@ -463,7 +463,7 @@ class Ledger(tempdb.Scratch):
         """Yield the files that are not due, by path, with the time of each."""
         if self._older_than is None:
             return self._verified("is_new")
-        # A clock that was set back proves nothing.
+        # A clock that was set back is no proof.
         return self._verified("time > ? AND time <= ?", clock.ago(self._older_than), clock.ago(0))
 
     def _verified(self, which: str, *values: object) -> Iterator[tuple[VerifiedFile, str]]:

@@ -1,4 +1,4 @@
-"""Forms of a SIARD archive: one zip file, its parts, a folder, or one folder further down."""
+"""Forms of a SIARD archive: a zip file, its parts, a folder, each perhaps with a folder around all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Opened:
 
 
 def is_unpacked(path: Path) -> bool:
-    """Return whether a folder is an unpacked archive, or holds one folder further down."""
+    """Return whether a folder is an unpacked archive, or holds the only folder of one."""
     return (path / metadata.NAME).is_file() or sum(
         each.is_file() for each in path.glob(f"*/{metadata.NAME}")
     ) == 1

@@ -417,7 +417,7 @@ class Archive(Closable):
         return Located(cell=cell, lob=lob, convention=found.convention)
 
     def _advice(self) -> Iterator[str]:
-        """Yield further reasons why a LOB may not be found."""
+        """Yield other reasons why a LOB may not be found."""
         if self.container is not None and self.path.is_symlink():
             yield (
                 f"{self.path} is a symbolic link: LOBs are looked for beside the link, not beside "
