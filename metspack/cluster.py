@@ -7,7 +7,6 @@ again, and a task that is done twice change nothing.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import threading
@@ -26,6 +25,7 @@ from metspack.processes import Executor, Moved, Pool, Work
 from metspack.progress import Credit
 from metspack.resources import __version__
 from metspack.sizes import counted
+from metspack.system import os
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

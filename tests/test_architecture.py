@@ -13,6 +13,7 @@ from tests.laws import of_each
 from tests.syntax import Trees, lines_of_code, nodes, parsed, walk, written
 
 ORDER = (
+    {"system"},
     {"(foundation)"},
     {"stores"},
     {"files", "layouts"},
@@ -34,9 +35,10 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_847,
+    "system": 487,
+    "(foundation)": 2_845,
     "stores": 335,
-    "files": 2_981,
+    "files": 2_977,
     "layouts": 586,
     "containers": 1_805,
     "siard": 1_886,
@@ -51,7 +53,7 @@ BUDGETS: Mapping[str, int] = {
     "reporting": 2_400,
     "restoring": 1_693,
     "merging": 850,
-    "cli": 3_169,
+    "cli": 3_163,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import atexit
 import errno
-import fcntl
 import fnmatch
-import os
 import re
 import stat
 from collections import deque
@@ -27,6 +25,7 @@ from metspack.files import held, lock, pwrite
 from metspack.stores import client, ranges
 from metspack.stores.client import StoredObject
 from metspack.stores.urls import StoreUrl, note_mirrors, shown
+from metspack.system import fcntl, os
 
 UNFINISHED = "metspack-unfinished.json"
 """The object that marks a prefix until the rest of the package is there."""

@@ -7,7 +7,6 @@ transaction back: the journal and the files still beside the folder show what wa
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ from metspack.errors import SourceError, TargetError, TargetUnfinishedError
 from metspack.files import journal, reading, writing
 from metspack.files.journal import RunFacts
 from metspack.files.staging import Partial, is_bare, remove_contents
+from metspack.system import os
 
 _ALGORITHM = "SHA-256"
 

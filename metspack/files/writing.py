@@ -7,10 +7,8 @@ target, ``files.transaction`` changes one that exists.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import json
-import os
 import re
 import stat
 import time
@@ -25,6 +23,7 @@ from typing import Self
 from metspack.errors import TargetError, hint_of
 from metspack.files import held, journal, lock, pwrite, release, threads, write
 from metspack.files.reading import Closable, chunks
+from metspack.system import fcntl, os
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _KEEP = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -8,7 +8,6 @@ the roots before anything is opened.
 from __future__ import annotations
 
 import errno
-import os
 import shlex
 import stat
 from collections import Counter
@@ -28,6 +27,7 @@ from metspack.locations.candidates import lob_folders
 from metspack.locations.statement import Place
 from metspack.model import FileExtent
 from metspack.siard import entries as siard_entries
+from metspack.system import os
 from metspack.uris import Kind, Reference, ReferenceRefused, collapsed, shown, walked
 
 Mapped = Mapping[tuple[str, ...], Reference]

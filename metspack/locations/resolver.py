@@ -7,7 +7,6 @@ those before it. Only files below the granted roots are opened.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from collections import Counter
@@ -32,6 +31,7 @@ from metspack.locations.statement import Place
 from metspack.model import SMALL, CellRun, Extent, ExtentColumns, LobCell, LobRun, ZipExtent
 from metspack.siard.entries import AnyTree
 from metspack.siard.metadata import Table
+from metspack.system import os
 from metspack.uris import PLAIN, Repair, are_plain
 
 _REMEMBERED = 10_000

@@ -7,7 +7,6 @@ the same pass; nothing is overwritten, and the IPs are only read.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -55,6 +54,7 @@ from metspack.progress import Progress, Silent
 from metspack.resources import json_head
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
+from metspack.system import os
 
 _BYTES_AT_ONCE = 64_000_000  # for one process
 

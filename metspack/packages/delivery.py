@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from collections import Counter
@@ -36,6 +35,7 @@ from metspack.mets import (
 from metspack.mets.fastreader import condensed
 from metspack.mets.links import By, Mptr, are_same, bare, folder_of_objid
 from metspack.packages.files import FolderTree, NoTree, PackageTree, PackedTree
+from metspack.system import os
 
 _BAG, _PAYLOAD = "bagit.txt", "data"
 _METADATA = "metadata"

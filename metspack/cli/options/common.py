@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import sys
@@ -18,6 +17,7 @@ from metspack.cli.options.groups import Group, RareHeading, argument, option
 from metspack.errors import ConfigError
 from metspack.limits import Budgets, Limits
 from metspack.mets import is_mets_name
+from metspack.system import os
 
 if TYPE_CHECKING:
     from metspack.files.journal import StagingTerms

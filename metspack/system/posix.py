@@ -1,0 +1,41 @@
+"""Signals, names and capabilities on Linux and macOS."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # that of ``typing`` takes long to load, and signals are answered only then
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal  # built in; what ``signal`` has besides are enums, which take as long
+
+ENDING: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that end a process."""
+
+LACKING: frozenset[str] = frozenset()
+"""What the system lacks, by the words for it: nothing."""
+
+
+def hold_signals() -> None:
+    """Hold back the signals that end a process, in this thread and in processes that it starts."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+
+
+def let_signals_through() -> None:
+    """Let the signals through that ``hold_signals`` held back."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+
+def answer_closing() -> None:
+    """Do nothing: closing a terminal sends SIGHUP."""
+
+
+def begin_processes() -> None:
+    """Start the resource tracker in this thread, where it ends the holding back of signals."""
+    from multiprocessing import resource_tracker  # noqa: PLC0415 -- heavy
+
+    resource_tracker.ensure_running()
+
+
+def unholdable(_name: str) -> str:
+    """Return why this system cannot hold a file of that name: "", as it can hold any."""
+    return ""
