@@ -20,7 +20,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from metspack.errors import ConfigError, MetspackError, TargetError
+from metspack.errors import ConfigError, MetspackError, TargetError, check_available
 from metspack.processes import Executor, Moved, Pool, Work
 from metspack.progress import Credit
 from metspack.resources import __version__
@@ -139,6 +139,7 @@ def opened(address: str | None, credit: Credit = lambda _workers: None) -> Itera
     if address is None:
         yield None
         return
+    check_available("--cluster")
     with closing(Cluster(address, credit)) as cluster:
         yield cluster
 

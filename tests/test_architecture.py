@@ -35,25 +35,25 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "system": 487,
-    "(foundation)": 2_845,
+    "system": 484,
+    "(foundation)": 2_855,
     "stores": 335,
-    "files": 2_977,
+    "files": 2_990,
     "layouts": 586,
     "containers": 1_805,
     "siard": 1_886,
-    "locations": 1_863,
+    "locations": 1_867,
     "sources": 1_737,
     "mets": 3_115,
     "planning": 874,
     "inspecting": 655,
-    "packages": 2_991,
+    "packages": 2_990,
     "checking": 14_211,
-    "building": 3_161,
+    "building": 3_166,
     "reporting": 2_400,
     "restoring": 1_693,
-    "merging": 850,
-    "cli": 3_163,
+    "merging": 854,
+    "cli": 3_161,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import sys
 
-from metspack.system import ENDING, answer_closing, os
+from metspack.system import ENDING, answer_closing, command_line, os
 
 TYPE_CHECKING = False  # that of ``typing`` takes longer to load than all of this
 if TYPE_CHECKING:
@@ -169,9 +169,7 @@ def _codes() -> tuple[tuple[type[MetspackError], int], ...]:
 
 def _running() -> str:
     """Return a subject for an error of the system that names no file: a file of the command."""
-    import shlex  # noqa: PLC0415
-
-    return f"a file of the command {shlex.join(('metspack', *sys.argv[1:]))}"
+    return f"a file of the command {command_line(('metspack', *sys.argv[1:]))}"
 
 
 def _called() -> int:

@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path, PosixPath
 from typing import Any
 
-from metspack.errors import ConfigError, SourceError, SourceUnfinishedError, TargetError
+from metspack.errors import ConfigError, SourceError, SourceUnfinishedError, TargetError, check_available
 from metspack.files import held, lock, pwrite
 from metspack.stores import client, ranges
 from metspack.stores.client import StoredObject
@@ -112,6 +112,7 @@ def path_of(given: str | Path) -> StorePath | None:
     text = os.fspath(given)
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", text) is None and not re.fullmatch(r"[a-z][a-z0-9]+:", text):
         return None
+    check_available("an object store")
     url = StoreUrl.of(text if ":/" in text else f"{text}//")
     place = os.path.join(_begun(), f"{url.scheme}:", url.bucket)
     if not os.path.isdir(place):

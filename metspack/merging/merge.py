@@ -246,6 +246,7 @@ class _MergeWork:
         """Write the whole package in the staging folder with some processes; return its result."""
         staging = self.staging
         siard = self._find_archive()
+        writing.check_names(self.found.paths())
         files, size = self.found.amounts()
         processes.prepare(_copy, jobs, files=files)
         done, copied = amounts(self._earlier.all)

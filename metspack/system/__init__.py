@@ -11,36 +11,21 @@ import sys
 if sys.platform == "win32":
     from metspack.system import windows as os
     from metspack.system import winlocks as fcntl
-    from metspack.system.windows import LACKING, unholdable
-    from metspack.system.winsignals import (
-        ENDING,
-        answer_closing,
-        begin_processes,
-        hold_signals,
-        let_signals_through,
-    )
+    from metspack.system import winterms as terms
 else:
     import fcntl
     import os
 
-    from metspack.system.posix import (
-        ENDING,
-        LACKING,
-        answer_closing,
-        begin_processes,
-        hold_signals,
-        let_signals_through,
-        unholdable,
-    )
+    from metspack.system import posix as terms
 
-__all__ = [
-    "ENDING",
-    "LACKING",
-    "answer_closing",
-    "begin_processes",
-    "fcntl",
-    "hold_signals",
-    "let_signals_through",
-    "os",
-    "unholdable",
-]
+ENDING = terms.ENDING
+LACKING = terms.LACKING
+answer_closing = terms.answer_closing
+begin_processes = terms.begin_processes
+command_line = terms.command_line
+hold_signals = terms.hold_signals
+let_signals_through = terms.let_signals_through
+quoted = terms.quoted
+unholdable = terms.unholdable
+
+__all__ = ["fcntl", "os"]

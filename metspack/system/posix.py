@@ -1,6 +1,8 @@
-"""Signals, names and capabilities on Linux and macOS."""
+"""Signals, names and command lines on Linux and macOS."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 TYPE_CHECKING = False  # that of ``typing`` takes long to load, and signals are answered only then
 if TYPE_CHECKING:
@@ -12,7 +14,7 @@ ENDING: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that end a process."""
 
 LACKING: frozenset[str] = frozenset()
-"""What the system lacks, by the words for it: nothing."""
+"""What metspack cannot do on this system, by the words for it: nothing."""
 
 
 def hold_signals() -> None:
@@ -34,6 +36,18 @@ def begin_processes() -> None:
     from multiprocessing import resource_tracker  # noqa: PLC0415 -- heavy
 
     resource_tracker.ensure_running()
+
+
+def quoted(word: str) -> str:
+    """Return a word as it is typed on a command line."""
+    from shlex import quote  # noqa: PLC0415 -- seldom needed when a command starts
+
+    return quote(word)
+
+
+def command_line(words: Iterable[str]) -> str:
+    """Return words as they are typed as a command."""
+    return " ".join(map(quoted, words))
 
 
 def unholdable(_name: str) -> str:

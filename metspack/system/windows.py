@@ -13,7 +13,6 @@ import errno
 import msvcrt
 import ntpath
 import os
-import re
 import stat as modes
 import sys
 import threading
@@ -27,10 +26,9 @@ from signal import raise_signal
 from types import SimpleNamespace
 from typing import Any, Self, TypeVar
 
-assert sys.platform == "win32"  # noqa: S101 -- no other platform imports it
+from metspack.system import winterms
 
-LACKING = frozenset({"--cluster", "object stores"})
-"""What metspack cannot do on Windows, by the words for it."""
+assert sys.platform == "win32"  # noqa: S101 -- no other platform imports it
 
 O_CLOEXEC, O_NONBLOCK = os.O_NOINHERIT, 0
 O_NOFOLLOW, O_DIRECTORY = 1 << 28, 1 << 29
@@ -68,26 +66,11 @@ def fsdecode(name: Path) -> str:
     return text.decode("utf-8", "surrogateescape") if isinstance(text, bytes) else text
 
 
-_RESERVED = re.compile(
-    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\xb9\xb2\xb3])(?:\..*)?", re.IGNORECASE
-)
-_NOT_HELD = re.compile(r'[\x00-\x1f"*:<>?|\\/]')
-
-
-def unholdable(name: str) -> str:
-    """Return why Windows cannot hold a file of that name, or ""."""
-    if _RESERVED.fullmatch(name):
-        return "is the name of a device"
-    if found := _NOT_HELD.search(name):
-        return f"has the character {found[0]!r}"
-    return "ends with a dot or a blank" if name.endswith((".", " ")) else ""
-
-
 def _check_name(path: Path) -> None:
     """Raise OSError for a new file whose name Windows would change or take for a device."""
     name = ntpath.basename(fsdecode(path))
-    if name.lower() != os.devnull and (why := unholdable(name)):
-        raise _refused(errno.EINVAL, fsdecode(path), f"Windows cannot hold a name that {why}")
+    if name.lower() != os.devnull and (why := winterms.unholdable(name)):
+        raise _refused(errno.EILSEQ, fsdecode(path), f"Windows cannot hold a name that {why}")
 
 
 def _absolute(path: Path) -> str:
@@ -207,7 +190,7 @@ def _name_in(name: Path, folder: int | None) -> str:
     if folder is None:
         return "\\??\\" + _absolute(name)[4:]
     text = fsdecode(name)
-    if text in {"", ".", ".."} or _NOT_HELD.search(text):
+    if text in {"", ".", ".."} or winterms.NOT_HELD.search(text):
         raise _refused(errno.ENOENT, text)
     return text
 

@@ -1,12 +1,14 @@
-"""Signals on Windows: Ctrl-C, Ctrl-Break and the closing of a console window."""
+"""Signals, names and command lines on Windows."""
 
 from __future__ import annotations
 
 import _thread
 import ctypes
+import re
 import signal
 import sys
 import time
+from collections.abc import Iterable
 from ctypes import wintypes
 
 assert sys.platform == "win32"  # noqa: S101 -- no other platform imports it
@@ -47,3 +49,34 @@ def let_signals_through() -> None:
 
 def begin_processes() -> None:
     """Do nothing: ``multiprocessing`` follows no resources here."""
+
+
+LACKING = frozenset({"--cluster", "an object store", "any name"})
+"""What metspack cannot do on Windows, by the words for it."""
+
+_PLAIN = re.compile(r"[\w@+=:,./\\~-]+")
+
+
+def quoted(word: str) -> str:
+    """Return a word as it is typed in PowerShell and cmd; no name of a file has a quotation mark."""
+    return word if _PLAIN.fullmatch(word) else f'"{word}"'
+
+
+def command_line(words: Iterable[str]) -> str:
+    """Return words as they are typed as a command."""
+    return " ".join(map(quoted, words))
+
+
+_RESERVED = re.compile(
+    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\xb9\xb2\xb3])(?:\..*)?", re.IGNORECASE
+)
+NOT_HELD = re.compile(r'[\x00-\x1f"*:<>?|\\/]')
+
+
+def unholdable(name: str) -> str:
+    """Return why Windows cannot hold a file of that name, or ""."""
+    if _RESERVED.fullmatch(name):
+        return "is the name of a device"
+    if found := NOT_HELD.search(name):
+        return f"has the character {found[0]!r}"
+    return "ends with a dot or a blank" if name.endswith((".", " ")) else ""
