@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -18,6 +17,7 @@ from metspack.files.byteranges import Below
 from metspack.limits import Budgets
 from metspack.mets.links import target
 from metspack.packages.files import MountedTree, NoTree, PackageTree, path_of
+from metspack.system import os
 
 _GUESSES = 50  # locations outside that get a guess at the meaning
 

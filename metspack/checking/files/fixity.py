@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -39,6 +38,7 @@ from metspack.files.reading import (
 from metspack.model import Digest, Finding
 from metspack.packages.delivery import DeliveredPackage
 from metspack.processes import HERE, Executor
+from metspack.system import os
 
 Progress = Callable[[int], None]
 Counted = Callable[[Sampled], None]

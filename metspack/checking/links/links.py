@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,6 +42,7 @@ from metspack.mets import PLAIN_METS, is_mets_name, is_of_representation, packag
 from metspack.mets.fastreader import condensed
 from metspack.mets.links import By, Mptr, bare
 from metspack.model import Finding
+from metspack.system import os
 
 _MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
 _NEAR_KEPT = 1_000

@@ -7,7 +7,6 @@ and structMaps that do not name the same children.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, starmap
@@ -21,6 +20,7 @@ from metspack.digests import Hashers
 from metspack.errors import MetspackError
 from metspack.mets.links import By, bare, folder_of_objid
 from metspack.model import Finding
+from metspack.system import os
 
 _CALLED = """
 SELECT id, path, folder, parent, called, key, objid, line, found FROM mets
