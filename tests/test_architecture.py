@@ -34,24 +34,24 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_847,
+    "(foundation)": 2_845,
     "stores": 335,
     "files": 2_981,
     "layouts": 586,
     "containers": 1_805,
     "siard": 1_886,
     "locations": 1_863,
-    "sources": 1_737,
+    "sources": 1_724,
     "mets": 3_115,
     "planning": 874,
-    "inspecting": 655,
-    "packages": 2_991,
+    "inspecting": 592,
+    "packages": 2_986,
     "checking": 14_211,
     "building": 3_161,
     "reporting": 2_400,
     "restoring": 1_693,
     "merging": 850,
-    "cli": 3_169,
+    "cli": 3_168,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

@@ -32,7 +32,7 @@ from metspack.planning import slices
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
 from metspack.siard import entries, metadata
-from metspack.sources.archive import Archive, extension_of, in_runs, raising
+from metspack.sources.archive import Archive, extension_of, in_runs
 from metspack.sources.lobstream import OpenHoldings, Passage, what
 from metspack.uris import ReferenceRefused, shown
 
@@ -308,7 +308,7 @@ class SegmentedLobs(tempdb.Scratch):
             slices.Slice(slices.path(staging.work, _LISTED)) as listed,
             slices.Slice(slices.path(staging.work, _AGAIN)) as again,
         ):
-            for run in raising(in_runs(self._claimed(sharing, again))):
+            for run in in_runs(self._claimed(sharing, again)):
                 listed.add(run)
 
     def _claimed(self, sharing: Sharing, again: slices.Slice) -> Iterator[LobRef]:

@@ -17,10 +17,8 @@ from pathlib import Path
 from metspack.errors import SourceError
 from metspack.files import tempdb, walking
 from metspack.files.byteranges import Below
-from metspack.inspecting import survey
-from metspack.model import FileExtent, LobRef, LobRun, ZipExtent
+from metspack.model import LobRun
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import Source
 
 NAMED = 20
@@ -74,7 +72,7 @@ class Names(tempdb.Scratch):
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._holdings: Holdings | None = None
+        self._holdings = source.holdings()
         self._real: dict[Path, bytes] = {}
         self._top = b""
         with tempdb.explained(_WHAT):
@@ -85,31 +83,21 @@ class Names(tempdb.Scratch):
                 "BEGIN",
             )
 
-    def take(self, lob: LobRef) -> None:
-        """Record the entries or files that a LOB is read from."""
-        if lob.entries:
-            self._put("entry", map(_encoded, lob.entries))
-            return
-        self._holdings = survey.holdings(self._source, lob, self._holdings)
-        for extent in lob.extents:
-            if isinstance(extent, FileExtent):
-                self._put("file", [self._below(self._holdings.roots[extent.root], extent.path)])
-            else:
-                self._put("file", [self._packed(extent, self._holdings)])
-
-    def take_run(self, run: LobRun) -> None:
-        """Record the entries or files that a run of LOBs is read from."""
-        folders = run.shared.folders
+    def take(self, run: LobRun) -> None:
+        """Record the entries or files that LOBs are read from."""
         if run.entries:
             self._put("entry", map(_encoded, run.entries))
-        elif folders is None:
-            for lob in run.lobs():
-                self.take(lob)
-        else:
-            self._holdings = survey.holdings(self._source, run.lob(0), self._holdings)
-            names = run.extents[0]
-            first = self._below(self._holdings.roots[run.shared.holding], (*folders, names[0]))
-            folder = first.removesuffix(_encoded(names[0]))
+            return
+        for holding, folders, names in run.places():
+            if folders is not None:
+                first = self._below(self._holdings.roots[holding], (*folders, names[0]))
+                folder = first.removesuffix(_encoded(names[0]))
+            else:
+                if holding >= len(self._holdings.archives):  # its packed segment was found later
+                    self._holdings = self._source.holdings()
+                path = self._holdings.archives[holding].paths[0]
+                assert isinstance(path, Below)  # noqa: S101 -- archive 0 alone is a person's own path
+                folder = self._below(path.root, path.segments) + b"\0"
             self._put("file", (folder + _encoded(name) for name in names))
 
     def _put(self, table: str, names: Iterable[bytes]) -> None:
@@ -129,12 +117,6 @@ class Names(tempdb.Scratch):
                     "INSERT OR IGNORE INTO top VALUES (?, ?)", (top, os.fsencode(root / path[0]))
                 )
         return real + b"/" + _encoded("/".join(path))
-
-    def _packed(self, extent: ZipExtent, held: Holdings) -> bytes:
-        """Return an entry of a packed segment as its zip file's path, a NUL, and its name."""
-        path = held.archives[extent.archive].paths[0]
-        assert isinstance(path, Below)  # noqa: S101 -- archive 0 alone is a person's own path
-        return self._below(path.root, path.segments) + b"\0" + _encoded(extent.name)
 
     def unreferenced(self) -> Unreferenced:
         """Return the entries and files that no cell names.

@@ -10,14 +10,14 @@ from typing import Any
 
 from metspack.inspecting import survey
 from metspack.inspecting.inspection import KINDS, Inspection, LobColumn, inspected, verified
-from metspack.inspecting.survey import LevelFound, Surveyed
+from metspack.inspecting.survey import ColumnFound, LevelFound
 from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verdict, Verification
 from metspack.locations.errors import LobUnresolved
 from metspack.progress import Progress, Silent
 from metspack.resources import json_head
 from metspack.sources import opening
-from metspack.sources.archive import Archive
+from metspack.sources.archive import Archive, FoundCell
 from metspack.sources.opening import Source, SourceFacts
 
 KEPT = 10_000
@@ -131,19 +131,19 @@ def column(each: LobColumn) -> dict[str, Any]:
     }
 
 
-def lob(each: Surveyed, paths: Sequence[str], verdict: Verdict | None = None) -> dict[str, Any]:
+def lob(at: FoundCell, column: ColumnFound, paths: Sequence[str], verdict: Verdict | None) -> dict[str, Any]:
     """Return one LOB as the object for ``--lobs``; with a verdict, also the result of verification."""
-    found, cell, error = each.lob, each.cell, each.error
-    where = "error" if found is None else "inside" if each.is_inside else "outside"
+    cell, run, convention, error = at
+    found = None if run is None else run.lob(0)
     record: dict[str, Any] = {
         "id": cell.place.id,
-        "schema": each.column.schema,
-        "table": each.column.table,
-        "column": each.column.name,
+        "schema": column.schema,
+        "table": column.table,
+        "column": column.name,
         "row": cell.place.row,
         "file": cell.file,
-        "where": where,
-        "convention": None if each.convention is None else each.convention.letter,
+        "where": "error" if found is None else "inside" if found.entries else "outside",
+        "convention": None if convention is None else convention.letter,
         "entries": [] if found is None else list(found.entries),
         "paths": list(paths),
         "size": None if found is None else found.size,
