@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "inspecting": 592,
     "packages": 2_986,
     "checking": 14_211,
-    "building": 3_161,
+    "building": 3_114,
     "reporting": 2_400,
     "restoring": 1_693,
     "merging": 850,

@@ -137,7 +137,7 @@ def _copy_notes(task: SegmentTask, own: SegmentTask) -> None:
 
 def _finished(task: SegmentTask) -> TaskPlaced | None:
     """Return the result of a task that an earlier run finished, or None for any other."""
-    return segments.placed_of(task, task.finished) if len(task.finished) == len(task.segments) else None
+    return task.finished if len(task.finished) == len(task.segments) else None
 
 
 def accept(task: SegmentTask, made: Attempt, worker: str) -> TaskPlaced:
@@ -151,7 +151,7 @@ def accept(task: SegmentTask, made: Attempt, worker: str) -> TaskPlaced:
     with accepting(task, task.label, name) as disk:
         for each in done:
             segments.record(task, each, disk, worker=worker)
-    return segments.placed_of(task, (*task.finished, *done))
+    return *task.finished, *done
 
 
 PLACING = RemoteWork(work=attempt, known=_finished, accept=accept)

@@ -28,7 +28,7 @@ from metspack.files.reading import as_path
 from metspack.files.staging import Partial, Staging, check_outside, check_space, check_vacant, stage
 from metspack.layouts import FolderStyle, Layout, readers
 from metspack.layouts.interface import check_style
-from metspack.layouts.readers import LobTraits
+from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import CSIP_METS, PLAIN_METS, filetable, ids
 from metspack.mets.dialects.interface import SegmentSpot, SiardFile
 from metspack.model import LinkMode
@@ -170,7 +170,7 @@ class BuildWork:
             root = self.parent.make_root(staging)
             self._earlier.prepare(lambda name: OF_TASKS.fullmatch(name) or staging.work / name == root)
             course = self._plan_all(staging, departures)
-            building_options.check_texts(self.options, self.version, self.traits, self.division.limits)
+            readership, missed = self.readership(course.split)
             links = self._links(staging, course)
             (files, size), most = self.needed(course), self.division.limits.bytes
             done, moved = self._earlier.done(course)
@@ -186,15 +186,6 @@ class BuildWork:
             siard, placed = self._write_all(staging, course, departures)
         staging.journal.record(event=journal.DESCRIBED)
         sealed, handed_over, checked = self._describe(staging, siard, placed)
-        archive_path = self.dialect.archive_path(self.objid, self.name)
-        readership, missed = building_options.readership(
-            self.options,
-            self.style,
-            self.version,
-            self.layout,
-            replace(self.traits, split=course.split),
-            is_merged="/" in archive_path,
-        )
         return Built(
             target=staging.target,
             checked=building_options.checked_level(self.options),
@@ -218,12 +209,28 @@ class BuildWork:
                 *remarked,
             ),
             readers=readership,
-            unopened=(archive_path,) if self.version == "1.0" and self.traits.lobs else (),
+            unopened=(self.parent.archive_path,) if self.version == "1.0" and self.traits.lobs else (),
             linked=links.lobs if self._is_linking else None,
             made_of=self.made_of,
             children=PlacedChildren(placed),
             handed_over=handed_over,
             sealed=sealed,
+        )
+
+    def readership(self, split: int) -> tuple[Readership | None, tuple[str, ...]]:
+        """Return the programs that find the LOBs, ``split`` of which are in parts, and words on missed ones.
+
+        There are none without LOBs beside an archive. Raises ``ConfigError`` for a CLOB in parts behind which
+        the intended reader finds no other.
+        """
+        reader = self.options.reader
+        readers.check_texts(reader, self.version, self.traits, self.division.limits.bytes)
+        if self.version is None or not self.traits.lobs:
+            return None, ()
+        written = readers.Writing(version=self.version, layout=self.layout.name, style=self.style)
+        traits, is_merged = replace(self.traits, split=split), "/" in self.parent.archive_path
+        return readers.readership(written, traits, is_merged=is_merged), readers.missed_words(
+            reader, written, traits
         )
 
     def _plan_all(self, staging: Partial, departures: Departures) -> Course:

@@ -15,8 +15,8 @@ from metspack.errors import ConfigError
 from metspack.files import reading
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
 from metspack.files.reading import StrPath, as_path
-from metspack.layouts import FolderStyle, Layout, readers
-from metspack.layouts.readers import LobTraits, Readership
+from metspack.layouts import FolderStyle, readers
+from metspack.layouts.readers import Readership
 from metspack.limits import Budgets, Limits
 from metspack.mets import dialects, ids
 from metspack.mets.dialects.interface import (
@@ -343,31 +343,6 @@ def check_reader(options: BuildOptions) -> None:
         given = options.dialect_options or dialects.named(options.dialect).options({})
         own = {name: getattr(given, name, None) for name in reader.required(is_packed=True)}
         reader.check(own | {"dialect": options.dialect}, options.pack)
-
-
-def check_texts(options: BuildOptions, version: str | None, traits: LobTraits, limits: Limits) -> None:
-    """Raise ``ConfigError`` for a CLOB in parts behind which the intended reader finds no other."""
-    readers.check_texts(options.reader, version, traits, limits.bytes)
-
-
-def readership(
-    options: BuildOptions,
-    style: FolderStyle,
-    version: str | None,
-    layout: Layout,
-    traits: LobTraits,
-    *,
-    is_merged: bool,
-) -> tuple[Readership | None, tuple[str, ...]]:
-    """Return the programs that find a package's LOBs, and a warning on LOBs that the intended one misses.
-
-    There are none without LOBs beside an archive.
-    """
-    if version is None or not traits.lobs:
-        return None, ()
-    written = readers.Writing(version=version, layout=layout.name, style=style)
-    found = readers.readership(written, traits, is_merged=is_merged)
-    return found, readers.missed_words(options.reader, written, traits)
 
 
 _NOT_OF_BYTES = {"created", "is_dated", "terms", "budgets", "jobs", "cluster", "verify", "given"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
@@ -27,13 +27,16 @@ class SegmentSpots:
 
     dialect: Dialect
     layout: Layout
-    keys: SegmentKeys
+    keys: SegmentKeys = field(default_factory=SegmentKeys)
     name: str
     parent: str
 
     def of(self, number: int) -> SegmentSpot:
         """Return the folder of a segment in the package, and its OBJID."""
-        container, index = self.keys[number]
+        return self.at(number, *self.keys[number])
+
+    def at(self, number: int, container: str, index: int) -> SegmentSpot:
+        """Return the place of a segment by the number in its container."""
         words = SegmentWords(
             number=number,
             index=index,
@@ -65,18 +68,18 @@ class PlacedSegments:
 
     def take(self, task: TaskPlaced) -> None:
         """Take the result of a task."""
-        digests, wholes, _ = task.last.sizes
-        self.notes.update(task.last.notes)
-        self.split += [task.number] if wholes else []
-        self.corrected.update(dict.fromkeys(task.numbers if digests else (), task.number))
-        for number, done in zip(task.numbers, task.done, strict=True):
-            child = done.child
-            if child is None:
+        digests, wholes, _ = task[-1].sizes
+        self.notes.update(task[-1].notes)
+        self.split += [task[0].number] if wholes else []
+        for done in task:
+            if digests:
+                self.corrected[done.number] = task[0].number
+            if (child := done.child) is None:
                 continue
             stated = {self._spots.dialect.checksum_type: child.checksum, **child.digests}
             values = [stated[each] for each in self._algorithms]
             facts = (child.size, child.files, child.bytes, child.total, *values)
-            self._facts[number] = json.dumps(facts, separators=(",", ":")).encode()
+            self._facts[done.number] = json.dumps(facts, separators=(",", ":")).encode()
 
     def spots(self) -> Iterator[SegmentSpot]:
         """Yield the segments in the order of the parent."""

@@ -120,22 +120,8 @@ class SegmentDone(StretchDone):
         return super(SegmentDone, cls).restored({**event, **nested})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskPlaced:
-    """Result of a task: the numbers of its segments, and its finished segments or stretch."""
-
-    numbers: tuple[int, ...]
-    done: tuple[SegmentDone, ...]
-
-    @property
-    def last(self) -> SegmentDone:
-        """The last segment, with the notes of the whole task, or the stretch."""
-        return self.done[-1]
-
-    @property
-    def number(self) -> int:
-        """The task's number: that of its first segment."""
-        return self.numbers[0]
+TaskPlaced = tuple[SegmentDone, ...]
+"""Result of a task: its segments, the last one with the notes of the whole task, or its stretch."""
 
 
 UTF16_LENGTHS = "LOBs whose length in the table is in UTF-16 units"
@@ -239,9 +225,13 @@ class _ProvenLobs:
             self.notes[UTF16_LENGTHS] += 1
 
     def note_whole(self, passage: Passage) -> None:
-        lob = passage.lob
-        checksum = passage.hashers.digest(self._task.dialect.checksum_type).value
-        self.wholes.write(json_line(lob.place.id, lob.size, passage.media_type, checksum))
+        self.wholes.write(whole_line(passage, self._task.dialect.checksum_type))
+
+
+def whole_line(passage: Passage, checksum: str) -> bytes:
+    """Return the note on a split LOB that was read, with its digest by an algorithm."""
+    lob, value = passage.lob, passage.hashers.digest(checksum).value
+    return json_line(lob.place.id, lob.size, passage.media_type, value)
 
 
 def json_line(*fields: object) -> bytes:
@@ -258,13 +248,13 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     """
     moved(sum(each.bytes for each in task.finished))
     if len(task.finished) == len(task.segments):
-        return placed_of(task, task.finished)
+        return task.finished
     with open_stretch(task.work) as disk:
         if task.placed:
             return _describe_together(task, disk)
         if task.clears:
             clear(task)
-        return placed_of(task, (*task.finished, *place_rest(task, moved, disk)))
+        return *task.finished, *place_rest(task, moved, disk)
 
 
 def place_rest(
@@ -319,11 +309,6 @@ def record(task: SegmentTask, done: SegmentDone, disk: writing.SyncedTogether, *
     disk.sync(*([task.package / spot.ip] if task.packing is None else []))
     if task.journal is not None:
         done.record(task.journal, **said)
-
-
-def placed_of(task: SegmentTask, done: Sequence[SegmentDone]) -> TaskPlaced:
-    """Return the result of a task from its finished segments or stretch."""
-    return TaskPlaced(numbers=tuple(spot.number for spot in task.segments), done=tuple(done))
 
 
 def clear(task: SegmentTask) -> None:
@@ -402,12 +387,13 @@ def described_segments(
     """
     stretches: list[SegmentDone] = []
     for each in results:
-        if each.last.child is not None:
+        last = each[-1]
+        if last.child is not None:
             yield each
             continue
-        stretches.append(each.last)
-        if each.last.stretch.is_last:
-            do(replace(task_of(each.numbers), placed=tuple(stretches)))
+        stretches.append(last)
+        if last.stretch.is_last:
+            do(replace(task_of((last.number,)), placed=tuple(stretches)))
             stretches.clear()
 
 
@@ -441,7 +427,7 @@ def _describe_together(task: SegmentTask, disk: writing.SyncedTogether) -> TaskP
         notes=dict(notes),
     )
     record(task, done, disk)
-    return placed_of(task, (done,))
+    return (done,)
 
 
 def _describe_again(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> ChildMets:
