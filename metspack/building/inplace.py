@@ -28,7 +28,7 @@ from metspack.files.transaction import Transaction
 from metspack.layouts import lobseg
 from metspack.mets import PLAIN_METS, dialects, ids
 from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
-from metspack.mets.filetable import PlacedFile, PlacedRun, Placements, in_runs
+from metspack.mets.filetable import PlacedFile, PlacedRun, Placements
 from metspack.progress import Progress, Silent
 from metspack.sizes import HandedOver, counted
 from metspack.sources.archive import Archive
@@ -228,7 +228,7 @@ class _InPlaceWork:
             )
             writing.make_directories(self.staging.package / spot.content)
             with closing(Placements()) as placements:
-                for run in in_runs(lobs.files(spot.content)):
+                for run in lobs.files(spot.content):
                     placements.add(run)
                 children.append(segments.describe(placements, spot, task))
             self.puts.append(f"{spot.ip}/{self.dialect.mets}")
