@@ -9,8 +9,8 @@ from itertools import islice
 
 from metspack import processes
 from metspack.inspecting import survey
-from metspack.inspecting.survey import ColumnFound, LevelFound, LevelKind
-from metspack.inspecting.unreferenced import Names, Unreferenced
+from metspack.inspecting.survey import ColumnFound, Level, LevelKind
+from metspack.inspecting.unreferenced import Names, Unnamed
 from metspack.inspecting.verification import Verdict, Verification, verify
 from metspack.locations import Convention
 from metspack.locations.errors import LobUnresolved
@@ -64,11 +64,6 @@ class LobColumn:
         return self.losses.total()
 
     @property
-    def digests(self) -> int:
-        """The cells with a digest."""
-        return self.algorithms.total()
-
-    @property
     def label(self) -> str:
         """The column by its names in the database: ``dbo.Categories.Picture``."""
         return f"{self.found.schema}.{self.found.table}.{self.found.name}"
@@ -110,21 +105,23 @@ class Inspection:
     """Contents of a source; ``rows``, ``inline`` and ``datalinks`` are None without an archive.
 
     ``lob_folder`` is the database's; ``inline`` large objects stand in the cell itself, ``datalinks`` are
-    links without a file, which are never followed. ``warnings`` are sentences, ``history`` the notes on the
-    archive in its package's METS.
+    links without a file, which are never followed. ``unreferenced`` are the files that no cell names, inside
+    and outside, ``named_twice`` counts those that several name. ``warnings`` are sentences, ``history`` the
+    notes on the archive in its package's METS.
     """
 
     version: str | None = None
     product: str = ""
     dbname: str = ""
-    lob_folder: LevelFound | None = None
+    lob_folder: Level | None = None
     tables: int = 0
     rows: int | None = None
     inline: int | None = None
     datalinks: int | None = None
     columns: list[LobColumn] = field(default_factory=list)
     sizes: Histogram = field(default_factory=Histogram)
-    unreferenced: Unreferenced
+    unreferenced: tuple[Unnamed, Unnamed]
+    named_twice: int = 0
     warnings: tuple[str, ...] = ()
     history: tuple[str, ...] = ()
 
@@ -181,13 +178,17 @@ def inspected(source: Source, progress: Progress | None = None) -> Inspection:
                     names.take(run)
                 for error in batch.unresolved:
                     column(error.cell.place).take_lost(error)
-        unreferenced = names.unreferenced()
-    summed = Inspection(columns=list(columns.values()), sizes=sizes, unreferenced=unreferenced)
+        unnamed, unseen = names.unreferenced()
+        twice, example = names.twice()
+    summed = Inspection(columns=[*columns.values()], sizes=sizes, unreferenced=unnamed, named_twice=twice)
     if archive is None:
         summed.tables = len({(each.found.schema, each.found.table) for each in summed.columns})
     else:
         _describe(summed, archive, tallies)
-    summed.warnings += tuple(_about_files(unreferenced))
+    if twice:
+        what = counted(twice, "file is", "files are")
+        summed.warnings += (f"{what} named by more than one cell, such as {shown(example)}",)
+    summed.warnings += tuple(f"not looked through for files that no cell names: {each}" for each in unseen)
     return summed
 
 
@@ -199,8 +200,7 @@ def verified(
     ``jobs`` is the number of processes, as many as help when None.
     """
     progress.stage("Verifying", inspection.bytes)
-    lobs = inspection.inside + inspection.outside
-    useful = processes.useful(jobs, files=lobs, size=inspection.bytes)
+    useful = processes.useful(jobs, files=inspection.inside + inspection.outside, size=inspection.bytes)
     found = _found_again(source.found(), inspection.losses.total())
     yield from verify(found, source.holdings, accepted, jobs=useful, moved=progress.advance)
 
@@ -224,11 +224,3 @@ def _describe(found: Inspection, archive: Archive, tallies: Sequence[Tally]) -> 
     found.datalinks = sum(each.datalinks for each in tallies)
     found.warnings = tuple(archive.conventions())
     found.history = archive.history or history_beside(archive.path)
-
-
-def _about_files(unreferenced: Unreferenced) -> Iterator[str]:
-    if unreferenced.twice:
-        what = counted(unreferenced.twice, "file is", "files are")
-        yield f"{what} named by more than one cell, such as {shown(unreferenced.example)}"
-    for each in unreferenced.unseen:
-        yield f"not looked through for files that no cell names: {each}"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum, unique
+from functools import lru_cache
 
 from metspack.locations.errors import Losses
 from metspack.locations.statement import folder_reference
@@ -15,7 +16,7 @@ from metspack.siard.tables import Tally
 from metspack.sources.archive import FoundLobs, declared_type
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs, Source
-from metspack.uris import PLAIN, Kind, ReferenceRefused, parsed
+from metspack.uris import PLAIN, Kind, Reference, ReferenceRefused, parsed
 
 _ELEMENT = re.compile(r"\.a[0-9]+")
 _NUMBER = re.compile(r"\[[0-9]+\]$")
@@ -32,12 +33,8 @@ class LevelKind(Enum):
     UNREADABLE = "unreadable"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LevelFound:
-    """One level in metadata.xml: the kind of its location, and its text ("" when it is nil)."""
-
-    said: LevelKind
-    text: str
+Level = tuple[LevelKind, str]
+"""One level in metadata.xml: the kind of its location, and its text ("" when it is nil)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +50,10 @@ class ColumnFound:
     schema: str
     table: str
     name: str
-    type: str
-    media_type: str | None
-    levels: tuple[LevelFound, ...]
-    folder: str | None
+    type: str = ""
+    media_type: str | None = None
+    levels: tuple[Level, ...] = ()
+    folder: str | None = None
 
 
 ColumnOf = Callable[[LobPlace], ColumnFound]
@@ -80,29 +77,28 @@ def by_table(
     for table in source.tables:
         tally = Tally()
         found = source.within_budget(source.located(table, tally, read), losses)
-        yield _Columns(table).of, tally, found
+        yield _columns(table), tally, found
 
 
-def level(text: str | None) -> LevelFound:
+def level(text: str | None) -> Level:
     """Return a lobFolder of metadata.xml with the kind of location it gives."""
-    try:
-        reference = folder_reference("a lobFolder", text)
-    except ReferenceRefused:
-        return LevelFound(said=LevelKind.UNREADABLE, text=text or "")
-    if reference is None:
-        return LevelFound(said=LevelKind.NIL, text="")
-    said = LevelKind.RELATIVE if reference.kind is Kind.RELATIVE else LevelKind.ABSOLUTE
-    return LevelFound(said=said, text=text or "")
+    kind = _kind(folder_reference, "a lobFolder", text)
+    return kind, "" if text is None or kind is LevelKind.NIL else text
 
 
 def cell_level(file: str) -> LevelKind:
     """Return the kind of location that a cell's ``file`` gives."""
-    if PLAIN.fullmatch(file):
-        return LevelKind.RELATIVE
+    return LevelKind.RELATIVE if PLAIN.fullmatch(file) else _kind(parsed, file)
+
+
+def _kind(reference_of: Callable[..., Reference | None], *text: str | None) -> LevelKind:
     try:
-        return LevelKind.RELATIVE if parsed(file).kind is Kind.RELATIVE else LevelKind.ABSOLUTE
+        reference = reference_of(*text)
     except ReferenceRefused:
         return LevelKind.UNREADABLE
+    if reference is None:
+        return LevelKind.NIL
+    return LevelKind.RELATIVE if reference.kind is Kind.RELATIVE else LevelKind.ABSOLUTE
 
 
 def paths(held: Holdings, run: LobRun) -> tuple[str, ...]:
@@ -117,35 +113,23 @@ def paths(held: Holdings, run: LobRun) -> tuple[str, ...]:
     )
 
 
-class _Columns:
-    """The columns of one table, by the paths of its cells."""
+def _columns(table: Table) -> ColumnOf:
+    """Return a function for the columns of a table; array elements share one unless their levels differ."""
+    columns: dict[str, ColumnFound] = {}
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._columns: dict[str, ColumnFound] = {}
-        self._here: dict[str, ColumnFound] = {}
-
-    def of(self, place: LobPlace) -> ColumnFound:
-        """Return the column of a LOB."""
-        path = place.cell
-        if path not in self._here:
-            if len(self._here) >= _REMEMBERED:  # every element of an array has another path
-                self._here.clear()
-            self._here[path] = self._of_element(path)
-        return self._here[path]
-
-    def _of_element(self, path: str) -> ColumnFound:
-        """Return the column of a path; array elements share one unless their levels differ."""
+    @lru_cache(_REMEMBERED)  # every element of an array has another path
+    def of(path: str) -> ColumnFound:
         common = _ELEMENT.sub(".a", path)
-        found = _column(self._table, path, common)
-        if self._columns.setdefault(common, found) == found:
-            return self._columns[common]
-        return self._columns.setdefault(path, _column(self._table, path, path))
+        found = _column(table, path, common)
+        if columns.setdefault(common, found) == found:
+            return columns[common]
+        return columns.setdefault(path, _column(table, path, path))
+
+    return lambda place: of(place.cell)
 
 
 def _column(table: Table, path: str, called: str) -> ColumnFound:
     chain = table.chain(path)
-    declared = [each.folder for each in chain if each.folder]
     names = [each.name for each in chain]
     if path != called:  # metadata.xml has a field for each element: Letters[1], Letters[2]
         names = [_NUMBER.sub("[]", name) for name in names]
@@ -157,7 +141,7 @@ def _column(table: Table, path: str, called: str) -> ColumnFound:
         type=chain[-1].type,
         media_type=declared_type(table, path),
         levels=tuple(level(each.lob_folder) for each in chain),
-        folder=declared[-1] if declared else None,
+        folder=next((each.folder for each in reversed(chain) if each.folder), None),
     )
 
 
@@ -168,8 +152,4 @@ def _loose_column(place: LobPlace) -> ColumnFound:
         schema=f"schema{place.schema}",
         table=f"table{place.table}",
         name=path,
-        type="",
-        media_type=None,
-        levels=(),
-        folder=None,
     )

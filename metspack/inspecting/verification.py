@@ -125,18 +125,17 @@ def verify(
 def verdict_on(lob: LobRef, holdings: OpenHoldings, accepted: frozenset[str], moved: Moved) -> Verdict:
     """Read one LOB, and return the verdict on it."""
     passage = Passage(lob, holdings, (), accepted)
+    is_read = False
     try:
         for block in passage.portion():
             moved(len(block))
-    except SourceError as error:
-        return _failed(lob.place.id, Fault.UNREADABLE, error)
-    try:
+        is_read = True
         passage.end()
     except SourceError as error:
-        if passage.unit is None and lob.cell.length is not None:
-            return _failed(lob.place.id, Fault.LENGTH, error)
         fault = Fault.PART_DIGEST if passage.is_part_digest else Fault.DIGEST
-        return _failed(lob.place.id, fault, error)
+        if passage.unit is None and lob.cell.length is not None:
+            fault = Fault.LENGTH
+        return _failed(lob.place.id, fault if is_read else Fault.UNREADABLE, error)
     digest = lob.cell.digest
     return Verdict(
         lob=lob.place.id,

@@ -10,7 +10,7 @@ from typing import Any
 
 from metspack.inspecting import survey
 from metspack.inspecting.inspection import KINDS, Inspection, LobColumn, inspected, verified
-from metspack.inspecting.survey import ColumnFound, LevelFound
+from metspack.inspecting.survey import ColumnFound, Level
 from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verdict, Verification
 from metspack.locations.errors import LobUnresolved
@@ -47,7 +47,7 @@ def document(
 ) -> dict[str, Any]:
     """Return an inspection as the object for ``--json``; ``verdicts`` are those of LOBs with a fault."""
     largest = found.largest
-    unreferenced = found.unreferenced
+    inside, outside = found.unreferenced
     return {
         "source": {
             "name": name(source),
@@ -79,10 +79,10 @@ def document(
         ],
         "columns": [column(each) for each in found.columns],
         "unreferenced": {
-            "inside": _unnamed(unreferenced.inside),
-            "outside": _unnamed(unreferenced.outside),
+            "inside": _unnamed(inside),
+            "outside": _unnamed(outside),
         },
-        "named_twice": unreferenced.twice,
+        "named_twice": found.named_twice,
         "warnings": list(found.warnings),
         "errors": [
             {"lob": lob, "column": each.found.id, **_error(error)}
@@ -122,7 +122,7 @@ def column(each: LobColumn) -> dict[str, Any]:
         "outside": each.outside,
         **_losses(each.losses),
         "bytes": each.bytes,
-        "digests": each.digests,
+        "digests": each.algorithms.total(),
         "digests_by_algorithm": dict(sorted(each.algorithms.items())),
         "without_digest": each.undigested,
         "largest": each.largest,
@@ -175,8 +175,8 @@ def _error(error: LobUnresolved) -> dict[str, str]:
     return {"kind": error.kind, "message": error.message, "hint": error.hint}
 
 
-def _level(level: LevelFound) -> dict[str, str]:
-    return {"level": level.said.value, "text": level.text}
+def _level(level: Level) -> dict[str, str]:
+    return {"level": level[0].value, "text": level[1]}
 
 
 def _unnamed(unnamed: Unnamed) -> dict[str, Any]:
