@@ -131,8 +131,7 @@ def _copy_notes(task: SegmentTask, own: SegmentTask) -> None:
             reading.opening(segments.notes_path(task.work, kind, task.label)) as descriptor,
             writing.NewFile(segments.notes_path(own.work, kind, own.label)) as copy,
         ):
-            for block in reading.chunks(descriptor, 0, size):
-                copy.write(block)
+            copy.write_all(reading.chunks(descriptor, 0, size), size)
 
 
 def _finished(task: SegmentTask) -> TaskPlaced | None:

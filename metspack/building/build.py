@@ -13,7 +13,7 @@ from metspack import cluster, processes
 from metspack.building import attempts, check_made, manifests, relocation, segments, targets
 from metspack.building import options as building_options
 from metspack.building.options import BuildOptions, Built
-from metspack.building.parents import Parent, PlacedChildren, PlacedSegments, SegmentSpots
+from metspack.building.parents import Parent, PlacedSegments, SegmentSpots
 from metspack.building.placing import Links, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.resumption import COMPARED, OF_TASKS, EarlierRun
@@ -88,6 +88,7 @@ def build_from(
     ``remarks`` returns further warnings about the source, and is called after planning.
     """
     progress = progress or Silent()
+    building_options.check_reader(options)
     run = building_options.run_facts(command, options, identity or opening.identity(source))
     with processes.keeping(), Sharing(shares=isinstance(source, Archive)) as sharing:
         work = BuildWork(source, sharing, options, progress)
@@ -120,13 +121,11 @@ class BuildWork:
             self.plan.header.division if self.plan else building_options.division(options, self.version)
         )
         self.name = building_options.name(options, source.stem, self.plan.header.name if self.plan else None)
-        is_folder_name = building_options.names_folders(options)
-        self.objid = building_options.objid(options, self.name, self.archive, is_folder_name=is_folder_name)
+        self.objid = building_options.objid(options, self.name, self.archive)
         if self.objid.startswith(ids.child_objid(f"{self.name}_").removesuffix("_mets")):
             raise ConfigError(
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
             )
-        building_options.check_reader(options)
         self.dialect = building_options.dialect(options, self.name, self.objid, self.archive, self.version)
         manifests.check(self.layout, options)
         self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
@@ -212,7 +211,7 @@ class BuildWork:
             unopened=(self.parent.archive_path,) if self.version == "1.0" and self.traits.lobs else (),
             linked=links.lobs if self._is_linking else None,
             made_of=self.made_of,
-            children=PlacedChildren(placed),
+            children=placed,
             handed_over=handed_over,
             sealed=sealed,
         )

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from metspack.building import options as building_options
 from metspack.building.build import BuildOptions, BuildWork
 from metspack.building.parents import SegmentSpots
 from metspack.containers.ipwriter import packed_size
 from metspack.containers.zipformat import CENTRAL, LOCAL
 from metspack.digests import MANIFEST_ALGORITHMS, OCTETS
-from metspack.files.reading import as_path
 from metspack.layouts import Layout
 from metspack.layouts.readers import Readership
 from metspack.mets import ids
@@ -112,7 +110,7 @@ class Draft:
             "bytes": self.bytes,
             "handed_over": self.handed_over.document(),
             "segments": [
-                {"name": self.folder(each), "objid": self.child_objid(each), **planfile.described(each)}
+                {"name": self.folder(each), "objid": self.spot(each).objid, **planfile.described(each)}
                 for each in self.segments
             ],
             "readers": self.readers.document() if self.readers else [],
@@ -123,10 +121,6 @@ class Draft:
         """Return the folder of a segment below the package's."""
         layout = self.header.division.layout
         return layout.segment_folder(self.header.name, segment.container, segment.index)
-
-    def child_objid(self, segment: PlannedSegment) -> str:
-        """Return the OBJID of the child IP that a segment becomes."""
-        return self.spot(segment).objid
 
     def spot(self, segment: PlannedSegment) -> SegmentSpot:
         """Return the folder of the child IP that a segment becomes, and its OBJID."""
@@ -230,10 +224,5 @@ def objid_of(source: Path, options: BuildOptions) -> str:
 
     It follows from the name and the metadata of the archive. Raises ``SourceError`` and ``ConfigError``.
     """
-    with opening.opened(source, options.budgets, options.grants) as opened:
-        archive = opened if isinstance(opened, Archive) else None
-        planned = planfile.PlanFile(as_path(options.plan)).header.name if options.plan else None
-        name = building_options.name(options, opened.stem, planned)
-        return building_options.objid(
-            options, name, archive, is_folder_name=building_options.names_folders(options)
-        )
+    with opening.opened(source, options.budgets, options.grants) as opened, Sharing(shares=False) as sharing:
+        return BuildWork(opened, sharing, options, Silent()).objid

@@ -284,7 +284,7 @@ class _InPlaceWork:
                 f"{counted(lobs.undigested, 'LOB')} without a digest in the cell: only the length, if "
                 "there is one, shows that they are what was archived"
             )
-        self.warnings += [f"{what}: {number:,}" for what, number in sorted(lobs.notes.items()) if number]
+        self.warnings += [f"{what}: {number:,}" for what, number in sorted(lobs.notes.items())]
         if lobs.shared:
             first, other = lobs.example
             self.warnings.append(

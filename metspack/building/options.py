@@ -88,6 +88,11 @@ class PackageOptions:
     budgets: OptionField[Budgets, Budgets] = optionfields.instance(Budgets)
 
     @property
+    def names_folders(self) -> bool:
+        """Whether folders must be called by OBJIDs, letter by letter."""
+        return False
+
+    @property
     def algorithm(self) -> str:
         """The algorithm of the digests in METS: that of ``checksum``, or the dialect's."""
         return self.checksum or dialects.facts(self.dialect).checksum
@@ -131,6 +136,11 @@ class BuildOptions(PackageOptions):
     )
     jobs: OptionField[int | None, int | None] = optionfields.jobs()
     cluster: str | None = None
+
+    @property
+    def names_folders(self) -> bool:
+        """Whether folders must be called by OBJIDs, letter by letter: in packs, and for some readers."""
+        return self.pack is not None or (self.reader is not None and readers.named(self.reader).names_folders)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,20 +241,10 @@ def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
     return ids.given_name(planned)
 
 
-def names_folders(options: BuildOptions) -> bool:
-    """Return whether folders must be called by OBJIDs, letter by letter: in packs, and for some readers."""
-    return options.pack is not None or (
-        options.reader is not None and readers.named(options.reader).names_folders
-    )
-
-
-def objid(
-    options: PackageOptions, name: str, archive: Archive | None, *, is_folder_name: bool = False
-) -> str:
+def objid(options: PackageOptions, name: str, archive: Archive | None) -> str:
     """Return the parent's OBJID: the given one, or one made from name and metadata.
 
-    Without an archive to make one from it is "". ``is_folder_name`` means that a folder must have its very
-    letters, for which a dialect may have another default. Raises ``ConfigError`` for an invalid OBJID.
+    Without an archive to make one from it is "". Raises ``ConfigError`` for an invalid OBJID.
     """
     if options.objid is not None:
         return ids.given_objid(options.objid)
@@ -252,7 +252,7 @@ def objid(
         return ""
     document = offsets.document(archive.metadata_document, depth=archive.budgets.depth)
     made = ids.package_objid(name, document)
-    if not is_folder_name:
+    if not options.names_folders:
         return made
     return dialects.named(options.dialect).packed_objid(made, options.dialect_options)
 

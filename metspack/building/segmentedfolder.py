@@ -5,6 +5,7 @@ Paths are relative to the folder, with ``/``. The facts on each file are kept on
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,17 +17,17 @@ from pathlib import Path
 from metspack import uris
 from metspack.building.placing import Placing
 from metspack.building.segments import (
-    PART_DIGESTS,
     PARTS,
-    UTF16_LENGTHS,
     WHOLES,
     json_line,
     notes_path,
+    remarks,
     whole_line,
 )
 from metspack.digests import Hashers, is_manifest
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb, walking, writing
+from metspack.files.reading import Stamp
 from metspack.files.staging import Partial
 from metspack.files.threads import ThreadedHashers
 from metspack.files.walking import Entry
@@ -43,7 +44,7 @@ from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
 from metspack.siard import entries, metadata
 from metspack.sources.archive import Archive, extension_of, in_runs
-from metspack.sources.lobstream import OpenHoldings, Passage, what
+from metspack.sources.lobstream import OpenHoldings, what
 from metspack.uris import ReferenceRefused, shown
 
 _FILES = "the files of the folder"
@@ -93,20 +94,19 @@ class SegmentedFolder(tempdb.Scratch):
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        columns = "path TEXT, segment TEXT, size INTEGER, modified INTEGER, inode TEXT, device TEXT, lob TEXT"
-        super().__init__(f"CREATE TABLE file ({columns})", "BEGIN")
+        super().__init__(
+            "CREATE TABLE file (path TEXT, segment TEXT, size INTEGER, stamp TEXT, lob TEXT)", "BEGIN"
+        )
         try:
             with tempdb.explained(_FILES), closing(walking.entries(root)) as found:
-                self._database.executemany(
-                    "INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, NULL)", self._rows(found)
-                )
+                self._database.executemany("INSERT INTO file VALUES (?, ?, ?, ?, NULL)", self._rows(found))
                 # An index made at the end is sorted in one go.
                 self._database.execute("CREATE UNIQUE INDEX file_path ON file (path)")
         except BaseException:
             self.close()
             raise
 
-    def _rows(self, found: Iterable[Entry]) -> Iterator[tuple[str, str | None, int, int, str, str]]:
+    def _rows(self, found: Iterable[Entry]) -> Iterator[tuple[str, str | None, int, str]]:
         for entry in found:
             if entry.stamp is None:
                 continue
@@ -117,15 +117,8 @@ class SegmentedFolder(tempdb.Scratch):
             path = "/".join(entry.path)
             segment = segment_folder(path)
             # An inode may have 64 bits, one more than SQLite's integers.
-            stamp = entry.stamp
-            yield (
-                path,
-                None if segment is None else segment.path,
-                stamp.size,
-                stamp.modified,
-                str(stamp.inode),
-                str(stamp.device),
-            )
+            stamp = json.dumps(entry.stamp)
+            yield path, None if segment is None else segment.path, entry.stamp.size, stamp
 
     def archives(self) -> list[str]:
         """Return the names of the SIARD archives in the root: whole, in parts or unpacked."""
@@ -235,12 +228,9 @@ class SegmentedFolder(tempdb.Scratch):
         return self._extents("lob IS NULL AND segment IS NULL")
 
     def _extents(self, which: str) -> Iterator[FileExtent]:
-        sql = f"SELECT path, size, modified, inode, device FROM file WHERE {which} ORDER BY path"  # noqa: S608 -- ours
-        for path, size, modified, inode, device in self._database.execute(sql):
-            names = tuple(path.split("/"))
-            yield FileExtent(
-                root=0, path=names, size=size, modified=modified, inode=int(inode), device=int(device)
-            )
+        sql = f"SELECT path, stamp FROM file WHERE {which} ORDER BY path"  # noqa: S608 -- ours
+        for path, stamp in self._database.execute(sql):
+            yield FileExtent(root=0, path=tuple(path.split("/")), **Stamp(*json.loads(stamp))._asdict())
 
     def amounts(self) -> tuple[int, int]:
         """Return the number of files and the sum of their bytes."""
@@ -251,13 +241,11 @@ class SegmentedFolder(tempdb.Scratch):
         """Raise ``SourceError`` when files were added, removed or changed after their listing."""
         seen = 0
         with closing(walking.entries(self.root)) as found:
-            for path, _, *stamp in self._rows(found):
-                row = self._database.execute(
-                    "SELECT size, modified, inode, device FROM file WHERE path = ?", (path,)
-                ).fetchone()
+            for path, _, _, stamp in self._rows(found):
+                row = self.row("SELECT stamp FROM file WHERE path = ?", path)
                 if row is None:
                     raise self._changed(f"{shown(path)} was added")
-                if list(row) != stamp:
+                if row != (stamp,):
                     raise self._changed(f"{shown(path)} was changed")
                 seen += 1
         if seen != (files := self.amounts()[0]):
@@ -395,7 +383,7 @@ class SegmentedLobs(tempdb.Scratch):
                 checksum=self._checksum,
                 accepted=accepted,
                 moved=progress.advance,
-                ended=self._note,
+                ended=lambda passage: self.notes.update(remarks(passage)),
                 joined=lambda passage: wholes.write(whole_line(passage, self._checksum)),
             )
             for run in slices.runs(slices.path(work, _LISTED)):
@@ -415,10 +403,6 @@ class SegmentedLobs(tempdb.Scratch):
         """Return the path of each LOB's file, or of that of the part, below the folder."""
         number = 0 if run.part is None else run.part.number
         return [self._path(lob, lob.extents[number]) for lob in run.lobs()]
-
-    def _note(self, passage: Passage) -> None:
-        self.notes[PART_DIGESTS] += passage.is_part_digest
-        self.notes[UTF16_LENGTHS] += passage.unit == "UTF-16 units"
 
     def _read_unnamed(self, extent: FileExtent, progress: Progress) -> None:
         self.unnamed += 1

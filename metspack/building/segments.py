@@ -29,7 +29,7 @@ from metspack.mets.dialects.interface import (
     SplitLob,
     SplitPart,
 )
-from metspack.mets.filetable import PlacedRun, Placements
+from metspack.mets.filetable import ManifestLines, PlacedRun, Placements
 from metspack.planning import slices
 from metspack.planning.slices import SliceStretch
 from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
@@ -210,19 +210,12 @@ class _ProvenLobs:
         return self.digests.size, self.wholes.size, self.parts.size
 
     def note_lob(self, passage: Passage) -> None:
-        lob, task = passage.lob, self._task
-        said = lob.cell.digest
-        algorithm = None
-        if passage.is_part_digest and said is not None:
-            self.notes[PART_DIGESTS] += 1
-            algorithm = said.algorithm
-        elif said is None:
-            algorithm = task.add_digests
+        said, added = passage.lob.cell.digest, self._task.add_digests
+        algorithm = added if said is None else said.algorithm if passage.is_part_digest else None
         if algorithm is not None:
             digest = passage.hashers.digest(algorithm)
-            self.digests.write(json_line(lob.place.id, digest.algorithm, digest.value))
-        if passage.unit == "UTF-16 units":
-            self.notes[UTF16_LENGTHS] += 1
+            self.digests.write(json_line(passage.lob.place.id, digest.algorithm, digest.value))
+        self.notes.update(remarks(passage))
 
     def note_whole(self, passage: Passage) -> None:
         self.wholes.write(whole_line(passage, self._task.dialect.checksum_type))
@@ -232,6 +225,14 @@ def whole_line(passage: Passage, checksum: str) -> bytes:
     """Return the note on a split LOB that was read, with its digest by an algorithm."""
     lob, value = passage.lob, passage.hashers.digest(checksum).value
     return json_line(lob.place.id, lob.size, passage.media_type, value)
+
+
+def remarks(passage: Passage) -> Iterator[str]:
+    """Yield the remarks on a LOB that was read, which are counted."""
+    if passage.is_part_digest:
+        yield PART_DIGESTS
+    if passage.unit == "UTF-16 units":
+        yield UTF16_LENGTHS
 
 
 def json_line(*fields: object) -> bytes:
@@ -366,11 +367,12 @@ def _place_segment(
         with task.packing.open_pack(task.package, spot.ip, work, MANIFEST_ALGORITHMS) as pack:
             place_in(pack.below(spot.content.removeprefix(spot.ip).removeprefix("/")))
             writing.make_directories(work / spot.ip)
-            files = _write_documents(placements, spot, task, work)
+            files = task.dialect.write_child(work, spot, task.parent, placements.runs)
             pack.take(work, spot.ip, files)
             packed = pack.finish()
         writing.remove(work)
-        placing.write_pack_fragments(task.packing.file(spot.ip), packed, task.work, spot.number)
+        file = {task.packing.file(spot.ip): packed}
+        placing.write_manifest_fragments(ManifestLines(), "", task.work, spot.number, file)
         child = _child(placements, files, spot, task, packed.size)
         return child, placements.count, placements.size
 
@@ -411,8 +413,7 @@ def _describe_together(task: SegmentTask, disk: writing.SyncedTogether) -> TaskP
     with writing.NewFile(target) as digests:
         for label in labels:
             with reading.opening(notes_path(task.work, DIGESTS, label)) as descriptor:
-                for block in reading.chunks(descriptor):
-                    digests.write(block)
+                digests.write_all(reading.chunks(descriptor), 0)
         size = digests.size
     notes: Counter[str] = Counter()
     for stretch in task.placed:
@@ -436,7 +437,7 @@ def _describe_again(placements: Placements, spot: SegmentSpot, task: SegmentTask
     for each in (work, *(placing.fragment(task.work, spot.number, name) for name in MANIFEST_ALGORITHMS)):
         writing.remove(each)
     writing.make_directories(work / spot.ip)
-    files = _write_documents(placements, spot, task, work)
+    files = task.dialect.write_child(work, spot, task.parent, placements.runs)
     for path in files:
         writing.make_directories((task.package / path).parent)
         writing.supersede(work / path, task.package / path)
@@ -447,16 +448,9 @@ def _describe_again(placements: Placements, spot: SegmentSpot, task: SegmentTask
 
 def describe(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> ChildMets:
     """Describe a segment, write its lines of the manifests, and return it as a child."""
-    files = _write_documents(placements, spot, task, task.package)
+    files = task.dialect.write_child(task.package, spot, task.parent, placements.runs)
     placing.write_manifest_fragments(placements, f"{spot.content}/", task.work, spot.number, files)
     return _child(placements, files, spot, task)
-
-
-def _write_documents(
-    placements: Placements, spot: SegmentSpot, task: SegmentTask, root: Path
-) -> dict[str, Hashers]:
-    """Write the documents of an IP below ``root``, and return their digests by path."""
-    return task.dialect.write_child(root, spot, task.parent, placements.runs)
 
 
 def _child(

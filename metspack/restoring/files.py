@@ -496,8 +496,6 @@ def _write_lobs(task: _RestoreTask, moved: Moved, disk: writing.SyncedTogether) 
             checksum="MD5",
             accepted=task.accepted,
             moved=moved,
-            ended=lambda _passage: None,
-            joined=lambda _passage: None,
         )
         with closing(Folder(task.package / _CONTENT, shared=True, is_synced=not disk.is_possible)) as folder:
             for placed in placing.place(slices.runs(task.slice), folder):
