@@ -44,7 +44,7 @@ BUDGETS: Mapping[str, int] = {
     "sources": 1_724,
     "mets": 3_103,
     "planning": 874,
-    "inspecting": 548,
+    "inspecting": 549,
     "packages": 2_986,
     "checking": 14_211,
     "building": 3_069,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import groupby, islice
 
 from metspack import processes
 from metspack.inspecting import survey
@@ -71,7 +71,7 @@ class LobColumn:
     def take(self, run: LobRun, conventions: Iterable[Convention]) -> None:
         """Count LOBs of the column, each with the convention that found it."""
         self._take_cells(run.files, run.shared.digest)
-        number, size, largest = len(run), sum(run.sizes), max(run.sizes)
+        number, size, largest = len(run), run.bytes, max(run.sizes)
         if run.entries:
             self.inside += number
             self.bytes_inside += size
@@ -80,7 +80,8 @@ class LobColumn:
         self.bytes += size
         if largest > self.largest or not self.largest_lob:
             self.largest, self.largest_lob = largest, run.ids()[run.sizes.index(largest)]
-        self.conventions.update(conventions)
+        for convention, alike in groupby(conventions):  # as few look-ups as changes
+            self.conventions[convention] += sum(1 for _ in alike)
 
     def take_lost(self, error: LobUnresolved) -> None:
         """Count a cell of the column whose LOB was not found."""
