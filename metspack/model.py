@@ -212,9 +212,7 @@ class LobRef:
     def shared(self) -> RunShared:
         """The values that LOBs in one run have in common, with this LOB's first extent."""
         first, cell, proof = self.extents[0], self.cell, self.proofs.whole
-        holding, folders = (
-            (first.archive, None) if isinstance(first, ZipExtent) else (first.root, first.path[:-1])
-        )
+        holding, folders, _ = _place(first)
         return RunShared(
             schema=cell.place.schema,
             table=cell.place.table,
@@ -378,6 +376,11 @@ class LobRun(Columnar):
         """The lengths in the cells, None where there is none."""
         return self.lengths or (self.sizes if self.shared.is_measured else [None] * len(self))
 
+    def places(self) -> Iterator[tuple[int, tuple[str, ...] | None, Sequence[str]]]:
+        """Yield the files or entries that hold the LOBs: a holding, folders (None: entries) and names."""
+        together = [(self.shared.holding, self.shared.folders, self.extents[0])]
+        return iter(together) if self.detail is None else map(_place, self.detail.extents)
+
     @property
     def starts(self) -> Sequence[Any]:
         """The offsets in the zip file at which the LOBs begin, or the names of their files."""
@@ -406,8 +409,8 @@ class LobRun(Columnar):
         if self.shared.folders is not None:
             return ()
         if self.detail is not None:
-            of_one = (each for each in self.detail.extents if isinstance(each, ZipExtent))
-            return [getattr(each, name) for each in of_one if each.archive == self.shared.holding]
+            found = zip(self.detail.extents, self.places(), strict=True)
+            return [getattr(each, name) for each, (archive, *_) in found if archive == self.shared.holding]
         column: Sequence[int] = self.extents[OF_ENTRY.index(name)]
         return column
 
@@ -430,19 +433,12 @@ class LobRun(Columnar):
         if self.detail is not None:
             return self.detail.extents[0]
         shared, size = self.shared, self.sizes[number]
-        own = [column[number] for column in self.extents]
+        name, *own = (column[number] for column in self.extents)
         if shared.folders is None:
-            values = dict(zip(OF_ENTRY, own, strict=True))
-            return ZipExtent(**values, size=size, archive=shared.holding)
-        name, modified, inode, device = own
-        return FileExtent(
-            root=shared.holding,
-            path=(*shared.folders, name),
-            size=size,
-            modified=modified,
-            inode=inode,
-            device=device,
-        )
+            values = dict(zip(OF_ENTRY[1:], own, strict=True))
+            return ZipExtent(name=name, **values, size=size, archive=shared.holding)
+        values = dict(zip(("modified", "inode", "device"), own, strict=True))
+        return FileExtent(root=shared.holding, path=(*shared.folders, name), size=size, **values)
 
     def lob(self, number: int) -> LobRef:
         """Return one of the LOBs, by its place in the run from 0."""
@@ -466,6 +462,13 @@ class LobRun(Columnar):
             ),
             recorded=shared.recorded,
         )
+
+
+def _place(extent: Extent) -> tuple[int, tuple[str, ...] | None, Sequence[str]]:
+    """Return the holding of an extent, its folders (None: an entry) and its name."""
+    if isinstance(extent, ZipExtent):
+        return extent.archive, None, (extent.name,)
+    return extent.root, extent.path[:-1], extent.path[-1:]
 
 
 def _own(extent: Extent) -> tuple[Any, ...]:

@@ -229,12 +229,14 @@ class Processes:
         # Heavy, and most packages are too small for a second process.
         import multiprocessing  # noqa: PLC0415
 
-        begin_processes()
-        # Not forked: the parent has threads (progress) and open databases, which a fork would copy half-way.
-        self._context = multiprocessing.get_context("spawn")
-        # Every worker counts for itself.
-        self._counts = self._context.RawArray("Q", jobs)
-        self._stop = self._context.RawValue("b", 0)
+        with _starting():
+            begin_processes()
+            # Not forked: the parent has threads (progress) and open databases, which a fork would copy
+            # half-way.
+            self._context = multiprocessing.get_context("spawn")
+            # Every worker counts for itself.
+            self._counts = self._context.RawArray("Q", jobs)
+            self._stop = self._context.RawValue("b", 0)
         self._shown = 0
         self.jobs = jobs
         self.waiting: set[Future[Any]] = set()
@@ -248,7 +250,8 @@ class Processes:
     def submit(self, work: Work[Any, Any], task: Any, /) -> Future[Any]:
         """Give out a task, to a process that is free or may be started."""
         if self._begun < min(self.jobs, len(self.waiting) + 1):
-            threading.Thread(target=self._employ, args=(self._begun,), daemon=True).start()
+            with _starting():
+                threading.Thread(target=self._employ, args=(self._begun,), daemon=True).start()
             self._begun += 1
         from concurrent.futures import Future  # noqa: PLC0415 -- heavy; loaded while processes start
 
@@ -291,11 +294,12 @@ class Processes:
                 pipe = pipe or self._start(number)
                 pipe.send(call)
                 result, error = pipe.recv()
-            except (EOFError, OSError) as fault:
-                result, error = None, fault if pipe is None else _ended()
+            except (EOFError, OSError):
+                result, error = None, _ended()
                 self._fault = error
             except Exception as fault:  # noqa: BLE001 -- what cannot be sent or read, for who waits for it
                 result, error = None, fault
+                self._fault = error if pipe is None else self._fault
             if error is None:
                 future.set_result(result)
             else:
@@ -314,12 +318,13 @@ class Processes:
         whole.
         """
         hold_signals()
-        pipe, theirs = self._context.Pipe()
-        with theirs:
-            given = theirs, self._counts, number, self._stop
-            # It has no children of its own, and is ended should this process end without it.
-            process = self._context.Process(target=_serve, args=given, daemon=True)
-            process.start()
+        with _starting():
+            pipe, theirs = self._context.Pipe()
+            with theirs:
+                given = theirs, self._counts, number, self._stop
+                # It has no children of its own, and is ended should this process end without it.
+                process = self._context.Process(target=_serve, args=given, daemon=True)
+                process.start()
         self.processes.append(process)
         return pipe
 
@@ -379,7 +384,7 @@ def _serve(pipe: Connection, counts: Any, number: int, stop: Any) -> None:
             counts[number] += unreported
             unreported = 0
             if stop.value:
-                raise _Stopped
+                raise Stopped
 
     with suppress(EOFError, OSError):  # the parent wants no more, or is gone
         while True:
@@ -420,7 +425,7 @@ def _outcome(moved: Callable[..., None], work: Work[Any, Any], task: Any) -> tup
         result = work(task, moved)
         moved(0, least=0)
     except Exception as error:  # noqa: BLE001 -- the parent's to deal with
-        if not isinstance(error, (MetspackError, _Stopped)):
+        if not isinstance(error, (MetspackError, Stopped)):
             import traceback  # noqa: PLC0415 -- heavy
 
             error.add_note(f"In a worker process:\n{traceback.format_exc()}")
@@ -442,7 +447,7 @@ def _advance(
     return list(islice(_ahead[0], 1))
 
 
-class _Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for it
+class Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for it
     """The parent no longer wants the result."""
 
 
@@ -463,6 +468,16 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1  # macOS, Windows
+
+
+@contextmanager
+def _starting() -> Iterator[None]:
+    """Raise ``TargetError`` where the system starts no process or thread in the block."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        hint = "It allows no more processes, open files or memory (ulimit -a): use fewer with -j 1."
+        raise TargetError(f"no further process can be started on this machine: {error}", hint=hint) from error
 
 
 def _ended() -> TargetError:

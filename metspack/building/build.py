@@ -13,7 +13,7 @@ from metspack import cluster, processes
 from metspack.building import attempts, check_made, manifests, relocation, segments, targets
 from metspack.building import options as building_options
 from metspack.building.options import BuildOptions, Built
-from metspack.building.parents import Parent, PlacedChildren, PlacedSegments, SegmentSpots
+from metspack.building.parents import Parent, PlacedSegments, SegmentSpots
 from metspack.building.placing import Links, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.resumption import COMPARED, OF_TASKS, EarlierRun
@@ -28,7 +28,7 @@ from metspack.files.reading import as_path
 from metspack.files.staging import Partial, Staging, check_outside, check_space, check_vacant, stage
 from metspack.layouts import FolderStyle, Layout, readers
 from metspack.layouts.interface import check_style
-from metspack.layouts.readers import LobTraits
+from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import CSIP_METS, PLAIN_METS, filetable, ids
 from metspack.mets.dialects.interface import SegmentSpot, SiardFile
 from metspack.model import LinkMode
@@ -88,6 +88,7 @@ def build_from(
     ``remarks`` returns further warnings about the source, and is called after planning.
     """
     progress = progress or Silent()
+    building_options.check_reader(options)
     run = building_options.run_facts(command, options, identity or opening.identity(source))
     with processes.keeping(), Sharing(shares=isinstance(source, Archive)) as sharing:
         work = BuildWork(source, sharing, options, progress)
@@ -120,13 +121,11 @@ class BuildWork:
             self.plan.header.division if self.plan else building_options.division(options, self.version)
         )
         self.name = building_options.name(options, source.stem, self.plan.header.name if self.plan else None)
-        is_folder_name = building_options.names_folders(options)
-        self.objid = building_options.objid(options, self.name, self.archive, is_folder_name=is_folder_name)
+        self.objid = building_options.objid(options, self.name, self.archive)
         if self.objid.startswith(ids.child_objid(f"{self.name}_").removesuffix("_mets")):
             raise ConfigError(
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
             )
-        building_options.check_reader(options)
         self.dialect = building_options.dialect(options, self.name, self.objid, self.archive, self.version)
         manifests.check(self.layout, options)
         self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
@@ -170,7 +169,7 @@ class BuildWork:
             root = self.parent.make_root(staging)
             self._earlier.prepare(lambda name: OF_TASKS.fullmatch(name) or staging.work / name == root)
             course = self._plan_all(staging, departures)
-            building_options.check_texts(self.options, self.version, self.traits, self.division.limits)
+            readership, missed = self.readership(course.split)
             links = self._links(staging, course)
             (files, size), most = self.needed(course), self.division.limits.bytes
             done, moved = self._earlier.done(course)
@@ -186,15 +185,6 @@ class BuildWork:
             siard, placed = self._write_all(staging, course, departures)
         staging.journal.record(event=journal.DESCRIBED)
         sealed, handed_over, checked = self._describe(staging, siard, placed)
-        archive_path = self.dialect.archive_path(self.objid, self.name)
-        readership, missed = building_options.readership(
-            self.options,
-            self.style,
-            self.version,
-            self.layout,
-            replace(self.traits, split=course.split),
-            is_merged="/" in archive_path,
-        )
         return Built(
             target=staging.target,
             checked=building_options.checked_level(self.options),
@@ -218,12 +208,28 @@ class BuildWork:
                 *remarked,
             ),
             readers=readership,
-            unopened=(archive_path,) if self.version == "1.0" and self.traits.lobs else (),
+            unopened=(self.parent.archive_path,) if self.version == "1.0" and self.traits.lobs else (),
             linked=links.lobs if self._is_linking else None,
             made_of=self.made_of,
-            children=PlacedChildren(placed),
+            children=placed,
             handed_over=handed_over,
             sealed=sealed,
+        )
+
+    def readership(self, split: int) -> tuple[Readership | None, tuple[str, ...]]:
+        """Return the readers of the LOBs, and a sentence on LOBs that they miss.
+
+        There are none without LOBs beside an archive. Raises ``ConfigError`` for a CLOB in parts behind which
+        the intended reader finds no other.
+        """
+        reader = self.options.reader
+        readers.check_texts(reader, self.version, self.traits, self.division.limits.bytes)
+        if self.version is None or not self.traits.lobs:
+            return None, ()
+        written = readers.Writing(version=self.version, layout=self.layout.name, style=self.style)
+        traits, is_merged = replace(self.traits, split=split), "/" in self.parent.archive_path
+        return readers.readership(written, traits, is_merged=is_merged), readers.missed_words(
+            reader, written, traits
         )
 
     def _plan_all(self, staging: Partial, departures: Departures) -> Course:
@@ -251,7 +257,7 @@ class BuildWork:
         return self.options.link_mode is LinkMode.HARDLINK
 
     def _links(self, staging: Partial, course: Course) -> Links:
-        """Return the LOBs that are to be hard-linked.
+        """Return the LOBs to hard-link.
 
         Raises ``TargetError`` for one on another file system, ``ConfigError`` when no LOB can be linked.
         """

@@ -110,14 +110,11 @@ def _check_never_had_mets(folder: Path) -> None:
     for place, _, names in os.walk(folder):
         for name in sorted(names):
             found = Path(place, name)
-            if is_mets_name(name):
-                what = str(found)
-            elif (
-                place == str(folder) and is_manifest(name) and (line := next(delivery.mets_listed(found), ""))
-            ):
-                what = f"{found}, which lists {line}"
-            else:
+            is_own = place == str(folder) and is_manifest(name)
+            listed = next(delivery.mets_listed(found), "") if is_own else ""
+            if not (listed or is_mets_name(name)):
                 continue
+            what = f"{found}, which lists {listed}" if listed else f"{found}"
             raise SourceError(
                 f"{folder} holds no mets.xml, but {what}: the parent METS is missing",
                 hint="Get it from another copy of the package; without it, changed and missing files "

@@ -27,7 +27,7 @@ from metspack.files.transaction import Transaction
 from metspack.layouts import lobseg
 from metspack.mets import PLAIN_METS, dialects, ids
 from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
-from metspack.mets.filetable import PlacedFile, PlacedRun, Placements, in_runs
+from metspack.mets.filetable import PlacedFile, PlacedRun, Placements
 from metspack.progress import Progress, Silent
 from metspack.sizes import HandedOver, counted
 from metspack.sources.archive import Archive
@@ -228,7 +228,7 @@ class _InPlaceWork:
             )
             writing.make_directories(self.staging.package / spot.content)
             with closing(Placements()) as placements:
-                for run in in_runs(lobs.files(spot.content)):
+                for run in lobs.files(spot.content):
                     placements.add(run)
                 children.append(segments.describe(placements, spot, task))
             self.puts.append(f"{spot.ip}/{self.dialect.mets}")
@@ -284,7 +284,7 @@ class _InPlaceWork:
                 f"{counted(lobs.undigested, 'LOB')} without a digest in the cell: only the length, if "
                 "there is one, shows that they are what was archived"
             )
-        self.warnings += [f"{what}: {number:,}" for what, number in sorted(lobs.notes.items()) if number]
+        self.warnings += [f"{what}: {number:,}" for what, number in sorted(lobs.notes.items())]
         if lobs.shared:
             first, other = lobs.example
             self.warnings.append(

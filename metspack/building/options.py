@@ -15,9 +15,9 @@ from metspack.errors import ConfigError
 from metspack.files import reading, writing
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
 from metspack.files.reading import StrPath, as_path
-from metspack.layouts import FolderStyle, Layout, readers
+from metspack.layouts import FolderStyle, readers
 from metspack.layouts.names import SIARD
-from metspack.layouts.readers import LobTraits, Readership
+from metspack.layouts.readers import Readership
 from metspack.limits import Budgets, Limits
 from metspack.mets import dialects, ids
 from metspack.mets.dialects.interface import (
@@ -89,6 +89,11 @@ class PackageOptions:
     budgets: OptionField[Budgets, Budgets] = optionfields.instance(Budgets)
 
     @property
+    def names_folders(self) -> bool:
+        """True if folders must have the OBJIDs as names, letter by letter."""
+        return False
+
+    @property
     def algorithm(self) -> str:
         """The algorithm of the digests in METS: that of ``checksum``, or the dialect's."""
         return self.checksum or dialects.facts(self.dialect).checksum
@@ -132,6 +137,11 @@ class BuildOptions(PackageOptions):
     )
     jobs: OptionField[int | None, int | None] = optionfields.jobs()
     cluster: str | None = None
+
+    @property
+    def names_folders(self) -> bool:
+        """True if folders must have the OBJIDs as names, letter by letter: in packs, and for some readers."""
+        return self.pack is not None or (self.reader is not None and readers.named(self.reader).names_folders)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,20 +249,10 @@ def _name(options: PackageOptions, stem: str, planned: str | None) -> str:
     return ids.given_name(planned)
 
 
-def names_folders(options: BuildOptions) -> bool:
-    """Return whether folders must be called by OBJIDs, letter by letter: in packs, and for some readers."""
-    return options.pack is not None or (
-        options.reader is not None and readers.named(options.reader).names_folders
-    )
-
-
-def objid(
-    options: PackageOptions, name: str, archive: Archive | None, *, is_folder_name: bool = False
-) -> str:
+def objid(options: PackageOptions, name: str, archive: Archive | None) -> str:
     """Return the parent's OBJID: the given one, or one made from name and metadata.
 
-    Without an archive to make one from it is "". ``is_folder_name`` means that a folder must have its very
-    letters, for which a dialect may have another default. Raises ``ConfigError`` for an invalid OBJID.
+    Without an archive to make one from it is "". Raises ``ConfigError`` for an invalid OBJID.
     """
     if options.objid is not None:
         return ids.given_objid(options.objid)
@@ -260,7 +260,7 @@ def objid(
         return ""
     document = offsets.document(archive.metadata_document, depth=archive.budgets.depth)
     made = ids.package_objid(name, document)
-    if not is_folder_name:
+    if not options.names_folders:
         return made
     return dialects.named(options.dialect).packed_objid(made, options.dialect_options)
 
@@ -351,31 +351,6 @@ def check_reader(options: BuildOptions) -> None:
         given = options.dialect_options or dialects.named(options.dialect).options({})
         own = {name: getattr(given, name, None) for name in reader.required(is_packed=True)}
         reader.check(own | {"dialect": options.dialect}, options.pack)
-
-
-def check_texts(options: BuildOptions, version: str | None, traits: LobTraits, limits: Limits) -> None:
-    """Raise ``ConfigError`` for a CLOB in parts behind which the intended reader finds no other."""
-    readers.check_texts(options.reader, version, traits, limits.bytes)
-
-
-def readership(
-    options: BuildOptions,
-    style: FolderStyle,
-    version: str | None,
-    layout: Layout,
-    traits: LobTraits,
-    *,
-    is_merged: bool,
-) -> tuple[Readership | None, tuple[str, ...]]:
-    """Return the programs that find a package's LOBs, and a warning on LOBs that the intended one misses.
-
-    There are none without LOBs beside an archive.
-    """
-    if version is None or not traits.lobs:
-        return None, ()
-    written = readers.Writing(version=version, layout=layout.name, style=style)
-    found = readers.readership(written, traits, is_merged=is_merged)
-    return found, readers.missed_words(options.reader, written, traits)
 
 
 _NOT_OF_BYTES = {"created", "is_dated", "terms", "budgets", "jobs", "cluster", "verify", "given"}

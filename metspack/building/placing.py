@@ -14,7 +14,7 @@ from itertools import islice, repeat
 from pathlib import Path
 
 from metspack.containers.ipwriter import Destination, Folder
-from metspack.digests import MANIFEST_ALGORITHMS, OCTETS, Hashers, digest_function
+from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import SourceError, TargetError
 from metspack.files import reading, writing
 from metspack.files.threads import ThreadedHashers
@@ -131,8 +131,8 @@ class Placing:
     algorithms: tuple[str, ...] = ()
     accepted: frozenset[str] = frozenset()
     moved: Moved
-    ended: Callable[[Passage], None]
-    joined: Callable[[Passage], None]
+    ended: Callable[[Passage], object] = lambda _: None
+    joined: Callable[[Passage], object] = lambda _: None
     links: bool = False
     goes_on: bool = False
     _split: Passage | None = field(default=None, init=False)
@@ -326,13 +326,6 @@ def write_lines(rows: Iterable[tuple[str, str, str]], md5: writing.NewFile, sha2
     while batch := list(islice(found, LONGEST)):
         md5.write(b"".join([manifest_line(value, path) for path, value, _ in batch]))
         sha256.write(b"".join([manifest_line(value, path) for path, _, value in batch]))
-
-
-def write_pack_fragments(path: str, pack: Hashers, work: Path, number: int) -> None:
-    """Write the line of both manifests for a segment that is packed as one file, into ``work``."""
-    for algorithm in MANIFEST_ALGORITHMS:
-        with writing.NewFile(fragment(work, number, algorithm)) as file:
-            file.write(manifest_line(pack.digest(algorithm).value, path))
 
 
 def manifest_line(digest: str, path: str) -> bytes:

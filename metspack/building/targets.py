@@ -80,8 +80,8 @@ class Sending:
         """Yield each result after sending its files, which then take no room on disk."""
         for each in placed:
             if self._store is not None:
-                for number in each.numbers:
-                    self._send(self._store, package, spot(number), packing)
+                for done in each:
+                    self._send(self._store, package, spot(done.number), packing)
             yield each
 
     @staticmethod

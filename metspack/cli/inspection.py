@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from metspack.cli import console
 from metspack.inspecting.inspection import KINDS, Inspection, LobColumn
-from metspack.inspecting.survey import LevelFound, LevelKind
+from metspack.inspecting.survey import Level, LevelKind
 from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verification
 from metspack.locations import Convention
@@ -39,8 +39,8 @@ def show(source: Source, found: Inspection, facts: SourceFacts, columns: int | N
     _sizes(found)
     console.out()
     if isinstance(source, Archive):
-        _unreferenced("content/ of the archive", found.unreferenced.inside)
-    _unreferenced("the LOB folders outside", found.unreferenced.outside)
+        _unreferenced("content/ of the archive", found.unreferenced[0])
+    _unreferenced("the LOB folders outside", found.unreferenced[1])
 
 
 def print_errors(column: LobColumn) -> None:
@@ -162,8 +162,8 @@ def _row(column: LobColumn) -> tuple[object, ...]:
     )
 
 
-def _level(level: LevelFound) -> str:
-    return f"{_kind(level.said)} {level.text}".rstrip()
+def _level(level: Level) -> str:
+    return f"{_kind(level[0])} {level[1]}".rstrip()
 
 
 def _kind(said: LevelKind) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -27,7 +27,7 @@ from metspack.locations.packedsegments import Packed
 from metspack.locations.search import Column, Hit, Search, Sources
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.locations.statement import Place
-from metspack.model import SMALL, CellRun, Extent, ExtentColumns, LobCell, LobRun, ZipExtent
+from metspack.model import SMALL, CellRun, Extent, ExtentColumns, LobCell, ZipExtent
 from metspack.siard.entries import AnyTree
 from metspack.siard.metadata import Table
 from metspack.system import os, quoted
@@ -57,12 +57,13 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesTogether:
-    """Files of one folder: names and statuses; ``root`` is the number of the granted root."""
+    """Files of one folder that a convention found; ``root`` is the number of the granted root."""
 
     root: int
     folders: tuple[str, ...]
     names: Sequence[str]
     statuses: Sequence[Stamp]
+    convention: Convention
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,12 +175,9 @@ class Resolver(Closable):
             column.counts[convention, True] += number
         return found
 
-    def conventions(self, table: Table, run: LobRun) -> Mapping[Convention, int]:
-        """Return how many LOBs of a run were found by each convention, the first LOB's first."""
-        candidates = self._column(table, run.shared.cell).candidates
-        if run.entries:
-            return candidates.all_named_in_full(run.files)
-        return {next(candidates.of(run.files[0], [])).convention: len(run)}
+    def conventions(self, table: Table, path: str, files: Iterable[str]) -> Iterator[Convention]:
+        """Yield the convention of each of the entries that cells name in full."""
+        return map(self._column(table, path).candidates.named_in_full, files)
 
     def resolved(self, table: Table, cell: LobCell) -> Resolution:
         """Return the extents of a cell's LOB, and the convention that found it.
@@ -222,7 +220,9 @@ class Resolver(Closable):
         if not are_measured or max(sizes) > SMALL:
             return None
         column.counts[first.convention, False] += len(files)
-        return FilesTogether(root=spot.root, folders=spot.path[:-1], names=names, statuses=found)
+        return FilesTogether(
+            root=spot.root, folders=spot.path[:-1], names=names, statuses=found, convention=first.convention
+        )
 
     def _stated(self, column: Column, file: str) -> tuple[Candidate, Spot] | None:
         """Return a cell's candidate by the statement, and its spot; None if others may be meant."""

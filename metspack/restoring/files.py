@@ -57,7 +57,7 @@ from metspack.progress import Progress, Silent, begin_lobs, credit_of
 from metspack.resources import json_head
 from metspack.sizes import counted
 from metspack.sources import opening
-from metspack.sources.archive import LostLob, raising
+from metspack.sources.archive import FoundLobs, raising
 from metspack.sources.lobstream import ACCEPTABLE, Holdings, OpenHoldings
 
 _PER_FILE = 1_000  # bytes that names and a line in each manifest take, generously
@@ -241,7 +241,7 @@ def _restore(
         tally = RestoreTally()
         executor = attempts.executor(helpers, staging.work, source.holdings(), _WRITING)
         found = _RestoreSlices(source, staging, options, progress, tally, executor, helpers)
-        lobs = find_lobs(source, sharing, tally, _lob_runs(source, progress))
+        lobs = find_lobs(source, sharing, tally, (FoundLobs([run]) for run in _lob_runs(source, progress)))
         tasks = found.tasks(raising(lobs))
         jobs = executor.useful(options.jobs, files=_FILES_AT_ONCE, size=0)
         begun = tasks if jobs > 1 else iter(list(tasks))
@@ -263,23 +263,22 @@ def _restore(
 
 
 def find_lobs(
-    source: Packaged, sharing: Sharing, tally: RestoreTally, named: Iterator[LobRun | LostLob]
-) -> Iterator[LobRun | LostLob]:
+    source: Packaged, sharing: Sharing, tally: RestoreTally, named: Iterator[FoundLobs]
+) -> Iterator[FoundLobs]:
     """Yield the LOBs to be restored: ``named`` ones and those that only METS lists.
 
     Raises ``SourceError`` when a selected LOB is missing.
     """
     missing = set(source.selection.only)
     for found in chain(named, source.unnamed()):
-        if isinstance(found, LostLob):
-            missing.difference_update(source.selection.met(found.lob.removeprefix(source.id_prefix)))
-            yield found
-            continue
-        for lob in found.ids() if missing else ():
-            missing.difference_update(source.selection.met(lob))
-        for first in sharing.firsts(found, ""):
-            tally.take(first)
-            yield first
+        if missing:
+            lobs = (lob for run in found.runs for lob in run.ids())
+            lost = (each.lob.removeprefix(source.id_prefix) for each in found.lost)
+            missing.difference_update(*map(source.selection.met, chain(lobs, lost)))
+        firsts = [first for run in found.runs for first in sharing.firsts(run, "")]
+        for run in firsts:
+            tally.take(run)
+        yield FoundLobs(firsts, found.lost)
     for each in source.selection.only:
         if each in missing:
             raise _absent(source, each)
@@ -497,8 +496,6 @@ def _write_lobs(task: _RestoreTask, moved: Moved, disk: writing.SyncedTogether) 
             checksum="MD5",
             accepted=task.accepted,
             moved=moved,
-            ended=lambda _passage: None,
-            joined=lambda _passage: None,
         )
         with closing(Folder(task.package / _CONTENT, shared=True, is_synced=not disk.is_possible)) as folder:
             for placed in placing.place(slices.runs(task.slice), folder):

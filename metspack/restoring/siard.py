@@ -370,8 +370,6 @@ class _RestoreWork:
                 siard22.LAYOUT,
                 checksum="MD5",
                 moved=self.progress.advance,
-                ended=lambda _passage: None,
-                joined=lambda _passage: None,
             )
             for container, number in self.slices.items():
                 folder = siard22.segment_folder(self.name, container, 0)

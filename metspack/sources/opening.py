@@ -21,7 +21,7 @@ from metspack.progress import Progress
 from metspack.siard import forms
 from metspack.sizes import counted
 from metspack.sources import lobfolder, rewriting
-from metspack.sources.archive import Archive, Grants
+from metspack.sources.archive import Archive, FoundLobs, Grants
 from metspack.sources.lobstream import Holdings
 from metspack.system import os
 
@@ -45,6 +45,10 @@ class LooseLobs(Closable):
         ``seen`` is called with numbers of files while the folder is looked through. Raises ``SourceError``.
         """
         return lobfolder.lob_runs(self.path, seen)
+
+    def found(self, seen: Callable[[int], None] | None = None) -> Iterator[FoundLobs]:
+        """Yield the LOBs as ``lob_runs`` does, each of them found."""
+        return (FoundLobs([run]) for run in self.lob_runs(seen))
 
     def holdings(self) -> Holdings:
         """Return the holdings that the LOBs are read from."""

@@ -265,12 +265,12 @@ def test_names_of_a_table_are_a_budget(tmp_path: Path, name: str) -> None:
     (each,) = (each for each in INPUTS if each.name == name)
     path = each.make(tmp_path / "in", 300)
     with Archive(path, Budgets(names=1_000)) as archive:
-        assert [list(archive.located_runs(each)) for each in archive.metadata.tables] == [[]]
+        assert [list(archive.located(each)) for each in archive.metadata.tables] == [[]]
     with (
         Archive(path, Budgets(names=200)) as archive,
         pytest.raises(SourceError, match="more than 200 different names") as caught,
     ):
-        list(archive.located_runs(archive.metadata.tables[0]))
+        list(archive.located(archive.metadata.tables[0]))
     assert "--budget names=N" in caught.value.hint
 
 

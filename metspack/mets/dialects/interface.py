@@ -81,27 +81,6 @@ class SegmentSpot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentWords:
-    """The names of a segment, and its numbers: ``number`` in the plan, ``index`` in its container.
-
-    ``parent`` is the parent's OBJID, ``name`` the package's; by its layout the segment has ``word``, its name
-    as one word, and ``folder``, the path that the cells of its LOBs begin with.
-    """
-
-    number: int
-    index: int
-    parent: str
-    name: str
-    word: str
-    folder: str
-
-    @property
-    def suffix(self) -> str:
-        """The part of the segment's name that distinguishes it from others of the parent."""
-        return self.word.removeprefix(self.name)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Footprint:
     """The disk space of a dialect's documents: bytes per LOB and IP, files and folders per IP.
 
@@ -318,8 +297,13 @@ class Dialect(ABC):
         """Return the path of the archive of the package ``name``, whose parent has this OBJID."""
 
     @abstractmethod
-    def spot(self, words: SegmentWords) -> SegmentSpot:
-        """Return the place of a segment, and the OBJID of its METS."""
+    def spot(self, *, number: int, index: int, parent: str, name: str, word: str, folder: str) -> SegmentSpot:
+        """Return the place of a segment, and the OBJID of its METS.
+
+        It has a ``number`` in the plan and an ``index`` in its container. ``parent`` is the parent's OBJID,
+        ``name`` the package's; by its layout the segment has ``word``, its name as one word, and ``folder``,
+        the path that the cells of its LOBs begin with.
+        """
 
     # --- a new package ----------------------------------------------------------------------------------
 

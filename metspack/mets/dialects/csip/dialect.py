@@ -42,7 +42,6 @@ from metspack.mets.dialects.interface import (
     PackageFacts,
     ParentContent,
     SegmentSpot,
-    SegmentWords,
 )
 from metspack.mets.filetable import PlacedRun, Placements
 from metspack.mets.notes import note
@@ -143,12 +142,12 @@ class Csip(CsipPackage, Dialect):
         """Return the parent's folder."""
         return folder_name(objid)
 
-    def spot(self, words: SegmentWords) -> SegmentSpot:
+    def spot(self, *, number: int, index: int, parent: str, name: str, word: str, folder: str) -> SegmentSpot:
         """Return the place of a child: its LOBs have the path of the merged representation."""
-        objid = links.child_objid(self.terms, words.parent, words.word, words.suffix)
+        objid = links.child_objid(self.terms, parent, word, word.removeprefix(name))
         ip = folder_name(objid)
-        content = f"{ip}/{self.representation}/{DATA}/{words.folder}"
-        return SegmentSpot(number=words.number, ip=ip, content=content, index=words.index, objid=objid)
+        content = f"{ip}/{self.representation}/{DATA}/{folder}"
+        return SegmentSpot(number=number, ip=ip, content=content, index=index, objid=objid)
 
     def write_child(
         self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[PlacedRun]]

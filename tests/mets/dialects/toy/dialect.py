@@ -18,7 +18,6 @@ from metspack.mets.dialects.interface import (
     PackageFacts,
     ParentContent,
     SegmentSpot,
-    SegmentWords,
     Software,
 )
 from metspack.mets.filetable import PlacedRun
@@ -81,13 +80,14 @@ class Toy(Dialect):
         del objid
         return f"{name}.siard"
 
-    def spot(self, words: SegmentWords) -> SegmentSpot:
+    def spot(self, *, number: int, index: int, parent: str, name: str, word: str, folder: str) -> SegmentSpot:
+        del parent, name
         return SegmentSpot(
-            number=words.number,
-            ip=words.folder,
-            content=words.folder,
-            index=words.index,
-            objid=ids.ncname(f"toy_{words.word}"),
+            number=number,
+            ip=folder,
+            content=folder,
+            index=index,
+            objid=ids.ncname(f"toy_{word}"),
         )
 
     def write_child(
