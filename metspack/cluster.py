@@ -7,7 +7,6 @@ again, and a task that is done twice change nothing.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import threading
@@ -21,11 +20,12 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from metspack.errors import ConfigError, MetspackError, TargetError
+from metspack.errors import ConfigError, MetspackError, TargetError, check_available
 from metspack.processes import Executor, Moved, Pool, Work
 from metspack.progress import Credit
 from metspack.resources import __version__
 from metspack.sizes import counted
+from metspack.system import os
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -139,6 +139,7 @@ def opened(address: str | None, credit: Credit = lambda _workers: None) -> Itera
     if address is None:
         yield None
         return
+    check_available("--cluster")
     with closing(Cluster(address, credit)) as cluster:
         yield cluster
 

@@ -12,10 +12,11 @@ from metspack import clock, layouts, optionfields
 from metspack.containers.ipwriter import FORMS
 from metspack.digests import OCTETS, Hashers, Seal, Sealed
 from metspack.errors import ConfigError
-from metspack.files import reading
+from metspack.files import reading, writing
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
 from metspack.files.reading import StrPath, as_path
 from metspack.layouts import FolderStyle, Layout, readers
+from metspack.layouts.names import SIARD
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.limits import Budgets, Limits
 from metspack.mets import dialects, ids
@@ -218,8 +219,15 @@ def checked_level(options: PackageOptions) -> str:
 def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
     """Return the package's name: the plan's, the given one, or one from the source's stem.
 
-    Raises ``ConfigError`` for an invalid name, and for one that differs from the plan's.
+    Raises ``ConfigError`` for an invalid name, and for one that differs from the plan's; ``TargetError``
+    where the system cannot hold an archive of that name.
     """
+    found = _name(options, stem, planned)
+    writing.check_names([f"{found}{SIARD}"])
+    return found
+
+
+def _name(options: PackageOptions, stem: str, planned: str | None) -> str:
     chosen = None if options.name is None else ids.given_name(options.name)
     if planned is None:
         return chosen or ids.package_name(stem)

@@ -5,7 +5,6 @@ Paths are relative to the folder, with ``/``. The facts on each file are kept on
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
@@ -34,6 +33,7 @@ from metspack.progress import Progress
 from metspack.siard import entries, metadata
 from metspack.sources.archive import Archive, extension_of, in_runs, raising
 from metspack.sources.lobstream import OpenHoldings, Passage, what
+from metspack.system import os
 from metspack.uris import ReferenceRefused, shown
 
 _FILES = "the files of the folder"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 import time
 import traceback
@@ -24,6 +23,7 @@ from metspack.progress import Progress as Shown
 from metspack.reporting import jsontext
 from metspack.resources import __version__, json_head
 from metspack.stores.urls import shown
+from metspack.system import os
 
 if TYPE_CHECKING:
     from rich.progress import TaskID

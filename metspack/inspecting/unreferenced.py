@@ -5,7 +5,6 @@ The names in cells are kept on disk, so that ten million names take no more memo
 
 from __future__ import annotations
 
-import os
 import re
 from bisect import insort
 from collections.abc import Iterable, Iterator
@@ -22,6 +21,7 @@ from metspack.model import FileExtent, LobRef, LobRun, ZipExtent
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import Source
+from metspack.system import os
 
 NAMED = 20
 """Number of files that are named; all are counted."""

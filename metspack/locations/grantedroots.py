@@ -8,8 +8,6 @@ the roots before anything is opened.
 from __future__ import annotations
 
 import errno
-import os
-import shlex
 import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +26,7 @@ from metspack.locations.candidates import lob_folders
 from metspack.locations.statement import Place
 from metspack.model import FileExtent
 from metspack.siard import entries as siard_entries
+from metspack.system import os, quoted
 from metspack.uris import Kind, Reference, ReferenceRefused, collapsed, shown, walked
 
 Mapped = Mapping[tuple[str, ...], Reference]
@@ -90,9 +89,9 @@ class Granted:
         self.lob_folders = lru_cache(_REMEMBERED)(self._list_lob_folders)
         # A path may be written through a link: both forms name the same root.
         self._real = [
-            (tuple(filter(None, form(root).split("/"))), number)
+            (path.drive.upper(), path.parts[1:], number)
             for number, root in enumerate(self.roots)
-            for form in (os.path.realpath, os.path.abspath)
+            for path in (Path(os.path.realpath(root)), Path(os.path.abspath(root)))
         ]
 
     def mapped(self, place: Place) -> Iterator[Place]:
@@ -121,12 +120,14 @@ class Granted:
         """Return the spot of a place outside; raises ``PlaceRefused`` if no granted root holds it."""
         if place.drive is not None:
             number = self._drives.get(place.drive)
+            if number is None and any(drive == place.drive for drive, _, _ in self._real):
+                return self._below_a_root(place.segments, place.text, place.drive)  # a drive of this machine
             if number is None:
                 kind = "share" if place.drive.startswith("\\\\") else "drive"
                 raise PlaceRefused(
                     f"{shown(place.text)} is on {kind} {place.drive}, which is not mapped to a folder",
                     hint=f"Name the folder that the {kind} stands for: "
-                    f"--map-drive {shlex.quote(f'{place.drive}=DIR')}.",
+                    f"--map-drive {quoted(f'{place.drive}=DIR')}.",
                 )
             if ".." in place.segments:
                 raise _ungranted(place.text)
@@ -136,12 +137,16 @@ class Granted:
         if place.segments[0] != "..":
             return Spot(root=0, path=place.segments)
         try:
-            return self._below_a_root(walked(self._real[0][0], place.segments), place.text)
+            return self._below_a_root(walked(self._real[0][1], place.segments), place.text)
         except ReferenceRefused:
             raise _ungranted(place.text) from None
 
-    def _below_a_root(self, names: tuple[str, ...], text: str) -> Spot:
-        within = [(len(real), number) for real, number in self._real if names[: len(real)] == real]
+    def _below_a_root(self, names: tuple[str, ...], text: str, drive: str | None = None) -> Spot:
+        within = [
+            (len(real), number)
+            for at, real, number in self._real
+            if names[: len(real)] == real and drive in {None, at}
+        ]
         length, number = max(within, default=(len(names), 0), key=lambda each: each[0])
         if length >= len(names):
             raise _ungranted(text)

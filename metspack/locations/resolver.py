@@ -7,9 +7,7 @@ those before it. Only files below the granted roots are opened.
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +30,7 @@ from metspack.locations.statement import Place
 from metspack.model import SMALL, CellRun, Extent, ExtentColumns, LobCell, LobRun, ZipExtent
 from metspack.siard.entries import AnyTree
 from metspack.siard.metadata import Table
+from metspack.system import os, quoted
 from metspack.uris import PLAIN, Repair, are_plain
 
 _REMEMBERED = 10_000
@@ -343,9 +342,9 @@ class _Advisor:
                 above = folder.parents[at - 1] if at else folder
                 # A folder above a granted one is never looked into.
                 if at or self._is_found(table, cell, self._resolver.granting(drives={place.drive: above})):
-                    yield _add(f"--map-drive {shlex.quote(f'{place.drive}={above}')}")
+                    yield _add(f"--map-drive {quoted(f'{place.drive}={above}')}")
             if self._is_found(table, cell, self._resolver.granting(roots=(folder,))):
-                yield _add(f"--lob-root {shlex.quote(str(folder))}")
+                yield _add(f"--lob-root {quoted(str(folder))}")
 
     def _places(self, column: Column, cell: LobCell, place: Place) -> Iterator[tuple[int, Path]]:
         """Yield the number of missing names of the path, and the folder with the file of the rest."""

@@ -249,6 +249,11 @@ class DataFiles:
                     **dict(zip(DataRun.OF_EACH, (*columns, places), strict=True)),
                 )
 
+    def paths(self) -> Iterator[str]:
+        """Yield the paths of the files and of the parent's documents, in no order."""
+        yield from (path for (path,) in self.index.rows("SELECT path FROM data_file"))
+        yield from ("/".join(names) for names, _ in self.documents())
+
     def archives(self) -> list[DataFile]:
         """Return the first SIARD archives among the files, two at the most."""
         return [run.file(number) for run in self._runs(_ARCHIVES) for number in range(len(run))]

@@ -7,7 +7,6 @@ be *mounted* in another: from then on the package is read as if it were whole.
 from __future__ import annotations
 
 import errno
-import os
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
@@ -31,6 +30,7 @@ from metspack.limits import Budgets
 from metspack.mets import METS_NAMES
 from metspack.model import ZipExtent
 from metspack.packages.lobs import ANOTHER, HeldPart
+from metspack.system import os
 
 UNPACK = "Unpack it where it lies; metspack check shows what else is wrong with it."
 

@@ -10,7 +10,7 @@ from itertools import chain, groupby, islice
 from operator import add
 
 from metspack.checking import Checked, Code, Level
-from metspack.checking.catalogue import Catalogue, Row, shown
+from metspack.checking.catalogue import Catalogue, Mark, Row, is_marked, shown
 from metspack.checking.links.graph import LinkState
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import (
@@ -38,11 +38,12 @@ AND e.element = 'file'
 AND e.path IS NOT NULL AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path)
 """
 _AGREED = """
-SELECT coalesce(sum(files), 0), coalesce(sum(bytes), 0) FROM agreed WHERE source = 'METS'
-AND mets IN (SELECT ?1 UNION SELECT id FROM mets WHERE parent = ?1 AND package IS NOT NULL)
+SELECT coalesce(sum(agreed), 0), coalesce(sum(agreed_bytes), 0) FROM mets
+WHERE id IN (SELECT ?1 UNION SELECT id FROM mets WHERE parent = ?1 AND package IS NOT NULL)
 """
 _AGREED_BY_SOURCE = """
-SELECT source, algorithm, sum(files), sum(bytes) FROM agreed GROUP BY source, algorithm
+SELECT 'METS', algorithm, sum(agreed), sum(agreed_bytes) FROM mets WHERE agreed GROUP BY algorithm
+UNION ALL SELECT name, algorithm, agreed, agreed_bytes FROM manifest WHERE agreed
 """
 _PARTS = """
 SELECT p.part, p.href, x.groupid, x.size, p.mets, x.path IS NOT NULL AND d.path IS NULL FROM mptr p
@@ -76,15 +77,15 @@ LEFT JOIN mets m ON m.path = s.path LEFT JOIN disk d ON d.path = s.path AND d.ki
 """
 _BY_SOURCE = "GROUP BY s.source, s.algorithm ORDER BY s.source, s.algorithm"
 _HOLDINGS = """
-SELECT h.*, (SELECT coalesce(sum(coalesce(c.size, d.size)), 0) FROM cell c
+SELECT h.archive, version, dbname, owner, timespan, archived, schemas, tables, rows, lobs, lost, inline,
+    agreed_bytes + (SELECT coalesce(sum(coalesce(c.size, d.size)), 0) FROM cell c
     LEFT JOIN disk d ON NOT c.inside AND d.path = c.path AND d.kind = 'f' WHERE c.archive = h.archive)
-    + (SELECT coalesce(sum(bytes), 0) FROM agreed_lobs WHERE archive = h.archive)
 FROM holding h ORDER BY h.archive
 """
 _LONGEST = 400
 _METS_READ = "m.size IS NOT NULL"
 _ALL_READ = "m.size IS NOT NULL OR d.size IS NOT NULL"
-_SAMPLE_READ = "m.size IS NOT NULL OR (d.size IS NOT NULL AND s.path IN sampled)"
+_SAMPLE_READ = f"m.size IS NOT NULL OR (d.size IS NOT NULL AND {is_marked(Mark.SAMPLED, 's.path')})"
 _NONE_READ = "0"
 
 
@@ -220,7 +221,7 @@ def _archives(checked: Checked) -> Iterator[ArchiveContent]:
 
 def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool) -> Iterator[FixityFigures]:
     # Below the level that reads every byte, only the METS documents themselves are hashed.
-    is_sampled = catalogue.row("SELECT 1 FROM sampled") is not None
+    is_sampled = next(catalogue.marked(Mark.SAMPLED), None) is not None
     of_mets = _SAMPLE_READ if is_sampled else _ALL_READ if level.hashes else _METS_READ
     of_manifests = _NONE_READ if level is Level.LINKS else of_mets
     # A digest that is stated twice counts once; finding those of a million files takes longer than counting.

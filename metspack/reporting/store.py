@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import io
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
@@ -20,6 +19,7 @@ from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
 from metspack.files import journal, pread, reading, tempdb
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import rank
+from metspack.system import os
 from metspack.uris import shown
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ recommendation for external LOBs (0.28, 5.1) and of the archives that SIARD prog
 
 from __future__ import annotations
 
-import os
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +25,7 @@ from metspack.locations import splitparts
 from metspack.mediatypes import media_type
 from metspack.model import LONGEST, SMALL, LobDetail, LobRun, RunShared
 from metspack.sources.archive import extension_of, in_runs, raising
+from metspack.system import os
 from metspack.uris import shown
 
 NAMED = 20

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from metspack.sizes import counted
 from metspack.sources import lobfolder, rewriting
 from metspack.sources.archive import Archive, Grants
 from metspack.sources.lobstream import Holdings
+from metspack.system import os
 
 
 class LooseLobs(Closable):

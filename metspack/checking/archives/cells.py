@@ -42,7 +42,7 @@ _PARTS = """
 SELECT e.path, d.size FROM entry e JOIN disk d ON d.path = e.path AND d.kind = 'f'
 WHERE e.groupid = ? ORDER BY e.id LIMIT 100000
 """
-_PUT_LOST = "INSERT INTO lost_cell VALUES (?, ?, ?)"
+_PUT_LOST = "INSERT INTO statement (source, path, document, xml_id) VALUES ('cell', ?, ?, ?)"
 _NUMBERED = re.compile(rb"_part[0-9]{3,}$")
 _COLUMNS_KEPT = 1_000
 _FEW = 32

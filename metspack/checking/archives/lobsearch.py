@@ -112,8 +112,7 @@ class Mapping:
         return tuple(each for each in ((*within, *folder), within) if self._is_folder(each))
 
     def _is_folder(self, names: Sequence[str]) -> bool:
-        sql = "SELECT 1 FROM disk WHERE path = ? AND kind = 'd'"
-        return bool(names) and self._catalogue.has(sql, path_of(tuple(names)))
+        return bool(names) and self._catalogue.is_folder(path_of(tuple(names)))
 
 
 _FOLDERS_KEPT = 4096
