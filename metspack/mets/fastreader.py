@@ -328,7 +328,7 @@ class SinkBeside:
 
 
 def check_links(blocks: Callable[[], Iterable[bytes]], budgets: Budgets) -> None:
-    """Raise ``read``'s error for a document of too many ``mptr``, and only that, but faster.
+    """Raise ``read``'s error for a document of too many ``mptr``, faster than ``read`` does.
 
     ``blocks`` gives the document's bytes from the start. It is for documents with many.
     """
@@ -487,7 +487,7 @@ class Condensing(Reader):
         return cut
 
     def _is_open(self, data: bytes, at: int) -> bool:
-        """Return whether to wait for more bytes, as an element of the shape may have begun last."""
+        """Return whether to wait for more bytes: an element of the shape may have begun last."""
         if self._shape is None:
             return False
         if len(data) - at <= min(_HELD, self._budgets.attribute) and self._shape[0].is_open(data, at):

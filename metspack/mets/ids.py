@@ -90,10 +90,8 @@ def name_words(stem: str, given: str | None) -> tuple[str, ...]:
     made = package_name(original)
     if unicodedata.normalize("NFC", original) == made:
         return ()
-    called = f"the package is called {made}; --name gives it another, such as --name Northwind"
-    if is_readable(original):
-        return (f"names have only ASCII letters, digits, _ and -, and {original!r} has others: {called}",)
-    return (f"names have only ASCII letters and digits, and {original!r} has none: {called}",)
+    why = "allowed: ASCII letters, digits, _ and -" if is_readable(original) else "no ASCII letter or digit"
+    return (f"renamed {original!r} to {made} ({why}); choose another name with --name",)
 
 
 def name_history(stem: str, given: str | None, name: str) -> tuple[str, ...]:

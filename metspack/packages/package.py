@@ -314,10 +314,7 @@ class Package(Closable):
             return f"Did you mean {near[0]}?"
         if not candidates:
             return "Its METS documents list no LOBs, and no cell of an archive in it has this id."
-        return (
-            f"Ids are as in its METS documents, {candidates[0]}, and for LOBs that stayed in the .siard as "
-            "metspack inspect --lobs lists them."
-        )
+        return f"Ids are like {candidates[0]}: metspack list shows those of all LOBs."
 
     def close(self) -> None:
         """Drop the tables of the METS documents."""

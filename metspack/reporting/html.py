@@ -188,7 +188,7 @@ def _anchors(frame: Frame) -> dict[str, str]:
 
 
 def _folded(rows: list[_T], is_shown: Callable[[_T], bool]) -> tuple[list[_T], list[_T]]:
-    """Return the rows to show and the rows to fold away: of many, those that are not ``is_shown``."""
+    """Return the rows to show and those to fold away: of many rows, all but ``is_shown`` ones."""
     if len(rows) <= _FOLDED:
         return rows, []
     return [each for each in rows if is_shown(each)], [each for each in rows if not is_shown(each)]

@@ -82,7 +82,7 @@ class Relation:
 
     @property
     def is_missing(self) -> bool:
-        """True if the child is named, but not there."""
+        """True if the child is named, but missing."""
         return self.state is LinkState.MISSING
 
     @property

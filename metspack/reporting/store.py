@@ -427,10 +427,9 @@ class Ledger(tempdb.Scratch):
                 continue
             if event.get(name) != self._head[name]:
                 raise ConfigError(
-                    f"--ledger {self._path}: is of another package: its {what} is "
-                    f"{shown(str(event.get(name)))}, expected {shown(str(self._head[name]))}",
-                    hint="Each package and each copy of it has a ledger of its own, and one that was moved a "
-                    f"new one. {_NEW}",
+                    f"--ledger {self._path}: was made for the package with the {what} "
+                    f"{shown(str(event.get(name)))}, not {shown(str(self._head[name]))}",
+                    hint=f"Each copy of a package needs a ledger, and a moved package a new one. {_NEW}",
                 )
 
     def _damaged(self, number: int) -> SourceError:
