@@ -305,7 +305,8 @@ class LobRun(Columnar):
     empty for LOBs outside it. ``extents`` are the columns of the extents' values beside their sizes: name,
     modified, inode and device of files; name, offset, limit, compressed, crc, method and flags of entries.
     ``lengths`` are the cells', empty where they have none or the sizes of their LOBs; ``digests`` and
-    ``proofs`` are empty where ``shared`` has no algorithm for them.
+    ``proofs`` are empty where ``shared`` has no algorithm for them. ``paths`` are those of their files where
+    the layout does not decide.
     """
 
     shared: RunShared
@@ -317,10 +318,11 @@ class LobRun(Columnar):
     proofs: Sequence[str] = ()
     extents: Sequence[Sequence[Any]]
     entries: Sequence[str] = ()
+    paths: Sequence[str] = ()
     detail: LobDetail | None = None
     part: Part | None = None
 
-    OF_EACH = ("rows", "files", "sizes", "lengths", "digests", "proofs", "entries")
+    OF_EACH = ("rows", "files", "sizes", "lengths", "digests", "proofs", "entries", "paths")
 
     @classmethod
     def of(cls, lobs: Sequence[LobRef]) -> Self:

@@ -34,24 +34,24 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_847,
+    "(foundation)": 2_852,
     "stores": 335,
     "files": 2_981,
     "layouts": 586,
     "containers": 1_805,
-    "siard": 1_886,
+    "siard": 1_890,
     "locations": 1_863,
     "sources": 1_737,
     "mets": 3_115,
-    "planning": 874,
+    "planning": 875,
     "inspecting": 655,
-    "packages": 2_991,
+    "packages": 2_989,
     "checking": 14_211,
-    "building": 3_161,
+    "building": 3_162,
     "reporting": 2_400,
-    "restoring": 1_693,
+    "restoring": 1_796,
     "merging": 850,
-    "cli": 3_169,
+    "cli": 3_178,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

@@ -292,7 +292,8 @@ def _check_link(file: FileExtent, folder: Folder, path: str) -> None:
 def lob_paths(layout: Layout, run: LobRun) -> list[str]:
     """Return the paths of LOBs, or of a part of one, in their segment."""
     end = "" if run.part is None else layout.part_suffix(run.part)
-    return [path + end for path in layout.lob_paths(run.place, run.rows, run.shared.extension)]
+    paths = run.paths or layout.lob_paths(run.place, run.rows, run.shared.extension)
+    return [path + end for path in paths]
 
 
 def fragment(work: Path, number: int, algorithm: str) -> Path:

@@ -55,6 +55,7 @@ from metspack.planning.sharedlobs import Sharing
 from metspack.processes import Executor, Moved
 from metspack.progress import Progress, Silent, begin_lobs, credit_of
 from metspack.resources import json_head
+from metspack.restoring.filenames import FileNames, KeyNames, NamesWord
 from metspack.sizes import counted
 from metspack.sources import opening
 from metspack.sources.archive import LostLob, raising
@@ -72,7 +73,7 @@ class RestoreOptions:
     of ``lobstream.ACCEPTABLE``. ``lob_folder_style`` is how an archive leads to LOBs in a folder beside it.
     ``jobs`` is the number of processes that write files, as many as help when None; ``cluster``, in a form of
     ``cluster.FORMS``, is a Dask cluster whose workers write them instead. Children that are missing from
-    their places are searched for in the ``roots``, by OBJID.
+    their places are searched for in the ``roots``, by OBJID. ``names`` are those of the files.
     """
 
     only: OptionField[tuple[str, ...], str | Sequence[str]] = optionfields.texts()
@@ -85,6 +86,7 @@ class RestoreOptions:
     jobs: OptionField[int | None, int | None] = optionfields.jobs(None)
     cluster: str | None = None
     roots: OptionField[tuple[Path, ...], StrPath | Sequence[StrPath]] = optionfields.paths(as_places)
+    names: OptionField[FileNames, FileNames | NamesWord] = optionfields.choice(FileNames, FileNames.ARCHIVE)
 
     def opened(self, path: Path, *, partial: bool = False) -> Packaged:
         """Return the package at ``path`` as a source; raises as ``packages_source.opened`` does."""
@@ -237,12 +239,15 @@ def _restore(
         options.opened(path) as source,
         Sharing() as sharing,
         stage(target, restore_facts("files", source, options), terms) as staging,
+        ExitStack() as stack,
     ):
         tally = RestoreTally()
         executor = attempts.executor(helpers, staging.work, source.holdings(), _WRITING)
         found = _RestoreSlices(source, staging, options, progress, tally, executor, helpers)
-        lobs = find_lobs(source, sharing, tally, _lob_runs(source, progress))
-        tasks = found.tasks(raising(lobs))
+        lobs = raising(find_lobs(source, sharing, tally, _lob_runs(source, progress)))
+        if options.names is FileNames.KEY:
+            lobs = stack.enter_context(KeyNames(source, options.budgets)).named(lobs)
+        tasks = found.tasks(lobs)
         jobs = executor.useful(options.jobs, files=_FILES_AT_ONCE, size=0)
         begun = tasks if jobs > 1 else iter(list(tasks))
         try:
