@@ -10,7 +10,7 @@ from metspack import checking
 from metspack.checking.codes import Code
 from metspack.errors import TargetError
 from metspack.limits import Budgets
-from metspack.model import Finding, Severity
+from metspack.model import Finding, Notice, Severity
 from metspack.progress import Progress
 from metspack.sizes import counted
 
@@ -46,11 +46,12 @@ class CheckOutcome:
     errors: list[Finding] = field(default_factory=list)
     warned: dict[str, tuple[Finding, int]] = field(default_factory=dict)
 
-    def warnings(self) -> Iterator[str]:
-        """Yield one sentence for each code or requirement with warnings."""
-        for first, count in self.warned.values():
-            more = f" (and {count - 1:,} more of {checking.told_as(first)})" if count > 1 else ""
-            yield f"the package was checked: {first.path}: {first.code} {first.message}{more}"
+    def warnings(self) -> Iterator[Notice]:
+        """Yield one sentence for each code or requirement with warnings, which is its id."""
+        for told_as, (first, count) in self.warned.items():
+            more = f" (and {count - 1:,} more of {told_as})" if count > 1 else ""
+            words = f"the package was checked: {first.path}: {first.code} {first.message}{more}"
+            yield Notice(told_as, words)
 
 
 def check_outcome(
@@ -96,7 +97,7 @@ def check_made(
     known: Collection[str] = (),
     jobs: int | None = 1,
     note: Callable[[Collection[str]], object],
-) -> tuple[str, ...]:
+) -> tuple[Notice, ...]:
     """Return the warnings of a package that was just written.
 
     Raises ``TargetError`` when the check finds errors, after calling ``note`` with their paths.

@@ -18,7 +18,7 @@ from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import ids
 from metspack.mets.dialects.interface import Dialect, SegmentSpot, SegmentWords
-from metspack.model import LobRun, PlannedSegment
+from metspack.model import LobRun, Notice, PlannedSegment, noticed
 from metspack.planning import assignment, planfile
 from metspack.planning.division import planned, slip_words
 from metspack.planning.planfile import PlanHeader
@@ -52,7 +52,7 @@ class Draft:
     lobs: int
     split: int
     kept: int
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
     readers: Readership | None = None
 
     @property
@@ -116,7 +116,7 @@ class Draft:
                 for each in self.segments
             ],
             "readers": self.readers.document() if self.readers else [],
-            "warnings": list(self.warnings),
+            **noticed(self.warnings),
         }
 
     def folder(self, segment: PlannedSegment) -> str:

@@ -27,7 +27,7 @@ from metspack.mets.dialects.interface import (
     PackageFacts,
     Software,
 )
-from metspack.model import LinkMode
+from metspack.model import LinkMode, Notice, noticed
 from metspack.optionfields import OptionField
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.progress import Progress
@@ -149,7 +149,7 @@ class MadePackage(Sealed):
     segments: int
     files: int
     bytes: int
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
     checked: str
     unopened: tuple[str, ...] = ()
     made_of: SourceFacts | None = None
@@ -181,7 +181,7 @@ class MadePackage(Sealed):
     def to_json(self) -> dict[str, object]:
         """Return the result as data for JSON."""
         children = [each.document() for each in self.children]
-        return json_head() | self.document() | {"children": children, "warnings": list(self.warnings)}
+        return json_head() | self.document() | {"children": children, **noticed(self.warnings)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -358,7 +358,7 @@ def readership(
     traits: LobTraits,
     *,
     is_merged: bool,
-) -> tuple[Readership | None, tuple[str, ...]]:
+) -> tuple[Readership | None, tuple[Notice, ...]]:
     """Return the programs that find a package's LOBs, and a warning on LOBs that the intended one misses.
 
     There are none without LOBs beside an archive.

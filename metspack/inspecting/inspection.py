@@ -14,7 +14,7 @@ from metspack.inspecting.verification import Verdict, Verification, verify
 from metspack.locations import Convention
 from metspack.locations.errors import LobUnresolved
 from metspack.mets.notes import history_beside
-from metspack.model import LobRun
+from metspack.model import LobRun, Notice
 from metspack.progress import Progress, Silent
 from metspack.siard.tables import Tally
 from metspack.sizes import Histogram, counted
@@ -136,7 +136,7 @@ class Inspection:
     columns: list[LobColumn] = field(default_factory=list)
     sizes: Histogram = field(default_factory=Histogram)
     unreferenced: Unreferenced
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
     history: tuple[str, ...] = ()
 
     @property
@@ -238,9 +238,11 @@ def _describe(found: Inspection, archive: Archive, total: Tally) -> None:
     found.history = archive.history or history_beside(archive.path)
 
 
-def _about_files(unreferenced: Unreferenced) -> Iterator[str]:
+def _about_files(unreferenced: Unreferenced) -> Iterator[Notice]:
     if unreferenced.twice:
         what = counted(unreferenced.twice, "file is", "files are")
-        yield f"{what} named by more than one cell, such as {shown(unreferenced.example)}"
+        yield Notice(
+            "lob-shared", f"{what} named by more than one cell, such as {shown(unreferenced.example)}"
+        )
     for each in unreferenced.unseen:
-        yield f"not looked through for files that no cell names: {each}"
+        yield Notice("folder-unseen", f"not looked through for files that no cell names: {each}")

@@ -47,7 +47,7 @@ from metspack.mets import CSIP_METS, dialects, filetable, ids, notes, reader
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
 from metspack.mets.filetable import ManifestLines, PlacedRun
 from metspack.mets.reader import Agent, Fact, MetsHeader, Root
-from metspack.model import LONGEST, SMALL
+from metspack.model import LONGEST, SMALL, Notice, noticed
 from metspack.packages.files import UNPACK
 from metspack.packages.index import Index
 from metspack.packages.lobs import StatedFixity
@@ -71,7 +71,7 @@ class Merged(Sealed):
     containers: int
     files: int
     bytes: int
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
     checked: str
     sealed: Seal | None = None
 
@@ -87,7 +87,7 @@ class Merged(Sealed):
             "bytes": self.bytes,
             "checked": self.checked,
             "seal": self.seal,
-            "warnings": list(self.warnings),
+            **noticed(self.warnings),
         }
 
 
@@ -164,7 +164,7 @@ class _MergeWork:
         self.parent = containers[0]
         self.objid = ids.given_objid(options.objid or found.index.objid)
         self.documentation: list[tuple[str, ...]] = []
-        self.warnings: list[str] = []
+        self.warnings: list[Notice] = []
         self.options = replace(options, objid=self.objid)
         self.data = self.staging.work / DATA
         self._earlier = earlier
@@ -196,7 +196,9 @@ class _MergeWork:
         self.documentation += adopted.documentation
         for names in adopted.left:
             path = self.parent.path.joinpath(*names)
-            self.warnings.append(f"{path} is left out: another file describes the package")
+            self.warnings.append(
+                Notice("description-replaced", f"{path} is left out: another file describes the package")
+            )
         return adopted.options
 
     def _header(self) -> list[Fact]:
@@ -346,11 +348,12 @@ class _MergeWork:
             clears=self._earlier.is_there,
         )
 
-    def _left_out(self) -> Iterator[str]:
+    def _left_out(self) -> Iterator[Notice]:
         if number := self.found.left_out:
-            yield (
+            yield Notice(
+                "file-no-lob",
                 f"{counted(number, 'file')} of the containers left out ({', '.join(self.found.examples)}"
-                f"{', ...' if number > len(self.found.examples) else ''}): neither data nor regenerated"
+                f"{', ...' if number > len(self.found.examples) else ''}): neither data nor regenerated",
             )
 
 
@@ -489,8 +492,10 @@ class _Copier:
         return hashers
 
 
-def _words_on(unproven: Sequence[Path]) -> Iterator[str]:
+def _words_on(unproven: Sequence[Path]) -> Iterator[Notice]:
     """Yield a warning about children's METS whose digest is missing from the parent's METS."""
     if unproven:
         count = counted(len(unproven), "METS of a child", "METS of children")
-        yield f"{count}, {unproven[0]} first: no digest in the METS of the parent proves them"
+        yield Notice(
+            "digest-absent", f"{count}, {unproven[0]} first: no digest in the METS of the parent proves them"
+        )

@@ -14,6 +14,7 @@ from metspack.inspecting.survey import LevelFound, Surveyed
 from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verdict, Verification
 from metspack.locations.errors import LobUnresolved
+from metspack.model import noticed
 from metspack.progress import Progress, Silent
 from metspack.resources import json_head
 from metspack.sources import opening
@@ -83,7 +84,7 @@ def document(
             "outside": _unnamed(unreferenced.outside),
         },
         "named_twice": unreferenced.twice,
-        "warnings": list(found.warnings),
+        **noticed(found.warnings),
         "errors": [
             {"lob": lob, "column": each.found.id, **_error(error)}
             for each in found.columns

@@ -44,7 +44,7 @@ from metspack.layouts import lobseg
 from metspack.layouts.names import FolderStyle
 from metspack.limits import Budgets
 from metspack.mets.filetable import Placements
-from metspack.model import LONGEST, LobPlace, LobRun
+from metspack.model import LONGEST, LobPlace, LobRun, Notice, noticed
 from metspack.optionfields import OptionField
 from metspack.packages import package as packages_package
 from metspack.packages import source as packages_source
@@ -111,7 +111,7 @@ class Restored:
     size: int | None = None
     sha256: str | None = None
     into: str | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """Return the result as data for JSON; one without a target is that of a dry run."""
@@ -132,7 +132,7 @@ class Restored:
                 "archive_bytes": self.size,
                 "archive_sha256": self.sha256,
             }
-        return json_head() | document | {"warnings": list(self.warnings)}
+        return json_head() | document | noticed(self.warnings)
 
 
 def restore_facts(form: str, source: Packaged, options: RestoreOptions) -> RunFacts:
@@ -192,7 +192,7 @@ class RestoreTally:
         self.inside += len(run) if run.entries else 0
         self.bytes += run.bytes
 
-    def restored(self, target: Path | None, warnings: Iterable[str]) -> Restored:
+    def restored(self, target: Path | None, warnings: Iterable[Notice]) -> Restored:
         """Return the result of a restore of the LOBs as files."""
         return Restored(
             target=target,
@@ -534,8 +534,11 @@ def _write_merged(fragments: list[Path], target: Path, start: int) -> None:
             merged.write(b"".join(batch))
 
 
-def file_words(source: Packaged) -> Iterator[str]:
+def file_words(source: Packaged) -> Iterator[Notice]:
     """Yield warnings about LOBs restored as files."""
     if unnamed := source.unnamed_count():
-        yield f"{counted(unnamed, 'LOB')} that METS lists and no cell names: restored all the same"
+        yield Notice(
+            "lob-unnamed",
+            f"{counted(unnamed, 'LOB')} that METS lists and no cell names: restored all the same",
+        )
     yield from source.remarks()

@@ -48,6 +48,7 @@ from metspack.mets.filetable import PlacedRun, Placements
 from metspack.mets.notes import note
 from metspack.mets.premis import Event
 from metspack.mets.reader import Agent, Fact, MetsHeader, Root
+from metspack.model import Notice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,12 +112,12 @@ class Csip(CsipPackage, Dialect):
         return siard22.LAYOUT if version == "2.2" else lobseg.LAYOUT
 
     @classmethod
-    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[str, ...]:
+    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[Notice, ...]:
         """Return a warning on a layout other than SIARD 2.2's for an archive of that version."""
         if layout is cls.layout(version) or cls.layout(version) is not siard22.LAYOUT:
             return ()
         wanted = "LOBs of SIARD 2.2 must lie as that standard requires (CITS SIARD, SIARD_22b)"
-        return (f"{wanted}, but the layout is {layout.name}",)
+        return (Notice("layout-of-another", f"{wanted}, but the layout is {layout.name}"),)
 
     def check(self, objid: str) -> None:
         """Raise ``ConfigError`` for invalid terms, agents, files or an invalid OBJID."""
