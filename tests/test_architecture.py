@@ -46,7 +46,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 877,
     "inspecting": 657,
     "packages": 2_994,
-    "checking": 14_211,
+    "checking": 14_340,
     "building": 3_192,
     "reporting": 2_401,
     "restoring": 1_799,
