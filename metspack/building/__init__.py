@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -96,11 +96,13 @@ def check_made(
     whole: bool,
     known: Collection[str] = (),
     jobs: int | None = 1,
+    given: Sequence[str] = (),
     note: Callable[[Collection[str]], object],
 ) -> tuple[Notice, ...]:
     """Return the warnings of a package that was just written.
 
-    Raises ``TargetError`` when the check finds errors, after calling ``note`` with their paths.
+    Raises ``TargetError`` when the check finds errors, after calling ``note`` with their paths. ``given`` are
+    the options that decide what METS states, to be named where a requirement is broken.
     """
     found = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
     if wrong := found.errors:
@@ -116,7 +118,15 @@ def check_made(
         raise TargetError(
             f"the new package failed its own check: {first.path}: {first.code} {first.message} "
             f"({counted(len(wrong), 'finding')}); nothing was published",
-            hint=f"{_DISK if any(each.code in _BYTES for each in wrong) else ''}What it concerns is made "
-            "anew when the run goes on. If it happens again, report it as a fault of metspack.",
+            hint=f"{_DISK if any(each.code in _BYTES for each in wrong) else ''}"
+            f"{_options_words(wrong, given)}What it concerns is made anew when the run goes on. If it "
+            "happens again, report it as a fault of metspack.",
         )
     return tuple(found.warnings())
+
+
+def _options_words(wrong: Iterable[Finding], given: Sequence[str]) -> str:
+    """Return a sentence on options that may have broken a requirement, "" where none may."""
+    if not given or not any(each.requirement for each in wrong):
+        return ""
+    return f"{' or '.join(given)} may have led there: leave out what does not go with the profile. "

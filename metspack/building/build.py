@@ -331,6 +331,7 @@ class BuildWork:
             whole=self.options.verify and not self.sending.is_remote,
             known=() if self.archive is None else self.archive.miscounted,
             jobs=self.options.jobs,
+            given=building_options.mets_options(self.options),
             note=lambda paths: self._earlier.record_faults(
                 paths, ((spot.number, self._path_of(spot)) for spot in placed.spots())
             ),

@@ -395,6 +395,17 @@ def option_facts(options: Any) -> dict[str, str]:
     return {name: words for name, words in told if words not in {"", "none"}}
 
 
+_FLAGS = {"agents": "--submitter", "package-type": "--type"}
+
+
+def mets_options(options: PackageOptions) -> tuple[str, ...]:
+    """Return the given options that decide what METS states, as the command line has them."""
+    own = dialects.named(options.dialect).options({})
+    usual = option_facts(replace(options, mets_profile=None, dialect_options=own))
+    given = option_facts(options).items()
+    return tuple(_FLAGS.get(name, f"--{name}") for name, words in given if usual.get(name) != words)
+
+
 def _told(options: Any) -> Iterator[tuple[str, Any]]:
     for each in fields(options):
         value = getattr(options, each.name)

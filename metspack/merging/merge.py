@@ -202,10 +202,12 @@ class _MergeWork:
         return adopted.options
 
     def _header(self) -> list[Fact]:
-        """Return the root of the parent's METS, its header and agents."""
+        """Return root, header and agents of the parent's METS, with a PROFILE that is given."""
         with self.parent.tree.content(CSIP_METS.encode()) as content:
             facts = reader.read(content.blocks(), self.options.budgets)
-            return list(takewhile(lambda fact: isinstance(fact, Root | MetsHeader | Agent), facts))
+            found = list(takewhile(lambda fact: isinstance(fact, Root | MetsHeader | Agent), facts))
+        given = self.options.mets_profile
+        return [replace(each, profile=given) if isinstance(each, Root) and given else each for each in found]
 
     @property
     def root(self) -> Path:
@@ -291,6 +293,7 @@ class _MergeWork:
             self.progress,
             whole=self.options.verify,
             jobs=jobs,
+            given=building_options.mets_options(self.options),
             note=lambda _paths: self._earlier.record_faulty(range(self._stretches), elsewhere=True),
         )
         return Merged(
