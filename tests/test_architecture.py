@@ -44,14 +44,14 @@ BUDGETS: Mapping[str, int] = {
     "sources": 1_741,
     "mets": 3_196,
     "planning": 877,
-    "inspecting": 657,
+    "inspecting": 671,
     "packages": 2_994,
     "checking": 14_340,
     "building": 3_205,
-    "reporting": 2_401,
+    "reporting": 2_402,
     "restoring": 1_799,
     "merging": 858,
-    "cli": 3_189,
+    "cli": 3_192,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

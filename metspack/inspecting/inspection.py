@@ -35,7 +35,8 @@ class LobColumn:
 
     ``inside`` LOBs are entries of the archive, ``outside`` ones files beside it. ``losses`` counts unresolved
     ones by their kind, one of ``KINDS``; the first ``LISTED`` of them are in ``errors``. ``cells`` counts the
-    cells by kind of location, ``algorithms`` by digest; ``undigested`` counts those without one.
+    cells by kind of location, ``algorithms`` by digest; ``undigested`` counts those without one. ``lengths``
+    counts texts by the unit of the length in their cells: bytes, as long as the file, or characters.
     """
 
     found: ColumnFound
@@ -48,6 +49,7 @@ class LobColumn:
     conventions: Counter[Convention] = field(default_factory=Counter)
     algorithms: Counter[str] = field(default_factory=Counter)
     undigested: int = 0
+    lengths: Counter[str] = field(default_factory=Counter)
     largest: int = 0
     largest_lob: str = ""
     errors: list[tuple[str, LobUnresolved]] = field(default_factory=list)
@@ -83,6 +85,7 @@ class LobColumn:
         elif each.lob is not None:
             size = each.lob.size
             self._have(1, size, size, each.cell.place.id, is_inside=each.is_inside)
+            self._take_lengths([each.cell.length], [size])
             if each.convention is not None:
                 self.conventions[each.convention] += 1
 
@@ -94,6 +97,13 @@ class LobColumn:
         lob = run.ids()[run.sizes.index(largest)]
         self._have(len(run), run.bytes, largest, lob, is_inside=bool(run.entries))
         self.conventions.update(each.conventions)
+        self._take_lengths(run.stated_lengths, run.sizes)
+
+    def _take_lengths(self, lengths: Sequence[int | None], sizes: Sequence[int]) -> None:
+        """Count the lengths of texts by their unit; that of ASCII alone may be either."""
+        for length, size in zip(lengths, sizes, strict=True) if self.found.is_text else ():
+            if length:
+                self.lengths["bytes" if length == size else "characters"] += 1
 
     def _take_cells(self, files: Sequence[str], digest: str | None) -> None:
         """Count cells by the paths in them, and by the algorithm of their digests."""
@@ -153,6 +163,11 @@ class Inspection:
     def losses(self) -> Counter[str]:
         """The LOBs that could not be resolved, by their kind."""
         return sum((each.losses for each in self.columns), Counter[str]())
+
+    @property
+    def lengths(self) -> Counter[str]:
+        """The texts by the unit of the length in their cells."""
+        return sum((each.lengths for each in self.columns), Counter[str]())
 
     @property
     def bytes(self) -> int:

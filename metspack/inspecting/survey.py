@@ -22,6 +22,7 @@ from metspack.uris import PLAIN, Kind, ReferenceRefused, parsed
 _ELEMENT = re.compile(r"\.a[0-9]+")
 _NUMBER = re.compile(r"\[[0-9]+\]$")
 _REMEMBERED = 10_000
+_TEXT = re.compile(r"\s*(?:N?CLOB|XML|(?:NATIONAL\s+|N)?CHAR)", re.IGNORECASE)
 
 
 @unique
@@ -59,6 +60,11 @@ class ColumnFound:
     media_type: str | None
     levels: tuple[LevelFound, ...]
     folder: str | None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its type is one of texts, whose lengths in cells are characters (SIARD 2.2 T_6.2-1)."""
+        return _TEXT.match(self.type) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,6 +126,7 @@ def column(each: LobColumn) -> dict[str, Any]:
         "digests": each.digests,
         "digests_by_algorithm": dict(sorted(each.algorithms.items())),
         "without_digest": each.undigested,
+        "text_lengths": dict(sorted(each.lengths.items())),
         "largest": each.largest,
         "largest_lob": each.largest_lob,
         "first_missing": missing,
