@@ -6,7 +6,7 @@ segments from 0 (recommendation 0.28 §5.1). The module imports nothing of metsp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import Enum, unique
 from functools import total_ordering
@@ -303,7 +303,8 @@ class LobRun(Columnar):
     empty for LOBs outside it. ``extents`` are the columns of the extents' values beside their sizes: name,
     modified, inode and device of files; name, offset, limit, compressed, crc, method and flags of entries.
     ``lengths`` are the cells', empty where they have none or the sizes of their LOBs; ``digests`` and
-    ``proofs`` are empty where ``shared`` has no algorithm for them.
+    ``proofs`` are empty where ``shared`` has no algorithm for them. ``paths`` are those of their files where
+    the layout does not decide.
     """
 
     shared: RunShared
@@ -315,10 +316,11 @@ class LobRun(Columnar):
     proofs: Sequence[str] = ()
     extents: Sequence[Sequence[Any]]
     entries: Sequence[str] = ()
+    paths: Sequence[str] = ()
     detail: LobDetail | None = None
     part: Part | None = None
 
-    OF_EACH = ("rows", "files", "sizes", "lengths", "digests", "proofs", "entries")
+    OF_EACH = ("rows", "files", "sizes", "lengths", "digests", "proofs", "entries", "paths")
 
     @classmethod
     def of(cls, lobs: Sequence[LobRef]) -> Self:
@@ -480,6 +482,29 @@ def _own(extent: Extent) -> tuple[Any, ...]:
 
 def _digest(algorithm: str | None, values: Sequence[str], number: int) -> Digest | None:
     return None if algorithm is None else Digest(algorithm=algorithm, value=values[number])
+
+
+class Notice(str):
+    """A warning for people; ``id`` is that of its kind, for programs."""
+
+    __slots__ = ("id",)
+
+    id: str
+
+    def __new__(cls, id_: str, words: str) -> Self:
+        """Return the words as a warning of a kind."""
+        made = super().__new__(cls, words)
+        made.id = id_
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return self.id, str(self)
+
+
+def noticed(warnings: Iterable[Notice]) -> dict[str, list[str]]:
+    """Return warnings and the ids of their kinds as members of a JSON object."""
+    found = [*warnings]
+    return {"warnings": [*map(str, found)], "warning_ids": [each.id for each in found]}
 
 
 @unique

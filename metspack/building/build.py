@@ -31,7 +31,7 @@ from metspack.layouts.interface import check_style
 from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import CSIP_METS, PLAIN_METS, filetable, ids
 from metspack.mets.dialects.interface import SegmentSpot, SiardFile
-from metspack.model import LinkMode
+from metspack.model import LinkMode, Notice
 from metspack.planning import assignment, slices
 from metspack.planning.assignment import Column, Course, SegmentGroups
 from metspack.planning.division import slip_words
@@ -79,7 +79,7 @@ def build_from(
     *,
     command: str = "build",
     identity: str = "",
-    remarks: Callable[[], Iterable[str]] = tuple,
+    remarks: Callable[[], Iterable[Notice]] = tuple,
     sending: targets.Sending | None = None,
 ) -> Built:
     """Build the package of a source that is open already, as ``build`` does.
@@ -162,7 +162,7 @@ class BuildWork:
         """The layout of the segments."""
         return self.division.layout
 
-    def make(self, staging: Staging, remarks: Callable[[], Iterable[str]] = tuple) -> Built:
+    def make(self, staging: Staging, remarks: Callable[[], Iterable[Notice]] = tuple) -> Built:
         """Make the package in the staging folder, or the parts that an earlier run left undone."""
         self._earlier = EarlierRun(staging)
         with closing(Departures.of(self.archive)) as departures, self._ending:
@@ -216,7 +216,7 @@ class BuildWork:
             sealed=sealed,
         )
 
-    def readership(self, split: int) -> tuple[Readership | None, tuple[str, ...]]:
+    def readership(self, split: int) -> tuple[Readership | None, tuple[Notice, ...]]:
         """Return the readers of the LOBs, and a sentence on LOBs that they miss.
 
         There are none without LOBs beside an archive. Raises ``ConfigError`` for a CLOB in parts behind which
@@ -272,34 +272,40 @@ class BuildWork:
             )
         return found
 
-    def _about_lobs(self, course: Course, notes: Mapping[str, int]) -> Iterator[str]:
+    def _about_lobs(self, course: Course, notes: Mapping[str, int]) -> Iterator[Notice]:
         """Yield warnings about the LOBs; ``notes`` counts LOBs by the tasks' remark on them."""
         archive = self.archive
         if course.undigested and archive is not None and not self.options.add_digests:
-            yield (
+            yield Notice(
+                "lob-without-digest",
                 f"{counted(course.undigested, 'LOB')} without a digest in the cell: verified by the CRC-32 "
-                "of the zip entry where there is one and, where the cell has one, the length"
+                "of the zip entry where there is one and, where the cell has one, the length",
             )
         for what, number in sorted(notes.items()):
-            yield f"{what}: {number:,}"
+            yield Notice("lob-remark", f"{what}: {number:,}")
         yield from self.sharing.words()
         if archive is None:
-            yield "there is no SIARD archive, so the expected number of LOBs is unknown"
+            yield Notice("no-archive", "there is no SIARD archive, so the expected number of LOBs is unknown")
             return
         number, first = (0, "") if archive.container is None else archive.container.hollow()
         if number:
-            yield (
+            yield Notice(
+                "entry-hollow",
                 f"{counted(number, 'entry', 'entries')} of the archive marked as deflated without a deflate "
-                f"stream, the first {first}: taken as empty, as size and CRC-32 say"
+                f"stream, the first {first}: taken as empty, as size and CRC-32 say",
             )
         yield from archive.conventions()
         if self.version == "1.0" and course.files:
-            yield (
+            yield Notice(
+                "lob-folder-added",
                 "SIARD 1.0 has no lobFolder; it was added to metadata.xml so that readers of later "
-                "versions find the LOBs"
+                "versions find the LOBs",
             )
         for value in archive.metadata.unread_digests:
-            yield f"the archive's messageDigest {value!r} could not be understood and was left as it is"
+            yield Notice(
+                "digest-unread",
+                f"the archive's messageDigest {value!r} could not be understood and was left as it is",
+            )
 
     def needed(self, course: Course) -> tuple[int, int]:
         """Return the largest possible number of new files and folders, and of their bytes."""
@@ -313,7 +319,7 @@ class BuildWork:
 
     def _describe(
         self, staging: Partial, siard: Hashers | None, placed: PlacedSegments
-    ) -> tuple[Seal, HandedOver, tuple[str, ...]]:
+    ) -> tuple[Seal, HandedOver, tuple[Notice, ...]]:
         """Describe the parent, write the manifests, and check the package.
 
         Returns the seal, the sizes of the largest IP and the parent, and the warnings.
@@ -331,6 +337,7 @@ class BuildWork:
             whole=self.options.verify and not self.sending.is_remote,
             known=() if self.archive is None else self.archive.miscounted,
             jobs=self.options.jobs,
+            given=building_options.mets_options(self.options),
             note=lambda paths: self._earlier.record_faults(
                 paths, ((spot.number, self._path_of(spot)) for spot in placed.spots())
             ),
@@ -407,7 +414,7 @@ class BuildWork:
         if written is None:
             return None, placed
         siard, left_out = written
-        self.warnings += left_out
+        self.warnings += (Notice("archive-reduced", each) for each in left_out)
         return siard, placed
 
     def _place_ahead(self, staging: Partial, course: Course) -> None:

@@ -18,6 +18,7 @@ from metspack.errors import ConfigError, SourceError
 from metspack.files.staging import check_target
 from metspack.layouts.names import is_archive
 from metspack.mets import is_mets_name
+from metspack.model import Notice
 from metspack.packages import delivery
 from metspack.packages import package as packages_package
 from metspack.packages import source as packages_source
@@ -135,7 +136,7 @@ def _archive(folder: Path) -> Path:
     )
 
 
-def _words(source: Packaged) -> Iterator[str]:
+def _words(source: Packaged) -> Iterator[Notice]:
     if left := source.unnamed_count():
-        yield f"{counted(left, 'LOB')} that METS lists and no cell names: left out"
+        yield Notice("lob-unnamed", f"{counted(left, 'LOB')} that METS lists and no cell names: left out")
     yield from source.remarks()

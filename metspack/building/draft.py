@@ -16,7 +16,7 @@ from metspack.layouts import Layout
 from metspack.layouts.readers import Readership
 from metspack.mets import ids
 from metspack.mets.dialects.interface import Dialect, SegmentSpot
-from metspack.model import LobRun, PlannedSegment
+from metspack.model import LobRun, Notice, PlannedSegment, noticed
 from metspack.planning import assignment, planfile
 from metspack.planning.division import planned, slip_words
 from metspack.planning.planfile import PlanHeader
@@ -50,7 +50,7 @@ class Draft:
     lobs: int
     split: int
     kept: int
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
     readers: Readership | None = None
 
     @property
@@ -114,7 +114,7 @@ class Draft:
                 for each in self.segments
             ],
             "readers": self.readers.document() if self.readers else [],
-            "warnings": list(self.warnings),
+            **noticed(self.warnings),
         }
 
     def folder(self, segment: PlannedSegment) -> str:

@@ -28,6 +28,7 @@ from metspack.layouts import lobseg
 from metspack.mets import PLAIN_METS, dialects, ids
 from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
 from metspack.mets.filetable import PlacedFile, PlacedRun, Placements
+from metspack.model import Notice
 from metspack.progress import Progress, Silent
 from metspack.sizes import HandedOver, counted
 from metspack.sources.archive import Archive
@@ -78,7 +79,7 @@ class _InPlaceWork:
     staging: Transaction
     options: PackageOptions
     progress: Progress
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[Notice] = field(default_factory=list)
     puts: list[str] = field(default_factory=list)
     """The files to be added to the folder, in this order."""
 
@@ -281,25 +282,39 @@ class _InPlaceWork:
     def _warn(self, archive: Archive, lobs: SegmentedLobs) -> None:
         if lobs.undigested:
             self.warnings.append(
-                f"{counted(lobs.undigested, 'LOB')} without a digest in the cell: only the length, if "
-                "there is one, shows that they are what was archived"
+                Notice(
+                    "lob-without-digest",
+                    f"{counted(lobs.undigested, 'LOB')} without a digest in the cell: only the length, if "
+                    "there is one, shows that they are what was archived",
+                )
             )
-        self.warnings += [f"{what}: {number:,}" for what, number in sorted(lobs.notes.items())]
+        self.warnings += [
+            Notice("lob-remark", f"{what}: {number:,}") for what, number in sorted(lobs.notes.items())
+        ]
         if lobs.shared:
             first, other = lobs.example
             self.warnings.append(
-                f"{counted(lobs.shared, 'cell')} name a LOB that another cell names too: {other} that of "
-                f"{first}, for example; each file is listed once, with the first cell's id"
+                Notice(
+                    "lob-shared",
+                    f"{counted(lobs.shared, 'cell')} name a LOB that another cell names too: {other} that of "
+                    f"{first}, for example; each file is listed once, with the first cell's id",
+                )
             )
         if lobs.unnamed:
             names = ", ".join(lobs.strangers)
             self.warnings.append(
-                f"{counted(lobs.unnamed, 'file')} in segments that no cell names ({names}"
-                f"{', ...' if lobs.unnamed > len(lobs.strangers) else ''}): listed as unreferenced"
+                Notice(
+                    "file-unreferenced",
+                    f"{counted(lobs.unnamed, 'file')} in segments that no cell names ({names}"
+                    f"{', ...' if lobs.unnamed > len(lobs.strangers) else ''}): listed as unreferenced",
+                )
             )
         if lobs.inside:
             self.warnings.append(
-                f"{counted(lobs.inside, 'LOB')} inside the archive: described by the archive alone"
+                Notice(
+                    "lob-inside",
+                    f"{counted(lobs.inside, 'LOB')} inside the archive: described by the archive alone",
+                )
             )
         self.warnings += archive.conventions()
 

@@ -28,7 +28,7 @@ from metspack.mets.dialects.interface import (
     PackageFacts,
     Software,
 )
-from metspack.model import LinkMode
+from metspack.model import LinkMode, Notice, noticed
 from metspack.optionfields import OptionField
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.progress import Progress
@@ -160,7 +160,7 @@ class MadePackage(Sealed):
     segments: int
     files: int
     bytes: int
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
     checked: str
     unopened: tuple[str, ...] = ()
     made_of: SourceFacts | None = None
@@ -192,7 +192,7 @@ class MadePackage(Sealed):
     def to_json(self) -> dict[str, object]:
         """Return the result as data for JSON."""
         children = [each.document() for each in self.children]
-        return json_head() | self.document() | {"children": children, "warnings": list(self.warnings)}
+        return json_head() | self.document() | {"children": children, **noticed(self.warnings)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -376,6 +376,17 @@ def option_facts(options: Any) -> dict[str, str]:
     """Return the options of a command that decide bytes, as words by their names."""
     told = ((name.replace("_", "-"), _words(name, value)) for name, value in _told(options))
     return {name: words for name, words in told if words not in {"", "none"}}
+
+
+_FLAGS = {"agents": "--submitter", "package-type": "--type"}
+
+
+def mets_options(options: PackageOptions) -> tuple[str, ...]:
+    """Return the given options that decide what METS states, as the command line has them."""
+    own = dialects.named(options.dialect).options({})
+    usual = option_facts(replace(options, mets_profile=None, dialect_options=own))
+    given = option_facts(options).items()
+    return tuple(_FLAGS.get(name, f"--{name}") for name, words in given if usual.get(name) != words)
 
 
 def _told(options: Any) -> Iterator[tuple[str, Any]]:

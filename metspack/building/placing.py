@@ -20,7 +20,7 @@ from metspack.files import reading, writing
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts import Layout
 from metspack.mets.filetable import ManifestLines, PlacedRun, algorithms
-from metspack.model import LONGEST, FileExtent, LobRef, LobRun, Part
+from metspack.model import LONGEST, FileExtent, LobRef, LobRun, Notice, Part
 from metspack.planning import slices
 from metspack.processes import Moved
 from metspack.sizes import counted
@@ -34,14 +34,15 @@ class Links:
     lobs: int = 0
     bytes: int = 0
 
-    def words(self, lobs: int) -> Iterator[str]:
+    def words(self, lobs: int) -> Iterator[Notice]:
         """Yield a warning on the effect of hard links, if any; ``lobs`` counts all LOBs."""
         if self.lobs:
             others = lobs - self.lobs
             copied = f", {counted(others, 'other was', 'others were')} copied" if others else ""
-            yield (
+            yield Notice(
+                "lob-hard-linked",
                 f"{counted(self.lobs, 'LOB')} hard-linked to the files of the source{copied}: a later edit "
-                "of such a file is an edit of the package too"
+                "of such a file is an edit of the package too",
             )
 
 
@@ -292,7 +293,8 @@ def _check_link(file: FileExtent, folder: Folder, path: str) -> None:
 def lob_paths(layout: Layout, run: LobRun) -> list[str]:
     """Return the paths of LOBs, or of a part of one, in their segment."""
     end = "" if run.part is None else layout.part_suffix(run.part)
-    return [path + end for path in layout.lob_paths(run.place, run.rows, run.shared.extension)]
+    paths = run.paths or layout.lob_paths(run.place, run.rows, run.shared.extension)
+    return [path + end for path in paths]
 
 
 def fragment(work: Path, number: int, algorithm: str) -> Path:

@@ -14,7 +14,7 @@ from metspack.files import reading
 from metspack.layouts import Layout
 from metspack.layouts.interface import folder_use
 from metspack.layouts.names import FolderStyle
-from metspack.model import CellRun, Digest, LobCell
+from metspack.model import CellRun, Digest, LobCell, Notice
 from metspack.planning.assignment import Column, Course, SegmentsOfColumn, column_of, first_place
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
@@ -211,19 +211,23 @@ class _Digests:
         return Digest(algorithm=waiting[1], value=waiting[2])
 
 
-def upgrade_notes(archive: Archive) -> Iterator[str]:
+def upgrade_notes(archive: Archive) -> Iterator[Notice]:
     """Yield sentences on the treatment of values that have no place in SIARD 2.2.
 
     Raises ``SourceError``, naming table and column, for types and names that 2.2 lacks.
     """
     depth = archive.budgets.depth
-    yield from upgrade.upgraded_metadata(archive.metadata_document, depth=depth, what=archive.name)[1]
+    _, notes = upgrade.upgraded_metadata(archive.metadata_document, depth=depth, what=archive.name)
+    yield from (Notice("upgrade-value", each) for each in notes)
     for name in archive.tree.names(HEADER):
         if name.startswith(upgrade.VERSION_FOLDERS):
             if not name.endswith("/") or name.count("/") > upgrade.VERSION_FOLDERS.count("/"):
-                yield f"{name} is left out: {upgrade.VERSION_FOLDER} takes its place"
+                yield Notice("upgrade-entry", f"{name} is left out: {upgrade.VERSION_FOLDER} takes its place")
         elif not name.endswith("/") and name not in {metadata.NAME, upgrade.METADATA_SCHEMA}:
-            yield f"{name} is kept as it is: it was made for metadata of SIARD {upgrade.SOURCE}"
+            yield Notice(
+                "upgrade-entry",
+                f"{name} is kept as it is: it was made for metadata of SIARD {upgrade.SOURCE}",
+            )
 
 
 def prepare_upgrade(archive: Archive, departures: Departures, progress: Progress) -> Upgrade:

@@ -15,7 +15,7 @@ from metspack.inspecting.verification import Verdict, Verification, verify
 from metspack.locations import Convention
 from metspack.locations.errors import LobUnresolved
 from metspack.mets.notes import history_beside
-from metspack.model import LobPlace, LobRun
+from metspack.model import LobPlace, LobRun, Notice
 from metspack.progress import Progress, Silent
 from metspack.siard.tables import Tally
 from metspack.sizes import Histogram, counted
@@ -36,7 +36,8 @@ class LobColumn:
 
     ``inside`` LOBs are entries of the archive, ``outside`` ones files beside it. ``losses`` counts unresolved
     ones by their kind, one of ``KINDS``; the first ``LISTED`` of them are in ``errors``. ``cells`` counts the
-    cells by kind of location, ``algorithms`` by digest; ``undigested`` counts those without one.
+    cells by kind of location, ``algorithms`` by digest; ``undigested`` counts those without one. ``lengths``
+    counts texts by the unit of the length in their cells: bytes, as long as the file, or characters.
     """
 
     found: ColumnFound
@@ -49,6 +50,7 @@ class LobColumn:
     conventions: Counter[Convention] = field(default_factory=Counter)
     algorithms: Counter[str] = field(default_factory=Counter)
     undigested: int = 0
+    lengths: Counter[str] = field(default_factory=Counter)
     largest: int = 0
     largest_lob: str = ""
     errors: list[tuple[str, LobUnresolved]] = field(default_factory=list)
@@ -80,8 +82,12 @@ class LobColumn:
         self.bytes += size
         if largest > self.largest or not self.largest_lob:
             self.largest, self.largest_lob = largest, run.ids()[run.sizes.index(largest)]
-        for convention, alike in groupby(conventions):  # as few look-ups as changes
-            self.conventions[convention] += sum(1 for _ in alike)
+        for convention, group in groupby(conventions):  # as few look-ups as changes
+            self.conventions[convention] += sum(1 for _ in group)
+        # The length of a text in ASCII alone may be either.
+        for length, size in zip(run.stated_lengths, run.sizes, strict=True) if self.found.is_text else ():
+            if length:
+                self.lengths["bytes" if length == size else "characters"] += 1
 
     def take_lost(self, error: LobUnresolved) -> None:
         """Count a cell of the column whose LOB was not found."""
@@ -123,7 +129,7 @@ class Inspection:
     sizes: Histogram = field(default_factory=Histogram)
     unreferenced: tuple[Unnamed, Unnamed]
     named_twice: int = 0
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
     history: tuple[str, ...] = ()
 
     @property
@@ -140,6 +146,11 @@ class Inspection:
     def losses(self) -> Counter[str]:
         """The LOBs that could not be resolved, by their kind."""
         return sum((each.losses for each in self.columns), Counter[str]())
+
+    @property
+    def lengths(self) -> Counter[str]:
+        """The texts by the unit of the length in their cells."""
+        return sum((each.lengths for each in self.columns), Counter[str]())
 
     @property
     def bytes(self) -> int:
@@ -188,8 +199,11 @@ def inspected(source: Source, progress: Progress | None = None) -> Inspection:
         _describe(summed, archive, tallies)
     if twice:
         what = counted(twice, "file is", "files are")
-        summed.warnings += (f"{what} named by more than one cell, such as {shown(example)}",)
-    summed.warnings += tuple(f"not looked through for files that no cell names: {each}" for each in unseen)
+        words = f"{what} named by more than one cell, such as {shown(example)}"
+        summed.warnings += (Notice("lob-shared", words),)
+    summed.warnings += tuple(
+        Notice("folder-unseen", f"not looked through for files that no cell names: {each}") for each in unseen
+    )
     return summed
 
 

@@ -21,6 +21,7 @@ from metspack.uris import PLAIN, Kind, Reference, ReferenceRefused, parsed
 _ELEMENT = re.compile(r"\.a[0-9]+")
 _NUMBER = re.compile(r"\[[0-9]+\]$")
 _REMEMBERED = 10_000
+_TEXT = re.compile(r"\s*(?:N?CLOB|XML|(?:NATIONAL\s+|N)?CHAR)", re.IGNORECASE)
 
 
 @unique
@@ -54,6 +55,11 @@ class ColumnFound:
     media_type: str | None = None
     levels: tuple[Level, ...] = ()
     folder: str | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its type is one of texts, whose lengths in cells are characters (SIARD 2.2 T_6.2-1)."""
+        return _TEXT.match(self.type) is not None
 
 
 ColumnOf = Callable[[LobPlace], ColumnFound]

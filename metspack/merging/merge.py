@@ -46,7 +46,7 @@ from metspack.mets import CSIP_METS, dialects, filetable, ids, notes, reader
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
 from metspack.mets.filetable import ManifestLines, PlacedRun
 from metspack.mets.reader import Agent, Fact, MetsHeader, Root
-from metspack.model import LONGEST
+from metspack.model import LONGEST, Notice, noticed
 from metspack.packages.files import UNPACK
 from metspack.packages.index import Index
 from metspack.packages.lobs import StatedFixity
@@ -71,7 +71,7 @@ class Merged(Sealed):
     containers: int
     files: int
     bytes: int
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
     checked: str
     sealed: Seal | None = None
 
@@ -87,7 +87,7 @@ class Merged(Sealed):
             "bytes": self.bytes,
             "checked": self.checked,
             "seal": self.seal,
-            "warnings": list(self.warnings),
+            **noticed(self.warnings),
         }
 
 
@@ -164,7 +164,7 @@ class _MergeWork:
         self.parent = containers[0]
         self.objid = ids.given_objid(options.objid or found.index.objid)
         self.documentation: list[tuple[str, ...]] = []
-        self.warnings: list[str] = []
+        self.warnings: list[Notice] = []
         self.options = replace(options, objid=self.objid)
         self.data = self.staging.work / DATA
         self._earlier = earlier
@@ -196,14 +196,18 @@ class _MergeWork:
         self.documentation += adopted.documentation
         for names in adopted.left:
             path = self.parent.path.joinpath(*names)
-            self.warnings.append(f"{path} is left out: another file describes the package")
+            self.warnings.append(
+                Notice("description-replaced", f"{path} is left out: another file describes the package")
+            )
         return adopted.options
 
     def _header(self) -> list[Fact]:
-        """Return the root of the parent's METS, its header and agents."""
+        """Return root, header and agents of the parent's METS, with a PROFILE that is given."""
         with self.parent.tree.content(CSIP_METS.encode()) as content:
             facts = reader.read(content.blocks(), self.options.budgets)
-            return list(takewhile(lambda fact: isinstance(fact, Root | MetsHeader | Agent), facts))
+            found = list(takewhile(lambda fact: isinstance(fact, Root | MetsHeader | Agent), facts))
+        given = self.options.mets_profile
+        return [replace(each, profile=given) if isinstance(each, Root) and given else each for each in found]
 
     @property
     def root(self) -> Path:
@@ -290,6 +294,7 @@ class _MergeWork:
             self.progress,
             whole=self.options.verify,
             jobs=jobs,
+            given=building_options.mets_options(self.options),
             note=lambda _paths: self._earlier.record_faulty(range(self._stretches), elsewhere=True),
         )
         return Merged(
@@ -347,11 +352,12 @@ class _MergeWork:
             clears=self._earlier.is_there,
         )
 
-    def _left_out(self) -> Iterator[str]:
+    def _left_out(self) -> Iterator[Notice]:
         if number := self.found.left_out:
-            yield (
+            yield Notice(
+                "file-no-lob",
                 f"{counted(number, 'file')} of the containers left out ({', '.join(self.found.examples)}"
-                f"{', ...' if number > len(self.found.examples) else ''}): neither data nor regenerated"
+                f"{', ...' if number > len(self.found.examples) else ''}): neither data nor regenerated",
             )
 
 
@@ -481,8 +487,10 @@ def _copy_run(
     )
 
 
-def _words_on(unproven: Sequence[Path]) -> Iterator[str]:
+def _words_on(unproven: Sequence[Path]) -> Iterator[Notice]:
     """Yield a warning about children's METS whose digest is missing from the parent's METS."""
     if unproven:
         count = counted(len(unproven), "METS of a child", "METS of children")
-        yield f"{count}, {unproven[0]} first: no digest in the METS of the parent proves them"
+        yield Notice(
+            "digest-absent", f"{count}, {unproven[0]} first: no digest in the METS of the parent proves them"
+        )

@@ -35,6 +35,7 @@ from metspack.model import (
     LobPlace,
     LobRef,
     LobRun,
+    Notice,
     Proofs,
     RunShared,
     ZipExtent,
@@ -161,16 +162,20 @@ class ListedLobs:
             offset=place.offset if isinstance(place, Stretch) else None,
         )
 
-    def remarks(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[Notice]:
         """Yield warnings about bytes that METS does not prove."""
         if self.doubt:
-            yield self.doubt
+            yield Notice("split-order-unproven", self.doubt)
         if self.unmapped > 1:
-            yield f"{counted(self.unmapped - 1, 'more split LOB')} that no SPLITLOB structMap names"
+            yield Notice(
+                "split-order-unproven",
+                f"{counted(self.unmapped - 1, 'more split LOB')} that no SPLITLOB structMap names",
+            )
         if self.unproven:
-            yield (
+            yield Notice(
+                "digest-absent",
                 f"{counted(self.unproven, 'digest')} that METS does not give, or by an algorithm that cannot "
-                "be computed here: those bytes are verified by their cells alone"
+                "be computed here: those bytes are verified by their cells alone",
             )
 
 
@@ -337,11 +342,11 @@ class PackagedArchive(Archive):
         """Return the number of selected LOBs that METS lists and no cell has named yet."""
         return sum(map(is_place, self._lobs.others(self.selection)))
 
-    def remarks(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[Notice]:
         """Yield warnings about bytes that METS does not prove."""
         if files := sum(not is_place(lob) for lob in self._lobs.others(self.selection)):
             reason = "listed in METS, named by no cell and without a LOB's ID: left out"
-            yield f"{counted(files, 'file')} {reason}"
+            yield Notice("file-no-lob", f"{counted(files, 'file')} {reason}")
         yield from self._lobs.remarks()
 
     def prove(self, progress: Progress) -> None:
@@ -468,7 +473,7 @@ class PackagedLobs(LooseLobs):
         """Return 0: without an archive no cell is missing."""
         return 0
 
-    def remarks(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[Notice]:
         """Yield warnings about bytes that METS does not prove."""
         yield from self._lobs.remarks()
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from metspack import processes
 from metspack.errors import ConfigError
 from metspack.locations.errors import Losses
-from metspack.model import LobPlace, LobRun, PlannedSegment, Slot, number_of
+from metspack.model import LobPlace, LobRun, Notice, PlannedSegment, Slot, number_of
 from metspack.planning import slices
 from metspack.planning.division import Division, planned
 from metspack.planning.sharedlobs import Sharing
@@ -405,12 +405,13 @@ def keep_columns(archive: Archive, stays: Collection[Column], departures: Depart
                     departures.keep(entry)
 
 
-def words_on_columns(archive: Archive, found: dict[Column, int], least: int) -> Iterator[str]:
+def words_on_columns(archive: Archive, found: dict[Column, int], least: int) -> Iterator[Notice]:
     """Yield a sentence about each column that stays inside the archive."""
     labels = {(table.schema, table.number): table for table in archive.metadata.tables}
     for (schema, number, column), count in found.items():
         table = labels[schema, number]
-        yield (
+        yield Notice(
+            "column-inside",
             f"{named(table, f'c{column}')} stays inside the archive: {counted(count, 'LOB')}, each smaller "
-            f"than {least:,} bytes"
+            f"than {least:,} bytes",
         )

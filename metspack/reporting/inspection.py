@@ -14,6 +14,7 @@ from metspack.inspecting.survey import ColumnFound, Level
 from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verdict, Verification
 from metspack.locations.errors import LobUnresolved
+from metspack.model import noticed
 from metspack.progress import Progress, Silent
 from metspack.resources import json_head
 from metspack.sources import opening
@@ -83,7 +84,7 @@ def document(
             "outside": _unnamed(outside),
         },
         "named_twice": found.named_twice,
-        "warnings": list(found.warnings),
+        **noticed(found.warnings),
         "errors": [
             {"lob": lob, "column": each.found.id, **_error(error)}
             for each in found.columns
@@ -125,6 +126,7 @@ def column(each: LobColumn) -> dict[str, Any]:
         "digests": each.algorithms.total(),
         "digests_by_algorithm": dict(sorted(each.algorithms.items())),
         "without_digest": each.undigested,
+        "text_lengths": dict(sorted(each.lengths.items())),
         "largest": each.largest,
         "largest_lob": each.largest_lob,
         "first_missing": missing,

@@ -10,6 +10,7 @@ from pathlib import Path
 from metspack import processes
 from metspack.errors import ConfigError, SourceError
 from metspack.inspecting.verification import Verdict, verify
+from metspack.model import Notice
 from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent, begin_lobs
@@ -44,7 +45,7 @@ class DryRun(Iterator[Verdict]):
         self._progress = progress or Silent()
         self._tally = RestoreTally()
         self._stays = 0
-        self._warnings: tuple[str, ...] = ()
+        self._warnings: tuple[Notice, ...] = ()
         self._found = self._proven()
         self.faults = 0
         if self._options.cluster is not None:

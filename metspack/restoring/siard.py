@@ -28,7 +28,7 @@ from metspack.layouts.interface import check_style, folder_use
 from metspack.layouts.names import SIARD, FolderStyle
 from metspack.mets import ids
 from metspack.mets.filetable import PlacedRun, Placements, placed_file
-from metspack.model import CellRun, LobCell, LobPlace, LobRun, ZipExtent
+from metspack.model import CellRun, LobCell, LobPlace, LobRun, Notice, ZipExtent
 from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning import assignment, slices
 from metspack.planning.assignment import Column, column_of, first_place
@@ -391,11 +391,11 @@ class _RestoreWork:
 
 def archive_words(
     source: PackagedArchive, sharing: Sharing, renamed: Collection[Column] = ()
-) -> Iterator[str]:
+) -> Iterator[Notice]:
     """Yield warnings about a restored archive; ``renamed`` columns name their LOBs anew."""
     if left := source.unnamed_count():
-        yield f"{counted(left, 'LOB')} that METS lists and no cell names: left out"
-    yield from left_out(source, renamed)
+        yield Notice("lob-unnamed", f"{counted(left, 'LOB')} that METS lists and no cell names: left out")
+    yield from (Notice("archive-reduced", each) for each in left_out(source, renamed))
     yield from source.remarks()
     yield from sharing.words()
     yield from source.conventions()

@@ -109,6 +109,12 @@ class Table:
             return self.rows_text and repr(self.rows_text)
         return "" if self.rows == rows else f"{self.rows:,}"
 
+    @property
+    def key_numbers(self) -> dict[str, int]:
+        """The numbers of the primary key's columns by their names, in the order of the key."""
+        numbers = {each.name: each.number for each in reversed(self.columns)}
+        return {name: numbers[name] for name in self.primary_key if name in numbers}
+
     def chain(self, cell: str) -> tuple[Field, ...]:
         """Return the column of a cell path and the fields below it, as far as metadata.xml has them.
 

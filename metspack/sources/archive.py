@@ -31,7 +31,7 @@ from metspack.locations.grantedroots import Spot, difference, folded
 from metspack.locations.mappingtxt import mapping_beside, read_mapping
 from metspack.locations.resolver import Resolver
 from metspack.mediatypes import media_type
-from metspack.model import LONGEST, CellRun, Extent, LobCell, LobRef, LobRun, RunShared, ZipExtent
+from metspack.model import LONGEST, CellRun, Extent, LobCell, LobRef, LobRun, Notice, RunShared, ZipExtent
 from metspack.siard import forms, metadata, tables
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.tables import Tally
@@ -145,7 +145,7 @@ class Archive(Closable):
         self.repairs: dict[tuple[str, str], tuple[int, frozenset[Repair]]] = {}
         self.miscounted: dict[str, str] = {}
         self._valued: dict[str, str] = {}
-        self._reported_conventions: tuple[str, ...] | None = None
+        self._reported_conventions: tuple[Notice, ...] | None = None
         self._own = len(opened.own)
         self._unread = ""
         try:
@@ -488,7 +488,7 @@ class Archive(Closable):
         # Reading cells again after this must not count their LOBs twice.
         self._reported_conventions = tuple(self._conventions())
 
-    def conventions(self) -> Iterator[str]:
+    def conventions(self) -> Iterator[Notice]:
         """Yield a sentence for each column whose LOBs were not all found by the statement.
 
         Further sentences report repaired references, missing tables, other numbers of rows than metadata.xml
@@ -497,27 +497,29 @@ class Archive(Closable):
         """
         yield from self._conventions() if self._reported_conventions is None else self._reported_conventions
 
-    def _conventions(self) -> Iterator[str]:
+    def _conventions(self) -> Iterator[Notice]:
         if self._unread:
-            yield self._unread
+            yield Notice("mapping-unread", self._unread)
         tables = {table.path: table for table in self.metadata.tables}
         for (path, cell), tallied in self.resolver.tally().items():
             for convention, number in tallied.conventions.items():
                 if not convention.is_statement:
-                    yield (
+                    yield Notice(
+                        "location-convention",
                         f"{named(tables[path], cell)}: {counted(number, 'LOB')} located by convention "
                         f"{convention.letter} ({convention.title}) instead of the DILCIS Board's rule "
-                        f"(metspack explain {convention.code})"
+                        f"(metspack explain {convention.code})",
                     )
         for (path, cell), (number, kinds) in self.repairs.items():
             what = ", ".join(sorted(each.value for each in kinds))
-            yield (
+            yield Notice(
+                "location-malformed",
                 f"{named(tables[path], cell)}: {counted(number, 'reference')} malformed ({what}), "
-                "read as meant (metspack explain P120)"
+                "read as meant (metspack explain P120)",
             )
-        yield from self.lacking.values()
-        yield from self.miscounted.values()
-        yield from self._valued.values()
+        yield from (Notice("table-missing", each) for each in self.lacking.values())
+        yield from (Notice("rows-differ", each) for each in self.miscounted.values())
+        yield from (Notice("cell-with-value", each) for each in self._valued.values())
 
     def holdings(self) -> Holdings:
         """Return the files and folders that the LOBs found so far are read from."""

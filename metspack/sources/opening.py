@@ -16,7 +16,7 @@ from metspack.errors import SourceError
 from metspack.files import journal
 from metspack.files.reading import Closable, Stamp
 from metspack.limits import Budgets
-from metspack.model import Digest, LobRun
+from metspack.model import Digest, LobRun, Notice
 from metspack.progress import Progress
 from metspack.siard import forms
 from metspack.sizes import counted
@@ -194,7 +194,7 @@ class SourceFacts:
         whole = f", SHA-256 {self.sha256}" if self.sha256 else ""
         return f"Made from {self.name}: {counted(self.size, 'byte')}{whole}; {self.seal_words()}."
 
-    def warnings(self, *, rewritten: bool | None = None) -> Iterator[str]:
+    def warnings(self, *, rewritten: bool | None = None) -> Iterator[Notice]:
         """Yield warnings about a messageDigest that is not that of the content.
 
         ``rewritten`` True: the package gets an archive with new digests; False: the archive is left as it is
@@ -202,15 +202,17 @@ class SourceFacts:
         """
         fate = {None: "", True: _RIGHT, False: _LEFT}[rewritten]
         if self.verdict is SealVerdict.INCOMPARABLE:
-            yield (
+            yield Notice(
+                "digest-incomparable",
                 "the archive's messageDigest could not be compared with its content: it is of the zip file "
-                f"that the archive was before it was unpacked or wrapped{_NEW if rewritten else ''}"
+                f"that the archive was before it was unpacked or wrapped{_NEW if rewritten else ''}",
             )
         for stated, found in self.digests:
             if found is not None and found != stated:
-                yield (
+                yield Notice(
+                    "digest-differs",
                     f"the archive's {stated.algorithm} messageDigest is {stated.value}, but its content has "
-                    f"{found.value}: the archive was changed after it was sealed{fate}"
+                    f"{found.value}: the archive was changed after it was sealed{fate}",
                 )
 
     def check(self, path: Path) -> None:

@@ -10,6 +10,7 @@ from metspack.inspecting.survey import LevelKind
 from metspack.locations.errors import LobMissing
 from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
+from tests import siards
 from tests.laws import spread
 from tests.siard.convention_archives import PACKED, SAMPLES, Sample
 from tests.siard.forging import Table, column, field, siard
@@ -312,3 +313,24 @@ def test_names_are_kept_in_batches(archive: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("metspack.inspecting.unreferenced._ASKED", 2)
     found = inspection(archive)
     assert ([each.files for each in found.unreferenced], found.named_twice) == ([0, 0], 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "length", "lengths"),
+    [
+        ("CLOB", "é".encode(), 1, {"characters": 1}),
+        ("CHARACTER LARGE OBJECT(9)", "é".encode(), 2, {"bytes": 1}),
+        ("NCLOB", b"ascii", 5, {"bytes": 1}),
+        ("XML", "é".encode(), 1, {"characters": 1}),
+        ("BLOB", b"x", 1, {}),
+        ("CLOB", b"", 0, {}),
+        ("CLOB", b"x", None, {}),
+    ],
+)
+def test_the_unit_of_the_lengths_of_texts_is_seen(
+    kind: str, data: bytes, length: int | None, lengths: dict[str, int], tmp_path: Path
+) -> None:
+    attributes = "" if length is None else f'length="{length}"'
+    parts = siards.parts([siards.Lob(data=data, attributes=attributes)], kind=kind)
+    found = inspection(siards.packed(tmp_path / "N.siard", parts))
+    assert found.lengths == found.columns[0].lengths == lengths

@@ -167,6 +167,7 @@ def tell(made: Built | Described, target: Path, *, json_output: bool, quiet: boo
     """Print the result of a build: warnings, then lines or JSON."""
     from metspack.building.inplace import Described  # noqa: PLC0415 -- commands load what they need
     from metspack.layouts.readers import unopened  # noqa: PLC0415
+    from metspack.model import noticed  # noqa: PLC0415
 
     for each in made.warnings:
         console.warning(each)
@@ -182,7 +183,7 @@ def tell(made: Built | Described, target: Path, *, json_output: bool, quiet: boo
     console.tell("result", **document, children=made.segments)
     if json_output:
         children = (each.document() for each in made.children)
-        console.document(document | {"children": children, "warnings": list(made.warnings)})
+        console.document(document | {"children": children, **noticed(made.warnings)})
     elif not quiet:
         words = (
             f"{target}: parent IP {made.objid} with {counted(made.segments, 'child IP')}",

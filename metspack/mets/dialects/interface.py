@@ -19,6 +19,7 @@ from metspack.layouts.names import SIARD
 from metspack.mets.filetable import PlacedFile, PlacedRun
 from metspack.mets.notes import noted
 from metspack.mets.reader import Fact
+from metspack.model import Notice
 from metspack.siard.metadata import Metadata
 
 HREF_STYLES = ("relative", "file-uri")
@@ -269,7 +270,7 @@ class Dialect(ABC):
         return lobseg.LAYOUT
 
     @classmethod
-    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[str, ...]:
+    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[Notice, ...]:
         """Return warnings about a layout that the user chose."""
         return ()
 

@@ -248,6 +248,7 @@ def test_json_says_what_was_made(metspack: Commands, northwind: Path, tmp_path: 
         "unopened_archives": [],
         "checked": "structure",
         "warnings": [],
+        "warning_ids": [],
     }
 
 

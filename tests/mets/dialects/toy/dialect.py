@@ -21,6 +21,7 @@ from metspack.mets.dialects.interface import (
     Software,
 )
 from metspack.mets.filetable import PlacedRun
+from metspack.model import Notice
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -65,8 +66,8 @@ class Toy(Dialect):
         return siard22.LAYOUT
 
     @classmethod
-    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[str, ...]:
-        return () if layout is cls.layout(version) else ("toys lie otherwise",)
+    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[Notice, ...]:
+        return () if layout is cls.layout(version) else (Notice("layout-of-another", "toys lie otherwise"),)
 
     def check(self, objid: str) -> None:
         writer.finalized(self.motto + objid)
