@@ -140,6 +140,10 @@ fuzz seconds="60" *options:
 hostile *options:
     {{uv}} python -m tests.hostile {{options}}
 
+# On Windows, by Wine: commands, packages and findings as here, and the promises about files. Needs apt's wine and wine64.
+windows *options:
+    {{uv}} python -m tests.windows {{options}}
+
 # Mutate the code of planner, resolver, parts, link checker and journal; `just mutants links --every 10`, `--write` for the page.
 mutants *options:
     uv run --locked --group mutation python -m tests.codemutants {{options}}

@@ -35,7 +35,7 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "system": 484,
+    "system": 518,
     "(foundation)": 2_855,
     "stores": 335,
     "files": 2_990,
@@ -53,7 +53,7 @@ BUDGETS: Mapping[str, int] = {
     "reporting": 2_400,
     "restoring": 1_693,
     "merging": 854,
-    "cli": 3_161,
+    "cli": 3_162,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

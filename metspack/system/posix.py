@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 
 TYPE_CHECKING = False  # that of ``typing`` takes long to load, and signals are answered only then
@@ -25,6 +26,14 @@ def hold_signals() -> None:
 def let_signals_through() -> None:
     """Let the signals through that ``hold_signals`` held back."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+
+READER_LEFT = frozenset({errno.EPIPE})
+"""The errors of a pipe whose reader has closed it."""
+
+
+def prepare_terminal() -> None:
+    """Do nothing: terminals show colours."""
 
 
 def answer_closing() -> None:
