@@ -19,6 +19,7 @@ lint:
 
 types:
     {{uv}} mypy
+    {{uv}} mypy --platform win32 metspack/system
 
 # All tests with branch coverage: 97 % overall, 100 % of the pure modules. Those that fail system calls count them.
 test:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+import sys
+
+assert sys.platform != "win32"  # noqa: S101 -- Windows has its own
 
 TYPE_CHECKING = False  # that of ``typing`` takes long to load, and signals are answered only then
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Iterable
 else:
     import _signal as signal  # built in; what ``signal`` has besides are enums, which take as long
 

@@ -15,11 +15,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import CHECKOUT
 from tests.packages.cases import cases
+from tests.shared_data import shared
 from tests.windows import commands, environment, promises
 from tests.windows.environment import Environment
 
@@ -27,6 +31,14 @@ HERE = Path(__file__).parent
 GOLDEN = CHECKOUT / "samples" / "northwind"
 _CLOCK = {"SOURCE_DATE_EPOCH": "1456185600"}
 _SECONDS = 560
+_REAL = {
+    "data/siard/dbptk-example.siard": "dbptk",
+    "data/siard/sample-datalink-2.2.siard": "datalink",
+    "data/siard/sfdbsakila-2.2.siard": "sakila22",
+    "data/siard/sfdbsakila-2.1.siard": "sakila21",
+    "data/northwind/Northwind.siard": "northwind10",
+}
+"""Real archives, where they are, and their names here."""
 _OWN = {"warn/P013-S010__documentation_where_it_lies"}
 """Packages with an absolute path of the folder that they were made in, which has no drive here."""
 _NOT_HELD = re.compile(
@@ -102,6 +114,9 @@ def prepare(place: Path, every: int) -> None:
     for name in ("Northwind.siard", "Northwind-full.siard"):
         shutil.copy(GOLDEN / name, place)
     shutil.copytree(GOLDEN / "golden" / "Northwind" / "Northwind_lobseg_0" / "content", place / "lobs")
+    for path, name in _REAL.items():
+        with suppress(pytest.skip.Exception):
+            shutil.copy(shared(*path.split("/")), place / f"{name}.siard")
     packages = {}
     for case in [each for number, each in enumerate(cases()) if not number % every]:
         home = place / "packages" / case.id

@@ -91,10 +91,30 @@ SOME = (
 )
 
 
+OF_OTHERS = (
+    "inspect {}.siard --json",
+    "build {}.siard -o o-{} --max-files 5",
+    "check o-{} --json",
+    "list o-{} --format jsonl",
+    "restore o-{} -o o-{}-lobs",
+    "restore o-{} --siard -o o-{}-again.siard",
+    "convert o-{} -o o-{}-csip --dialect csip",
+    "merge o-{}-csip -o o-{}-merged",
+    "check o-{}-merged --json",
+)
+
+
+def others() -> list[str]:
+    """Return the stems of the archives in the folder beside the samples: real ones, where there are such."""
+    names = [each.stem for each in sorted(Path().glob("*.siard"))]
+    return [each for each in names if not re.fullmatch(r"Northwind(-full)?|r\d", each)]
+
+
 def commands() -> list[str]:
     """Return all command lines in their order."""
+    real = [each.replace("{}", name) for name in others() for each in OF_OTHERS]
     built = [f"build {words} -o {name}" for name, words in BUILDS.items()]
-    return [*built, *(each.replace("{}", name) for each in OF_EACH for name in BUILDS), *SOME]
+    return [*built, *(each.replace("{}", name) for each in OF_EACH for name in BUILDS), *SOME, *real]
 
 
 def run(line: str, encoding: str = "utf-8") -> dict[str, Any]:
@@ -160,6 +180,7 @@ def main() -> None:
     found: dict[str, Any] = {"commands": [run(each) for each in commands()]}
     found["findings"] = {name: findings(given) for name, given in packages.items()}
     made = {*BUILDS, *(f"{name}-lobs" for name in BUILDS), "m3", "c1", "c3", "c7", "m1"}
+    made |= {f"o-{name}{suffix}" for name in others() for suffix in ("", "-lobs", "-csip", "-merged")}
     found["trees"] = {name: tree(name) for name in sorted(made)}
     found["files"] = {
         name: hashlib.sha256(Path(name).read_bytes()).hexdigest()

@@ -73,7 +73,7 @@ class Environment:
         try:
             yield
         finally:
-            subprocess.run(["wineserver", "-k"], env=variables, stdin=quiet, check=False)
+            subprocess.run(["wineserver", "-k"], env=variables, stdin=quiet, stderr=quiet, check=False)
 
 
 def make(folder: Path) -> Environment:
@@ -84,7 +84,7 @@ def make(folder: Path) -> Environment:
             subprocess.run(["apt-get", "-q", *line], stdout=subprocess.DEVNULL, check=False)
     if not shutil.which("wine"):
         sys.exit("Wine is not installed: apt-get install wine wine64")
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "prefix").mkdir(parents=True, exist_ok=True)
     if not made.python.exists():
         _python(folder)
     site = made.python.parent / "Lib" / "site-packages"
@@ -130,7 +130,7 @@ def _metspack(folder: Path, site: Path) -> None:
     dist = folder / "dist"
     shutil.rmtree(dist, ignore_errors=True)
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(dist)]
-    subprocess.run(build, cwd=CHECKOUT, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(build, cwd=CHECKOUT, capture_output=True, check=True)
     (wheel,) = dist.glob("*.whl")
     shutil.rmtree(site / "metspack", ignore_errors=True)
     _unpack(wheel, site)
