@@ -35,7 +35,7 @@ ORDER = (
 """Packages in levels: each imports only from levels above its own."""
 
 BUDGETS: Mapping[str, int] = {
-    "system": 484,
+    "system": 520,
     "(foundation)": 2_873,
     "stores": 335,
     "files": 2_990,
@@ -53,7 +53,7 @@ BUDGETS: Mapping[str, int] = {
     "reporting": 2_402,
     "restoring": 1_797,
     "merging": 848,
-    "cli": 3_183,
+    "cli": 3_184,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

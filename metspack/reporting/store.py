@@ -502,8 +502,8 @@ class Ledger(tempdb.Scratch):
             whole: dict[str, object] = {"event": _WHOLE}
             for each in chain([self._head], events, [whole]):
                 file.write(f"{journal.sealed(each)}\n".encode())
-        self._journal.close()
-        self._journal = None
+            self._journal.close()  # not after it is replaced: Windows replaces no file that is open
+            self._journal = None
 
 
 def _event(file: VerifiedFile, time: str) -> dict[str, object]:

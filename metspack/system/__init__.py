@@ -20,11 +20,13 @@ else:
 
 ENDING = terms.ENDING
 LACKING = terms.LACKING
+READER_LEFT = terms.READER_LEFT
 answer_closing = terms.answer_closing
 begin_processes = terms.begin_processes
 command_line = terms.command_line
 hold_signals = terms.hold_signals
 let_signals_through = terms.let_signals_through
+prepare_terminal = terms.prepare_terminal
 quoted = terms.quoted
 unholdable = terms.unholdable
 

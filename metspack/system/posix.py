@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import errno
+import sys
+
+assert sys.platform != "win32"  # noqa: S101 -- Windows has its own
 
 TYPE_CHECKING = False  # that of ``typing`` takes long to load, and signals are answered only then
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Iterable
 else:
     import _signal as signal  # built in; what ``signal`` has besides are enums, which take as long
 
@@ -25,6 +29,14 @@ def hold_signals() -> None:
 def let_signals_through() -> None:
     """Let the signals through that ``hold_signals`` held back."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+
+READER_LEFT = frozenset({errno.EPIPE})
+"""The errors of a pipe whose reader has closed it."""
+
+
+def prepare_terminal() -> None:
+    """Do nothing: terminals show colours."""
 
 
 def answer_closing() -> None:

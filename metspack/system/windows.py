@@ -139,6 +139,8 @@ _STATUSES = {
     0xC0000103: errno.ENOTDIR,
 }
 _IS_TAG, _IS_REPARSE = 9, 0x400
+_NO_LINKS = {1, 50}  # ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED: file systems without hard links
+_IN_USE = 32  # ERROR_SHARING_VIOLATION
 
 
 def _refused(number: int, name: str, words: str = "") -> OSError:
@@ -173,8 +175,9 @@ def _handle(
         code &= 0xFFFFFFFF
         if code in _STATUSES:
             raise _refused(_STATUSES[code], name)
-        number = _ntdll.RtlNtStatusToDosError(code)
-        raise OSError(None, ctypes.FormatError(number).strip(), name, number)
+        error = OSError(None, "", name, _ntdll.RtlNtStatusToDosError(code))
+        error.strerror = os.strerror(error.errno or errno.EINVAL)  # in English, as elsewhere
+        raise error
     return int(found.value or 0)
 
 
@@ -220,6 +223,7 @@ def open(  # noqa: A001 -- as ``os`` has it
                 ),
             )
             _kernel32.CloseHandle(first)
+        _check_case(handle, name, dir_fd)
         return msvcrt.open_osfhandle(handle, flags & os.O_APPEND | os.O_NOINHERIT)
     except BaseException:
         _kernel32.CloseHandle(handle)
@@ -269,11 +273,26 @@ def close(descriptor: int) -> None:
 
 def _final(descriptor: int) -> str:
     """Return the path of an open folder, without links; it holds as long as the folder is open."""
-    buffer = ctypes.create_unicode_buffer(1 << 15)
-    size = _kernel32.GetFinalPathNameByHandleW(msvcrt.get_osfhandle(descriptor), buffer, len(buffer), 0)
-    if not size:
+    if not (path := _path_of(msvcrt.get_osfhandle(descriptor))):
         raise ctypes.WinError(ctypes.get_last_error())
-    return buffer.value
+    return path
+
+
+def _path_of(handle: int) -> str:
+    """Return the path of what is open, "" where the system does not give it."""
+    size = 1 << 9
+    while True:
+        buffer = ctypes.create_unicode_buffer(size)
+        needed = _kernel32.GetFinalPathNameByHandleW(handle, buffer, size, 0)
+        if needed < size:
+            return buffer.value
+        size = needed + 1
+
+
+def _check_case(handle: int, name: str, folder: int | None) -> None:
+    """Raise OSError with ENOENT for what has another name in a folder: in another case, or longer."""
+    if folder is not None and (path := _path_of(handle)) and not path.endswith(f"\\{name}"):
+        raise _refused(errno.ENOENT, name)
 
 
 # --- FileStatus ---
@@ -299,7 +318,7 @@ class FileStatus:
     def __init__(self, found: stat_result, tag: int = 0) -> None:
         tag = tag or found.st_reparse_tag
         self.st_mode = found.st_mode
-        if tag & _SURROGATE and found.st_file_attributes & _IS_REPARSE:
+        if tag & _SURROGATE:
             self.st_mode = modes.S_IFLNK | modes.S_IMODE(found.st_mode)
         self.st_dev, self.st_ino = found.st_dev & _MOST, found.st_ino & _MOST
         self.st_mtime, self.st_mtime_ns = found.st_mtime, found.st_mtime_ns
@@ -320,9 +339,10 @@ def stat(path: Path, *, dir_fd: int | None = None, follow_symlinks: bool = True)
     """Return the status of a file by its path, or by its name in an open folder."""
     if dir_fd is None:
         return FileStatus(os.stat(_absolute(path), follow_symlinks=follow_symlinks))
-    handle = _handle(_name_in(path, dir_fd), dir_fd, _LOOK)
+    handle = _handle(name := _name_in(path, dir_fd), dir_fd, _LOOK)
     descriptor = msvcrt.open_osfhandle(handle, os.O_RDONLY)
     try:
+        _check_case(handle, name, dir_fd)
         return FileStatus(os.fstat(descriptor), _tag(handle))
     finally:
         os.close(descriptor)
@@ -359,8 +379,8 @@ class FolderEntry:
         return self._is_link
 
     def stat(self, *, follow_symlinks: bool = True) -> FileStatus:
-        """Return its status, without links whole: directories list no numbers of files."""
-        return stat(self.path, follow_symlinks=follow_symlinks)
+        """Return its status; without following links the one that was listed, which has no number."""
+        return FileStatus(self._entry.stat(follow_symlinks=follow_symlinks))
 
 
 class _Scan:
@@ -464,7 +484,12 @@ def link(
 ) -> None:
     """Make a hard link; a symbolic link is linked itself."""
     del follow_symlinks
-    os.link(_path_in(source, src_dir_fd), _path_in(target, dst_dir_fd))
+    try:
+        os.link(_path_in(source, src_dir_fd), _path_in(target, dst_dir_fd))
+    except OSError as error:
+        if error.winerror in _NO_LINKS:
+            raise _refused(errno.ENOTSUP, fsdecode(target)) from None
+        raise
 
 
 def _path_in(name: Path, folder: int | None) -> str:
@@ -518,7 +543,7 @@ def _in_use(path: str) -> str | None:
     try:
         _kernel32.CloseHandle(_handle("\\??\\" + path[4:], None, _DELETE | _READ, share=0))
     except OSError as error:
-        return path if error.errno == errno.EACCES else None
+        return path if getattr(error, "winerror", 0) == _IN_USE else None
     with suppress(OSError), scandir(path) as entries:
         return next((held for each in entries if (held := _in_use(each.path))), None)
     return None

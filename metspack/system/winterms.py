@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import ctypes
+import errno
 import re
 import signal
 import sys
@@ -17,8 +18,23 @@ ENDING: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
 """The signals that end a process."""
 
 _CLOSING = {2, 5, 6}  # CTRL_CLOSE_EVENT, CTRL_LOGOFF_EVENT, CTRL_SHUTDOWN_EVENT
+_COLOURS = 0x0004  # ENABLE_VIRTUAL_TERMINAL_PROCESSING
 _PATIENCE = 60.0  # seconds; Windows itself ends the process after five or so
 _handlers: list[object] = []  # a handler that Python frees is still called
+
+
+READER_LEFT = frozenset({errno.EPIPE, errno.EINVAL})
+"""The errors of a pipe whose reader has closed it."""
+
+
+def prepare_terminal() -> None:
+    """Have the console show colours, which those before Windows Terminal do not by themselves."""
+    kernel32 = ctypes.WinDLL("kernel32")
+    kernel32.GetStdHandle.restype = wintypes.HANDLE
+    for number in (-11, -12):  # stdout, stderr
+        handle, mode = wintypes.HANDLE(kernel32.GetStdHandle(number)), wintypes.DWORD()
+        if kernel32.GetConsoleMode(handle, ctypes.byref(mode)):
+            kernel32.SetConsoleMode(handle, mode.value | _COLOURS)
 
 
 def answer_closing() -> None:

@@ -127,17 +127,6 @@ def test_main_exits_with_the_code(monkeypatch: pytest.MonkeyPatch, signals: None
     assert leaving.value.code == 2
 
 
-def test_windows_is_refused_at_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "platform", "win32")
-    assert cli._run() == 4
-    assert capsys.readouterr().err == (
-        "error: metspack runs on Linux and macOS; Windows is not supported\n"
-        "hint: On Windows, use it in a container or in WSL.\n"
-    )
-
-
 HEAVY = {"lxml", "jinja2", "sqlite3", "multiprocessing", "concurrent"}
 COMMANDS = {name.stem for name in Path(commands.__file__).parent.glob("*.py") if name.stem != "__init__"}
 COMPLETING = {"_METSPACK_COMPLETE": "complete_bash", "COMP_WORDS": "metspack explain L00", "COMP_CWORD": "2"}
