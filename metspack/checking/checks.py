@@ -74,7 +74,7 @@ class Checking(Iterator[Finding]):
         self._granted = tuple(roots)
         self._is_one = True
         self._found: dict[str, Identity] = {}
-        self._told_of: Counter[tuple[str, Severity]] = Counter()
+        self._reported: Counter[tuple[str, Severity]] = Counter()
         self._ended, self._apart = set[str](), set[str]()
         self._owner = ""
         self._owners: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class Checking(Iterator[Finding]):
             ) from None
         self._severities[finding.severity] += 1
         for each in self._owners:
-            self._told_of[each, finding.severity] += 1
+            self._reported[each, finding.severity] += 1
             self._apart.update(() if each else (finding.path,))
         return finding
 
@@ -121,7 +121,7 @@ class Checking(Iterator[Finding]):
             sampled=self._sampled,
             routes=tuple(sorted(self._routes, key=lambda each: each.path)),
             results=tuple(self._result(path, found) for path, found in sorted(self._found.items())),
-            beside=self._told_of["", Severity.ERROR],
+            beside=self._reported["", Severity.ERROR],
             apart=frozenset(self._apart),
             ledger=None if self._ledger is None else self._ledger.figures,
         )
@@ -131,9 +131,9 @@ class Checking(Iterator[Finding]):
             path=path,
             objid=found.objid,
             kind=found.kind,
-            errors=self._told_of[path, Severity.ERROR],
-            warnings=self._told_of[path, Severity.WARNING],
-            infos=self._told_of[path, Severity.INFO],
+            errors=self._reported[path, Severity.ERROR],
+            warnings=self._reported[path, Severity.WARNING],
+            infos=self._reported[path, Severity.INFO],
             is_complete=path in self._ended,
             makers=found.makers,
             made=found.made,

@@ -174,8 +174,8 @@ def versions(catalogue: Catalogue, form: ArchiveForm, entries: Entries, version:
         found = ", ".join(sorted(folders))
         yield Code.VERSION_FOLDER.at(form.path, 0, metadata.NAME, found=found, expected=version)
     for path, line, kind in catalogue.rows(_TYPES, form.files[0]):
-        said = _VERSION.search(kind or "")
-        if said is not None and said[1] != version:
+        stated = _VERSION.search(kind or "")
+        if stated is not None and stated[1] != version:
             yield Code.VERSION_LABEL.at(path, line, file=form.path, found=kind, expected=version)
 
 

@@ -369,8 +369,8 @@ class DocumentReader:
                     fact = replace(fact, checksum=digest, checksum_type=algorithm)
                     left_digest = (None, None)
                 if left_size is not None or left_digest[1] is not None:
-                    said = (line, left_size, *left_digest)
-                    self._batch.add(PUT_OBJECT, self._path, self._mets, fact.id, path, *said)
+                    stated = (line, left_size, *left_digest)
+                    self._batch.add(PUT_OBJECT, self._path, self._mets, fact.id, path, *stated)
         return fact
 
     def _keep_beside(self, fact: reader.Fact) -> None:
