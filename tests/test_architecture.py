@@ -34,12 +34,12 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_864,
+    "(foundation)": 2_865,
     "stores": 335,
     "files": 2_981,
-    "layouts": 590,
+    "layouts": 592,
     "containers": 1_805,
-    "siard": 1_890,
+    "siard": 1_891,
     "locations": 1_863,
     "sources": 1_741,
     "mets": 3_196,
