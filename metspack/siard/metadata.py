@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -304,7 +305,7 @@ def _fields(elements: Iterable[Element]) -> tuple[Field, ...]:
         Field(
             number=number,
             name=_text(element, "name"),
-            type=_text(element, "type"),
+            type=sys.intern(_text(element, "type")),
             lob_folder=folder_value(element, "lobFolder"),
             folder=folder_value(element, "folder"),
             mime_type=element.value("mimeType") or None,
