@@ -49,7 +49,7 @@ damage:
 golden:
     {{uv}} python samples/make_golden.py
 
-# Write docs/findings.md anew from the catalogue of codes.
+# Write docs/findings.md anew from the catalogue of codes and tests/faults.toml.
 findings:
     {{uv}} python -m tests.findings_page
 
@@ -57,9 +57,21 @@ findings:
 rules:
     {{uv}} python -m tests.rules_page
 
+# Write docs/options.md anew from the commands.
+options:
+    {{uv}} python -m tests.options_page
+
+# Write docs/refusals.md anew from tests/refusals.toml.
+refusals:
+    {{uv}} python -m tests.refusals_page
+
 # Write docs/threats.md anew from tests/threats.toml.
 threats:
     {{uv}} python -m tests.threats_page
+
+# List the docstrings and names that break a rule of words, as `just words metspack/mets`; `just words --lower` lowers the allowances.
+words *packages:
+    {{uv}} python -m tests.words {{packages}}
 
 # Write the table of CONTRIBUTING.md anew from the list of files that tests need.
 outside-files:

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench.results import ratios, table
+from bench.results import table
 from bench.rows import SMALL
 from bench.store import CHECKOUT
 
@@ -25,47 +25,28 @@ _RATIO = re.compile(r"takes (?:[0-9.]+|a number of)( times as long as `cp -r`)")
 
 _BEFORE = """# Performance
 
-How long will your archive take? Compare with `cp -r`, `md5sum` and `sha256sum` on your own machine: speed is shown here as a
-ratio to something that was measured in the same minutes on the same machine, for absolute times say more about the machine
-than about the program. `just bench` measures contender and reference by turns; a ratio here is the median of the ratios
-of the runs, with the least and the most. `just performance FILE` writes this page from the figures of `just bench --json
-FILE`.
+How long will your archive take? Time `cp -r`, `md5sum` and `sha256sum` on your machine, and multiply: this page gives ratios to
+programs that ran in the same minutes on the same machine. `just bench` measures contender and reference by turns; a
+ratio is the median of all pairs (least-most). `just performance FILE` generates this page from `just bench --json FILE`.
 """
 _WORDS = """
-- **The floor** (`bench/floor.py`) is a program of two processes that trusts its input and does only what must be done:
-  divide, read each LOB once, hash it by MD5 and SHA-256, write it, and describe it in METS and both manifests; its check
-  compares METS (validated by the same schema that metspack uses), both manifests and every byte.
-- **By hand** is `cp -r` or Python's `zipfile.extractall`, then `md5sum` and `sha256sum`, each by two processes: copies
-  and sums, but no METS, no limits on folders, and nothing proven.
-- **Now / then** is the ratio divided by that of the baseline, which `bench/figures.json` keeps: of another hour. `just bench
-  --then DIR` runs another checkout by turns with this one.
-- **Wall**, **processor** time and **memory** are those of contender / reference, processor time and memory of all their
-  processes together: the largest sum of their resident memory, in which what they share counts each time.
-- **System calls per LOB** are counted with {few:,} and {many:,} LOBs, and the difference is divided by {more:,}, so that the
-  start of the program is no part of them.
-- **Calls that sync** are fsync, syncfs and the like in a run on disk, with the seconds that all processes together waited in
-  them, and how long that run took; it is a run of its own, in which strace looks at these calls alone.
-- **Time per LOB, start-up taken off**, is what a run takes longer than one of ten LOBs. Before a row as much memory is written to
-  and given back as its files take: a virtual machine gets each page from its host when it is first written to, which takes
-  about half as long again as all the work of the kernel, and the largest run, which comes first to most of the memory, would
-  pay for it. `pace-floor-1m` is how the floor's time grows.
+- **The floor** (`bench/floor.py`): two processes that trust their input and do only what must be done: divide, read, hash (MD5 and
+  SHA-256), write and describe each LOB; or compare METS, manifests and bytes.
+- **By hand**: `cp -r` or `zipfile.extractall`, then `md5sum` and `sha256sum`, each in two processes. **The loop**: two processes read
+  each file once, hash it both ways and write it.
+- **Wall**, **processor** and **memory** are contender/reference; processor time and memory are sums over all processes.
+- **System calls per LOB**: the difference between {many:,} and {few:,} LOBs, divided by {more:,}.
+- **Time per LOB, start-up taken off**: the time beyond a run of ten LOBs. Memory is written to once before, since a virtual
+  machine gets each page from its host at the first write.
 """
 _NOT_COMPARABLE = """
 ## What is not comparable
 
-- The floor promises nothing: no refusal of links or of paths that lead out of the source, no comparison with lengths in
-  cells, no word about faults, no sync to disk, no check before it publishes. A build by metspack does all that, so 1.0 is
-  not to be reached.
-- `cp -r` and the sums read every byte three times and leave no package. bagit.py writes one manifest for all and no METS;
-  its copy is made with `cp -r` first, because it changes a folder in place.
-- metsrw builds objects of all it reads and judges nothing; the check beside it starts a program, reads the METS, validates
-  it, and looks at every file.
-- Bare iterparse and bare expat keep nothing of what they read.
-- `inspect --verify` reads what the floor's check reads, but compares it with other things.
-- In memory (tmpfs) there is no disk to wait for: these are processor and system calls. On disk, files are dropped from the
-  cache before every run and synced within it; what the disk does meanwhile is not in our hands, and its ratios vary.
-- Ratios to `cp` and `md5sum` differ from machine to machine more than those to the floor, as Python, OpenSSL and the kernel
-  do not become faster together.
+- The floor promises nothing: no refusals, no comparison with cells, no sync, no closing check. A ratio of 1.0 is out of reach.
+- `cp -r` and the sums read every byte three times and leave no package. bagit.py writes manifests and no METS.
+- metsrw builds objects and judges nothing. Bare iterparse and expat discard what they read.
+- In memory (tmpfs) no disk is waited for. On disk, caches are dropped before each run and files synced within it.
+- Ratios to `cp` and `md5sum` differ between machines more than ratios to the floor.
 """
 
 
@@ -82,20 +63,16 @@ def page(figures: dict[str, Any]) -> str:
     for place, title in places.items():
         rows = [row for row in figures["rows"] if row["place"] == place]
         if rows:
-            parts.append(f"\n## {title}\n\n{table(rows, ratios(figures['baseline'], place))}")
+            parts.append(f"\n## {title}\n\n{table(rows, {})}")
     memory = f"{machine['memory'] / (1 << 30):.0f} GiB" if machine["memory"] else "memory not known"
     lobs = int(SMALL.lobs * figures["scale"])
-    load = (
-        ""
-        if (now := figures.get("load")) is None
-        else f" The load of the machine before it began was {now:.1f}."
-    )
+    load = "" if (now := figures.get("load")) is None else f" Load of the machine before: {now:.1f}."
     processors = f"{machine['processors']} processors ({machine['processor']})"
     software = f"{machine['system']}, Python {machine['python']}, {machine['openssl']}"
     parts.append(
         "\n## How it was measured\n\n"
         f"{figures['date']}, metspack {machine['metspack']}: {processors}, {memory}, {software}. {lobs:,} LOBs of 10 KB, half "
-        "of which can be compressed, and two processes, where a row does not say otherwise; timed runs of each: "
+        "of them compressible, and two processes, unless a row says otherwise; timed runs of each: "
         f"{_repetitions(figures)}. System calls: {figures['calls']}. `bench/figures.json` has every run.{load}\n"
     )
     few, many = figures["counted"]

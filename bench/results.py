@@ -16,11 +16,13 @@ from bench.measuring import Run, Syncs
 from bench.rows import Figure, Row, Sample
 from metspack.resources import __version__
 
-_HEADER = (
-    "| row | measured | beside | ratio, least to most | now / then | wall, s | processor, s | memory, MB "
-    "| largest process, MB | system calls per LOB | calls that sync, s in them |\n"
-    "|---|---|---|---|---|---:|---:|---:|---:|---:|---:|\n"
+_COLUMNS = (
+    *("row", "measured", "beside", "ratio", "now / then", "wall, s", "processor, s", "memory, MB"),
+    *("largest process, MB", "system calls per LOB", "calls that sync, s in them"),
 )
+_WORDS = 4
+"""Columns of words; the others are of figures, and left out where no row has one."""
+_UNMEASURED = "-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +101,17 @@ def _read(path: str) -> str:
 
 
 def table(rows: Iterable[dict[str, Any]], then: Mapping[str, float]) -> str:
-    """Return the rows of one place as a Markdown table, with what their ratio was ``then`` beside it."""
-    return _HEADER + "".join(f"| {' | '.join(_cells(row, then.get(row['row'])))} |\n" for row in rows)
+    """Return the rows of one place as a Markdown table, with the ratio now to the ratio ``then``."""
+    lines = [_cells(row, then.get(row["row"])) for row in rows]
+    kept = [
+        number
+        for number in range(len(_COLUMNS))
+        if number < _WORDS or any(line[number] not in {_UNMEASURED, ""} for line in lines)
+    ]
+    rule = ["---" if number < _WORDS else "---:" for number in range(len(_COLUMNS))]
+    return "".join(
+        f"| {' | '.join(line[number] for number in kept)} |\n" for line in ([*_COLUMNS], rule, *lines)
+    )
 
 
 def ratios(figures: Mapping[str, Any], place: str) -> dict[str, float]:
@@ -114,24 +125,31 @@ def _cells(row: dict[str, Any], then: float | None) -> list[str]:
         return [*begun, f"left out: {row['left_out']}", *[""] * 7]
     sides = row["contender"], row["reference"]
     runs = [side["runs"] for side in sides]
-    ratio = f"{row['ratio']:.2f} ({row['least']:.2f} to {row['most']:.2f})"
+    ratio = f"{row['ratio']:.2f}"
+    if row["least"] != row["most"]:
+        ratio += f" ({row['least']:.2f}-{row['most']:.2f})"
     if row["figure"] != Figure.WALL:
         ratio += f", {row['figure']}"
     calls = [side["calls_per_lob"] for side in sides]
     return [
         *begun,
         ratio,
-        "-" if then is None else f"{row['ratio'] / then:.2f}",
-        " / ".join(f"{statistics.median(run['wall'] for run in each):.2f}" for each in runs),
-        " / ".join(f"{statistics.median(run['processor'] for run in each):.2f}" for each in runs),
-        " / ".join(f"{max(run['memory'] for run in each) / 1e6:.0f}" for each in runs),
-        " / ".join(f"{max(run['largest'] for run in each) / 1e6:.0f}" for each in runs),
-        " / ".join("-" if each is None else f"{each:.1f}" for each in calls),
-        " / ".join(_sync_words(side.get("syncs")) for side in sides),
+        _UNMEASURED if then is None else f"{row['ratio'] / then:.2f}",
+        "/".join(f"{statistics.median(run['wall'] for run in each):.2f}" for each in runs),
+        "/".join(f"{statistics.median(run['processor'] for run in each):.2f}" for each in runs),
+        "/".join(f"{max(run['memory'] for run in each) / 1e6:.0f}" for each in runs),
+        "/".join(f"{max(run['largest'] for run in each) / 1e6:.0f}" for each in runs),
+        _both([_UNMEASURED if each is None else f"{each:.1f}" for each in calls]),
+        _both([_sync_words(side.get("syncs")) for side in sides]),
     ]
+
+
+def _both(figures: Sequence[str]) -> str:
+    """Return the figures of both sides, or that neither was measured."""
+    return _UNMEASURED if set(figures) == {_UNMEASURED} else "/".join(figures)
 
 
 def _sync_words(syncs: dict[str, Any] | None) -> str:
     if syncs is None:
-        return "-"
+        return _UNMEASURED
     return f"{syncs['calls']:,}: {syncs['seconds']:.2f} of {syncs['wall']:.2f}"

@@ -111,12 +111,12 @@ def _in_two(name: str, title: str, work: str) -> Row:
 
 
 def _large(name: str, title: str, contender: str, *, again: bool) -> Row:
-    once_more = ", by MD5 once more" if again else ""
+    once_more = ", with MD5 once more" if again else ""
     return Row(
         name=name,
         title=title,
         contender=contender,
-        beside=f"a loop of two processes that reads each once, hashes both ways{once_more} and writes",
+        beside=f"the loop{once_more}",
         reference=_LOOP + (" --again" if again else ""),
         sample=LARGE,
     )
@@ -148,7 +148,7 @@ ROWS = (
         name="by-hand",
         title="build from a folder",
         contender=_BUILD,
-        beside="by hand: cp -r, md5sum and sha256sum by two processes each",
+        beside="by hand",
         reference=_BY_HAND,
         disk=True,
     ),
@@ -164,7 +164,7 @@ ROWS = (
         name="build-deflated",
         title="build from a .siard, deflated",
         contender="metspack build {deflated} -o {out} " + _DIVIDED,
-        beside="by hand: extractall, md5sum and sha256sum by two processes each",
+        beside="by hand",
         reference="reference extractall {deflated} {out} && " + HASHED,
         disk=True,
     ),
@@ -172,7 +172,7 @@ ROWS = (
         name="build-link",
         title="build by hard link",
         contender=_BUILD + " --link-mode hardlink",
-        beside="by hand: cp -rl, md5sum and sha256sum by two processes each",
+        beside="by hand, cp -rl",
         reference="cp -rl {folder} {out} && " + HASHED,
         option="--link-mode",
     ),

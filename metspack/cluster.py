@@ -7,7 +7,6 @@ again, and a task that is done twice change nothing.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import threading
@@ -21,11 +20,12 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
-from metspack.errors import ConfigError, MetspackError, TargetError
+from metspack.errors import ConfigError, MetspackError, TargetError, check_available
 from metspack.processes import Executor, Moved, Pool, Result, Stopped, Task, Work
 from metspack.progress import Credit
 from metspack.resources import __version__
 from metspack.sizes import counted
+from metspack.system import os
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -130,6 +130,8 @@ def opened(
     ``credit`` gets the bytes done by each worker. Raises ``ConfigError`` for an invalid address and where
     Dask is not installed, ``TargetError`` where no scheduler answers.
     """
+    if address is not None:
+        check_available("--cluster")
     return nullcontext() if address is None else closing(Cluster(address, credit))
 
 

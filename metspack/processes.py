@@ -6,7 +6,6 @@ is done in the calling process.
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
@@ -18,6 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from metspack.errors import MetspackError, TargetError
+from metspack.system import begin_processes, hold_signals, let_signals_through, os
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _REPORTED = 1 << 18  # bytes a worker moves before it reports them, and checks whether it is still wanted
 _WAITING = 4  # results for each process from which on there are no further tasks for it
 _LOOK = 0.1  # seconds between two looks at the workers' reports
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Less than this is read before further processes have started.
 _SMALL_FILES, _SMALL_BYTES = 2_000, 100_000_000
 
@@ -229,10 +228,9 @@ class Processes:
     def __init__(self, jobs: int) -> None:
         # Heavy, and most packages are too small for a second process.
         import multiprocessing  # noqa: PLC0415
-        from multiprocessing import resource_tracker  # noqa: PLC0415
 
         with _starting():
-            resource_tracker.ensure_running()  # in this thread, as it ends the holding back of signals
+            begin_processes()
             # Not forked: the parent has threads (progress) and open databases, which a fork would copy
             # half-way.
             self._context = multiprocessing.get_context("spawn")
@@ -319,7 +317,7 @@ class Processes:
         Handlers of signals run in another thread, and the process begins with signals held back: so it starts
         whole.
         """
-        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+        hold_signals()
         with _starting():
             pipe, theirs = self._context.Pipe()
             with theirs:
@@ -405,20 +403,20 @@ def _begin() -> None:
 
     # Ctrl-C reaches every process of the terminal; only the parent decides on its meaning.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    let_signals_through()
     _parent.append(multiprocessing.parent_process())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if sys.gettrace() is None:  # what measures coverage writes its file when a process has ended
         from multiprocessing import util  # noqa: PLC0415 -- loaded in a worker
 
         # Nothing is left to be done then, and to take all modules apart takes longer than many a task.
-        util.Finalize(None, os._exit, (0,), exitpriority=-100)
+        util.Finalize(None, os._exit, (0,), exitpriority=-100)  # noqa: SLF001 -- a function for all
 
 
 def _end_with_parent() -> None:
     """End this process when the parent is gone, which may have been killed."""
     _parent[0].join()
-    os._exit(1)
+    os._exit(1)  # noqa: SLF001 -- as above
 
 
 def _outcome(moved: Callable[..., None], work: Work[Any, Any], task: Any) -> tuple[Any, Exception | None]:
@@ -467,8 +465,9 @@ def has_parent() -> bool:
 
 def cores() -> int:
     """Return the number of processor cores that this process may use."""
-    # macOS has no such function.
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # macOS, Windows
 
 
 @contextmanager

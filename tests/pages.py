@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def put_section(page: Path, name: str, text: str) -> None:
-    """Put text between the two comments of a name in a page, in place of what stands there."""
+    """Replace the text between the two comments of a name in a page."""
     before, begun, rest = page.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
     _old, ended, after = rest.partition(f"<!-- end of {name} -->")
     if not (begun and ended):

@@ -13,17 +13,16 @@ from metspack.checking.eark.requirements import Need, Requirement, Standard, Sta
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "rules.md"
 _BEFORE = f"""# E-ARK requirements
 
-A validator names a requirement, and you want to know whether metspack checks it, and how. `metspack check` validates packages against CSIP 2.2.0, E-ARK SIP 2.2.0 and CITS SIARD 1.0, or against the older version of CSIP
-and SIP that they declare ([conformance.md](conformance.md) has the differences, and what is read how). What is broken is a
-finding: {Code.REQUIREMENT_BROKEN.id} (error) for a MUST, {Code.RECOMMENDATION_NOT_FOLLOWED.id} (warning) for a SHOULD,
-{Code.OPTION_INCOMPLETE.id} (information) for an option used in part. Its name is the requirement, its
-line is that of the first place, and places of one METS that break the same requirement are counted in one finding.
-`metspack explain CSIP60` shows what to write.
+A validator names a requirement, and you want to know whether and how metspack checks it. `metspack check` validates packages against
+CSIP 2.2.0, E-ARK SIP 2.2.0 and CITS SIARD 1.0, or against the older version of CSIP and SIP that they declare. A broken requirement is a
+finding for each METS: {Code.REQUIREMENT_BROKEN.id} (error) for a MUST, {Code.RECOMMENDATION_NOT_FOLLOWED.id} (warning) for a SHOULD,
+{Code.OPTION_INCOMPLETE.id} (information) for an option used in part. The finding has the requirement's name, the line of the first place, and the
+number of places. `metspack explain CSIP60` shows what to write.
 
 ## When they apply
 
 By default (`--profile auto`) each METS is validated against the standards that it declares; packages of the recommendation of 2016
-are not touched.
+are not affected.
 
 | standard | applies to |
 |---|---|
@@ -31,12 +30,41 @@ are not touched.
 | SIP | a package whose PROFILE is that of E-ARK SIP, or whose `csip:OAISPACKAGETYPE` is SIP unless its PROFILE is that of CSIP alone |
 | CITS SIARD | a package or representation whose `csip:CONTENTINFORMATIONTYPE` is citssiard_v1_0, or whose PROFILE is that of CITS SIARD; a representation whose group in the package is of that type |
 
-`--profile csip`, `sip` and `cits-siard` hold every METS against CSIP alone, CSIP and SIP, CSIP and CITS SIARD, whatever
-it says; PROFILE then has to be exactly that standard's. `--profile recommendation` holds none against any.
+`--profile csip`, `sip` and `cits-siard` validate every METS against CSIP alone, CSIP and SIP, CSIP and CITS SIARD, whatever
+it declares; PROFILE must then be exactly that standard's. `--profile recommendation` validates none against any.
 
 A METS inside another's `representations` folder is that of a representation, any other one that of a package. Each
 child of a divided package is a package of its own.
+
+## What differs between versions
+
+| requirement | 2.0.4 | 2.1.0 | 2.2.0 |
+|---|---|---|---|
+| CSIP26, CSIP40, CSIP53, CSIP68 | the IANA media type, MUST | as 2.0.4 | IANA's list SHOULD be used; that it is a media type, and the file's, MUST |
+| CSIP3 | any name | no term of the vocabulary of TYPE | as 2.1.0 |
+| CSIP62, CSIP114 | USE is `Representations` (or begins so) | USE begins with `Representations` and has the folder | as 2.1.0 |
+| CSIP86 | LABEL of the top division is the OBJID, MUST | removed | removed |
+| CSIP96, CSIP100, CSIP104 | MUST | MUST | SHOULD |
+| CSIP107 | the path of the METS, or as 2.1.0 | `Representations/` and the folder | as 2.1.0 |
+| SIP2 | the address without a version | as 2.0.4 | the address with the version |
+| SIP12, SIP18, SIP29 | MAY | MAY | MUST |
 """
+_EACH_MAY = "What may be absent is not reported; what is present and empty is M032."
+_ONLY_ONE = "A second one is M032."
+_READINGS = {
+    "CSIP3": "OTHERTYPE beside another TYPE does not break it.",
+    "CSIP5 CSIP63": "The text requires a name where the type is OTHER, and nothing else; published test cases refuse more.",
+    "CSIP26 CSIP40 CSIP53 CSIP68": "An empty value counts as absent. RFC 6838 allows 127 characters on each side of the slash. Metadata files, documentation and schemas that begin like PDF, PNG, JPEG, GIF, TIFF or XML must be declared so.",
+    "CSIP93 CSIP97 CSIP101": "Two of a kind break it, as none does.",
+    "CSIP105": "A representation without a METS breaks only CSIPSTR12.",
+    "CSIP107 CSIP108 CSIP109": "If label, title and location name different representations, the one that differs from both others is wrong.",
+    "CSIPSTR6 CSIPSTR7": "In the package or in one of its representations.",
+    "SIP1 SIP3 SIP6 SIP8 SIP32 SIP33 SIP34 SIP35": _EACH_MAY,
+    "SIP5 SIP7": f"{_EACH_MAY} At most one.",
+    "SIP9 SIP26": _ONLY_ONE,
+}
+"""How a requirement is read where texts, schemas and test cases differ, beside what its own table says."""
+READINGS = {name: text for names, text in _READINGS.items() for name in names.split()}
 _TITLES = "| id | level | place | what is asked | state | reading, or why not |\n|---|---|---|---|---|---|"
 
 
@@ -64,7 +92,7 @@ def _checked(rows: Sequence[Requirement]) -> int:
 
 def _row(each: Requirement) -> str:
     where = f"`{each.where}`".replace("|", "\\|") if each.where else ""
-    notes = [each.note] if each.note else []
+    notes = [text for text in (each.note, READINGS.get(each.id, "")) if text]
     if each.codes:
         notes.append(f"Findings: {', '.join(each.codes)}.")
     return (

@@ -13,6 +13,7 @@ from tests.laws import of_each
 from tests.syntax import Trees, lines_of_code, nodes, parsed, walk, written
 
 ORDER = (
+    {"system"},
     {"(foundation)"},
     {"stores"},
     {"files", "layouts"},
@@ -31,27 +32,28 @@ ORDER = (
     {"cli"},
     {"__init__", "__main__"},
 )
-"""Each imports only from those further up; those that stand side by side know nothing of each other."""
+"""Packages in levels: each imports only from levels above its own."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_845,
+    "system": 484,
+    "(foundation)": 2_856,
     "stores": 335,
-    "files": 2_979,
+    "files": 2_988,
     "layouts": 586,
     "containers": 1_805,
     "siard": 1_886,
-    "locations": 1_863,
+    "locations": 1_867,
     "sources": 1_724,
-    "mets": 3_103,
+    "mets": 3_101,
     "planning": 874,
     "inspecting": 549,
-    "packages": 2_986,
-    "checking": 14_208,
-    "building": 3_050,
+    "packages": 2_982,
+    "checking": 14_264,
+    "building": 3_055,
     "reporting": 2_400,
     "restoring": 1_689,
-    "merging": 836,
-    "cli": 3_168,
+    "merging": 840,
+    "cli": 3_160,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""
@@ -63,7 +65,7 @@ REASONS: Mapping[str, str] = {}
 SHARED_NAMES: Mapping[str, str] = {
     "Package": "the package of the public API is a face of the one in packages/, which programs do not see",
 }
-"""Class names that stand in two modules, each with why that is one concept or cannot be mistaken."""
+"""Class names of two modules, each with the reason."""
 
 DATA = {".j2", ".sql", ".toml", ".json", ".txt", ".xml"}
 """Suffixes of what counts as code although it is none: templates and the like."""

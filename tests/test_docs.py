@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from metspack.checking.codes import ALL_CODES, RETIRED
+from metspack.checking.eark.faults import REQUIREMENTS
 from metspack.checking.links.graph import LinkState
 from metspack.layouts import LAYOUTS, FolderStyle
 from metspack.layouts.interface import folder_use
@@ -18,7 +19,7 @@ from metspack.reporting import html
 from metspack.reporting.formats import SUFFIXES
 from metspack.reporting.model import word
 from metspack.resources import SCHEMA_VERSION
-from tests import findings_page, rules_page
+from tests import findings_page, options_page, rules_page
 from tests.conftest import CHECKOUT
 from tests.laws import of_each
 
@@ -68,13 +69,18 @@ def test_the_table_of_lob_folders_is_the_layouts(layout: str, style: FolderStyle
 
 
 def test_the_table_of_ways_to_split_has_each() -> None:
-    splitting = (CHECKOUT / "docs" / "splitting.md").read_text(encoding="utf-8")
-    named = [row[0].split()[0] for row in rows(splitting, "`--split`")]
+    page = (CHECKOUT / "docs" / "build.md").read_text(encoding="utf-8")
+    named = [row[0].split()[0] for row in rows(page, "`--split`")]
     assert named == [f"`{each.value}`" for each in Split]
 
 
 def test_the_page_of_requirements_is_the_tables() -> None:
     assert rules_page.PAGE.read_text(encoding="utf-8") == rules_page.page(), "write it anew: just rules"
+    assert {*rules_page.READINGS} <= {each.id for rows in REQUIREMENTS.values() for each in rows}
+
+
+def test_the_page_of_options_is_the_commands() -> None:
+    assert options_page.PAGE.read_text(encoding="utf-8") == options_page.page(), "write it anew: just options"
 
 
 def test_the_page_of_findings_is_the_catalogue() -> None:

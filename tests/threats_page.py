@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metspack.checking.codes import ALL_CODES
+from tests.findings_page import faults
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "threats.md"
 _BEFORE = """# Threats, one by one
 
-The [threat model](threat-model.md) says what is promised. Here is what a source, a package or a machine may do to it, item by
-item: what happens then, and which packages in `tests/packages` and which tests hold it. All of them run in each run of the tests,
-under a watch (`tests/watching`): whatever reaches for the network, changes files elsewhere than in temporary folders, or, on
-hostile input, opens a file that was not granted, fails there. [Faults and their findings](faults.md) begins with the fault of a package
-that you know and has many more of them.
+The [threat model](threat-model.md) says what is promised. Here is what a source, a package or a machine may do, what happens then, and which
+packages in `tests/packages` and which tests hold it. What a check finds in a package stands with its [finding](findings.md) and not here. All
+tests run under a watch (`tests/watching`): whatever reaches for the network, changes files elsewhere than in temporary folders, or, on
+hostile input, opens a file that was not granted, fails there.
 
 The page is written from `tests/threats.toml` (`just threats`).
 """
@@ -66,15 +66,18 @@ def _happens(threat: Threat) -> str:
 
 
 def page() -> str:
-    """Return the page."""
+    """Return the page; what shows a fault on the page of findings is not repeated."""
+    shown = {each for fault in faults() for each in fault.shown_by}
     lines, area = [_BEFORE], ""
     for threat in threats():
+        held_by = [each for each in threat.held_by if each not in shown]
+        if not held_by:
+            continue
         if threat.area != area:
             area = threat.area
             lines += [f"\n## {area}\n", "| what | what happens | held by |", "|---|---|---|"]
-        held_by = " ".join(f"`{each}`" for each in threat.held_by)
         what = threat.what.replace("|", "\\|")
-        lines.append(f"| {what} | {_happens(threat)} | {held_by} |")
+        lines.append(f"| {what} | {_happens(threat)} | {' '.join(f'`{each}`' for each in held_by)} |")
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
 

@@ -7,7 +7,6 @@ records it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -26,6 +25,7 @@ from metspack.files.byteranges import Below, Stretch
 from metspack.files.staging import open_stretch
 from metspack.processes import HERE, Executor
 from metspack.sources.lobstream import Holdings
+from metspack.system import os
 
 _ATTEMPTS = "attempts"  # the folder of the attempts in the working folder of a run
 _GONE = "attempts-gone"

@@ -217,7 +217,7 @@ class BuildWork:
         )
 
     def readership(self, split: int) -> tuple[Readership | None, tuple[str, ...]]:
-        """Return the programs that find the LOBs, ``split`` of which are in parts, and words on missed ones.
+        """Return the readers of the LOBs, and a sentence on LOBs that they miss.
 
         There are none without LOBs beside an archive. Raises ``ConfigError`` for a CLOB in parts behind which
         the intended reader finds no other.
@@ -257,7 +257,7 @@ class BuildWork:
         return self.options.link_mode is LinkMode.HARDLINK
 
     def _links(self, staging: Partial, course: Course) -> tuple[int, int]:
-        """Return how many LOBs are to be hard-linked, and their bytes.
+        """Return the number of LOBs to hard-link, and their bytes.
 
         Raises ``TargetError`` for one on another file system, ``ConfigError`` when no LOB can be linked.
         """
@@ -354,7 +354,7 @@ class BuildWork:
             staging.work,
             sharing=self.sharing,
             departs=departures.add_lobs,
-            agreed=self.plan.agreement(self.source.size, self.source.metadata_document)
+            agreed=self.plan.make_comparison(self.source.size, self.source.metadata_document)
             if self.plan
             else lambda _segment: None,
             grown=lambda course: self._place_ahead(staging, course),

@@ -6,7 +6,6 @@ archive while they are read; the cell proves each LOB in any case.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +26,7 @@ from metspack.progress import Progress, Silent
 from metspack.sizes import counted
 from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
+from metspack.system import os
 
 _SEVERAL = (
     "Only a package of one archive can be converted. Restore each and build a package of it: metspack "

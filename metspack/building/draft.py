@@ -65,7 +65,7 @@ class Draft:
 
     @property
     def handed_over(self) -> HandedOver:
-        """The sizes of the largest IP and the parent, for documents of usual and LOBs of average size."""
+        """The estimated sizes of the largest IP and of the parent."""
         footprint, digest = self.dialect.footprint, 2 * OCTETS[self.dialect.checksum_type]
         form = "" if self.pack is None else f".{self.pack}"
         ips = []

@@ -5,7 +5,6 @@ METS files and manifests are added. Existing files keep their bytes, places and 
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,6 +31,7 @@ from metspack.mets.filetable import PlacedFile, PlacedRun, Placements
 from metspack.progress import Progress, Silent
 from metspack.sizes import HandedOver, counted
 from metspack.sources.archive import Archive
+from metspack.system import os
 
 _FINDINGS = 20
 _DESCRIPTIONS = 100

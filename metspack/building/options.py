@@ -12,10 +12,11 @@ from metspack import clock, layouts, optionfields
 from metspack.containers.ipwriter import FORMS
 from metspack.digests import OCTETS, Hashers, Seal, Sealed
 from metspack.errors import ConfigError
-from metspack.files import reading
+from metspack.files import reading, writing
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
 from metspack.files.reading import StrPath, as_path
 from metspack.layouts import FolderStyle, readers
+from metspack.layouts.names import SIARD
 from metspack.layouts.readers import Readership
 from metspack.limits import Budgets, Limits
 from metspack.mets import dialects, ids
@@ -89,7 +90,7 @@ class PackageOptions:
 
     @property
     def names_folders(self) -> bool:
-        """Whether folders must be called by OBJIDs, letter by letter."""
+        """True if folders must have the OBJIDs as names, letter by letter."""
         return False
 
     @property
@@ -139,7 +140,7 @@ class BuildOptions(PackageOptions):
 
     @property
     def names_folders(self) -> bool:
-        """Whether folders must be called by OBJIDs, letter by letter: in packs, and for some readers."""
+        """True if folders must have the OBJIDs as names, letter by letter: in packs, and for some readers."""
         return self.pack is not None or (self.reader is not None and readers.named(self.reader).names_folders)
 
 
@@ -228,8 +229,15 @@ def checked_level(options: PackageOptions) -> str:
 def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
     """Return the package's name: the plan's, the given one, or one from the source's stem.
 
-    Raises ``ConfigError`` for an invalid name, and for one that differs from the plan's.
+    Raises ``ConfigError`` for an invalid name, and for one that differs from the plan's; ``TargetError``
+    where the system cannot hold an archive of that name.
     """
+    found = _name(options, stem, planned)
+    writing.check_names([f"{found}{SIARD}"])
+    return found
+
+
+def _name(options: PackageOptions, stem: str, planned: str | None) -> str:
     chosen = None if options.name is None else ids.given_name(options.name)
     if planned is None:
         return chosen or ids.package_name(stem)

@@ -48,7 +48,7 @@ class SegmentSpots:
 
 
 class PlacedSegments(Sequence[ChildMets]):
-    """Segments as the parent names them and in its order, taken task by task; each is made on access.
+    """The segments in the parent's order, taken task by task and made on access.
 
     ``split`` are the tasks with split LOBs, ``corrected`` those that wrote digests for cells, by the numbers
     of their segments; ``notes`` count the notes on all LOBs. Facts that follow from a segment's number are

@@ -139,7 +139,7 @@ class Relocation:
         )
         own = self._own_files(those, before, segments_of) if alone else []
         self.sharing.tell_files(those, own)
-        shared = {first: self.sharing.told(first)[0] for first in {*firsts} if first is not None}
+        shared = {first: self.sharing.stored(first)[0] for first in {*firsts} if first is not None}
         placed = iter(own)
         return [next(placed) if first is None else shared[first] for first in firsts]
 
@@ -167,7 +167,7 @@ class Relocation:
     def _outside(self, cell: LobCell, before: str, segments_of: SegmentsOfColumn) -> NewCell:
         first = self.sharing.first(cell.place.id)
         if first is not None:
-            file, digest = self.sharing.told(first)
+            file, digest = self.sharing.stored(first)
             return NewCell(file=file, digest=digest)
         number, _ = segments_of.take(1)
         own = self.layout.cell_file(

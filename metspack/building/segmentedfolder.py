@@ -6,7 +6,6 @@ Paths are relative to the folder, with ``/``. The facts on each file are kept on
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
@@ -45,6 +44,7 @@ from metspack.progress import Progress
 from metspack.siard import entries, metadata
 from metspack.sources.archive import Archive, extension_of, in_runs
 from metspack.sources.lobstream import OpenHoldings, what
+from metspack.system import os
 from metspack.uris import ReferenceRefused, shown
 
 _FILES = "the files of the folder"
@@ -448,7 +448,7 @@ class _InPlace:
             pass
 
     def put_small(self, _path: str, _data: bytes | memoryview) -> None:
-        """Do nothing."""
+        """Discard the bytes of a small file, whose reader proves them."""
 
 
 def _parts(lob: LobRef) -> Iterator[LobRun]:
@@ -470,7 +470,7 @@ def _is_split(lob: LobRef) -> bool:
 
 
 def descriptions(root: Path) -> Iterator[str]:
-    """Yield the paths of METS documents and manifests in a folder; raises OSError where it is unreadable."""
+    """Yield the paths of a folder's METS and manifests; raises OSError if unreadable."""
 
     def fail(error: OSError) -> None:
         raise error

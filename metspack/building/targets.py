@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from metspack.mets import is_mets_name
 from metspack.mets.dialects.interface import SegmentSpot
 from metspack.model import LinkMode
 from metspack.planning.assignment import Course
+from metspack.system import os
 
 _AHEAD = 7  # segments for each process that may wait on disk until their turn has come
 _SHA256 = "SHA-256"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum, unique
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -23,29 +24,35 @@ CREATE TABLE mets (
     id INTEGER PRIMARY KEY, path BLOB UNIQUE, folder BLOB, parent INTEGER, called TEXT, objid TEXT,
     line INTEGER DEFAULT 0, size INTEGER, done INTEGER, ok INTEGER DEFAULT 0, segment INTEGER,
     key TEXT, found TEXT, named_by TEXT, type TEXT, pointed INTEGER DEFAULT 0,
-    leads INTEGER DEFAULT 0, package_type TEXT, package BLOB, bare TEXT, depth INTEGER DEFAULT 0, jump INTEGER
+    leads INTEGER DEFAULT 0, package_type TEXT, package BLOB, bare TEXT, depth INTEGER DEFAULT 0,
+    jump INTEGER, agreed INTEGER, agreed_bytes INTEGER, algorithm TEXT
 );
 CREATE INDEX mets_bare ON mets (bare) WHERE bare IS NOT NULL;
-CREATE TABLE outermost (folder BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE mark (mark TEXT, path BLOB, other BLOB, note TEXT, PRIMARY KEY (mark, path)) WITHOUT ROWID;
+CREATE INDEX mark_other ON mark (mark, other, path) WHERE other IS NOT NULL;
 CREATE INDEX mets_parent ON mets (parent, key);
 CREATE INDEX mets_objid ON mets (objid, package) WHERE objid IS NOT NULL;
 CREATE INDEX mets_sibling ON mets (objid, package, parent) WHERE objid IS NOT NULL;
 CREATE INDEX mets_type ON mets (parent, type);
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY, mets INTEGER, element TEXT, xml_id TEXT, groupid TEXT, grp INTEGER, line INTEGER,
-    size INTEGER, algorithm TEXT, digest TEXT, seq TEXT, href TEXT, path BLOB, pseudo INTEGER
+    size INTEGER, algorithm TEXT, digest TEXT, seq TEXT, href TEXT, path BLOB, pseudo INTEGER,
+    named INTEGER, filed INTEGER, mdtype TEXT, mimetype TEXT, differs TEXT
 );
+CREATE INDEX entry_archive ON entry (mets, path) WHERE filed IS NOT NULL;
+CREATE INDEX entry_filed ON entry (mets, filed) WHERE filed IS NOT NULL;
+CREATE INDEX entry_differs ON entry (differs) WHERE differs IS NOT NULL;
+CREATE INDEX entry_outside ON entry (mets) WHERE differs = 'outside';
+CREATE INDEX entry_missing ON entry (digest, algorithm, size)
+    WHERE differs = 'missing' AND digest IS NOT NULL;
+CREATE INDEX entry_missing_size ON entry (size) WHERE differs = 'missing' AND digest IS NOT NULL;
 CREATE TABLE mptr (
     id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, map INTEGER, part TEXT,
     line INTEGER, named_by TEXT, ancestor INTEGER, childward INTEGER, div INTEGER, sibling TEXT, lob TEXT,
-    place TEXT, child TEXT
+    place TEXT, child TEXT, outside INTEGER, holder INTEGER, entry INTEGER
 );
-CREATE TABLE structmap (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
 CREATE INDEX mptr_part ON mptr (part) WHERE part IS NOT NULL;
 CREATE INDEX mptr_lob ON mptr (lob) WHERE lob IS NOT NULL;
-CREATE TABLE beside (mets INTEGER, div INTEGER, fileid TEXT, line INTEGER);
-CREATE INDEX beside_div ON beside (mets, div);
-CREATE INDEX beside_file ON beside (mets, fileid, div);
 CREATE TABLE edge (
     id INTEGER PRIMARY KEY, parent INTEGER, child INTEGER, mptr INTEGER, href TEXT, line INTEGER, state TEXT,
     code TEXT, map INTEGER, div INTEGER
@@ -54,91 +61,54 @@ CREATE INDEX edge_parent ON edge (parent, child, map, div);
 CREATE INDEX edge_child ON edge (child, parent);
 CREATE INDEX edge_mptr ON edge (mptr);
 CREATE INDEX edge_href ON edge (parent, href) WHERE child IS NOT NULL;
-CREATE TABLE meant (path BLOB PRIMARY KEY, folder BLOB, was BLOB) WITHOUT ROWID;
-CREATE INDEX meant_folder ON meant (folder);
 CREATE TABLE fault (path TEXT, code TEXT, PRIMARY KEY (path, code)) WITHOUT ROWID;
-CREATE TABLE pack (path BLOB PRIMARY KEY, folder BLOB) WITHOUT ROWID;
-CREATE INDEX pack_folder ON pack (folder);
-CREATE TABLE reference (mets INTEGER, path BLOB, mdtype TEXT, mimetype TEXT, line INTEGER);
-CREATE TABLE object (
-    document BLOB, mets INTEGER, xml_id TEXT, path BLOB, line INTEGER, size INTEGER, algorithm TEXT,
-    digest TEXT
+CREATE TABLE statement (
+    source TEXT, document BLOB, mets INTEGER, xml_id TEXT, path BLOB, line INTEGER, size INTEGER,
+    algorithm TEXT, digest TEXT, boundary INTEGER
 );
+CREATE INDEX statement_archive ON statement (path) WHERE source = 'archive';
+CREATE INDEX statement_alone ON statement (path) WHERE source = 'PREMIS alone';
+CREATE INDEX statement_read ON statement (path) WHERE source = 'read';
+CREATE INDEX statement_lost ON statement (path) WHERE source = 'cell';
+CREATE INDEX statement_whole ON statement (xml_id) WHERE source = 'whole';
+CREATE VIEW object AS SELECT rowid AS id, document, mets, xml_id, path, line, size, algorithm, digest
+    FROM statement WHERE source = 'PREMIS';
 CREATE TABLE technical (
     xml_id TEXT, algorithm TEXT, line INTEGER, smallest INTEGER, largest INTEGER, first TEXT, last TEXT,
     PRIMARY KEY (xml_id, algorithm)
 ) WITHOUT ROWID;
-CREATE TABLE apart_object (path BLOB, line INTEGER, document BLOB, algorithm TEXT, digest TEXT);
-CREATE INDEX apart_object_path ON apart_object (path);
-CREATE TABLE outside (mets INTEGER, xml_id TEXT, line INTEGER, href TEXT);
-CREATE INDEX outside_href ON outside (mets, href);
-CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER);
-CREATE TABLE pointing (fileids TEXT, line INTEGER, step INTEGER);
+CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER, div INTEGER, step INTEGER);
+CREATE INDEX fptr_div ON fptr (mets, div) WHERE div IS NOT NULL;
+CREATE INDEX fptr_beside ON fptr (mets, fileid, div) WHERE div IS NOT NULL;
+CREATE INDEX fptr_run ON fptr (step) WHERE step IS NOT NULL;
 CREATE TABLE ident (
     id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, element TEXT, line INTEGER
 );
-CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB);
 CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER, PRIMARY KEY (path, kind)) WITHOUT ROWID;
-CREATE TABLE differing (entry INTEGER PRIMARY KEY, is_gone INTEGER, is_odd INTEGER);
-CREATE VIEW gone AS SELECT entry, is_odd FROM differing WHERE is_gone;
-CREATE TABLE together (key BLOB PRIMARY KEY, path BLOB, size INTEGER) WITHOUT ROWID;
-CREATE TABLE document (path BLOB);
-CREATE TABLE noticed (path BLOB, kind TEXT, reason TEXT);
-CREATE TABLE stray (path BLOB, size INTEGER, folder BLOB, file TEXT);
-CREATE TABLE done (path BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE lost (path BLOB, size INTEGER, algorithm TEXT, digest TEXT);
-CREATE TABLE renamed (path BLOB PRIMARY KEY, other BLOB UNIQUE, algorithm TEXT) WITHOUT ROWID;
-CREATE TABLE lost_mets (path BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE unfetched (path BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE gone_together (key BLOB PRIMARY KEY, path BLOB) WITHOUT ROWID;
-CREATE TABLE lost_cell (path BLOB, archive BLOB, place TEXT);
-CREATE INDEX lost_cell_path ON lost_cell (path);
+CREATE INDEX disk_folder ON disk (path) WHERE kind = 'd';
 CREATE TABLE piece (
     whole TEXT, origin INTEGER, position INTEGER, path BLOB, PRIMARY KEY (whole, origin, position)
 ) WITHOUT ROWID;
-CREATE TABLE said (
-    whole TEXT, path BLOB, line INTEGER, size INTEGER, algorithm TEXT, digest TEXT, boundary INTEGER
+CREATE TABLE manifest (
+    id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT, read INTEGER, agreed INTEGER DEFAULT 0,
+    agreed_bytes INTEGER DEFAULT 0
 );
-CREATE INDEX said_whole ON said (whole);
-CREATE TABLE mapped (
-    id INTEGER PRIMARY KEY, mets INTEGER, lob TEXT, part TEXT, place TEXT, line INTEGER, child INTEGER,
-    entry INTEGER
-);
-CREATE TABLE listed_mets (
-    parent INTEGER, xml_id TEXT, mets INTEGER, PRIMARY KEY (parent, xml_id)
-) WITHOUT ROWID;
-CREATE TABLE represented (
-    package INTEGER, xml_id TEXT, entry INTEGER, PRIMARY KEY (package, xml_id)
-) WITHOUT ROWID;
-CREATE TABLE disordered (whole TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE sampled (path BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE folded (name BLOB, path BLOB);
-CREATE TABLE folded_entry (folded BLOB, name BLOB);
-CREATE INDEX folded_entry_name ON folded_entry (folded, name);
-CREATE TABLE manifest (id INTEGER PRIMARY KEY, name TEXT, path BLOB, algorithm TEXT, read INTEGER);
 CREATE INDEX manifest_path ON manifest (path);
 CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
-CREATE TABLE siard (mets INTEGER, path BLOB, named INTEGER, filed INTEGER);
-CREATE INDEX siard_mets ON siard (mets, filed);
-CREATE INDEX siard_path ON siard (mets, path);
-CREATE INDEX siard_place ON siard (path);
-CREATE TABLE grp (
+CREATE TABLE section (
     id INTEGER PRIMARY KEY, mets INTEGER, outer INTEGER, name TEXT, is_child INTEGER, is_whole INTEGER,
     is_other INTEGER, UNIQUE (mets, outer, name)
 );
 CREATE TABLE noted (archive TEXT, words TEXT);
-CREATE TABLE archive (path BLOB, boundary INTEGER, algorithm TEXT, digest TEXT);
 CREATE TABLE cell (
     id INTEGER PRIMARY KEY, archive BLOB, place TEXT, inside INTEGER, path BLOB, size INTEGER,
     length INTEGER, algorithm TEXT, digest TEXT
 );
 CREATE TABLE holding (
     archive BLOB, version TEXT, dbname TEXT, owner TEXT, timespan TEXT, archived TEXT, schemas INTEGER,
-    tables INTEGER, rows INTEGER, lobs INTEGER, lost INTEGER, inline INTEGER
+    tables INTEGER, rows INTEGER, lobs INTEGER, lost INTEGER, inline INTEGER, agreed_bytes INTEGER
 );
 CREATE INDEX holding_archive ON holding (archive);
-CREATE TABLE agreed (mets INTEGER, source TEXT, algorithm TEXT, files INTEGER, bytes INTEGER);
-CREATE TABLE agreed_lobs (archive BLOB, bytes INTEGER);
 CREATE TABLE wrong (
     path BLOB, code TEXT, place TEXT, source TEXT, algorithm TEXT, expected TEXT, found TEXT, others TEXT,
     likeness TEXT
@@ -158,12 +128,74 @@ LISTED_PATH = "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)
 """Makes the lines of manifests searchable by path before the other indexes are built."""
 PATHS_INDEX = "CREATE INDEX IF NOT EXISTS entry_path ON entry (path, size)"
 """Makes the entries of METS searchable by path before the other indexes are built."""
-GONE = """(
-SELECT path FROM lost_mets UNION ALL SELECT e.path FROM gone g CROSS JOIN entry e ON e.id = g.entry
-)"""
+
+
+@unique
+class Mark(StrEnum):
+    """A mark of a path; some marks have another path as well."""
+
+    DOCUMENT = "document"
+    """A file on disk that is called as METS documents are."""
+    EMPTY = "empty"
+    """An empty folder, until METS and manifests are read."""
+    FOLDED = "folded"
+    """A file or folder whose name is not its own folded form, which is the other path."""
+    FOLDED_ENTRY = "folded entry"
+    """The same of an entry of the archive under check."""
+    PACK = "pack"
+    """A zip or tar file with an IP, which is mounted in the other path, a folder."""
+    LOST_METS = "lost METS"
+    """A missing METS that manifests list, and that has its finding."""
+    UNFETCHED = "unfetched"
+    """A file of a bag that is still to be fetched."""
+    MEANT = "meant"
+    """A METS that a link means, though it leads elsewhere."""
+    MOVED = "moved"
+    """The folder of such a METS; the other is the folder to which the link leads."""
+    RENAMED = "renamed"
+    """A listed file that has the other path; the note is the algorithm that showed it."""
+    OUTERMOST = "outermost"
+    """One of the folders in question now, each outside all others."""
+    SHARED = "shared"
+    """A place in a representation, with the path of the file there, in any IP."""
+    LOST_SHARED = "lost shared"
+    """The same of a missing file."""
+    DISORDERED = "disordered"
+    """The ID of a split LOB whose parts have no certain order."""
+    SAMPLED = "sampled"
+    """A file of the sample."""
+    DONE = "done"
+    """A file that is not to be read any more."""
+    REMEMBERED = "remembered"
+    """A file that the ledger has as verified, unchanged since; the note is the time."""
+    TAKEN = "taken"
+    """One of these whose statements are all verified, so that it is not read."""
+
+
+PUT_MARK = "INSERT OR IGNORE INTO mark VALUES (?, ?, ?, ?)"
+"""Marks a path, with another path or None, and a note or None."""
+
+
+def is_marked(mark: Mark, path: str) -> str:
+    """Return the SQL condition that the path in a column is marked."""
+    return f"EXISTS (SELECT 1 FROM mark k WHERE k.mark = '{mark}' AND k.path = {path})"  # noqa: S608 -- constants
+
+
+IS_GONE = "e.differs IN ('missing', 'unclear', 'renamed')"
+"""Holds for an entry whose file is missing; ``differs`` says how an entry deviates.
+
+``missing``; ``unclear`` where the location may mean another file; ``renamed`` where the file has another
+path; ``size``; ``reported`` for one with another finding; ``METS`` for a METS, which the check of links
+covers; ``outside`` for one outside the package.
+"""
+GONE = f"""(
+SELECT path FROM mark WHERE mark = '{Mark.LOST_METS}' UNION ALL SELECT e.path FROM entry e WHERE {IS_GONE}
+)"""  # noqa: S608 -- a constant
 """The paths of all files with a finding because they are missing, some more than once."""
-PUT_DONE = "INSERT OR IGNORE INTO done VALUES (?)"
-"""Marks a file that is not to be read any more."""
+PUT_OBJECT = """INSERT INTO statement
+    (source, document, mets, xml_id, path, line, size, algorithm, digest)
+    VALUES ('PREMIS', ?, ?, ?, ?, ?, ?, ?, ?)"""
+"""Puts in what PREMIS in a document of a METS states of a file."""
 OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
 """The condition for manifests of a bag."""
 BAG, PAYLOAD = b"bagit.txt", b"data/"
@@ -181,11 +213,9 @@ _INDEXES_OF_METS = (
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS mets_bad ON mets (folder) WHERE ok = 0",
     PATHS_INDEX,
-    "CREATE INDEX IF NOT EXISTS folder_path ON folder (path)",
-    "CREATE INDEX IF NOT EXISTS folded_name ON folded (name)",
     LISTED_PATH,
     "CREATE INDEX IF NOT EXISTS entry_group ON entry (groupid) WHERE groupid IS NOT NULL",
-    "CREATE INDEX IF NOT EXISTS fptr_id ON fptr (mets, fileid)",
+    "CREATE INDEX IF NOT EXISTS fptr_id ON fptr (mets, fileid) WHERE div IS NULL",
     "CREATE INDEX IF NOT EXISTS ident_id ON ident (mets, xml_id)",
 )
 
@@ -199,9 +229,9 @@ LEFT JOIN mets n ON n.id = p.jump LEFT JOIN mets f ON f.id = n.jump WHERE p.id =
 _ABOVE = (
     "SELECT m.depth, m.parent, m.jump, j.depth FROM mets m LEFT JOIN mets j ON j.id = m.jump WHERE m.id = ?"
 )
-IN_OUTERMOST = """EXISTS (
-    SELECT 1 FROM outermost o WHERE o.folder = (SELECT max(folder) FROM outermost WHERE folder <= {0})
-    AND substr({0}, 1, length(o.folder)) = o.folder)"""
+_LAST_OUTERMOST = f"SELECT max(path) FROM mark WHERE mark = '{Mark.OUTERMOST}' AND path <= {{0}}"  # noqa: S608
+IN_OUTERMOST = f"""EXISTS (SELECT 1 FROM mark o WHERE o.mark = '{Mark.OUTERMOST}'
+    AND o.path = ({_LAST_OUTERMOST}) AND substr({{0}}, 1, length(o.path)) = o.path)"""  # noqa: S608 -- constants
 """Whether a path is in one of the kept folders: only the last one before it can hold it."""
 DEEPEST = 256
 """The number of last names of a lost path that are looked for elsewhere, one look each."""
@@ -253,6 +283,10 @@ class Catalogue(tempdb.Scratch):
         """Return whether a file is on disk."""
         return self.has("SELECT 1 FROM disk WHERE path = ? AND kind = 'f'", path)
 
+    def is_folder(self, path: bytes) -> bool:
+        """Return whether a folder is on disk."""
+        return self.has("SELECT 1 FROM disk WHERE path = ? AND kind = 'd'", path)
+
     def statements(self, sql: str, path: bytes, most: int) -> list[Row]:
         """Return all statements on one file in a query; of more than ``most``, equal ones once.
 
@@ -261,6 +295,26 @@ class Catalogue(tempdb.Scratch):
         if self.number(_COUNTED.format(sql), path, most + 1) <= most:
             return self.all(_OF_ONE.format(sql), path)
         return self.all(_UNLIKE.format(sql), path)
+
+    def mark(self, mark: Mark, path: bytes, other: bytes | None = None, note: str | None = None) -> None:
+        """Mark a path, unless it is marked so."""
+        self.put(PUT_MARK, mark, path, other, note)
+
+    def mark_all(self, mark: Mark, paths: Iterable[bytes]) -> None:
+        """Mark paths, without any other one."""
+        self.put_many(PUT_MARK, ((mark, path, None, None) for path in paths))
+
+    def unmark(self, mark: Mark) -> None:
+        """Take a mark from all paths."""
+        self.put("DELETE FROM mark WHERE mark = ?", mark)
+
+    def is_marked(self, mark: Mark, path: bytes | str) -> bool:
+        """Return whether a path is marked."""
+        return self.has("SELECT 1 FROM mark WHERE mark = ? AND path = ?", mark, path)
+
+    def marked(self, mark: Mark) -> Iterator[bytes]:
+        """Yield the paths that are marked, in order."""
+        return (path for (path,) in self.rows("SELECT path FROM mark WHERE mark = ? ORDER BY path", mark))
 
     def put_many(self, sql: str, rows: Iterable[Row]) -> None:
         """Run a statement for each row."""
@@ -287,10 +341,10 @@ class Catalogue(tempdb.Scratch):
         return self._cells - count + 1
 
     def _structmap_number(self, kind: str | None, label: str | None) -> int:
-        """Return the number of structMaps with a TYPE and a LABEL, which are kept once."""
+        """Return the number of structMaps with a TYPE and a LABEL, sections of METS 0."""
         text = f"{kind}\n{label}"
-        found = self.number("SELECT id FROM structmap WHERE name = ?", text)
-        return found or self.put("INSERT INTO structmap (name) VALUES (?)", text)
+        found = self.number("SELECT id FROM section WHERE mets = 0 AND outer = 0 AND name = ?", text)
+        return found or self.put("INSERT INTO section (mets, outer, name) VALUES (0, 0, ?)", text)
 
     def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
         """Register an SQL function of one argument."""
@@ -350,8 +404,8 @@ class Catalogue(tempdb.Scratch):
 
     def keep_outermost(self, folders: Iterable[bytes]) -> None:
         """Keep those of the sorted folders that are in no other one, in place of any kept before."""
-        self.put("DELETE FROM outermost")
-        self.put_many("INSERT INTO outermost VALUES (?)", ((each,) for each in outermost(folders)))
+        self.unmark(Mark.OUTERMOST)
+        self.mark_all(Mark.OUTERMOST, outermost(folders))
 
     def index_entries(self) -> None:
         """Build the indexes of files by ID, and of mptr, after the first METS, often the largest."""

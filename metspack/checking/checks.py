@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,6 +39,7 @@ from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
 from metspack.processes import HERE
 from metspack.progress import Credit
+from metspack.system import os
 
 
 class Checking(Iterator[Finding]):

@@ -12,7 +12,16 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from metspack.checking.catalogue import LISTED_PATH, Catalogue, folder_of, shown, span_below
+from metspack.checking.catalogue import (
+    IS_GONE,
+    LISTED_PATH,
+    Catalogue,
+    Mark,
+    folder_of,
+    is_marked,
+    shown,
+    span_below,
+)
 from metspack.checking.codes import Code
 from metspack.checking.similarity import TextEdit
 from metspack.model import MOST_PLACES, Finding, FindingPlace
@@ -20,13 +29,12 @@ from metspack.model import MOST_PLACES, Finding, FindingPlace
 _PLACES_KEPT = 100_000  # of all causes together
 _KEPT = 1_000  # groups held at a time: a package has a few, a hostile one endless many
 
-_COME = "SELECT path FROM renamed WHERE other = ?"
-_IS_GONE = """
-SELECT 1 WHERE EXISTS (SELECT 1 FROM lost_mets WHERE path = ?1)
-OR EXISTS (SELECT 1 FROM entry e CROSS JOIN gone g ON g.entry = e.id WHERE e.path = ?1)
-"""
+_COME = f"SELECT path FROM mark WHERE mark = '{Mark.RENAMED}' AND other = ?"  # noqa: S608 -- a constant
+_IS_GONE = f"""
+SELECT 1 WHERE {is_marked(Mark.LOST_METS, "?1")}
+OR EXISTS (SELECT 1 FROM entry e WHERE e.path = ?1 AND {IS_GONE})
+"""  # noqa: S608 -- a constant
 _LOST_METS = "SELECT 1 FROM mets WHERE size IS NULL AND path > ? AND path < ?"
-_IS_FOLDER = "SELECT 1 FROM folder WHERE path = ?"
 IN_MANIFESTS = """
 SELECT m.name, l.line FROM listed l JOIN manifest m ON m.id = l.manifest
 WHERE l.path = ? ORDER BY m.id, l.line
@@ -311,8 +319,8 @@ class CommonCauses:
 def absent(catalogue: Catalogue) -> Folder:
     """Return a function that gives the uppermost missing folder above a missing file, or None."""
     return climbing(
-        lambda folder: not catalogue.has(_IS_FOLDER, folder),
-        lambda: catalogue.number("SELECT max(length(path)) FROM folder"),
+        lambda folder: not catalogue.is_folder(folder),
+        lambda: catalogue.number("SELECT max(length(path)) FROM disk WHERE kind = 'd'"),
     )
 
 
@@ -349,7 +357,7 @@ def with_manifests(catalogue: Catalogue, path: bytes, finding: Finding) -> Findi
     lines = [f"{name} line {line}" for name, line in catalogue.rows(IN_MANIFESTS, path)]
     if not lines:
         return finding
-    catalogue.put("INSERT OR IGNORE INTO lost_mets VALUES (?)", path)
+    catalogue.mark(Mark.LOST_METS, path)
     verb = "names" if len(lines) == 1 else "name"
     return _extended(finding, f"{' and '.join(lines)} {verb} it too")
 
@@ -362,8 +370,7 @@ def without(catalogue: Catalogue, sql: str, *values: object) -> Folder:
     """
 
     def is_shared(folder: bytes) -> bool:
-        is_there = catalogue.has(_IS_FOLDER, folder)
-        return is_there and not catalogue.has(sql, *values, *span_below(folder + b"/"))
+        return catalogue.is_folder(folder) and not catalogue.has(sql, *values, *span_below(folder + b"/"))
 
     return climbing(is_shared)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from metspack.checking import grouping
 from metspack.checking.catalogue import (
+    PUT_MARK,
     Batch,
     Catalogue,
+    Mark,
     are_usual,
     fault,
     folded_name,
@@ -21,6 +23,7 @@ from metspack.checking.catalogue import (
     span_below,
 )
 from metspack.checking.codes import Code
+from metspack.checking.files import listed
 from metspack.checking.held import AgreedSegment
 from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
@@ -31,23 +34,23 @@ from metspack.files.tempdb import BulkInsert
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, path_of
+from metspack.system import os
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
 _FILES = BulkInsert("disk", "(?{0}, 'f', ?{1})", shared=0, own=2)
-_PUT_FOLDER = "INSERT INTO folder (path) VALUES (?)"
-_FOLDERS = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT ?"
+# Folders found since lie below the last one, and so behind it.
+_NEXT_FOLDER = "SELECT path FROM disk WHERE kind = 'd' AND path > ? ORDER BY path LIMIT 1"
 _ALIKE = """
 SELECT f.path, coalesce(
-    (SELECT d.path FROM disk d WHERE d.path = f.name),
-    (SELECT min(g.path) FROM folded g WHERE g.name = f.name AND g.path < f.path)
-) AS other FROM folded f WHERE other IS NOT NULL ORDER BY f.path
+    (SELECT d.path FROM disk d WHERE d.path = f.other),
+    (SELECT min(g.path) FROM mark g WHERE g.mark = f.mark AND g.other = f.other AND g.path < f.path)
+) AS alike FROM mark f WHERE f.mark = ? AND alike IS NOT NULL ORDER BY f.path
 """
 # Microsoft, Naming Files, Paths, and Namespaces: characters, device names, and characters cut off at the end.
 _NOT_FOR_WINDOWS = re.compile(
     rb'(?i:(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?)|.*[<>:"\\|?*\x00-\x1f].*|.*[. ]', re.DOTALL
 )
 _METS = PLAIN_METS.encode()
-_UNREADABLE, _EMPTY, _ODD = "unreadable", "empty", "odd"
 _Folders = Mapping[Path, set[bytes]]
 # An archive that was unpacked has this folder, which states its version and is empty (SIARD 2.2 P_4.2-4).
 _IS_VERSION = re.compile(rb"(?:.*/)?header/(?:siard)?version/[^/]+", re.DOTALL)
@@ -59,7 +62,8 @@ def findings(
     """Put all files below a path of the package into the catalogue; yield the findings on them.
 
     ``kind`` becomes f (file), d (folder), l (symbolic link) or s (special). Without ``whole`` only the METS
-    documents are kept, no sizes are read, and only findings on unreadable folders are yielded.
+    documents are kept, no sizes are read, and only findings on unreadable folders are yielded. Empty folders
+    wait for ``empty_folders``.
     """
     tree, _ = places.held(start)
     taking = _Taking(catalogue, start, whole=whole)
@@ -67,39 +71,37 @@ def findings(
     if agreed is not None:
         taking.take_agreed(agreed)
     elif isinstance(tree, FolderTree):
-        _walk(taking, (tree.root, tree.names), None if start else places.agreement)
+        yield from _walk(taking, (tree.root, tree.names), None if start else places.agreement)
     else:
         yield from _list_packed(taking, tree, start)
-    yield from noticed(catalogue, are_read=False)
+    yield from taking.found()
 
 
-_NOTICED = "SELECT path, kind, reason FROM noticed"
 _NAMED_BELOW = """
 SELECT EXISTS (SELECT 1 FROM entry WHERE path > ?1 AND path < ?2)
 OR EXISTS (SELECT 1 FROM listed WHERE path > ?1 AND path < ?2)
 """
 
 
-def noticed(catalogue: Catalogue, *, are_read: bool = True) -> Iterator[Finding]:
-    """Yield the findings on the files listed since the last call.
+def empty_folders(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield the empty folders, once METS and manifests are read.
 
-    An empty folder with files that METS or a manifest name has no finding, as these are reported missing.
-    Empty folders wait until METS and manifests ``are_read``.
+    One with files that METS or a manifest name has no finding, as these are reported missing.
     """
-    kinds = "" if are_read else f"WHERE kind <> '{_EMPTY}'"
-    for path, kind, reason in catalogue.rows(f"{_NOTICED} {kinds} ORDER BY rowid"):
-        if kind != _EMPTY or not (path and catalogue.number(_NAMED_BELOW, *span_below(path + b"/"))):
-            yield from _noticed(path, kind, reason)
-    catalogue.put(f"DELETE FROM noticed {kinds}")  # noqa: S608 -- a constant
+    for path in catalogue.marked(Mark.EMPTY):
+        if not (path and catalogue.number(_NAMED_BELOW, *span_below(path + b"/"))):
+            yield Code.EMPTY_FOLDER.at(shown(path) or ".")
 
 
 def alike(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield findings on names in one folder that differ only in letter case or Unicode form."""
-    for path, other in catalogue.rows(_ALIKE):
+    for path, other in catalogue.rows(_ALIKE, Mark.FOLDED):
         yield Code.ALIKE.at(path, other=other)
 
 
-def _walk(taking: _Taking, place: tuple[Path, tuple[str, ...]], agreement: Agreement | None) -> None:
+def _walk(
+    taking: _Taking, place: tuple[Path, tuple[str, ...]], agreement: Agreement | None
+) -> Iterator[Finding]:
     """Take the contents of the folders on disk that the catalogue has, and of those below."""
     while (path := taking.next_folder()) is not None:
         if agreement is not None and agreement.is_inside(path):
@@ -109,6 +111,7 @@ def _walk(taking: _Taking, place: tuple[Path, tuple[str, ...]], agreement: Agree
             continue
         for lot in walking.lots(*place, path, sizes=taking.whole):
             taking.take(lot)
+            yield from taking.found()
 
 
 class _Taking:
@@ -117,17 +120,23 @@ class _Taking:
     def __init__(self, catalogue: Catalogue, start: bytes, *, whole: bool) -> None:
         self.catalogue = catalogue
         self._batch = Batch(catalogue.put_many)
+        self._findings: list[Finding] = []
         self.prefix = start + b"/" if start else b""
         self.whole = whole
-        self._last = catalogue.put(_PUT_FOLDER, start) - 1
+        self._last: bytes | None = None
+        if start:
+            catalogue.put(_PUT, start, "d", None)
 
     def next_folder(self) -> bytes | None:
         """Return the next folder to be listed, or None after the last."""
-        row = self.catalogue.row(_FOLDERS, self._last, 1)
-        if row is None:
+        if self._last is None:
+            self._last = self.prefix
+            return b""
+        row = self.catalogue.row(_NEXT_FOLDER, self._last)
+        if row is None or not row[0].startswith(self.prefix):
             return None
-        self._last, path = row
-        return bytes(path[len(self.prefix) :])
+        self._last = bytes(row[0])
+        return self._last[len(self.prefix) :]
 
     def take(self, lot: walking.Lot) -> None:
         """Add a batch of a folder's names."""
@@ -144,7 +153,8 @@ class _Taking:
         for name, kind in lot.others:
             self.take_other(prefix + name, kind)
         if lot.fault is not None:
-            self.notice(prefix.rstrip(b"/"), _UNREADABLE, fault(lot.fault))
+            path = shown(prefix.rstrip(b"/")) or "."
+            self._findings.append(Code.UNREADABLE.at(path, reason=fault(lot.fault)))
         elif lot.is_empty:
             self.take_empty(prefix.rstrip(b"/"))
         self.flush()
@@ -169,22 +179,22 @@ class _Taking:
 
     def take_other(self, path: bytes, kind: str) -> None:
         """Add a folder, a link or a special file."""
-        if kind == "d":
-            self._batch.add(_PUT_FOLDER, path)
-        if self.whole:
+        if self.whole or kind == "d":
             self._batch.add(_PUT, path, kind, None)
+        if self.whole:
             if kind != "d":
-                self.notice(path, kind)
+                self._findings.append((Code.SYMLINK if kind == "l" else Code.SPECIAL).at(path))
             self._keep_name(path)
 
     def take_empty(self, path: bytes) -> None:
         """Add an empty folder."""
         if self.whole and not _IS_VERSION.fullmatch(path):
-            self.notice(path, _EMPTY)
+            self._batch.add(PUT_MARK, Mark.EMPTY, path, None, None)
 
-    def notice(self, path: bytes, kind: str, reason: str = "") -> None:
-        """Note something for a finding: a link, a special file, an unreadable folder."""
-        self._batch.add("INSERT INTO noticed VALUES (?, ?, ?)", path, kind, reason)
+    def found(self) -> Iterator[Finding]:
+        """Yield the findings on the files taken since the last call."""
+        found, self._findings = self._findings, []
+        return iter(found)
 
     def flush(self) -> None:
         """Put all files into the catalogue."""
@@ -192,7 +202,7 @@ class _Taking:
 
     def _keep_documents(self, prefix: bytes, names: Iterable[bytes]) -> None:
         for path in (prefix + name for name in names if is_mets_name(name)):
-            self._batch.add("INSERT INTO document VALUES (?)", path)
+            self._batch.add(PUT_MARK, Mark.DOCUMENT, path, None, None)
             if not self.whole:
                 self._batch.add(_PUT, path, "f", None)
 
@@ -200,9 +210,12 @@ class _Taking:
         name = path.rpartition(b"/")[2]
         folded = folded_name(name)
         if folded != name:
-            self._batch.add("INSERT INTO folded VALUES (?, ?)", folder_of(path) + folded, path)
-        if _NOT_FOR_WINDOWS.fullmatch(name) or not _is_utf8(name):
-            self.notice(path, _ODD)
+            self._batch.add(PUT_MARK, Mark.FOLDED, path, folder_of(path) + folded, None)
+        if _NOT_FOR_WINDOWS.fullmatch(name):
+            reason = f"Windows cannot hold the name {shown(name)!r}"
+            self._findings.append(Code.NOT_FOR_WINDOWS.at(path, reason=reason))
+        if not _is_utf8(name):
+            self._findings.append(Code.NOT_UTF8.at(path))
 
 
 def _list_packed(taking: _Taking, tree: PackageTree, start: bytes) -> Iterator[Finding]:
@@ -217,6 +230,7 @@ def _list_packed(taking: _Taking, tree: PackageTree, start: bytes) -> Iterator[F
                 taking.take_file(taking.prefix + item.name, item.size)
             else:
                 taking.take_other(taking.prefix + item.name, item.kind)
+            yield from taking.found()
         if last is not None:
             taking.take_empty(taking.prefix + last.name)
     except PackedError as error:
@@ -225,13 +239,12 @@ def _list_packed(taking: _Taking, tree: PackageTree, start: bytes) -> Iterator[F
 
 
 def beside(
-    catalogue: Catalogue,
     places: CheckedTree,
     packages: _Folders,
     seen: set[Below],
     covers: Callable[[str], bool] | None,
 ) -> Iterator[Finding]:
-    """Yield bytes of a package's zip and tar files outside entries; note files in no package.
+    """Yield findings on bytes outside the entries of packed files, and files in no package.
 
     ``packages`` are the folders of those under check, by their roots: a file in a granted root may hold
     others. Files that were ``seen`` are passed over, and those of segments that agree. Files for which
@@ -245,11 +258,10 @@ def beside(
     for file, trees in packed.items():
         if places.agreement is None or places.agreement.in_pack(path_of(file.segments)) is None:
             with suppress(PackedError):  # reported where the file is listed
-                yield from _beside(catalogue, file, trees, packages, covers)
+                yield from _beside(file, trees, packages, covers)
 
 
 def _beside(
-    catalogue: Catalogue,
     file: Below,
     trees: Sequence[PackedTree],
     packages: _Folders,
@@ -262,11 +274,14 @@ def _beside(
         return
     inside = () if file.segments else packages[file.root]
     before = f"{name}/" if name else "../" * len(trees[0].folder.split(b"/"))
-    for item in _in_none(whole, {*inside, *(each.folder for each in trees)}):
-        if not covers(f"{file}/{shown(item.name)}"):
-            folder = item.name.rpartition(b"/")[0].partition(b"/")[0] or None
-            row = os.fsencode(before) + item.name, item.size or 0, folder, before
-            catalogue.put("INSERT INTO stray VALUES (?, ?, ?, ?)", *row)
+    together = grouping.FindingGroups()
+    with suppress(PackedError):
+        for item in _in_none(whole, {*inside, *(each.folder for each in trees)}):
+            if not covers(f"{file}/{shown(item.name)}"):
+                folder = item.name.rpartition(b"/")[0].partition(b"/")[0] or None
+                path = os.fsencode(before) + item.name
+                yield from listed.take_unlisted(together, path, item.size or 0, folder)
+    yield from together.release()
 
 
 def _in_none(whole: PackedTree, folders: Iterable[bytes]) -> Iterator[Item]:
@@ -276,23 +291,6 @@ def _in_none(whole: PackedTree, folders: Iterable[bytes]) -> Iterator[Item]:
         at = item.name + b"/"
         if item.kind != "d" and not at.startswith(around[max(0, bisect(around, at) - 1)]):
             yield item
-
-
-def _noticed(path: bytes, kind: str, reason: str) -> Iterator[Finding]:
-    if kind == _UNREADABLE:
-        yield Code.UNREADABLE.at(shown(path) or ".", reason=reason)
-    elif kind == _EMPTY:
-        yield Code.EMPTY_FOLDER.at(shown(path) or ".")
-    elif kind == "l":
-        yield Code.SYMLINK.at(path)
-    elif kind == "s":
-        yield Code.SPECIAL.at(path)
-    else:
-        name = path.rpartition(b"/")[2]
-        if _NOT_FOR_WINDOWS.fullmatch(name):
-            yield Code.NOT_FOR_WINDOWS.at(path, reason=f"Windows cannot hold the name {shown(name)!r}")
-        if not _is_utf8(name):
-            yield Code.NOT_UTF8.at(path)
 
 
 def _is_utf8(name: bytes) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -11,32 +10,28 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Protocol
 
-from metspack.checking.catalogue import Catalogue
+from metspack.checking.catalogue import PUT_MARK, Catalogue, Mark
 from metspack.checking.options import LedgerFigures
 from metspack.checking.tree import CheckedTree
 from metspack.files import reading
 from metspack.packages.files import PackedTree
+from metspack.system import os
 
 FileStamp = tuple[int, int, int]
 """Size in bytes, time of change in nanoseconds and inode of a file."""
 
 _FILES_AT_ONCE = 1_000
-_TABLES = (
-    "CREATE TABLE remembered (path BLOB PRIMARY KEY, time TEXT) WITHOUT ROWID",
-    "CREATE TABLE remembered_fact (path BLOB, fact TEXT, PRIMARY KEY (path, fact)) WITHOUT ROWID",
-    "CREATE TABLE taken (path BLOB PRIMARY KEY, time TEXT) WITHOUT ROWID",
-)
-_PUT_FILE = "INSERT INTO remembered VALUES (?, ?)"
-_PUT_FACT = "INSERT OR IGNORE INTO remembered_fact VALUES (?, ?)"
+_FACTS = "CREATE TABLE verified_fact (path BLOB, fact TEXT, PRIMARY KEY (path, fact)) WITHOUT ROWID"
+_PUT_FACT = "INSERT OR IGNORE INTO verified_fact VALUES (?, ?)"
 # All present statements on a file are among the verified ones, and there is at least one.
-_PUT_TAKEN = """
-INSERT INTO taken SELECT r.path, r.time FROM remembered r
-WHERE EXISTS (SELECT 1 FROM ({0}) s WHERE s.path = r.path)
-AND NOT EXISTS (SELECT 1 FROM ({0}) s WHERE s.path = r.path AND NOT EXISTS (
-    SELECT 1 FROM remembered_fact f WHERE f.path = r.path AND f.fact = s.fact))
-"""
-_IS_TAKEN = "SELECT 1 FROM taken WHERE path = ?"
-_HAS_FACT = "SELECT 1 FROM remembered_fact WHERE path = ? AND fact = ?"
+_PUT_TAKEN = f"""
+INSERT INTO mark SELECT '{Mark.TAKEN}', r.path, NULL, r.note FROM mark r WHERE r.mark = '{Mark.REMEMBERED}'
+AND EXISTS (SELECT 1 FROM ({{0}}) s WHERE s.path = r.path)
+AND NOT EXISTS (SELECT 1 FROM ({{0}}) s WHERE s.path = r.path AND NOT EXISTS (
+    SELECT 1 FROM verified_fact f WHERE f.path = r.path AND f.fact = s.fact))
+"""  # noqa: S608 -- constants
+_PUT_DONE = "INSERT OR IGNORE INTO mark (mark, path) SELECT ?, path FROM mark WHERE mark = ?"
+_HAS_FACT = "SELECT 1 FROM verified_fact WHERE path = ? AND fact = ?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,35 +91,36 @@ class LedgerUse:
         """Leave out the files that are unchanged and verified for all that is stated now."""
         if self._ledger is None:
             return
-        for statement in _TABLES:
-            self._catalogue.put(statement)
+        self._catalogue.put(_FACTS)
         known = self._ledger.not_due()
         while some := list(islice(known, _FILES_AT_ONCE)):
             stamps = self._stamps_of([file.path for file, _ in some])
             same = [(file, time) for file, time in some if stamps.get(file.path) == file.stamp]
-            self._catalogue.put_many(_PUT_FILE, [(file.path, time) for file, time in same])
+            remembered = ((Mark.REMEMBERED, file.path, None, time) for file, time in same)
+            self._catalogue.put_many(PUT_MARK, remembered)
             self._catalogue.put_many(
                 _PUT_FACT, [(file.path, fact) for file, _ in same for fact in file.facts]
             )
         self._catalogue.put(_PUT_TAKEN.format(self._stated))
-        self._catalogue.put("INSERT OR IGNORE INTO done SELECT path FROM taken")
+        self._catalogue.put(_PUT_DONE, Mark.DONE, Mark.TAKEN)
 
     def is_taken(self, parts: Sequence[bytes], facts: Sequence[str]) -> bool:
         """Return whether a whole with ``facts`` is verified with all its parts; if not, read all."""
         if self._ledger is None:
             return False
-        if all(self._catalogue.row(_IS_TAKEN, path) for path in parts) and all(
+        if all(self._catalogue.is_marked(Mark.TAKEN, path) for path in parts) and all(
             self._catalogue.row(_HAS_FACT, parts[-1], fact) for fact in facts
         ):
             return True
         for path in parts:
-            self._catalogue.put("DELETE FROM taken WHERE path = ?", path)
+            self._catalogue.put("DELETE FROM mark WHERE mark = ? AND path = ?", Mark.TAKEN, path)
         return False
 
     def end(self) -> None:
         """Note the files that were taken from the ledger, and that the check is complete."""
         if self._ledger is not None:
-            self._ledger.take(self._catalogue.rows("SELECT path, time FROM taken"))
+            sql = "SELECT path, note FROM mark WHERE mark = ?"
+            self._ledger.take(self._catalogue.rows(sql, Mark.TAKEN))
             self._ledger.end()
 
     def look_at(self, paths: Iterable[bytes]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from metspack import optionfields, uris
-from metspack.checking.catalogue import Catalogue
+from metspack.checking.catalogue import Catalogue, Mark
 from metspack.checking.codes import Code
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.mets import schema
@@ -30,6 +29,7 @@ from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.links import By, Mptr
 from metspack.model import Finding
 from metspack.optionfields import OptionField
+from metspack.system import os
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -138,7 +138,8 @@ def choose(catalogue: Catalogue, sample: FileSample) -> Sampled:
     catalogue.function("sample_key", sample.key)
     total = catalogue.number(f"SELECT count(*) FROM ({_STATED})")  # noqa: S608 -- a constant
     catalogue.put(
-        f"INSERT INTO sampled SELECT path FROM ({_STATED}) ORDER BY sample_key(path), path LIMIT ?",  # noqa: S608
+        f"INSERT INTO mark (mark, path) SELECT '{Mark.SAMPLED}', path FROM ({_STATED})"  # noqa: S608 -- constants
+        " ORDER BY sample_key(path), path LIMIT ?",
         sample.size(total),
     )
     return Sampled(files=total)
@@ -528,7 +529,7 @@ class CheckOptions:
     processes hash files; with more than one the calling module must be importable. ``expect`` is a file that
     announces the packages; ``seal`` is the value of the package's seal, or a file with it. ``ledger`` is the
     file that keeps when each file was verified; with ``older_than`` (``90d``) only those are read that were
-    verified longer ago (docs/ledger.md). ``cluster`` is a Dask cluster, in one of ``cluster.FORMS``, whose
+    verified longer ago (docs/checking.md). ``cluster`` is a Dask cluster, in one of ``cluster.FORMS``, whose
     workers read segments and files instead.
     """
 

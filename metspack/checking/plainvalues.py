@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 from metspack.checking.eark.document import Outline, StatedFileGroup, TypedFile
@@ -20,6 +19,7 @@ from metspack.mets.reader import (
     StatedObject,
     StructMap,
 )
+from metspack.system import os
 
 _KINDS: dict[str, Any] = {
     each.__name__: each

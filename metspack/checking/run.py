@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from metspack.checking import inventory, options, packages
 from metspack.checking.archives import archive
-from metspack.checking.catalogue import Catalogue, shown
+from metspack.checking.catalogue import Catalogue, Mark, shown
 from metspack.checking.codes import Code
 from metspack.checking.eark.folders import Claims, PackageRoot
 from metspack.checking.eark.profiles import Profile
@@ -30,6 +29,7 @@ from metspack.mets import CSIP_METS, PLAIN_METS
 from metspack.model import Finding
 from metspack.packages.delivery import DeliveredPackage
 from metspack.processes import Executor
+from metspack.system import os
 
 if TYPE_CHECKING:
     from metspack.checking.eark.package import Judgement
@@ -40,7 +40,9 @@ _NAMED_METS = """
 SELECT path FROM disk WHERE kind = 'f' AND instr(path, CAST('/' AS BLOB)) = 0
 AND lower(CAST(path AS TEXT)) GLOB 'mets*.xml' ORDER BY path
 """
-_FURTHER_METS = "SELECT path FROM document ORDER BY length(path), path"
+_FURTHER_METS = f"""
+SELECT path FROM mark WHERE mark = '{Mark.DOCUMENT}' ORDER BY length(path), path
+"""  # noqa: S608 -- a constant
 _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAMAGED.id}
 
 
@@ -103,7 +105,7 @@ class PackageCheck:
             yield from manifests.read(catalogue, places)
         yield from self._links()
         covers = self._shared.around.covers if whole else None
-        yield from inventory.beside(catalogue, places, self._shared.folders, self._shared.seen, covers)
+        yield from inventory.beside(places, self._shared.folders, self._shared.seen, covers)
         standards = _StandardsCheck(catalogue, places, at := PackageRoot.of(self._package), looking)
         # A file that no METS lists has no place in E-ARK's packages, and a folder without METS is hardly one.
         # Only metspack writes manifests beside the IPs of a set.
@@ -136,7 +138,7 @@ class PackageCheck:
         if (top := each.top) is not None:
             pack, folder = os.fsencode(top.path.name), os.fsencode(top.folder)
             places.mount(folder, packages.top_tree(each, top, packs))
-            catalogue.put("INSERT INTO pack VALUES (?, ?)", pack, folder + b"/")
+            catalogue.mark(Mark.PACK, pack, folder + b"/")
             yield from inventory.findings(catalogue, places, folder, whole=whole)
         for member in each.members:
             places.join(
@@ -153,11 +155,11 @@ class PackageCheck:
             name = CSIP_METS if is_eark else PLAIN_METS
             catalogue.new_mets(os.fsencode(name), None, done=True)
             near = catalogue.row(_NAMED_METS) or catalogue.row(_FURTHER_METS)
-            catalogue.put("INSERT INTO lost_mets VALUES (?)", os.fsencode(name))
+            catalogue.mark(Mark.LOST_METS, os.fsencode(name))
             yield Code.METS_MISSING.at(name, expected=name, nearest=shown(near[0]) if near else "")
         else:
             yield from links.findings(os.fsencode(each.mets))
-        yield from inventory.noticed(catalogue)
+        yield from inventory.empty_folders(catalogue)
         yield from links.orphans()
         if (agreement := places.agreement) is not None:
             agreement.put_unread_back()

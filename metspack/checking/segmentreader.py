@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,6 +44,7 @@ from metspack.mets.links import Mptr
 from metspack.mets.reader import Fact, File, Fptr, Identified, Root, StatedObject
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
 from metspack.packages.metsfiles import PlainRun, has_archive, may_lead, plain_files
+from metspack.system import os
 
 _EARK = "dilcis.eu"
 _OF_REPRESENTATIONS = frozenset({Standard.CSIP, Standard.SIARD})  # whatever the package claims
@@ -299,7 +299,7 @@ class _MetsReader:
         validation = schema.Validation(schema.own(), name)
         with References(name) as references:
             sinks = [references.take, *([] if self._survey is None else [self._survey.elements.feed])]
-            sink = SinkBeside(told=partial(_feed_all, sinks), validated=validation.instead)
+            sink = SinkBeside(parsed=partial(_feed_all, sinks), validated=validation.instead)
             blocks = reading.blocks(content.chunks(), self._hashers.update)
             with closing(validation.watched(blocks)) as watched:
                 for each in condensed(watched, self._look.budgets, sink=sink):

@@ -8,7 +8,6 @@ if it had never been held.
 
 from __future__ import annotations
 
-import os
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from itertools import accumulate, chain, count, groupby, islice, repeat, takewhi
 from pathlib import Path
 from typing import Any
 
-from metspack.checking.catalogue import PUT_DONE, Catalogue, span_below
+from metspack.checking.catalogue import Catalogue, Mark, span_below
 from metspack.checking.held import (
     COLUMNS,
     COLUMNS_SCHEMA,
@@ -44,6 +43,7 @@ from metspack.files import reading, tempdb
 from metspack.files.reading import Asked, FileRun, HashedRun
 from metspack.packages.files import names_of
 from metspack.processes import HERE, Executor, Underway
+from metspack.system import os
 
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read together
 _KEPT = "what is known of segments and their files"
@@ -69,7 +69,9 @@ _LINES_IN_ORDER = "SELECT folder FROM stretch WHERE algorithm = ? ORDER BY start
 _FIGURES = "SELECT folder, mets, first, files, total, algorithm FROM segment"
 _LISTS_READ = "SELECT algorithm, line FROM stretch WHERE folder = ? AND line IS NOT NULL"
 _MANIFEST = "SELECT id FROM manifest WHERE path = ?"
-_PUT_FIGURES = "INSERT INTO agreed VALUES (?, ?, ?, ?, ?)"
+_PUT_FIGURES = "UPDATE mets SET agreed = ?, agreed_bytes = ?, algorithm = ? WHERE path = ?"
+_ADD_LINES = "UPDATE manifest SET agreed = agreed + ?, agreed_bytes = agreed_bytes + ? WHERE path = ?"
+_ADD_LOBS = "UPDATE holding SET agreed_bytes = agreed_bytes + ? WHERE archive = ?"
 _PUT_FILE = "INSERT OR IGNORE INTO disk VALUES (?, 'f', ?)"
 _PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
 _PUT_CELL = """
@@ -165,7 +167,7 @@ class Agreement(tempdb.Scratch):
                     if segment is not None:
                         put.add(folder)
                         self.put_back(segment)
-                        self._catalogue.put_many(PUT_DONE, zip(self.paths(folder)))
+                        self._catalogue.mark_all(Mark.DONE, self.paths(folder))
                     yield list(islice(self.paths(folder, start), first, first + number)), found
 
     def _release_all(self) -> None:
@@ -237,7 +239,7 @@ class Agreement(tempdb.Scratch):
             *(count(first), repeat(mets), repeat("file"), columns.ids.split("\n"), repeat(None)),
             *(repeat(group), columns.lines, columns.sizes, repeat(algorithm)),
             *(texts_of(columns.digests[algorithm], algorithm), map(os.fsdecode, columns.names.split(NUL))),
-            *(paths_of(folder, columns), repeat(0), repeat(None)),
+            *(paths_of(folder, columns), repeat(0), *repeat(repeat(None), 6)),
         )
         self._catalogue.put_many(PUT_ENTRY, zip(*values, strict=False))
 
@@ -312,21 +314,16 @@ class Agreement(tempdb.Scratch):
         """Put the numbers of files with digests, and of LOBs' bytes, into the catalogue, for the report."""
         catalogue = self._catalogue
         for folder, mets, first, *of_files, algorithm in self.all(_FIGURES):
-            (number,) = catalogue.row("SELECT id FROM mets WHERE path = ?", mets) or (None,)
-            catalogue.put(_PUT_FIGURES, number, "METS", algorithm, *of_files)
+            catalogue.put(_PUT_FIGURES, *of_files, algorithm, mets)
             for name, *_ in self.all(_LISTS_READ, folder):
-                catalogue.put(_PUT_FIGURES, number, MANIFESTS[name], name, *of_files)
+                catalogue.put(_ADD_LINES, *of_files, MANIFESTS[name].encode())
             if any(self._cells[first : first + of_files[0]]):
                 found = Counter[bytes]()
                 kinds = list(self._kind_of)
                 for each in self.columns(folder):
                     for at, size in enumerate(each.sizes, first + each.start):
                         found[kinds[self._kinds[at]].archive] += size if self._cells[at] else 0
-                catalogue.put_many("INSERT INTO agreed_lobs VALUES (?, ?)", found.items())
-
-    def documents(self) -> list[bytes]:
-        """Return the paths of the segments' METS."""
-        return [mets for (mets,) in self.all("SELECT mets FROM segment ORDER BY rowid")]
+                catalogue.put_many(_ADD_LOBS, ((size, archive) for archive, size in found.items()))
 
     def paths(self, folder: bytes, first: int = 0) -> Iterator[bytes]:
         """Yield the paths of a segment's files, as ``columns`` has them."""

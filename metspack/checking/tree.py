@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -18,6 +17,7 @@ from metspack.files.byteranges import Below
 from metspack.limits import Budgets
 from metspack.mets.links import target
 from metspack.packages.files import MountedTree, NoTree, PackageTree, path_of
+from metspack.system import os
 
 _GUESSES = 50  # locations outside that get a guess at the meaning
 
@@ -109,9 +109,13 @@ class CheckedTree(MountedTree):
     def content(self, path: bytes) -> Iterator[Content]:
         """Open a file; raises ``HolesRefused`` for one on disk with too many bytes of holes."""
         with super().content(path) as content:
-            if content.size > self.holes and (place := self.below(path)) is not None:
-                reading.check_holes_of(place.root, place.segments, self.holes)
+            self.check_holes(path, content.size)
             yield content
+
+    def check_holes(self, path: bytes, size: int) -> None:
+        """Raise ``HolesRefused`` for a file on disk with too many bytes of holes."""
+        if size > self.holes and (place := self.below(path)) is not None:
+            reading.check_holes_of(place.root, place.segments, self.holes)
 
     def below(self, path: bytes) -> Below | None:
         """Return the file on disk at a path, or None for one that is packed."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 import time
 import traceback
@@ -24,6 +23,7 @@ from metspack.progress import Progress as Shown
 from metspack.reporting import jsontext
 from metspack.resources import __version__, json_head
 from metspack.stores.urls import shown
+from metspack.system import os
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -99,7 +99,7 @@ def expect_json() -> None:
 
 
 def end_with_error(name: str, message: str, hint: str = "", details: Iterable[str] = ()) -> None:
-    """Print the error that ends the run; ``name`` is its id for programs (docs/errors.md).
+    """Print the error that ends the run; ``name`` is its id for programs (docs/ingest.md).
 
     Where the result was to be JSON and nothing of it was printed, it is a line of JSON on stdout as well.
     """

@@ -151,7 +151,7 @@ class Packing:
 
 
 class _Zip:
-    """A zip file that grows, with ZIP64 where sizes, offsets or numbers need it; its owner closes it."""
+    """A growing zip file, with ZIP64 for large sizes, offsets and numbers; its owner closes it."""
 
     def __init__(self, target: Path, work: Path, when: datetime) -> None:
         self._writer = ZipWriter(target, work)
@@ -173,7 +173,7 @@ class _Zip:
 
 
 class _TarWriter:
-    """A tar file that grows: ustar, and pax where a name or a size needs it; its owner closes it."""
+    """A growing tar file: ustar, and pax where a name or size needs it; its owner closes it."""
 
     def __init__(self, target: Path, work: Path, when: datetime) -> None:
         del work

@@ -37,7 +37,7 @@ from metspack.limits import Budgets
 
 _TAIL = END.size + MAX16
 _END_MAGIC = b"PK\x05\x06"
-_OFFSET_ALONE = struct.Struct("<HHQ")
+_ZIP64_OFFSET = struct.Struct("<HHQ")
 _BLOCK = 1 << 18  # more than the longest record; small blocks stay in the processor's cache
 _LOCAL_MAGIC = b"PK\x03\x04"
 _SPANNED_MAGICS = (b"PK\x07\x08", b"PK00")
@@ -78,7 +78,7 @@ class Directory:
 
 
 class _End(NamedTuple):
-    """The numbers in an end of central directory record of either kind, in the order of the record."""
+    """The numbers in an end of central directory record of either kind, in the record's order."""
 
     disk: int
     directory_disk: int
@@ -117,13 +117,13 @@ def directory(medium: Medium, size: int, what: str) -> Directory:
         )
     _check_place(medium, end, stop, what)
     if end.entries * CENTRAL.size > end.length:
-        raise _count_lies(end.entries, f"at most {end.length // CENTRAL.size:,}", what)
+        raise _count_differs(end.entries, f"at most {end.length // CENTRAL.size:,}", what)
     return Directory(entries=end.entries, start=end.start, stop=stop, zip64=zip64, comment=comment)
 
 
-def _count_lies(said: int, found: str, what: str) -> SourceError:
+def _count_differs(stated: int, found: str, what: str) -> SourceError:
     return SourceError(
-        f"{what}: its end record says {said:,} entries; found {found} in the central directory",
+        f"{what}: its end record says {stated:,} entries; found {found} in the central directory",
         hint="A program without ZIP64 wrote more than 65,535 entries, or the archive is damaged: "
         "have it written again.",
     )
@@ -212,10 +212,10 @@ def _end64(medium: Medium, locator: bytes, locator_at: int, what: str) -> tuple[
 
 def _check_both(short: _End, wide: _End, position: int, what: str) -> None:
     """Raise SourceError unless each number of the short end record is the wide one's or maximal."""
-    for (name, maximum), said, expected in zip(_MAXIMA.items(), short, wide, strict=True):
-        if said not in {maximum, expected}:
+    for (name, maximum), stated, expected in zip(_MAXIMA.items(), short, wide, strict=True):
+        if stated not in {maximum, expected}:
             raise SourceError(
-                f"{what}: byte {position:,}: the end record says {name} {said:,}; "
+                f"{what}: byte {position:,}: the end record says {name} {stated:,}; "
                 f"expected {expected:,} as in the ZIP64 end record",
                 hint=MISLEADING,
             )
@@ -253,10 +253,10 @@ def _check_place(medium: Medium, end: _End, stop: int, what: str) -> None:
 class CentralRecords:
     """The records of a central directory in order, each checked; iterating reads them once.
 
-    Each is a tuple in the form of a ``Row``. After iterating, and for those read so far: ``ordered`` when no
-    entry begins before the least end of the one before it, so that none overlap (30 bytes of local header,
-    the name and the compressed data); ``zip64`` when a record uses or needs ZIP64 (version 4.5). Raises
-    SourceError as ``central_row`` does, and when the directory differs from the end record.
+    Each is a tuple in the form of a ``Row``. After iterating, and for those read so far: ``ordered`` when
+    each entry begins after the least end of the one before it, so that they are disjoint (30 bytes of local
+    header, the name and the compressed data); ``zip64`` when a record uses or needs ZIP64 (version 4.5).
+    Raises SourceError as ``central_row`` does, and when the directory differs from the end record.
     """
 
     __slots__ = ("_budgets", "_directory", "_least", "_medium", "_what", "ordered", "zip64")
@@ -271,7 +271,7 @@ class CentralRecords:
         self.zip64 = False
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        start, stop, said = self._directory.start, self._directory.stop, self._directory.entries
+        start, stop, stated = self._directory.start, self._directory.stop, self._directory.entries
         self._least = found = 0
         while start < stop:
             buffer = read(self._medium, start, min(_BLOCK, stop - start), self._what)
@@ -284,16 +284,16 @@ class CentralRecords:
                 )
             start += taken
             found += count
-        if found != said:
-            raise _count_lies(said, f"{found:,}", self._what)
+        if found != stated:
+            raise _count_differs(stated, f"{found:,}", self._what)
         if self._least > self._directory.start:
             self.ordered = False
 
     def _take(self, buffer: bytes, base: int) -> Generator[tuple[Any, ...], None, tuple[int, int]]:
-        """Yield the whole records in ``buffer``, from offset ``base`` on; return their bytes and number.
+        """Yield the whole records in ``buffer``, which begins at ``base``; return bytes and number.
 
-        This is the loop that runs ten million times: ordinary records are taken here, and one that is unusual
-        in any way goes to ``central_row``, which takes or refuses it.
+        This loop runs ten million times: it takes ordinary records; ``central_row`` takes or refuses unusual
+        ones.
         """
         unpack, ratio, edge = CENTRAL.unpack_from, self._budgets.ratio, len(buffer) - CENTRAL.size
         position = count = 0
@@ -313,7 +313,7 @@ class CentralRecords:
             if stop > len(buffer):
                 break
             raw = buffer[start : start + named]
-            if offset == MAX32 and extra >= _OFFSET_ALONE.size:
+            if offset == MAX32 and extra >= _ZIP64_OFFSET.size:
                 offset = self._far(buffer, start + named, size, compressed)
             if (
                 flags & REFUSED_FLAGS
@@ -348,9 +348,9 @@ class CentralRecords:
 
         Archives with LOBs are large, so that this form, a ZIP64 field with only an offset, is ordinary.
         """
-        number, length, offset = _OFFSET_ALONE.unpack_from(buffer, position)
-        is_alone = (number, length) == (ZIP64_EXTRA, 8) and MAX32 not in (size, compressed)
-        if not is_alone or offset > self._directory.start:
+        number, length, offset = _ZIP64_OFFSET.unpack_from(buffer, position)
+        is_only_field = (number, length) == (ZIP64_EXTRA, 8) and MAX32 not in (size, compressed)
+        if not is_only_field or offset > self._directory.start:
             return MAX32
         self.zip64 = True
         return int(offset)

@@ -297,7 +297,7 @@ def extra_field(extra: bytes, number: int = ZIP64_EXTRA) -> bytes | None:
 
 
 def extra_fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield id and bytes of each extra field; a rest that is no field comes last, with the id -1."""
+    """Yield id and bytes of each extra field; a malformed rest comes last, with the id -1."""
     at = 0
     while at + 4 <= len(extra):
         number, length = struct.unpack_from("<2H", extra, at)

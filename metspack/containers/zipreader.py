@@ -473,7 +473,7 @@ class ZipContainer(Closable):
             yield some
 
     def stray(self) -> str:
-        """Return words on the first bytes between entries that belong to none, or "" without any.
+        """Return words on the first bytes outside all entries, or "" without any.
 
         Damaged entries are passed over.
         """

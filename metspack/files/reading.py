@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import io
-import os
 import re
 import stat
 from abc import ABC, abstractmethod
@@ -30,6 +29,7 @@ from metspack.files import release as release  # noqa: PLC0414 -- for others as 
 from metspack.files.threads import ThreadedHashers
 from metspack.sizes import TextLength
 from metspack.stores.ranges import Ranges
+from metspack.system import os
 
 CHUNK = 1 << 20
 """Bytes per read of a large file."""

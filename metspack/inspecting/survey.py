@@ -63,7 +63,7 @@ ColumnOf = Callable[[LobPlace], ColumnFound]
 def by_table(
     source: Source, read: Callable[[int], None] | None = None
 ) -> Iterator[tuple[ColumnOf, Tally, Iterator[FoundLobs]]]:
-    """Yield the LOBs of each table, in order, with the columns of that table and a tally of its cells.
+    """Yield each table's LOBs in order, with its columns and a tally of its cells.
 
     The LOBs are to be read before the next table; the tally is filled in meanwhile. A source without an
     archive has all LOBs as one table. ``read`` is called with each number of bytes read of tables, an
@@ -114,7 +114,7 @@ def paths(held: Holdings, run: LobRun) -> tuple[str, ...]:
 
 
 def _columns(table: Table) -> ColumnOf:
-    """Return a function for the columns of a table; array elements share one unless their levels differ."""
+    """Return a function for a table's columns; equal array elements share one."""
     columns: dict[str, ColumnFound] = {}
 
     @lru_cache(_REMEMBERED)  # every element of an array has another path

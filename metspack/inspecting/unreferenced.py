@@ -5,7 +5,6 @@ The names in cells are kept on disk, so that ten million names take no more memo
 
 from __future__ import annotations
 
-import os
 import re
 from bisect import insort
 from collections.abc import Iterable, Iterator
@@ -20,6 +19,7 @@ from metspack.files.byteranges import Below
 from metspack.model import LobRun
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source
+from metspack.system import os
 
 NAMED = 20
 """Number of files that are named; all are counted."""
@@ -104,7 +104,7 @@ class Names(tempdb.Scratch):
         return real + b"/" + _encoded("/".join(path))
 
     def unreferenced(self) -> tuple[tuple[Unnamed, Unnamed], list[str]]:
-        """Return the entries and the files that no cell names, and why folders were not looked through.
+        """Return entries and files that no cell names, and the reasons for skipped folders.
 
         Inside: those below ``content/`` except tables and folders. Outside: those in the top folder of each
         LOB, below its granted root and never the root itself, except METS files and manifests.

@@ -42,7 +42,7 @@ class Layout:
     """``lobseg`` or ``siard22``, as options and plans call it."""
 
     one_series: bool
-    """Whether segments are counted through all LOBs; else each column has its container."""
+    """True if segments are counted through all LOBs; else each column has its container."""
 
     container: Callable[[LobPlace], str]
     """The container that counts a LOB's segments: ``""`` (the one series) or ``s0_t2_c4``."""
@@ -60,7 +60,7 @@ class Layout:
     """
 
     part_suffix: Callable[[Part], str]
-    """What a part has behind the path of the whole: ``.0``, ``.z``; ``_part001``."""
+    """The suffix of a part behind the path of the whole: ``.0``, ``.z``; ``_part001``."""
 
     cell_files: Callable[[str, int, LobPlace, Sequence[int], str], list[str]]
     """The ``file`` of a column's cells.

@@ -42,7 +42,7 @@ SEGMENT_GROUP = re.compile(rf"seg_{DIGITS}")
 OF_MACOS = re.compile(rb"(?:.*/)?(?:\._[^/]*|\.DS_Store|__MACOSX/.*)", re.DOTALL)
 """A file that macOS writes beside another of that name (AppleDouble) or into each folder."""
 
-# Nearly all paths are of other files, which the lookahead excludes at once.
+# Nearly all paths belong to other files, which the lookahead excludes at once.
 _ARCHIVE = rf"(?=.+\.siard)((?:.*/)?(?!\._)[^/]+\.siard)(?:_part({PART_DIGITS}))?"
 ARCHIVE = re.compile(_ARCHIVE, re.DOTALL | re.IGNORECASE | re.ASCII)
 """An archive or a part of one (SIARD 2.2 S_8.2-0): name of the whole, number of the part."""
@@ -68,16 +68,17 @@ class LobRoute:
     """The way to a LOB outside its archive, as far as it matters to readers of archives.
 
     Three flags state which references begin with ``../``. ``joined``: the lobFolders of database and column
-    and the cell's ``file`` put together; ``cell``: the ``file`` of a column without lobFolder; ``innermost``:
-    the lobFolder of the field that has the LOB, or of the column. The LOB is ``nested`` in a field, has an
-    ``odd`` extension (neither .bin nor .txt), or is ``split``; its parts are ``numbered`` as in SIARD 2.2.
+    and the cell's ``file`` put together; ``cell``: the ``file`` of a column without lobFolder;
+    ``innermost``: the lobFolder of the field that has the LOB, or of the column. The LOB is ``nested`` in a
+    field, has an ``unusual`` extension (neither .bin nor .txt), or is ``split``; its parts are ``numbered``
+    as in SIARD 2.2.
     """
 
     joined: bool
     cell: bool
     innermost: bool
     nested: bool = False
-    odd: bool = False
+    unusual: bool = False
     split: bool = False
     numbered: bool = False
 

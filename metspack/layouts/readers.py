@@ -25,15 +25,15 @@ _SIARD22 = "siard22"
 class LobTraits:
     """The numbers of LOBs in fields, in parts, and of extensions other than .bin and .txt.
 
-    ``nested_odd`` are those in fields and of other extensions as well. ``largest_text`` is the bytes of the
+    ``nested_unusual`` are those in fields with other extensions. ``largest_text`` is the bytes of the
     largest CLOB; ``has_types`` is whether the archive has columns of user-defined types.
     """
 
     lobs: int = 0
     nested: int = 0
     split: int = 0
-    odd: int = 0
-    nested_odd: int = 0
+    unusual: int = 0
+    nested_unusual: int = 0
     largest_text: int = 0
     has_types: bool = False
 
@@ -41,10 +41,10 @@ class LobTraits:
         """Count LOBs that are placed outside, and return them."""
         self.lobs += len(run)
         extension = safe_extension(run.shared.extension)
-        is_nested, is_odd = "." in run.shared.cell, extension not in _READ_BY_DBPTK
+        is_nested, is_unusual = "." in run.shared.cell, extension not in _READ_BY_DBPTK
         self.nested += len(run) * is_nested
-        self.odd += len(run) * is_odd
-        self.nested_odd += len(run) * (is_nested and is_odd)
+        self.unusual += len(run) * is_unusual
+        self.nested_unusual += len(run) * (is_nested and is_unusual)
         if extension == _TEXT:
             self.largest_text = max(self.largest_text, *run.sizes)
         return run
@@ -58,7 +58,7 @@ class Writing:
     layout: str
     style: FolderStyle
 
-    def route(self, *, nested: bool = False, odd: bool = False, split: bool = False) -> LobRoute:
+    def route(self, *, nested: bool = False, unusual: bool = False, split: bool = False) -> LobRoute:
         """Return the route to a LOB with these traits."""
         is_up = self.style is not FolderStyle.DILCIS
         by_cell = self.style is FolderStyle.DBPTK and self.version != "2.2"
@@ -68,7 +68,7 @@ class Writing:
             cell=by_cell,
             innermost=by_column and (self.style is FolderStyle.SFA or not nested),
             nested=nested,
-            odd=odd,
+            unusual=unusual,
             split=split,
             numbered=split and self.layout == _SIARD22,
         )
@@ -90,10 +90,10 @@ class SiardReader:
     traits by which it misses the LOB all the same. ``key`` is its name for ``--for``, "" without one;
     ``style`` and ``layouts`` (by version of SIARD) are what it reads best. ``terms`` and, where IPs are
     packed, ``packed_terms`` are the options that it requires of packages, the dialect among them, and
-    ``forms`` the forms that it unpacks. ``is_told``: messages list it among the readers. ``reads_types``: it
-    opens archives with columns of user-defined types. ``halts_at_parts`` are the versions of SIARD in which
-    it loses every CLOB behind one that is in parts. ``names_folders``: folders are called by their OBJID,
-    letter by letter.
+    ``forms`` the forms that it unpacks. ``is_listed``: messages list it among the readers. ``reads_types``:
+    it opens archives with columns of user-defined types. ``halts_at_parts`` are the versions of SIARD in
+    which it loses every CLOB behind one that is in parts. ``names_folders``: folders are called by their
+    OBJID, letter by letter.
     """
 
     name: str
@@ -108,7 +108,7 @@ class SiardReader:
     terms: Mapping[str, object] = field(default_factory=dict)
     packed_terms: Mapping[str, object] = field(default_factory=dict)
     forms: tuple[str, ...] | None = None
-    is_told: bool = True
+    is_listed: bool = True
     reads_types: bool = True
     halts_at_parts: tuple[str, ...] = ()
     names_folders: bool = False
@@ -139,7 +139,7 @@ class SiardReader:
                 )
 
     def misses(self, version: str, routes: Iterable[tuple[LobRoute, int]]) -> Iterator[str]:
-        """Yield in words how many LOBs it misses for which reasons; routes have their count."""
+        """Yield in words the number of LOBs that it misses, by reason; routes have their count."""
         counts: Counter[str] = Counter()
         for route, count in routes:
             reasons = list(self.stumbles(version, route))
@@ -158,9 +158,9 @@ def _flag(name: str, value: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderVerdict:
-    """Whether a reader finds a package's LOBs: all, all but some, or none; and the remedy.
+    """The LOBs of a package that a reader finds, with a remedy for the others.
 
-    Of one that finds none, ``misses`` is why it opens no such archive.
+    ``misses`` of a reader that opens no such archive is the reason.
     """
 
     reader: str
@@ -176,7 +176,7 @@ class ReaderVerdict:
 
     @property
     def missed(self) -> str:
-        """The LOBs that it misses all the same, in words."""
+        """The LOBs that it still misses, in words."""
         return " and ".join(self.misses)
 
 
@@ -191,7 +191,7 @@ def _dbptk(version: str, route: LobRoute) -> bool:
 def _missed_by_dbptk(version: str, route: LobRoute) -> Iterator[str]:
     if route.nested:
         yield "in fields"
-    if route.odd:
+    if route.unusual:
         yield "not named .bin or .txt"
     if route.split and not (route.numbered and version == "2.2"):
         yield "in parts"
@@ -250,7 +250,7 @@ READERS: Sequence[SiardReader] = (
         terms={"dialect": "csip", "package_type": "SIP", "profile": "sip", "roda_ancestors": True},
         packed_terms={"child_links": "objid"},
         forms=("zip",),
-        is_told=False,
+        is_listed=False,
         names_folders=True,
     ),
     SiardReader(
@@ -260,13 +260,13 @@ READERS: Sequence[SiardReader] = (
         source="statement of the DILCIS Board on the location of LOBs",
         style=FolderStyle.DILCIS,
         follows=_stated,
-        is_told=False,
+        is_listed=False,
     ),
 )
 """The supported readers, metspack first."""
 
 FOR: Mapping[str, SiardReader] = {each.key: each for each in READERS if each.key}
-"""The readers for which a package can be written, by their names for ``--for``."""
+"""The readers that ``--for`` names; a package can be written for each."""
 
 
 def named(key: str) -> SiardReader:
@@ -298,12 +298,12 @@ def style_for(key: str | None, given: FolderStyle | None, version: str | None) -
     style = given or (reader.style if version in _OUTSIDE else None) or FolderStyle.DILCIS
     if reader.follows(version, Writing(version=version, layout="", style=style).route()):
         return style
-    if version not in _OUTSIDE and reader.is_told:
+    if version not in _OUTSIDE and reader.is_listed:
         raise ConfigError(
             f"{reader.label} finds no LOBs outside an archive of SIARD {version} (--for {key})",
             hint="Add --siard-version 2.2, which writes the archive as SIARD 2.2; or leave --for out.",
         )
-    who = f"{reader.label} finds no LOBs" if reader.is_told else "the statement does not know LOBs"
+    who = f"{reader.label} finds no LOBs" if reader.is_listed else "the statement does not know LOBs"
     raise ConfigError(
         f"--for {key} does not go with --lob-folder-style {style.value}: {who} located so in SIARD {version}",
         hint="Leave --lob-folder-style out, or leave --for out.",
@@ -312,7 +312,7 @@ def style_for(key: str | None, given: FolderStyle | None, version: str | None) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readership:
-    """Whether each reader finds the ``lobs`` outside an archive, and ``advice`` for the rest.
+    """The readers' verdicts on the ``lobs`` outside an archive, and ``advice`` for the rest.
 
     ``is_merged``: the package must be merged first.
     """
@@ -365,7 +365,7 @@ def _verdicts(
 ) -> list[ReaderVerdict]:
     """Return for each reader whether it finds LOBs by these routes, each with its count."""
     found = []
-    for reader in (each for each in READERS if each.is_told):
+    for reader in (each for each in READERS if each.is_listed):
         opens = reader.reads_types or not has_types
         finds = opens and any(reader.follows(version, route) for route, _count in routes)
         misses = tuple(reader.misses(version, routes)) if finds else () if opens else (_NOT_OPENED,)
@@ -375,13 +375,13 @@ def _verdicts(
 
 def _written(writing: Writing, traits: LobTraits) -> list[ReaderVerdict]:
     """Return for each reader whether it finds the LOBs of a package written in that way."""
-    odd = (
-        (writing.route(nested=True), traits.nested - traits.nested_odd),
-        (writing.route(odd=True), traits.odd - traits.nested_odd),
-        (writing.route(nested=True, odd=True), traits.nested_odd),
+    unusual = (
+        (writing.route(nested=True), traits.nested - traits.nested_unusual),
+        (writing.route(unusual=True), traits.unusual - traits.nested_unusual),
+        (writing.route(nested=True, unusual=True), traits.nested_unusual),
         (writing.route(split=True), traits.split),
     )
-    routes = [(writing.route(), traits.lobs), *(each for each in odd if each[1])]
+    routes = [(writing.route(), traits.lobs), *(each for each in unusual if each[1])]
     return _verdicts(writing.version, routes, has_types=traits.has_types)
 
 
@@ -410,7 +410,7 @@ def _advised(
     *,
     is_merged: bool,
 ) -> Readership:
-    """Return the readership, with one remedy for all readers that find nothing, if possible."""
+    """Return the readership, if possible with one remedy for all readers that find no LOB."""
     missing = [each.reader for each in verdicts if not (each.finds or each.misses)]
     every = f"{counted(lobs, 'LOB')} "
     helped = {
@@ -453,7 +453,7 @@ def readership_on_disk(archive: ArchiveRoutes) -> Readership:
     traits = LobTraits(
         lobs=sum(count for _, count in archive.routes),
         nested=sum(count for route, count in archive.routes if route.nested),
-        odd=sum(count for route, count in archive.routes if route.odd),
+        unusual=sum(count for route, count in archive.routes if route.unusual),
         split=sum(count for route, count in archive.routes if route.split),
         has_types=archive.has_types,
     )
@@ -463,7 +463,7 @@ def readership_on_disk(archive: ArchiveRoutes) -> Readership:
 
 
 def check_texts(key: str | None, version: str | None, traits: LobTraits, most: int | None) -> None:
-    """Raise ``ConfigError`` for a CLOB in parts behind which the intended reader finds no further CLOB.
+    """Raise ``ConfigError`` for a split CLOB that hides later CLOBs from the intended reader.
 
     ``most`` is the bytes that a segment may hold.
     """
@@ -485,8 +485,8 @@ def missed_words(key: str | None, writing: Writing, traits: LobTraits) -> tuple[
     reader = named(key)
     if traits.has_types and not reader.reads_types:
         return (f"{reader.label} {_NOT_OPENED} (--for {key})",)
-    told = (each for each in readership(writing, traits).verdicts if each.reader == reader.name)
-    return tuple(f"{reader.label} will not find {each.missed} (--for {key})" for each in told if each.misses)
+    found = (each for each in readership(writing, traits).verdicts if each.reader == reader.name)
+    return tuple(f"{reader.label} will not find {each.missed} (--for {key})" for each in found if each.misses)
 
 
 def unopened(archives: Sequence[str]) -> str:

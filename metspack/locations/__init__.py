@@ -107,10 +107,10 @@ class Convention(Enum):
 
     @property
     def is_statement(self) -> bool:
-        """Whether the place is that of the statement on the location of LOBs (C, and repaired F)."""
+        """True if the place is that of the statement on the location of LOBs (C, and repaired F)."""
         return self.letter in {"C", "F"}
 
     @property
     def is_guess(self) -> bool:
-        """Whether the LOB may be there after a move or renaming; no program writes such a place."""
+        """True if the LOB may be there after a move or renaming; no program writes such a place."""
         return self.letter in {"S", "L", "R"}

@@ -49,7 +49,7 @@ class Candidate:
 
     @property
     def stated(self) -> bool:
-        """Whether the statement on the location of LOBs gives it, perhaps from repaired references."""
+        """True if the statement on the location of LOBs gives it, perhaps from repaired references."""
         return self.way < STATED
 
 
@@ -104,7 +104,7 @@ class Candidates:
         self.levels = levels
         self.is_text = is_text
         self.is_inside = not local_texts(levels)
-        """Whether the statement puts the LOBs inside: neither column nor fields have a lobFolder."""
+        """True if the statement puts the LOBs inside: neither column nor fields have a lobFolder."""
         self.is_content = is_content(levels)
         self._made: dict[str, list[Candidate]] = {}
 
@@ -207,12 +207,12 @@ def renamed(segment: str, siblings: Iterable[str], siard: str) -> list[str]:
     found = _LOB_FOLDER.fullmatch(segment)
     if found is None:
         return []
-    alike = [
+    others = [
         (not name.startswith(stem_of(siard)), name)
         for name in siblings
         if name != segment and (other := _LOB_FOLDER.fullmatch(name)) is not None and other[2] == found[2]
     ]
-    return [name for _strange, name in sorted(alike)]
+    return [name for _strange, name in sorted(others)]
 
 
 def lob_folders(names: Iterable[str], archives: Iterable[str], siard: str) -> list[str]:

@@ -229,7 +229,7 @@ def _package(levels: Levels, file: Reference) -> Made | None:
 # --- Guesses, from a folder in the file system ----------------------------------------------------------
 
 
-def _guess(
+def _make_way(
     convention: Convention, kept: Callable[[Sequence[str]], tuple[str, ...]], folders: _Folders
 ) -> Way:
     """Return the rule that puts cells below ``folders``, in a folder of the file system."""
@@ -252,7 +252,7 @@ def _no_folders(_levels: Levels) -> list[Reference]:
     return []
 
 
-_GUESSED: tuple[_Folders, ...] = (_all_folders, local_folders, _no_folders)
+_BASES: tuple[_Folders, ...] = (_all_folders, local_folders, _no_folders)
 
 WAYS: tuple[Way, ...] = (
     _stated,
@@ -268,8 +268,8 @@ WAYS: tuple[Way, ...] = (
     _folder_of_database,
     _absolute,
     _package,
-    *(_guess(Convention.SIARD_FOLDER, kept, used) for used in _GUESSED for kept in (collapsed, stripped)),
-    *(_guess(Convention.LOB_ROOT, stripped, used) for used in _GUESSED),
+    *(_make_way(Convention.SIARD_FOLDER, kept, used) for used in _BASES for kept in (collapsed, stripped)),
+    *(_make_way(Convention.LOB_ROOT, stripped, used) for used in _BASES),
 )
 """All rules in the order in which they are tried; each raises ``SourceError`` to refuse."""
 

@@ -100,8 +100,8 @@ def _read(descriptor: int) -> tuple[Mapped, int, LineRefused | None]:
         while line := file.readline(_LINE):
             number += 1
             try:
-                if (said := parsed_line(line)) is not None:
-                    _put(found, *said)
+                if (mapped := parsed_line(line)) is not None:
+                    _put(found, *mapped)
             except LineRefused as refused:
                 return {}, number, refused
     return found, number, None

@@ -7,9 +7,7 @@ those before it. Only files below the granted roots are opened.
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +30,7 @@ from metspack.locations.statement import Place
 from metspack.model import SMALL, CellRun, Extent, ExtentColumns, LobCell, ZipExtent
 from metspack.siard.entries import AnyTree
 from metspack.siard.metadata import Table
+from metspack.system import os, quoted
 from metspack.uris import PLAIN, Repair, are_plain
 
 _REMEMBERED = 10_000
@@ -45,8 +44,8 @@ _PROVEN = 8  # places with a file of the LOB's name
 class Resolution:
     """A LOB found: its ``size`` bytes are those of ``extents``, one after the other.
 
-    ``repairs`` are the tolerated faults of the references; ``warnings`` are sentences, none when the
-    statement on the location of LOBs was followed and the length fits.
+    ``repairs`` are the tolerated faults of the references; ``warnings`` are sentences: empty when the path
+    follows the statement on the location of LOBs and the length fits.
     """
 
     extents: tuple[Extent, ...]
@@ -303,8 +302,8 @@ def names_together(files: Sequence[str]) -> list[str]:
     before = folder + slash
     names = [file[len(before) :] for file in files]
     # Some conventions look for a folder called like the last name of a cell, if that has no dot.
-    are_alike = all("." in each and "/" not in each for each in names)
-    are_there = are_alike and are_plain(files) and list(files) == [before + each for each in names]
+    have_extensions = all("." in each and "/" not in each for each in names)
+    are_there = have_extensions and are_plain(files) and list(files) == [before + each for each in names]
     return names if are_there else []
 
 
@@ -343,9 +342,9 @@ class _Advisor:
                 above = folder.parents[at - 1] if at else folder
                 # A folder above a granted one is never looked into.
                 if at or self._is_found(table, cell, self._resolver.granting(drives={place.drive: above})):
-                    yield _add(f"--map-drive {shlex.quote(f'{place.drive}={above}')}")
+                    yield _add(f"--map-drive {quoted(f'{place.drive}={above}')}")
             if self._is_found(table, cell, self._resolver.granting(roots=(folder,))):
-                yield _add(f"--lob-root {shlex.quote(str(folder))}")
+                yield _add(f"--lob-root {quoted(str(folder))}")
 
     def _places(self, column: Column, cell: LobCell, place: Place) -> Iterator[tuple[int, Path]]:
         """Yield the number of missing names of the path, and the folder with the file of the rest."""
@@ -354,10 +353,10 @@ class _Advisor:
         for at in range(len(place.segments)):
             for each in self._folders:
                 spot = Spot(root=each.root, path=(*each.path, *place.segments[at:]))
-                if self._lies_at(spot, column, cell):
+                if self._is_at(spot, column, cell):
                     yield at, Path(os.path.realpath(self._sources.granted.shown(each)))
 
-    def _lies_at(self, spot: Spot, column: Column, cell: LobCell) -> bool:
+    def _is_at(self, spot: Spot, column: Column, cell: LobCell) -> bool:
         try:
             found = self._sources.at(spot)
         except SourceError:

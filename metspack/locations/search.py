@@ -38,7 +38,7 @@ class Sources:
     siard: str
 
     def blocks(self, extent: Extent) -> Iterator[bytes]:
-        """Yield the bytes of an entry, of the archive or of a packed segment, or of a file."""
+        """Yield the bytes of a file, or of an entry of the archive or of a packed segment."""
         if not isinstance(extent, ZipExtent):
             return self.granted.blocks(extent)
         if extent.archive:
@@ -275,7 +275,7 @@ class Search:
         return [each for each in named if self._sources.entry((*folder, last + each)) is not None]
 
     def _has_digest(self, extents: tuple[Extent, ...]) -> bool:
-        """Return whether the bytes are those of the cell's digest; False when it has none."""
+        """Return whether the bytes have the cell's digest; False without a digest."""
         digest = self._cell.digest
         return digest is not None and self._sources.digest(extents, digest.algorithm) == digest
 
@@ -329,7 +329,7 @@ class Search:
         looked, self._looked = self._looked, []
         for candidate, spot, names in looked:
             try:
-                pieces = splitparts.found(self._look(spot), names, self._fits, odd=True)
+                pieces = splitparts.found(self._look(spot), names, self._fits, wide=True)
             except SourceError as problem:
                 self._note(candidate, self._where(spot, names), problem=problem)
                 continue
@@ -346,9 +346,9 @@ class Search:
             except SourceError as problem:
                 self._note(candidate, "/".join(names), problem=problem)
                 break
-        return errors.unresolved(self._table, self._cell, self._tried, self._refusals, self._alike())
+        return errors.unresolved(self._table, self._cell, self._tried, self._refusals, self._respelling())
 
-    def _alike(self) -> str:
+    def _respelling(self) -> str:
         """Return a hint when a name differs only in case or Unicode normalisation, or "".
 
         Only the first few LOBs of a column are searched for: where one differs, all do.
@@ -359,28 +359,28 @@ class Search:
         if self._sources.entry(tuple(self._cell.file.split("/"))) is not None:
             return f"An entry has this name, but a cell holds a URI: write {shown(quote(self._cell.file))}."
         for _candidate, spot, names in self._looked:
-            alike = self._entry_alike(names) if spot is None else self._file_alike(spot)
-            if alike is not None:
-                how = difference(alike, self._where(spot, names))
-                return f"{shown(alike)} differs in {how} alone: rename it to what the cell says."
+            other = self._respelled_entry(names) if spot is None else self._respelled_file(spot)
+            if other is not None:
+                how = difference(other, self._where(spot, names))
+                return f"{shown(other)} differs in {how} alone: rename it to what the cell says."
         return ""
 
-    def _file_alike(self, spot: Spot) -> str | None:
-        alike = self._sources.granted.alike(spot)
+    def _respelled_file(self, spot: Spot) -> str | None:
+        other = self._sources.granted.respelled(spot)
         packed = self._sources.packed
         with suppress(Obstacle):
-            for cased in _cased(spot.path) if alike is None else ():
+            for cased in _cased(spot.path) if other is None else ():
                 if found := packed.entries(spot.root, cased):
                     return packed.shown(found[0])
-        return alike
+        return other
 
-    def _entry_alike(self, names: Names) -> str | None:
+    def _respelled_entry(self, names: Names) -> str | None:
         found = (each for each in _cased(names) if self._sources.entry(each) is not None)
         return next(map("/".join, found), None)
 
 
 def _cased(names: Names) -> Iterator[Names]:
-    """Yield the same names in other letter cases and Unicode forms, as entries are looked up by name."""
+    """Yield the same names in other letter cases and Unicode forms: entries are found by exact name."""
     forms: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
     for form in forms:
         *folders, last = (unicodedata.normalize(form, each) for each in names)

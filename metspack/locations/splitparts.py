@@ -71,16 +71,16 @@ def is_first(suffix: str) -> bool:
     return any(suffix in style.spelled(style.first) for style in STYLES)
 
 
-def found(look: Look, path: Names, fits: Callable[[int], bool], *, odd: bool = False) -> tuple[Extent, ...]:
+def found(look: Look, path: Names, fits: Callable[[int], bool], *, wide: bool = False) -> tuple[Extent, ...]:
     """Return the parts of the LOB at ``path`` in order, an empty tuple without a first part.
 
-    The first part is looked for by its usual name, or with ``odd`` by others: three look-ups more, too
+    The first part is looked for by its usual name, or with ``wide`` by others: three look-ups more, too
     many for every LOB that is elsewhere. ``fits`` returns whether a number of bytes can be the whole LOB.
     Raises ``PartMissing`` and ``TooMany`` naming the part.
     """
     for style in STYLES:
         spelled = style.spelled(style.first)
-        if any(look(_part(path, each)) is not None for each in (spelled[1:] if odd else spelled[:1])):
+        if any(look(_part(path, each)) is not None for each in (spelled[1:] if wide else spelled[:1])):
             return _collected(look, path, style, fits)
     return ()
 
@@ -137,7 +137,7 @@ def _there(look: Look, here: Names, style: Style, suffixes: tuple[str, ...]) -> 
 
 
 def _following(path: Names, style: Style, most: int) -> Iterator[Names]:
-    """Yield the same path in the next segments; nothing for a path outside segment folders."""
+    """Yield the same path in the next segments; a path outside segment folders has no next."""
     for depth in range(len(path) - 2, -1, -1):
         if (segment := style.folder.fullmatch(path[depth])) is not None:
             for step in range(1, most + 1):

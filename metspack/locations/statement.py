@@ -28,7 +28,7 @@ from metspack.uris import (
 
 @unique
 class LevelLocation(Enum):
-    """The location that one level gives: none, a relative or an absolute one."""
+    """The location that one level gives: an absent, a relative or an absolute one."""
 
     NIL = "nil"
     RELATIVE = "relative"

@@ -108,7 +108,7 @@ class DataRun(Columnar):
 
     They are at most ``LONGEST``. ``data`` are the names of the data folder below ``root``; ``places`` are
     those of packed files in the file ``root``. ``algorithm`` is that of their digests. METS states at most
-    ``SMALL`` bytes for all of them, or for none.
+    ``SMALL`` bytes for all of them, or more for all.
     """
 
     root: Path
@@ -158,7 +158,7 @@ class DataRun(Columnar):
         return proven_blocks(self.place, str(self.shown), self.said, *takers)
 
     def small_contents(self) -> Iterator[bytes | memoryview | None]:
-        """Yield the bytes of each file, or None for one to be read singly, as larger than METS states.
+        """Yield the bytes of each file, or None for one larger than METS states.
 
         The bytes are valid until the next ones are requested.
         """
@@ -240,6 +240,11 @@ class DataFiles:
                     part_of=part_of,
                     **dict(zip(DataRun.OF_EACH, (*columns, places), strict=True)),
                 )
+
+    def paths(self) -> Iterator[str]:
+        """Yield the paths of the files and of the parent's documents, in no order."""
+        yield from (path for (path,) in self.index.rows("SELECT path FROM data_file"))
+        yield from ("/".join(names) for names, _ in self.documents())
 
     def archives(self) -> list[DataRun]:
         """Return the first SIARD archives among the files, two at the most."""

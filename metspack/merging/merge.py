@@ -7,7 +7,6 @@ the same pass; nothing is overwritten, and the IPs are only read.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -55,6 +54,7 @@ from metspack.progress import Progress, Silent
 from metspack.resources import json_head
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
+from metspack.system import os
 
 _BYTES_AT_ONCE = 64_000_000  # for one process
 
@@ -246,6 +246,7 @@ class _MergeWork:
         """Write the whole package in the staging folder with some processes; return its result."""
         staging = self.staging
         siard = self._find_archive()
+        writing.check_names(self.found.paths())
         files, size = self.found.amounts()
         processes.prepare(_copy, jobs, files=files)
         done, copied = amounts(self._earlier.all)

@@ -9,7 +9,7 @@ from typing import overload
 from metspack.layouts import names
 
 PLAIN_METS, CSIP_METS = names.METS_NAMES
-"""The METS of a package after the recommendation, parent and children; that of an IP and a representation."""
+"""File names of METS: the recommendation's, for parent and children, and CSIP's."""
 
 REPRESENTATIONS_FOLDER = "representations"
 """The folder of an IP's representations, a folder each (CSIP 2.2.0, CSIPSTR9)."""
@@ -92,5 +92,5 @@ _TOP_METS = re.compile(r"mets\..+\.xml", re.IGNORECASE | re.DOTALL)
 
 
 def is_top_mets_name(name: str) -> bool:
-    """Return whether a name is as some tools call the METS of a package: ``METS.<uuid>.xml``."""
+    """Return whether a name has the form of some tools' package METS: ``METS.<uuid>.xml``."""
     return _TOP_METS.fullmatch(name) is not None

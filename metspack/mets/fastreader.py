@@ -140,7 +140,7 @@ class Shape:
         return all(values[slot] == value for slot, value in self.fixed.items())
 
     def cut(self, data: bytes, at: int, fact: Repeated) -> Cut | None:
-        """Return the run that begins at ``at``, right behind the element of ``fact``; None without one.
+        """Return the run that begins at ``at``, directly behind the element of ``fact``, or None.
 
         The stretch that is tried grows with the length of the runs, so that few bytes are examined in vain.
         """
@@ -153,7 +153,7 @@ class Shape:
         self._window = min(self._window * 4, _LAST_WINDOW) if is_whole else _FIRST_WINDOW
         return cut
 
-    def may_go_on(self, data: bytes, at: int) -> bool:
+    def is_open(self, data: bytes, at: int) -> bool:
         """Return whether an element of this shape may have begun at ``at`` and not ended yet."""
         return data.find(self._end, at) < 0
 
@@ -169,7 +169,7 @@ class Shape:
             return None
         pieces = text.split('"')
         period = 2 * len(self.literals) - 2
-        count = self._alike(pieces, period, gap)
+        count = self._count_repeated(pieces, period, gap)
         values = pieces[: period * count]
         if not count or not _are_safe(values[1::2]):
             return None
@@ -197,7 +197,7 @@ class Shape:
         )
         return Cut(run=run, size=len(taken.encode()), blank=blank, is_valid=is_valid)
 
-    def _alike(self, pieces: Sequence[str], period: int, gap: str) -> int:
+    def _count_repeated(self, pieces: Sequence[str], period: int, gap: str) -> int:
         """Return the number of elements of this shape from the first piece on."""
         first, *inner, last = self.literals
         if pieces[0] != gap + first:
@@ -260,12 +260,12 @@ def pieces_of(element: str) -> tuple[list[str], list[str]] | None:
 
 
 def shape_of(
-    literals: Sequence[str], values: Sequence[str], kind: type, told: Callable[[str], Repeated | None]
+    literals: Sequence[str], values: Sequence[str], kind: type, read_fact: Callable[[str], Repeated | None]
 ) -> Shape | None:
-    """Return the shape of an element; None where its attributes hold more than facts are made of.
+    """Return the shape of an element, or None if its attributes hold more than its fact.
 
-    In a division and its ``mptr`` all values but the location are a part of the shape. ``told`` reads an
-    element and returns its one fact: reading one with marks as values shows which field has which value.
+    In a division and its ``mptr`` all values but the location are a part of the shape. ``read_fact`` reads
+    an element and returns its one fact: reading one with marks as values shows which field has which value.
     """
     fixed: dict[int, str] = {}
     names: list[str] = []
@@ -289,9 +289,9 @@ def shape_of(
     if locations > 1:  # which of them is taken depends on their values
         return None
     marks = {f"value {slot}": slot for slot in range(len(values)) if slot not in fixed}
-    asked = [fixed.get(slot, f"value {slot}") for slot in range(len(values))]
-    woven = "".join(f'{literal}"{value}"' for literal, value in zip(literals, asked, strict=False))
-    fact = told(woven + literals[-1])
+    marked = [fixed.get(slot, f"value {slot}") for slot in range(len(values))]
+    woven = "".join(f'{literal}"{value}"' for literal, value in zip(literals, marked, strict=False))
+    fact = read_fact(woven + literals[-1])
     if fact is None:
         return None
     stand = {each.name: marks.get(getattr(fact, each.name)) for each in fields(fact) if each.name != "groups"}
@@ -314,21 +314,21 @@ Sink = Callable[[bytes], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkBeside:
-    """A sink, ``told``, and one for bytes to be validated as METS: without valid runs.
+    """A sink, ``parsed``, and one for bytes to validate as METS, without valid runs.
 
-    The second, if there is one, gets its bytes block by block as well, behind the first.
+    The second, if given, gets its bytes block by block as well, behind the first.
     """
 
-    told: Sink
+    parsed: Sink
     validated: Sink | None
 
     def __call__(self, block: bytes) -> None:
         """Take a block without its runs."""
-        self.told(block)
+        self.parsed(block)
 
 
 def check_links(blocks: Callable[[], Iterable[bytes]], budgets: Budgets) -> None:
-    """Raise ``read``'s error for a document of too many ``mptr``, and only that, but faster.
+    """Raise ``read``'s error for a document of too many ``mptr``, faster than ``read`` does.
 
     ``blocks`` gives the document's bytes from the start. It is for documents with many.
     """
@@ -374,13 +374,13 @@ def condensed(
     sink: Sink | None = None,
     has_links: bool = False,
 ) -> Iterator[Fact | Run]:
-    """Yield the facts of ``reader.read``, raising as it does, but many of one kind as a run.
+    """Yield the facts of ``reader.read``, raising as it does, with many of one kind as a run.
 
-    ``mptr`` only come in runs with ``has_links``.
+    ``mptr`` come in runs only with ``has_links``.
 
     The facts, their lines and their order are the same. ``sink`` gets the bytes outside of runs, block by
-    block, after the facts; elements in a run refer to no ID except by ``FILEID``, their ``LOCTYPE`` is URL or
-    none (or OTHER, with an ``OTHERLOCTYPE``, of ``mptr``), and their ``xlink:type`` the same throughout.
+    block, after the facts. Elements in a run refer to IDs only by ``FILEID``, their ``LOCTYPE`` is URL or
+    absent (or OTHER with an ``OTHERLOCTYPE``, of ``mptr``), and their ``xlink:type`` is constant.
     """
     with closing(Condensing(budgets or Budgets(), sink, has_links=has_links)) as condensing:
         for block in blocks:
@@ -398,7 +398,7 @@ class _Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _LearnedShape:
     """The last element of its kind whose shape was determined: its literals, namespaces and shape."""
 
     literals: list[str]
@@ -407,10 +407,10 @@ class _Known:
 
 
 class Condensing(Reader):
-    """A reader that passes over elements with the shape of the one before them; for one document.
+    """A reader of one document that skips elements with the shape of the one before them.
 
-    It does so behind an element only when the parser has just reported that element's end, at that very byte:
-    then the next element is its sibling, under the same namespaces, and no part of a comment or a text.
+    It skips an element only after the parser has reported the end of the element before it, at that very
+    byte: then it is a sibling, under the same namespaces, outside any comment or text.
     """
 
     def __init__(self, budgets: Budgets, sink: Sink | None, *, has_links: bool = False) -> None:
@@ -420,12 +420,12 @@ class Condensing(Reader):
         self._open: list[bytes] = []  # the bytes of a block that are to be validated
         self._encoding: str | None = None
         self._held = b""
-        self._told: list[bytes] = []
+        self._parsed: list[bytes] = []
         self._pause = _FIRST_PAUSE
         self._skipped = 0
         self._began: tuple[int, int, int, type] | None = None  # depth, first byte, facts before, kind
         self._ended: _Sample | None = None
-        self._known: dict[type, _Known] = {}
+        self._learned: dict[type, _LearnedShape] = {}
         self._shape: tuple[Shape, Repeated] | None = None  # of the element that ended where reading stands
         self._parser.XmlDeclHandler = self._declaration
         self._ending = _END_OR_DIVISION if has_links else _END
@@ -434,17 +434,17 @@ class Condensing(Reader):
             self._starts[name] = partial(self._beginning, self._starts[name], kind)
 
     def take_runs(self, block: bytes, *, final: bool) -> Iterator[Fact | Run]:
-        """Yield the facts and runs in the next bytes, raising as ``read`` does; the last are ``final``."""
+        """Yield the facts and runs of the next bytes, ``final`` for the last; raises as ``read``."""
         data, at = self._held + block, 0
         self._held = b""
-        self._told, self._open = [], []
+        self._parsed, self._open = [], []
         while at < len(data):
             if (cut := self._cut(data, at)) is not None:
                 yield cut.run
                 yield from self._parse_piece(cut.blank)
                 self._open.append(b"" if cut.is_valid else data[at : at + cut.size])
                 at += cut.size
-            elif not final and self._may_go_on(data, at):
+            elif not final and self._is_open(data, at):
                 self._held = data[at:]
                 break
             else:
@@ -460,14 +460,14 @@ class Condensing(Reader):
             yield from self._parse(b"", final=True)
         self._check_bounds(len(block))
         if self._sink is not None:
-            self._sink(b"".join(self._told))
+            self._sink(b"".join(self._parsed))
         if self._validated is not None:
             self._validated(b"".join(self._open))
 
     def _parse_piece(self, piece: bytes) -> Iterator[Fact]:
         """Feed some bytes to the parser."""
         self._began = self._ended = None
-        self._told.append(piece)
+        self._parsed.append(piece)
         return self._parse(piece, final=False)
 
     def _cut(self, data: bytes, at: int) -> Cut | None:
@@ -486,14 +486,14 @@ class Condensing(Reader):
                 self._pause = _FIRST_PAUSE
         return cut
 
-    def _may_go_on(self, data: bytes, at: int) -> bool:
-        """Return whether to wait for more bytes, as an element of the shape may have begun last."""
+    def _is_open(self, data: bytes, at: int) -> bool:
+        """Return whether to wait for more bytes: an element of the shape may have begun last."""
         if self._shape is None:
             return False
-        if len(data) - at <= min(_HELD, self._budgets.attribute) and self._shape[0].may_go_on(data, at):
+        if len(data) - at <= min(_HELD, self._budgets.attribute) and self._shape[0].is_open(data, at):
             return True
         self._shape = None
-        # Looking for runs costs more than it gives where there are none: the pauses between get longer.
+        # Runs cost more to look for than they give where they are rare: the pauses between grow.
         self._skipped = self._pause
         self._pause = min(self._pause * 2, _LAST_PAUSE)
         return False
@@ -536,20 +536,20 @@ class Condensing(Reader):
             pieces = pieces_of(piece[start:].decode())
         except UnicodeDecodeError:
             return None
-        shape = None if pieces is None else self._known_shape(*pieces, type(sample.fact))
+        shape = None if pieces is None else self._learned_shape(*pieces, type(sample.fact))
         return None if shape is None else (shape, sample.fact)
 
-    def _known_shape(self, literals: list[str], values: list[str], kind: type) -> Shape | None:
+    def _learned_shape(self, literals: list[str], values: list[str], kind: type) -> Shape | None:
         namespaces = self._scopes[-1][1]
-        known = self._known.get(kind)
-        if known is None or known.literals != literals or known.namespaces is not namespaces:
+        learned = self._learned.get(kind)
+        if learned is None or learned.literals != literals or learned.namespaces is not namespaces:
             shape = shape_of(literals, values, kind, partial(_fact, tuple(namespaces.items())))
-            self._known[kind] = known = _Known(literals, namespaces, shape)
-        elif known.shape is not None and not known.shape.is_fixed_in(values):
+            self._learned[kind] = learned = _LearnedShape(literals, namespaces, shape)
+        elif learned.shape is not None and not learned.shape.is_fixed_in(values):
             return None
-        if known.shape is not None:
-            known.shape.sample = values
-        return known.shape
+        if learned.shape is not None:
+            learned.shape.sample = values
+        return learned.shape
 
 
 @lru_cache(_SHAPES_KEPT)  # the METS of all children have the same shapes
@@ -558,8 +558,8 @@ def _fact(pairs: tuple[tuple[str, str], ...], element: str) -> Repeated | None:
     while root in namespaces:
         root += "m"
     declared = {f"xmlns:{prefix}" if prefix else "xmlns": name for prefix, name in namespaces.items() if name}
-    said = "".join(f" {name}={safexml.quoted(value)}" for name, value in declared.items())
-    document = f"<{root}:mets xmlns:{root}={safexml.quoted(METS)}{said}>{element}</{root}:mets>"
+    attributes = "".join(f" {name}={safexml.quoted(value)}" for name, value in declared.items())
+    document = f"<{root}:mets xmlns:{root}={safexml.quoted(METS)}{attributes}>{element}</{root}:mets>"
     _root, *facts = read([document.encode()])
     (fact,) = facts
     return fact if isinstance(fact, Repeated) else None
@@ -598,7 +598,7 @@ class ObjectShape:
 
 
 def shape_of_object(element: bytes) -> ObjectShape | None:
-    """Return the shape of a PREMIS object as written; None for one that cannot serve as a pattern."""
+    """Return the shape of a PREMIS object as written, or None for one that is no pattern."""
     pieces = _MARKUP_OF_OBJECT.split(element)
     if _NOT_PLAIN.search(element) or not _is_plain_object(pieces):
         return None
@@ -624,9 +624,9 @@ def shape_of_object(element: bytes) -> ObjectShape | None:
         parts.append(pattern)
     if len(set(names)) < len(names) or not set(VALUES) <= set(names):
         return None
-    alike = re.compile(rb"[ \t\n]*+()%b|" % b"".join(parts))
-    found = alike.match(element)
-    return ObjectShape(pattern=alike, names=tuple(names)) if found is not None and found[0] else None
+    whole = re.compile(rb"[ \t\n]*+()%b|" % b"".join(parts))
+    found = whole.match(element)
+    return ObjectShape(pattern=whole, names=tuple(names)) if found is not None and found[0] else None
 
 
 def _is_plain_object(pieces: Sequence[bytes]) -> bool:

@@ -73,8 +73,8 @@ def file_of(row: Sequence[Any]) -> PlacedFile:
 class PlacedRun(Columnar):
     """Placed files, one after the other, as columns of one length.
 
-    ``part_of`` is empty where none is a part, and ``sequence`` where none has a number. Files that are yet to
-    be placed have no digests.
+    ``part_of`` is empty for whole files, and ``sequence`` for files without numbers. Files that await
+    placing have no digests.
     """
 
     id: Sequence[str]
@@ -91,7 +91,7 @@ class PlacedRun(Columnar):
 
     @classmethod
     def of(cls, files: Iterable[PlacedFile]) -> PlacedRun:
-        """Return some files as a run: all of them are parts, or none."""
+        """Return files as a run: either all of them are parts, or all are whole."""
         columns = dict(zip(COLUMNS, map(list, zip(*map(row_of, files), strict=True)), strict=True))
         empty = {name: () for name, absent in _ABSENT.items() if columns[name][0] == absent}
         return cls(**columns | empty)
@@ -131,8 +131,8 @@ def placed_of(text: str) -> PlacedRun:
 
 def in_runs(files: Iterable[PlacedFile], most: int = LONGEST) -> Iterator[PlacedRun]:
     """Yield files in their order as runs of at most so many."""
-    for _, alike in groupby(files, lambda file: (bool(file.part_of), file.sequence is None)):
-        while some := list(islice(alike, most)):
+    for _, group in groupby(files, lambda file: (bool(file.part_of), file.sequence is None)):
+        while some := list(islice(group, most)):
             yield PlacedRun.of(some)
 
 

@@ -1,4 +1,4 @@
-"""Names and identifiers (OBJID, xml:id), derived only from what they name; pure."""
+"""Names and identifiers (OBJID, xml:id), derived only from the thing named; pure."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def _in_ascii(letter: str, following: str) -> str:
     if letter.isascii():
         return letter
     small = letter.lower()
-    known = _LETTERS.get(small)
-    if known is None:
+    letters = _LETTERS.get(small)
+    if letters is None:
         plain = unicodedata.normalize("NFKD", letter)
         bare = "".join(each for each in plain if not unicodedata.combining(each))
         return bare if re.fullmatch("[A-Za-z0-9]+", bare) else letter
     if letter == small:
-        return known
-    return known.upper() if following.isupper() else known.capitalize()
+        return letters
+    return letters.upper() if following.isupper() else letters.capitalize()
 
 
 def package_name(stem: str) -> str:
@@ -90,10 +90,8 @@ def name_words(stem: str, given: str | None) -> tuple[str, ...]:
     made = package_name(original)
     if unicodedata.normalize("NFC", original) == made:
         return ()
-    called = f"the package is called {made}; --name gives it another, such as --name Northwind"
-    if is_readable(original):
-        return (f"names have only ASCII letters, digits, _ and -, and {original!r} has others: {called}",)
-    return (f"names have only ASCII letters and digits, and {original!r} has none: {called}",)
+    why = "allowed: ASCII letters, digits, _ and -" if is_readable(original) else "no ASCII letter or digit"
+    return (f"renamed {original!r} to {made} ({why}); choose another name with --name",)
 
 
 def name_history(stem: str, given: str | None, name: str) -> tuple[str, ...]:

@@ -123,12 +123,12 @@ class Mptr:
 
     @property
     def is_of_part(self) -> bool:
-        """Whether it leads to the child with a part of a split LOB."""
+        """True if it leads to the child with a part of a split LOB."""
         return self._is_of_split and bool((self.contentids or "").strip())
 
     @property
     def is_misplaced(self) -> bool:
-        """Whether it names a part in a structMap that is not of split LOBs, or none in one that is.
+        """True if only one of it and its structMap is about a part of a split LOB.
 
         A part's CONTENTIDS is the LABEL of its div as well; elsewhere CONTENTIDS may be anything.
         """
@@ -143,17 +143,17 @@ class Mptr:
 
     @property
     def is_ancestor(self) -> bool:
-        """Whether it names one of the packages above, not always the one right above (RODA)."""
+        """True if it names one of the packages above, not always the one right above (RODA)."""
         return self._leads[0]
 
     @property
     def is_upward(self) -> bool:
-        """Whether it is labelled as leading to the parent or one above it."""
+        """True if it is labelled as leading to the parent or one above it."""
         return self._leads[1]
 
     @property
     def is_childward(self) -> bool:
-        """Whether it is labelled as leading to a child, in a structMap that should name every child.
+        """True if it is labelled as leading to a child, in a structMap that should name every child.
 
         The structMap of split LOBs only names children that hold parts.
         """
@@ -166,7 +166,7 @@ class Mptr:
 
 @lru_cache(1)  # the properties of one mptr are read together, and its labels may be long
 def _where(*labels: str | None) -> tuple[bool, bool, bool]:
-    """Return whether labels are of an ancestor, of the parent or one above it, or of a child."""
+    """Return whether labels name an ancestor, the parent or one above it, or a child."""
     words = [_words(each) for each in labels if each]
     is_ancestor = any(label in _ANCESTORS for label in words)
     is_upward = is_ancestor or any(word in label for label in words for word in _PARENT)
@@ -174,7 +174,7 @@ def _where(*labels: str | None) -> tuple[bool, bool, bool]:
 
 
 def is_of_children(groups: Iterable[str]) -> bool:
-    """Return whether one of the IDs and USEs of the fileGrps around a file is of children."""
+    """Return whether one of the IDs and USEs of the fileGrps around a file names children."""
     return any(_CHILD in _words(each) for each in groups)
 
 

@@ -16,7 +16,10 @@ SOURCE = "SOURCE OF THE ARCHIVE"
 
 
 def history(document: Iterable[bytes], archive: str, budgets: Budgets | None = None) -> tuple[str, ...]:
-    """Return the notes of a METS on the source of an archive, by its name; none if it is unreadable."""
+    """Return the notes of a METS on an archive's source, by the archive's name.
+
+    An unreadable METS has no notes.
+    """
     found: list[str] = []
     with suppress(OSError, MetspackError):
         for fact in reader.read(document, budgets):

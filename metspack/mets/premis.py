@@ -16,7 +16,10 @@ TEMPLATES = resources.template_folder() / "premis"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relationship:
-    """A structural relationship to other objects, such as ``is part of``, by their identifiers; read once."""
+    """A structural relationship to other objects by their identifiers, such as ``is part of``.
+
+    ``objects`` can be iterated once.
+    """
 
     kind: str
     objects: Iterable[str]
@@ -45,7 +48,7 @@ class FileObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """An action on a package or a representation; ``type`` is of the Library of Congress's event types.
+    """An action on a package or a representation; ``type`` is one of the Library of Congress.
 
     ``key`` distinguishes events of one type.
     """
@@ -57,15 +60,15 @@ class Event:
 
 
 def of_placed(file: PlacedFile, checksum_type: str, folder: str) -> FileObject:
-    """Return the object of a placed file; ``folder`` ("" or with a final slash) precedes its path."""
-    known = {"MD5": file.md5, "SHA-256": file.sha256, checksum_type: file.checksum}
+    """Return the object of a placed file; ``folder``, "" or with a slash, precedes its path."""
+    digests = {"MD5": file.md5, "SHA-256": file.sha256, checksum_type: file.checksum}
     part_of = Relationship(kind="is part of", objects=(file.part_of,))
     return FileObject(
         id=file.id,
         path=folder + file.path,
         size=file.size,
         media_type=file.media_type,
-        digests=tuple(Digest(algorithm=name, value=value) for name, value in known.items()),
+        digests=tuple(Digest(algorithm=name, value=value) for name, value in digests.items()),
         relationships=(part_of,) if file.part_of else (),
     )
 

@@ -63,7 +63,7 @@ _NAMES_KEPT = 1_000  # a METS has a few dozen; a document of endless new names m
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """The attributes of the ``mets`` element; ``attributes`` has all of them, by name as written."""
+    """The ``mets`` element; ``attributes`` has all of its attributes, by name as written."""
 
     objid: str | None
     type: str | None
@@ -177,7 +177,7 @@ _METS2 = "{http://www.loc.gov/METS/v2}mets"
 
 
 class NotMets(safexml.XmlError):
-    """A well-formed document whose root is not METS's; ``found`` is the root as ``{namespace}name``."""
+    """A well-formed document with another root than METS: ``found``, as ``{namespace}name``."""
 
     def __init__(self, found: str, *, line: int) -> None:
         what = (
@@ -350,8 +350,8 @@ class Reader:
     def _name(self, raw: str) -> str:
         """Return ``namespace name`` for a name as written."""
         _, namespaces, names = self._scopes[-1]
-        known = names.get(raw)
-        if known is None:
+        expanded = names.get(raw)
+        if expanded is None:
             prefix, _, local = raw.rpartition(":")
             if prefix not in namespaces:
                 raise safexml.XmlError(
@@ -361,8 +361,8 @@ class Reader:
                 )
             if len(names) >= _NAMES_KEPT:
                 names.clear()
-            known = names[raw] = f"{namespaces[prefix]} {local}"
-        return known
+            expanded = names[raw] = f"{namespaces[prefix]} {local}"
+        return expanded
 
     def _href(self, attributes: dict[str, str]) -> str | None:
         """Return the value of ``xlink:href`` under any prefix, or else of another ``href``.
@@ -481,7 +481,7 @@ class Reader:
 
     def _location(self, attributes: dict[str, str]) -> None:
         if self._files and (href := self._href(attributes)) is not None:
-            # Several locations are of copies: the one that can be looked at is that of the package.
+            # Several locations belong to copies: the package's own can be checked.
             is_last = _ELSEWHERE.match(href) is not None, "href" in attributes
             file = self._files[-1]
             is_first = file.href is None or is_last < file.is_last
@@ -653,7 +653,7 @@ class Identity:
 
 
 def identity(document: Iterable[bytes], name: str, budgets: Budgets | None = None) -> Identity:
-    """Return a package's identity by the root element and header of its METS; raises OSError only."""
+    """Return a package's identity from the root and header of its METS; raises OSError only."""
     root: Root | None = None
     oais = software = made = ""
     makers: dict[str, None] = {}

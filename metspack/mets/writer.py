@@ -77,10 +77,9 @@ def _module(folder: Path, template: str) -> Any:
 def write_document(
     target: Path, folder: Path, template: str, facts: Mapping[str, Any], algorithms: Iterable[str]
 ) -> Hashers:
-    """Write a new document from a template in a folder and its facts; return its digests and size.
+    """Write a new document from a template in a folder and facts; return its digests and size.
 
-    Facts may be iterators: the document streams, and nothing of it is held. Raises ``TargetError`` and
-    ``ConfigError``.
+    Facts may be iterators: the document is streamed. Raises ``TargetError`` and ``ConfigError``.
     """
     pieces = _environment(folder).get_template(template).generate(facts)
     hashers = ThreadedHashers(algorithms)

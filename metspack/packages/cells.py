@@ -60,7 +60,7 @@ def grants(package: Package, path: tuple[str, ...]) -> Grants:
 
 
 def cells(archive: Archive, table: Table) -> Iterator[LobCell]:
-    """Yield a table's LOB cells, in the order of its rows; raises ``SourceError`` naming the archive."""
+    """Yield a table's LOB cells in the order of rows; raises ``SourceError`` naming the archive."""
     with naming(archive):
         blocks = archive.tree.contents(archive.document(table))
         for run in tables.cell_runs(blocks, table, archive.budgets):
@@ -73,13 +73,13 @@ def naming(archive: Archive) -> Iterator[None]:
     try:
         yield
     except SourceError as error:
-        told = error.message.startswith(str(archive.path))
-        message = error.message if told else f"{archive.path}: {error.message}"
+        is_named = error.message.startswith(str(archive.path))
+        message = error.message if is_named else f"{archive.path}: {error.message}"
         raise SourceError(message, hint=error.hint) from None
 
 
 def read_tables(package: Package, archive: Archive, path: tuple[str, ...]) -> Iterator[Table]:
-    """Yield the tables of an archive, except those that it lacks and of which METS lists no LOB."""
+    """Yield the archive's tables; a missing one is left out if METS lists no LOB of it."""
     prefix = package.index.prefix(path)
     for table in archive.metadata.tables:
         first = f"{prefix}s{table.schema}.t{table.number}"
@@ -93,7 +93,7 @@ def is_place(lob: str) -> bool:
 
 
 def found_in(archive: Archive, lob: str) -> tuple[Table, LobCell] | None:
-    """Return the cell with the id of a LOB, and its table; None when the archive has none.
+    """Return the cell with the id of a LOB, and its table; None if the archive lacks it.
 
     ``lob`` is its place; only the table of that place is read, up to its row. Raises ``SourceError`` when it
     is unreadable.

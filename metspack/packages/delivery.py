@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -36,10 +34,11 @@ from metspack.mets import (
 from metspack.mets.fastreader import condensed
 from metspack.mets.links import By, Mptr, are_same, bare, folder_of_objid
 from metspack.packages.files import FolderTree, NoTree, PackageTree, PackedTree
+from metspack.system import os, quoted
 
 _BAG, _PAYLOAD = "bagit.txt", "data"
 _METADATA = "metadata"
-_CONTENT = b"/content"  # holds LOBs and no METS
+_CONTENT = b"/content"  # a folder of LOBs without METS
 _UNREAD = re.compile(
     r".*?(\.(7z|rar|taz|tbz2?|tgz|tlz|txz|tzst|(tar\.)?(bz2|gz|lz|lz4|lzma|xz|z|zst)))",
     re.DOTALL | re.IGNORECASE,
@@ -54,11 +53,11 @@ class DeliveredPackage:
 
     ``mets`` is its METS from there, None for a package that lost it. ``top`` is the packed IP at the top of
     those side by side in the folder, which are one package; ``ips`` are all of them, if each is a package of
-    its own beside others. ``fault`` is the reason why nothing of it can be read; ``unread`` is a file form
-    that is not read at all. ``source`` is an archive, or LOBs, without a METS: in no package, but a package
-    can be made of it. ``other`` is what any other entry of the delivery seems to be. ``shown`` is its path as
-    it was given, for people, in a check. ``members`` are IPs that are one package although in different
-    places, first the one at the top: each is read as if it were beside the others.
+    its own beside others. ``fault`` is the reason why it is unreadable; ``unread`` is an unsupported file
+    form. ``source`` is an archive, or LOBs, without a METS: in no package, but a package can be made of it.
+    ``other`` is what any other entry of the delivery seems to be. ``shown`` is its path as it was given, for
+    people, in a check. ``members`` are IPs that are one package although in different places, first the one
+    at the top: each is read as if it were beside the others.
     """
 
     path: Path
@@ -77,7 +76,7 @@ class DeliveredPackage:
 
     @property
     def is_package(self) -> bool:
-        """Whether it is a package, with or without its METS."""
+        """True if it is a package, with or without its METS."""
         return not (self.fault or self.unread or self.source or self.other)
 
     @property
@@ -99,7 +98,7 @@ class DeliveredPackage:
         return (self.is_packed and stem_of_pack(name)) or name
 
     def tree(self, packs: OpenPacks) -> PackageTree:
-        """Return its files; of IPs side by side those in folders, of members none: each has its own tree."""
+        """Return its files; an IP beside others contributes its folder, a member its own tree."""
         if self.members:
             return NoTree(self.members[0].tree(packs).shown)
         if self.is_packed:
@@ -127,13 +126,13 @@ def chosen(names: Iterable[str]) -> str | None:
 
 
 def named(path: Path, packs: OpenPacks, budgets: Budgets, *, joins: bool = True) -> list[DeliveredPackage]:
-    """Return the packages at a user's path: that of a METS file, or all that are there.
+    """Return the packages at a user's path: all of them, or that of a METS file.
 
     Those are one package, or the contents of a folder, at any depth, or of a zip or tar file, by path. Links
     are not followed, and packages are not searched: everything below a METS belongs to its package. A folder
-    or packed file in which nothing is found is returned as a package that lacks its METS. IPs side by side
-    are one package if ``joins``. Raises ``SourceError`` for a path that does not exist, and for a file that
-    is surely none of these, naming its kind.
+    or packed file without packages is returned as a package that lacks its METS. IPs side by side are one
+    package if ``joins``. Raises ``SourceError`` for a path that does not exist, and for a file of another
+    kind, which it names.
     """
     if not path.exists():
         raise not_found(path, _GIVE, "does not exist")
@@ -183,11 +182,10 @@ def _check_is_mets(path: Path) -> None:
 
 
 def the_one(path: Path, budgets: Budgets) -> DeliveredPackage | None:
-    """Return the package at a path, at any depth in a folder, zip or tar file; None without one.
+    """Return the package at a path, at any depth in a folder, zip or tar file, or None.
 
     IPs side by side are one package, that of the first, if one of them leads to the others. Raises
-    ``SourceError`` as ``named`` does, where there are several, naming each, and where nothing at the path can
-    be read.
+    ``SourceError`` as ``named`` does, for several packages, naming each, and for an unreadable path.
     """
     with closing(OpenPacks(budgets)) as packs:
         found = named(path, packs, budgets, joins=False)
@@ -232,11 +230,11 @@ def root(path: Path) -> Path:
 
 
 class ByObjid:
-    """Packages right in a folder, and those anywhere in further roots, found by OBJID; for one thread.
+    """Packages right in a folder, and at any depth in further roots, by OBJID; for one thread.
 
     Packages beside one in the same zip or tar file (``in_pack``) come first. If the package is in the folder
-    called by its OBJID, no other METS is read. ``damaged`` are packed files that cannot be read, or did not
-    come whole, each with what it seems to be.
+    called by its OBJID, no other METS is read. ``damaged`` are unreadable or incomplete packed files, each
+    with what it seems to be.
     """
 
     def __init__(
@@ -256,9 +254,10 @@ class ByObjid:
         self._found: dict[str, list[DeliveredPackage]] | None = None
 
     def find(self, objid: str, parent: str) -> DeliveredPackage | None:
-        """Return the package with an OBJID, None without one; of several the one that names the parent.
+        """Return the package with an OBJID, or None; of several, the one that names the parent.
 
-        If none does, the one in the folder called by the OBJID is taken, or else the first by its path.
+        If each of them lacks that name, the one in the folder called by the OBJID is taken, or else the
+        first by its path.
         """
         if self._called is None:
             self._called = {}
@@ -398,7 +397,7 @@ class _Delivery:
         return next((f"{_METADATA}/{each}" for each in names if is_mets_name(each)), None)
 
     def _is_named_by_manifest(self, path: Path, files: Sequence[str]) -> bool:
-        """Return whether a manifest in a folder names a METS beside itself; the folder has none."""
+        """Return whether a manifest in a folder without METS names a METS beside itself."""
         with suppress(OSError, MetspackError):
             return any(
                 "/" not in each for name in filter(is_manifest, files) for each in mets_listed(path / name)
@@ -494,17 +493,17 @@ class _Delivery:
         """
         left = dict(ips)
         ahead, named = [(here, left.pop(here))], set[str]()
-        known = set[str]()
+        parents = set[str]()
         while ahead and left:
             folder, ip = ahead.pop()
             located, called = downs(self._blocks(ip), folder, self._budgets)
             named |= called
-            known |= {folder, bare(self.objid(ip) or folder), *located, *called}
+            parents |= {folder, bare(self.objid(ip) or folder), *located, *called}
             reached = located & left.keys()
             if reached < left.keys() and named:
                 reached |= {each for each in left.keys() - reached if bare(self.objid(left[each])) in named}
             if upward and not reached and not ahead:
-                reached = {each for each, below in left.items() if self._is_led_up(below, each, known)}
+                reached = {each for each, below in left.items() if self._is_led_up(below, each, parents)}
             ahead += [(each, left.pop(each)) for each in sorted(reached)]
         return left
 
@@ -513,7 +512,7 @@ class _Delivery:
         seen: set[str] = set()
         damaged: str | None = None
         here: str | None
-        for first in sorted(ips)[:_ASKED]:
+        for first in sorted(ips)[:_MOST_TRIED]:
             here = first
             while here is not None and here not in seen:
                 seen.add(here)
@@ -549,23 +548,23 @@ class _Delivery:
         return next(called, None) if objids else None
 
     def objid(self, ip: DeliveredPackage) -> str:
-        """Return the OBJID in an IP's METS, "" where there is none or it cannot be read."""
+        """Return the OBJID in an IP's METS; "" if the METS is unreadable or states no OBJID."""
         with suppress(OSError, MetspackError):
             for fact in reader.read(self._blocks(ip), self._budgets):
                 return (fact.objid or "").strip() if isinstance(fact, reader.Root) else ""
         return ""
 
     def shown(self, ip: DeliveredPackage, *, is_one_of_several: bool) -> str:
-        """Return path and OBJID of a package, for people; of several in one file, also the path there."""
+        """Return path and OBJID of a package, for people; in a file of several, also its path there."""
         objid = self.objid(ip) if ip.mets else "no METS"
         place = ip.path / ip.within if is_one_of_several else ip.path
         return f"{place} ({objid})" if objid else str(place)
 
-    def _is_led_up(self, ip: DeliveredPackage, folder: str, known: set[str]) -> bool:
-        """Return whether an IP's METS names one of the packages in ``known`` (folders, OBJIDs) as parent."""
-        others = known - {folder, ""}
+    def _is_led_up(self, ip: DeliveredPackage, folder: str, parents: set[str]) -> bool:
+        """Return whether an IP's METS names one of the ``parents`` (folders, OBJIDs) as its parent."""
+        others = parents - {folder, ""}
         return any(
-            bare(href) in known or _folder_led_to(folder, href) in others
+            bare(href) in parents or _folder_led_to(folder, href) in others
             for href in self.ups(ip, ancestors=False) or ()
         )
 
@@ -611,7 +610,7 @@ _UNFINISHED = re.compile(
 UNFINISHED = "an unfinished upload or a piece of a packed file"
 MISNAMED, WITHOUT_METS = "a packed file whose name does not say so", "a packed file without a METS"
 INCOMPLETE = {UNFINISHED, MISNAMED, WITHOUT_METS}
-"""Descriptions of what seems to be a package that did not arrive whole."""
+"""Descriptions of a package that seems to have arrived incomplete."""
 
 
 def _seems(path: Path, *, is_folder: bool) -> str:
@@ -679,7 +678,7 @@ def _is_of_archive(found: Sequence[str], archive: str) -> bool:
     return is_archive(archive) and any(name.startswith(f"{stem_of(archive)}_") for name in found)
 
 
-_ASKED = 20  # IPs at most from which a way up is tried: the first may be below a parent that is lost
+_MOST_TRIED = 20  # IPs at most from which a way up is tried: the first may be below a parent that is lost
 _UNPACK = "Unpack it (tar xzf FILE for .tar.gz), and name the folder."
 _COPY = "Get another copy of the file; metspack check shows what else is wrong."
 
@@ -721,9 +720,9 @@ def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set
 
 
 def _folder_led_to(folder: str, href: str) -> str:
-    """Return ``folder`` or the one beside it that holds a location; "" for the folder around them.
+    """Return ``folder`` or its neighbour that holds a location, or "" for their parent folder.
 
-    ``href`` is a location in the METS of ``folder``; one that is refused leads to "" too.
+    ``href`` is a location in the METS of ``folder``; a refused one leads to "" too.
     """
     with suppress(uris.ReferenceRefused):
         return next(iter(uris.joined((folder,), uris.located(href))), "")
@@ -751,7 +750,7 @@ def about_archive(path: Path) -> SourceError:
 def about_source(each: DeliveredPackage) -> NoPackageError:
     """Return an error on a source in a delivery: its hint is how to make a package of it."""
     if each.is_packed:
-        made = f"metspack build {shlex.quote(each.source)} -o OUT"
+        made = f"metspack build {quoted(each.source)} -o OUT"
         hint = f"Take it out of {each.path}; to make a package of it: {made}"
         return NoPackageError(f"{each.place} is a SIARD archive", hint=hint)
     is_folder = each.path.is_dir() and not (is_archive(each.path.name) and lobs_in(each.path))
@@ -760,7 +759,7 @@ def about_source(each: DeliveredPackage) -> NoPackageError:
 
 
 def never_a_package(folder: Path) -> NoPackageError | None:
-    """Return the refusal of a folder that can become a package and has nothing of one, or None."""
+    """Return the refusal of a folder that holds a source in place of a package, or None."""
     names = sorted(os.listdir(folder))
     archives = [name for name in names if ARCHIVE.fullmatch(name)]
     found = archives[:1] or [lobs_in(folder)]
@@ -773,9 +772,9 @@ def never_a_package(folder: Path) -> NoPackageError | None:
 def _made(folder: Path, archives: Sequence[str], names: Sequence[str]) -> str:
     """Return the command that makes a package of the content of a folder: its archive, or LOBs."""
     if archives and any(LOBSEG.fullmatch(name) or LOBS.fullmatch(name) for name in names):
-        return f"metspack build {shlex.quote(str(folder))} --keep-segments --in-place"
+        return f"metspack build {quoted(str(folder))} --keep-segments --in-place"
     source = folder / archives[0] if archives else folder
-    return f"metspack build {shlex.quote(str(source))} -o OUT"
+    return f"metspack build {quoted(str(source))} -o OUT"
 
 
 def _has_mets(folder: Path, depth: int) -> bool:

@@ -7,7 +7,6 @@ be *mounted* in another: from then on the package is read as if it were whole.
 from __future__ import annotations
 
 import errno
-import os
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
@@ -31,6 +30,7 @@ from metspack.limits import Budgets
 from metspack.mets import METS_NAMES
 from metspack.model import ZipExtent
 from metspack.packages.lobs import ANOTHER, HeldPart
+from metspack.system import os
 
 UNPACK = "Unpack it where it lies; metspack check shows what else is wrong with it."
 
@@ -40,7 +40,7 @@ Location = Below | Stretch | Compressed
 
 
 def names_of(path: bytes) -> Names:
-    """Return the names on a path, none for that of the tree's root."""
+    """Return the names on a path; the root of the tree has the empty path."""
     return tuple(os.fsdecode(path).split("/")) if path else ()
 
 
@@ -67,9 +67,9 @@ class FolderTree:
         return str(self.root.joinpath(*self.names))
 
     def walk(self) -> Generator[Item, None, None]:
-        """Yield all files and folders by whole path, each folder before what it holds.
+        """Yield all files and folders by whole path, each folder before its contents.
 
-        Raises ``SourceError`` for a folder that cannot be read or holds anything else.
+        Raises ``SourceError`` for an unreadable folder and for special files.
         """
         with closing(walking.entries(self.root, self.names)) as entries:
             for each in entries:
@@ -176,7 +176,7 @@ class PackedTree:
         return self._packs.opened(self.file).items(self.prefix)
 
     def stray(self) -> str:
-        """Return a note on bytes of the file that are in no entry, or that it lacks; "" for none."""
+        """Return a note on bytes outside the file's entries or on missing ones, or ""."""
         return self._packs.opened(self.file).stray()
 
     def all_of_file(self) -> PackedTree:
@@ -207,7 +207,7 @@ class PackedTree:
 
 
 class NoTree:
-    """An empty base in which packages of several folders are mounted; ``shown`` is the first of them."""
+    """An empty base that packages of several folders are mounted into; ``shown`` is the first."""
 
     is_packed = False
 
@@ -215,7 +215,7 @@ class NoTree:
         self.shown = shown
 
     def walk(self) -> Generator[Item, None, None]:
-        """Yield nothing."""
+        """Yield no items."""
         yield from ()
 
     def content(self, path: bytes) -> AbstractContextManager[Content]:
@@ -231,7 +231,7 @@ class NoTree:
 
 
 PackageTree = FolderTree | PackedTree | NoTree
-"""A folder, or its packed equivalent, or nothing."""
+"""A folder, its packed equivalent, or an empty base."""
 
 
 class MountedTree:
@@ -248,7 +248,7 @@ class MountedTree:
         self._longest = max(self._longest, len(at))
 
     def held(self, path: bytes) -> tuple[PackageTree, bytes]:
-        """Return the tree that holds a path, and the path in it; of two mounts the deeper one."""
+        """Return the tree that contains a path, and the path in it; the deeper of two mounts wins."""
         if self._mounts:
             at = path
             if len(path) > self._longest:  # a path may have a million names: only possible mounts are tried
@@ -266,7 +266,7 @@ class MountedTree:
 
     @property
     def are_unpacked(self) -> bool:
-        """Whether no tree is in a zip or tar file."""
+        """True if no tree is in a zip or tar file."""
         return not any(each.is_packed for each in self.trees)
 
     def content(self, path: bytes) -> AbstractContextManager[Content]:
@@ -302,7 +302,7 @@ class PackageFiles(MountedTree):
         self._at: dict[Path | Below, list[tuple[str, Names]]] = {}
 
     def names_of(self, file: Path | Below, name: str) -> Names | None:
-        """Return the path of a file in a folder, or an entry of a packed one, that is mounted; else None."""
+        """Return the path of a mounted file in a folder or of an entry of a packed one, or None."""
         for within, at in sorted(self._at.get(file, ()), reverse=True):
             if name.startswith(within):
                 return *at, *name[len(within) :].split("/")
@@ -320,7 +320,7 @@ class PackageFiles(MountedTree):
 
     @property
     def are_unpacked(self) -> bool:
-        """Whether all files are below the folder of the package, none of them in a zip or tar file."""
+        """True if all files are below the folder of the package, outside zip and tar files."""
         return len(self.roots) == 1 and super().are_unpacked
 
     def mount_found(self, names: Names, path: Path, within: str | None) -> None:
@@ -353,7 +353,7 @@ class PackageFiles(MountedTree):
             yield content
 
     def mets_in(self, folder: Names) -> Names:
-        """Return the METS of a folder that may be packed; raises as ``document`` when there is none."""
+        """Return the METS of a folder that may be packed; raises as ``document`` without one."""
         last = (*folder, METS_NAMES[-1])
         for name in METS_NAMES[:-1]:
             with suppress(OSError, SourceError), self.document((*folder, name)):
@@ -362,11 +362,11 @@ class PackageFiles(MountedTree):
             return last
 
     def _packed(self, names: Names) -> tuple[PackageTree, bytes] | None:
-        """Mount the zip or tar file that holds a METS; return it and the path in it, None without one."""
+        """Mount the zip or tar file that holds a METS; return it and the path in it, or None."""
         mounted, _ = self.held(path_of(names))
         if isinstance(mounted, PackedTree):
             raise _lacking(mounted.file, names)
-        # A path may have a million names: nothing is below the first that is not a folder.
+        # A path may have a million names: the first that is not a folder ends it.
         folders = bisect_left(
             range(len(names)), 1, key=lambda length: reading.holds_nothing(self._root, names[:length])
         )
@@ -395,7 +395,7 @@ class PackageFiles(MountedTree):
         return False
 
     def place(self, names: Names) -> Location:
-        """Return the place of a file's bytes; raises ``SourceError`` where its zip or tar file lacks it."""
+        """Return the place of a file's bytes; raises ``SourceError`` if its packed file lacks it."""
         tree, inner = self.held(path_of(names))
         if (found := tree.location(inner)) is None:
             raise SourceError(f"{tree.shown} does not contain {os.fsdecode(inner)}", hint=UNPACK)
@@ -490,7 +490,7 @@ class Inflated(Closable):
         yield from zipreader.contents(self._medium, self._entry, what=str(self.file))
 
     def pread(self, size: int, offset: int) -> bytes:
-        """Return up to ``size`` bytes from ``offset``, none only at the end; raises ``SourceError``."""
+        """Return up to ``size`` bytes from ``offset``, fewer at the end; raises ``SourceError``."""
         return bytes(self._onward.at(offset)[:size]) if offset < self.size else b""
 
     def close(self) -> None:

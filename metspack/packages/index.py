@@ -143,11 +143,11 @@ _LISTED = (
 
 Row = tuple[Any, ...]
 
-_NOTHING_SAID = (None, None, None, 0)  # no size, algorithm and digest, and no line that states them
+_UNSTATED = (None, None, None, 0)  # no size, algorithm and digest, and no line that states them
 
 
 class Index(tempdb.Scratch):
-    """The METS documents of the package at ``root``: the one called ``name`` and those that it leads to.
+    """The METS documents of a package: the one called ``name`` at ``root``, and all that it leads to.
 
     Each is read once into tables of a temporary database. ``mets`` has a row for each document, ``mptr`` for
     each link to another, ``entry`` for each ``file`` and ``mdRef`` with a location (``kind``: ``file``,
@@ -156,8 +156,8 @@ class Index(tempdb.Scratch):
 
     ``packed`` is what holds the first METS, if it is elsewhere; children may also be in the ``roots``.
     ``faults`` are children that are named and cannot be read, or whose METS has another size or digest than
-    the METS that names it states: nothing is taken from these. Raises ``SourceError`` when the first METS
-    cannot be read or belongs to a child, ``TargetError`` when the temporary disk is full. For one thread.
+    its parent states: they are left out. Raises ``SourceError`` when the first METS cannot be read or
+    belongs to a child, ``TargetError`` when the temporary disk is full. For one thread.
     """
 
     def __init__(
@@ -204,13 +204,13 @@ class Index(tempdb.Scratch):
             raise
 
     def enter(self, path: tuple[str, ...], called: str = "") -> int:
-        """Enter a document by its path and its name in another, before it is read; return its number."""
+        """Enter an unread document by its path and its name in another; return its number."""
         for table in _READ_INTO:
             (self._before[table],) = self.row(f"SELECT coalesce(max(id), 0) FROM {table}") or (0,)  # noqa: S608
         return self.execute("INSERT INTO mets (path, called) VALUES (?, ?)", "/".join(path), called or None)
 
     def read(self, number: int, path: tuple[str, ...], blocks: Iterable[bytes]) -> str:
-        """Read the document entered under a number into the tables; return its OBJID, "" for none.
+        """Read the document entered under a number into the tables; return its OBJID, or "".
 
         Raises what ``blocks`` does, and as ``reader.read``: then ``forget`` removes what was read before.
         """
@@ -309,9 +309,9 @@ class Index(tempdb.Scratch):
         if fact.id is not None and fact.id != fact.id.strip():  # XML Schema, whiteSpace of ID
             fact = replace(fact, id=fact.id.strip())
         size, digest = size_of(fact), digest_of(fact)
-        said = size, digest and digest.algorithm, digest and digest.value, fact.mimetype
+        stated = size, digest and digest.algorithm, digest and digest.value, fact.mimetype
         if links.SPLIT_LOBS in fact.groups and fact.href is None:
-            self._put("whole", document.number, fact.id, *said, fact.line)
+            self._put("whole", document.number, fact.id, *stated, fact.line)
             self._flush("whole")  # few, and queried for the parts that come after
             return
         if fact.href is None:
@@ -334,7 +334,7 @@ class Index(tempdb.Scratch):
             is_part,
             fact.groupid,
             fact.seq,
-            *said,
+            *stated,
             puid_of(fact),
             None if path is None else "/".join(path),
             refused,
@@ -381,10 +381,11 @@ class Index(tempdb.Scratch):
                 yield path, digest
 
     def divided(self, data: Names) -> Mapping[Names, tuple[int, Names]]:
-        """Return the folders elsewhere that belong below an archive's folder; itself where it is packed.
+        """Return the folders elsewhere that belong below an archive's folder, with their places.
 
-        ``data`` are the names from the root to that folder; the keys are names from there. A folder of LOBs
-        belongs there if it is in another root, or below a representation of this name (AIP1).
+        A packed folder stands for itself. ``data`` are the names from the root to that folder; the keys are
+        names from there. A folder of LOBs belongs there if it is in another root, or below a representation
+        of this name (AIP1).
         """
         is_data = is_representation(data)
         found: dict[Names, tuple[int, Names]] = {}
@@ -404,7 +405,7 @@ class Index(tempdb.Scratch):
         return dict.fromkeys(tuple(path.split("/")[:-1]) for (path,) in self.rows(sql))
 
     def prefix(self, archive: tuple[str, ...]) -> str:
-        """Return the prefix of the ids of an archive's LOBs, "" where none of them has one."""
+        """Return the prefix of the ids of an archive's LOBs, or "" if their ids have no prefix."""
         found = links.prefix((archive_of(archive) or archive)[-1])
         return found if self.holds_any(*links.bounds(found)) else ""
 
@@ -433,7 +434,7 @@ class Index(tempdb.Scratch):
         return self.row(sql) is not None
 
     def lob_at(self, path: tuple[str, ...]) -> str | None:
-        """Return the LOB that the file at a path holds, whole or in part; None when none is listed."""
+        """Return the LOB that the file at a path holds, whole or in part; None for an unlisted file."""
         # Needed only for packages whose ids are not those of the cells.
         self.execute("CREATE INDEX IF NOT EXISTS entry_path ON entry (path) WHERE lob IS NOT NULL")
         row = self.row("SELECT lob FROM entry WHERE path = ? AND lob IS NOT NULL", "/".join(path))
@@ -513,13 +514,13 @@ class Index(tempdb.Scratch):
         self.execute("DELETE FROM here")
         if self.row("SELECT 1 FROM mptr WHERE mets = ? AND NOT up", number) is not None:
             self.execute(_HERE, self._before["entry"], number)
-        for href, url, by_objid, childward, line, beside, listed, why, entry, *said in list(
+        for href, url, by_objid, childward, line, beside, listed, why, entry, *stated in list(
             self.rows(_DOWN, number)
         ):
             child: NamedMets | None = None
             refused = why
             if entry is not None:
-                child = None if listed is None else _child(listed, href, name, said)
+                child = None if listed is None else _child(listed, href, name, stated)
                 self.execute(_IS_CHILD, entry)
             elif url and href:
                 place, refused = located(path[:-1], href)
@@ -530,7 +531,7 @@ class Index(tempdb.Scratch):
                 found = self._by_objid.find(href, self.objid)
                 refused = f"but no package beside it has this OBJID{self._damaged()}"
                 place = None if found is None else self._mounted((self._called(found, href),), found)
-                child = None if place is None else _child("/".join(place), href, name, _NOTHING_SAID)
+                child = None if place is None else _child("/".join(place), href, name, _UNSTATED)
             if child is not None:
                 down = down or not is_representation(child.path)
                 yield self._reached(child)
@@ -542,10 +543,10 @@ class Index(tempdb.Scratch):
                         hint="metspack check shows more about the links of the package.",
                     )
                 )
-        for entry, xml_id, listed, *said in list(self.rows(_LISTED, number)):
+        for entry, xml_id, listed, *stated in list(self.rows(_LISTED, number)):
             down = down or not is_representation(tuple(listed.split("/")))
             self.execute("UPDATE entry SET lob = NULL WHERE id = ?", entry)
-            yield _child(listed, xml_id, name, said)
+            yield _child(listed, xml_id, name, stated)
         if number == 1 and not down:
             self._check_is_no_child(name)
 
@@ -556,14 +557,14 @@ class Index(tempdb.Scratch):
         if not is_searched or is_representation(child.path) or links.are_same(child.called, self.objid):
             return child
         if self.files.is_there(path_of(folder)):
-            return child  # a mount would hide what is in it
+            return child  # a mount would hide its contents
         with suppress(OSError, MetspackError), self.files.document(child.path):
             return child  # packed in its place
         found = self._by_objid.find(child.called, self.objid)
         return child if found is None else replace(child, path=self._mounted(child.path[:-1], found))
 
     def _damaged(self) -> str:
-        """Return the packed files in which children may be and that cannot be read; "" for none."""
+        """Return the unreadable packed files that may hold children, in words, or ""."""
         return "".join(f"; {path}: {fault}" for path, fault in sorted(self._by_objid.damaged.items()))
 
     def _called(self, found: DeliveredPackage, objid: str) -> str:
@@ -577,7 +578,7 @@ class Index(tempdb.Scratch):
         return *names, *mets
 
     def document(self, name: str) -> Iterator[bytes]:
-        """Yield the bytes of a METS, by its path from the root; raises as ``PackageFiles.document`` does."""
+        """Yield the bytes of the METS at a path; raises as ``PackageFiles.document`` does."""
         with self.files.document(tuple(name.split("/"))) as content:
             yield from content.chunks()
 
@@ -591,7 +592,7 @@ class Index(tempdb.Scratch):
             row = self.row("SELECT coalesce(called, objid) FROM mets WHERE id = ?", number)
             objid = str(row[0]) if row else None
         self.execute(_AT_INDEX)
-        return _child(listed, objid, name, self.row(_AT, listed, number) or _NOTHING_SAID)
+        return _child(listed, objid, name, self.row(_AT, listed, number) or _UNSTATED)
 
     def _check_is_no_child(self, name: str) -> None:
         row = self.row("SELECT href, line FROM mptr WHERE mets = 1 AND up")
@@ -602,9 +603,12 @@ class Index(tempdb.Scratch):
             )
 
 
-def _child(listed: str, called: str | None, by: str, said: Sequence[Any]) -> NamedMets:
-    """Return a child at a path; ``said`` are size, algorithm, digest, and the line of the METS ``by``."""
-    size, algorithm, value, line = said
+def _child(listed: str, called: str | None, by: str, stated: Sequence[Any]) -> NamedMets:
+    """Return a child at a path, with the facts that the METS ``by`` states on it.
+
+    The facts are size, algorithm, digest, and the line in that METS.
+    """
+    size, algorithm, value, line = stated
     digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
     fixity = StatedFixity(size=size, digest=digest, by=f"{by} line {line}")
     return NamedMets(path=tuple(listed.split("/")), called=called or "", fixity=fixity)
@@ -618,13 +622,13 @@ def _position(lob: str) -> bytes | None:
 
 
 def plain_run(run: Run, *, groups: bool) -> PlainRun | None:
-    """Return the columns of a run that are kept; None if one of its files is to be read by itself.
+    """Return the kept columns of a run, or None if one of its files must be read by itself.
 
     Those are files with facts beyond the columns, archives, metadata and METS. Without ``groups`` a GROUPID
     is such a fact.
     """
-    is_odd = not _ONE_BY_ONE.isdisjoint(run.columns) or ("groupid" in run.columns and not groups)
-    if is_odd or (files := plain_files(run)) is None:
+    needs_rows = not _ONE_BY_ONE.isdisjoint(run.columns) or ("groupid" in run.columns and not groups)
+    if needs_rows or (files := plain_files(run)) is None:
         return None
     names = "\n".join(run.columns["href"]).lower()
     if any(each in names for each in _OF_ITS_OWN) or not all(map(str.strip, run.columns["id"])):

@@ -64,7 +64,7 @@ class LobEntry(NamedTuple):
     fault: str = ""
 
     def to_json(self) -> dict[str, object]:
-        """Return the entry as data for JSON, with None for what it has not."""
+        """Return the entry as data for JSON, with None for absent values."""
         files = [
             {
                 "path": file.path,
@@ -87,7 +87,7 @@ class LobEntry(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """The files of a LOB and their values; ``lob`` is its id in METS, None for one in the archive."""
+    """The files of a LOB and their values; ``lob`` is its id in METS, or None if it is inside."""
 
     lob: str | None = None
     files: tuple[EntryFile, ...] = ()
@@ -164,7 +164,7 @@ class LobListing(Iterator[LobEntry]):
             )
 
     def _keys_words(self) -> str:
-        """Return what the primary keys of the tables consist of, in words."""
+        """Return the contents of the tables' primary keys in words."""
         words = [f"{table} by {', '.join(names) or 'no primary key'}" for table, names in self._keys.items()]
         return f" ({'; '.join(words[:_SHOWN])})" if words else ""
 
@@ -270,7 +270,7 @@ def selected(
 def the_lob(
     package: Package, table: str, column: str, key: Sequence[str], budgets: Budgets | None = None
 ) -> str:
-    """Return the ID of the one LOB of a table, column and key; raises ``ConfigError`` for several."""
+    """Return the ID of the LOB of a table, column and key; raises ``ConfigError`` for several."""
     found = list(islice(LobListing(package, table=table, column=column, key=key, budgets=budgets), 2))
     if len(found) != 1:
         raise ConfigError(
@@ -328,8 +328,8 @@ class _CellsOfTable:
             rows: list[LobEntry] = []
             named: list[str] = []
             for lob, cell in zip(ids, some, strict=True):
-                known = listed.get(lob)
-                found = self._found(lob, cell) if known is None else _in_one_file(known)
+                files = listed.get(lob)
+                found = self._found(lob, cell) if files is None else _in_one_file(files)
                 named += () if found.lob is None else (found.lob,)
                 row = _row(found, lob, self._around(cell), cell.file)
                 if cell.digest is not None:
@@ -408,7 +408,7 @@ def _row(found: _Found, lob: str, around: _Around, name: str, fault: str = "") -
 
 
 def _in_one_file(listed: Sequence[Any]) -> _Found:
-    """Return the facts of METS on a LOB that is exactly one file, from the values of a ``ListedFile``."""
+    """Return the facts of METS on a LOB in exactly one file, from a row of ``ListedFile``."""
     lob, path, size, algorithm, value, media_type, segment = listed
     digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
     file = EntryFile(path, segment, "", size, digest)

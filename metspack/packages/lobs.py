@@ -21,9 +21,9 @@ class HeldPart:
     """A file that holds a LOB or a part of one; ``path`` are the names from the package's root.
 
     ``id`` is its ``file/@ID`` and ``seq`` its SEQ as written (None: the file is the whole LOB, or has no
-    SEQ). ``digest`` may have an algorithm of METS that cannot be computed here. ``mets`` and ``line`` are the
-    place of its entry, ``segment`` the OBJID of that METS. ``puid`` is its format's id in PRONOM, None where
-    METS has none.
+    SEQ). ``digest`` may have an algorithm of METS that cannot be computed here. ``mets`` and ``line`` are
+    the place of its entry, ``segment`` the OBJID of that METS. ``puid`` is its format's id in PRONOM, or
+    None.
     """
 
     id: str
@@ -104,7 +104,7 @@ class HeldLob:
 
     @property
     def is_split(self) -> bool:
-        """Whether it is in parts."""
+        """True if it is in parts."""
         return len(self.parts) > 1 or self.parts[0].id != self.id
 
 
@@ -155,13 +155,13 @@ class Disagreement:
     def message(self) -> str:
         """The disagreement as one sentence."""
         about = ", ".join(each for each in (f"LOB {self.lob}" if self.lob else "", self.part) if each)
-        said = f"{self.what}: expected {self.expected}; found {self.found}"
-        return f"{about}: {said}" if about else said
+        text = f"{self.what}: expected {self.expected}; found {self.found}"
+        return f"{about}: {text}" if about else text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedFixity:
-    """Size and digest of a file as METS states them, None where absent; ``by`` is the place in METS."""
+    """Size and digest of a file as METS states them, or None; ``by`` is the place in METS."""
 
     size: int | None = None
     digest: Digest | None = None
@@ -196,7 +196,7 @@ class NamedMets:
     fixity: StatedFixity = StatedFixity()
 
     def check(self, hashers: Hashers) -> None:
-        """Raise ``SourceError`` when the bytes differ from what the other METS states."""
+        """Raise ``SourceError`` if the bytes differ from the stated size or digest."""
         if (difference := self.fixity.difference(hashers)) is not None:
             found, expected = difference
             raise SourceError(

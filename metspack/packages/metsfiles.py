@@ -24,7 +24,7 @@ _ASIDE = {"Documentation", "Schemas"}  # the beginning of the USE of such groups
 
 
 def located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None, str | None]:
-    """Return the names from the root of the file that an href refers to, or why there are none."""
+    """Return the names from the root to an href's file, or the reason why there is no such file."""
     try:
         reference = uris.located(href)
         if reference.kind is uris.Kind.ABSOLUTE and uris.Repair.PSEUDO_ABSOLUTE not in reference.repairs:
@@ -36,7 +36,7 @@ def located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None,
 
 
 def archive_of(path: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the archive of which a file is all, a piece (SIARD 2.2 S_8.2-0) or the metadata."""
+    """Return the archive to which a file belongs: whole, a piece (SIARD 2.2 S_8.2-0) or metadata."""
     if (named := ARCHIVE.fullmatch(path[-1])) is not None:
         return (*path[:-1], named[1])
     return path[:-2] if path[-2:] == _METADATA and len(path) > len(_METADATA) else None
@@ -71,7 +71,7 @@ LOB_ID = re.compile(
     r"(?:[A-Za-z_][A-Za-z0-9_-]*\.)?s[0-9]+\.t[0-9]+\.c[0-9]+(?:\.[ua][0-9]+)*\.r[0-9]+(?:\.p[0-9]+)?",
     re.ASCII,
 )
-"""The file/@ID of a LOB or of a part of one; in a package of several archives it may begin with a name."""
+"""The file/@ID of a LOB or part; with several archives it may begin with a name."""
 
 
 def is_of_lob(identifier: str | None, groups: Iterable[str] = ()) -> bool:
@@ -126,7 +126,7 @@ class PlainRun:
 
 
 def plain_files(run: Run) -> PlainRun | None:
-    """Return the columns of files with ID, SIZE, CHECKSUM and a plain href each; None for others."""
+    """Return the columns of files that all have ID, SIZE, CHECKSUM and a plain href, or None."""
     ids, hrefs = run.columns.get("id"), run.columns.get("href")
     sizes = _sizes(run.columns.get("size", ()))
     algorithm, found = _digests(run)

@@ -34,9 +34,9 @@ from metspack.packages.lobs import (
 from metspack.packages.metsfiles import is_representation
 from metspack.packages.splitlobs import chained
 
-# The condition that the entry of a LOB is one file, and that nothing else describes the LOB.
+# The condition that the entry of a LOB is one file and its only description.
 _KEPT = 1_000  # parts of LOBs, and errors, in memory
-_IS_ALONE = """
+_IS_ONE_FILE = """
 NOT EXISTS (SELECT 1 FROM several s WHERE s.lob = e.lob) AND NOT e.part AND coalesce(e.xml_id, e.lob) = e.lob
 AND e.path IS NOT NULL AND e.size IS NOT NULL
 """
@@ -73,10 +73,10 @@ WHERE p.lob = ? ORDER BY p.id
 _OF_LISTED = "e.size, e.algorithm, e.digest, e.media, coalesce(m.called, m.objid, '')"
 _WANTED = f"""
 SELECT w.value, e.path, {_OF_LISTED} FROM json_each(?) w
-LEFT JOIN entry e ON e.lob = w.value AND {_IS_ALONE} LEFT JOIN mets m ON m.id = e.mets ORDER BY w.key
+LEFT JOIN entry e ON e.lob = w.value AND {_IS_ONE_FILE} LEFT JOIN mets m ON m.id = e.mets ORDER BY w.key
 """  # noqa: S608 -- constants
 _LISTED = f"""
-SELECT e.lob, CASE WHEN ? AND {_IS_ALONE} THEN e.path END, {_OF_LISTED}
+SELECT e.lob, CASE WHEN ? AND {_IS_ONE_FILE} THEN e.path END, {_OF_LISTED}
 FROM entry e JOIN mets m ON m.id = e.mets WHERE {_IS_FIRST}
 """  # noqa: S608 -- constants
 _FROM = _LISTED + "AND e.id >= (SELECT min(id) FROM entry WHERE lob = ?) ORDER BY e.id LIMIT ?"  # noqa: S608 -- constants
@@ -165,7 +165,7 @@ class Package(Closable):
         Raises ``SourceError`` for one that the package does not hold, with the nearest there is, and for one
         whose parts are incomplete, out of order, or of another size than METS states; see ``splitlobs``.
         """
-        # Many cells may name one LOB of many files, which is not read anew for each of them.
+        # Many cells may name one LOB of many files, which is read once for all of them.
         if (found := self._lobs.get(lob)) is None:
             try:
                 found = self._held(lob)
@@ -186,8 +186,8 @@ class Package(Closable):
         wholes: list[HeldPart] = []
         for row in self.index.rows(_PARTS, lob):
             (parts if row[0] else wholes).append(self._part(lob, row))
-        said = list(map(_whole, self.index.rows(_WHOLES, lob)))
-        if not (parts or said):
+        stated = list(map(_whole, self.index.rows(_WHOLES, lob)))
+        if not (parts or stated):
             if not wholes:
                 raise self._absent(lob)
             if len(wholes) == 1:
@@ -200,8 +200,8 @@ class Package(Closable):
                     media_type=part.media_type,
                     source=part.source,
                 )
-        _check_once(lob, parts, wholes, said)
-        return self._split(lob, parts, said)
+        _check_once(lob, parts, wholes, stated)
+        return self._split(lob, parts, stated)
 
     def listed_files(self, lobs: Sequence[str]) -> dict[str, ListedFile]:
         """Return METS's entries, by id, of those LOBs that are one file, listed once with a size.
@@ -217,7 +217,7 @@ class Package(Closable):
         return {row[0]: ListedFile(*row) for row in rows if row[1] is not None}
 
     def unnamed_rows(self) -> Iterator[list[Row]]:
-        """Yield the LOBs that no cell has named yet, many at a time, with the values of a ``ListedFile``.
+        """Yield the LOBs that cells have not named yet, many at a time, as rows of ``ListedFile``.
 
         They come as from ``ids``. The path is None for a LOB that ``listed_files`` leaves out.
         """
@@ -228,14 +228,14 @@ class Package(Closable):
         while some := list(islice(rows, LONGEST)):
             yield some
 
-    def _split(self, lob: str, parts: list[HeldPart], said: list[HeldWhole]) -> HeldLob:
+    def _split(self, lob: str, parts: list[HeldPart], stated: list[HeldWhole]) -> HeldLob:
         named = [
             Mapped(part=part or "", child=child or "", order=place, source=f"{mets} line {line}")
             for part, child, place, mets, line in self.index.rows(_MAPPED, lob)
         ]
-        whole = said[0] if said else _mapped_whole(parts, named)
+        whole = stated[0] if stated else _mapped_whole(parts, named)
         if not parts:
-            raise self._partless(lob, named, said[0])
+            raise self._partless(lob, named, stated[0])
         try:
             ordered = chained(lob, parts, whole, named)
         except SourceError as error:
@@ -273,16 +273,16 @@ class Package(Closable):
         return self._measured(lob, part) if size is None else part
 
     def _measured(self, lob: str, part: HeldPart) -> HeldPart:
-        """Return a part with the size of its file, as METS states none."""
+        """Return a part with the size of its file, which METS leaves out."""
         with self.index.files.opened_part(lob, part) as medium:
             return replace(part, size=medium.size)
 
-    def _partless(self, lob: str, named: list[Mapped], said: HeldWhole) -> SourceError:
+    def _partless(self, lob: str, named: list[Mapped], stated: HeldWhole) -> SourceError:
         first = named[0] if named else None
         where = f"{first.part}, which {first.source} expects in {first.child}" if first else "the first"
         return self._with_faults(
             SourceError(
-                f"LOB {lob}: all its parts are missing, {where}; {said.source} says that it is split",
+                f"LOB {lob}: all its parts are missing, {where}; {stated.source} says that it is split",
                 hint="Get the children that hold them from another copy of the package.",
             )
         )
@@ -314,19 +314,16 @@ class Package(Closable):
             return f"Did you mean {near[0]}?"
         if not candidates:
             return "Its METS documents list no LOBs, and no cell of an archive in it has this id."
-        return (
-            f"Ids are as in its METS documents, {candidates[0]}, and for LOBs that stayed in the .siard as "
-            "metspack inspect --lobs lists them."
-        )
+        return f"Ids are like {candidates[0]}: metspack list shows those of all LOBs."
 
     def close(self) -> None:
-        """Drop what was read."""
+        """Drop the tables of the METS documents."""
         index = self.__dict__.pop("index", None)
         if index is not None:
             index.close()
 
 
-def _check_once(lob: str, parts: list[HeldPart], wholes: list[HeldPart], said: list[HeldWhole]) -> None:
+def _check_once(lob: str, parts: list[HeldPart], wholes: list[HeldPart], stated: list[HeldWhole]) -> None:
     if len(wholes) > 1:
         raise SourceError(
             f"LOB {lob}: it is listed twice: {wholes[0].name} ({wholes[0].source}) and {wholes[1].name} "
@@ -334,15 +331,15 @@ def _check_once(lob: str, parts: list[HeldPart], wholes: list[HeldPart], said: l
             hint=_REPAIR,
         )
     if wholes:
-        beside = f"its part {parts[0].id} ({parts[0].source})" if parts else said[0].source
+        beside = f"its part {parts[0].id} ({parts[0].source})" if parts else stated[0].source
         raise SourceError(
             f"LOB {lob}: it is listed whole, {wholes[0].name} ({wholes[0].source}), and in parts: {beside}; "
             "expected one of the two",
             hint=_REPAIR,
         )
-    if len(said) > 1:
+    if len(stated) > 1:
         raise SourceError(
-            f"LOB {lob}: the whole is described twice: {said[0].source} and {said[1].source}",
+            f"LOB {lob}: the whole is described twice: {stated[0].source} and {stated[1].source}",
             hint=_REPAIR,
         )
 
@@ -361,7 +358,7 @@ def _mapped_whole(parts: list[HeldPart], named: list[Mapped]) -> HeldWhole | Non
 
 
 def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | None]:
-    """Return the package's root and the name of its METS, and what holds it if that is packed."""
+    """Return the package's root, the name of its METS, and the packed file around it, if any."""
     if not path.exists():
         raise not_found(path, NOT_FOUND)
     is_folder = path.is_dir()
@@ -375,7 +372,7 @@ def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | 
     is_itself = found.path in {path, path.parent} and not found.is_packed
     if is_itself or not (found.is_packed or delivery.is_beside(found.path.parent, found)):
         return found.path, found.mets or "", None
-    # A file that the user names keeps its name, which nothing else beside it has.
+    # A file that the user names keeps its name, which is unique in the folder.
     name = found.folder if is_folder else path.name
     return found.path.parent, f"{name}/{found.mets}", found if found.is_packed else None
 
@@ -399,17 +396,17 @@ def listed_id(package: Package, lob: str) -> str:
 
 
 def identity(package: Package, source: str) -> str:
-    """Return a text that changes with the package; ``source`` is the text of its archive or LOBs."""
-    told = hashlib.sha256(source.encode(errors="surrogateescape"))
+    """Return a text that changes with the package; ``source`` is that of its archive or LOBs."""
+    digest = hashlib.sha256(source.encode(errors="surrogateescape"))
     for block in package.index.document(package.mets):
-        told.update(block)
-    return f"{package.root.resolve()}, state {told.hexdigest()[:16]}"
+        digest.update(block)
+    return f"{package.root.resolve()}, state {digest.hexdigest()[:16]}"
 
 
 def candidate_cells(package: Package, lob: str) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the archives in which the cell of a LOB can be, with its place there.
 
-    An id with a name is of that archive; one without is of those whose LOBs' ids in METS have none.
+    An id with a name belongs to that archive; an id without one belongs to archives with ids without names.
     """
     own, place = links.parted(lob)
     for path in package.archives:
@@ -420,10 +417,10 @@ def candidate_cells(package: Package, lob: str) -> Iterator[tuple[tuple[str, ...
 def selected_archive(
     package: Package, archive: str | None, only: tuple[str, ...], hint: str
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """Return the selected archive, None without any, and the ids of ``only`` without its name.
+    """Return the selected archive, or None, and the ids of ``only`` without its name.
 
     It is the one named ``archive``, or the one whose name the ids of ``only`` begin with, or the only one.
-    Raises ``SourceError`` when there is no such archive, or several and none is selected; ``hint`` is the
+    Raises ``SourceError`` when there is no such archive, or when several need a selection; ``hint`` is the
     remedy then.
     """
     found = package.archives

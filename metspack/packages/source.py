@@ -54,10 +54,10 @@ from metspack.uris import shown
 
 
 class ListedLobs:
-    """LOBs as METS lists them, by the files that hold them; the index records those that cells name.
+    """LOBs as METS lists them, by file; the index records those that cells name.
 
-    It covers the LOBs whose ids consist of ``prefix`` and a place; with None it covers none. The package's
-    files begin in the granted root with the number ``root``; ``entries`` gives those of packed segments by a
+    It covers the LOBs whose ids consist of ``prefix`` and a place; None covers no LOB. The package's files
+    begin in the granted root with the number ``root``; ``entries`` gives those of packed segments by a
     file's names below that root.
     """
 
@@ -71,10 +71,11 @@ class ListedLobs:
         self.unmapped = 0
         self.doubt = ""
 
-    def listed_alone(self, places: Sequence[str], paths: Sequence[str]) -> list[ListedFile]:
-        """Return METS's entries of LOBs that are one file each, at these paths, and share none; or none.
+    def listed_whole(self, places: Sequence[str], paths: Sequence[str]) -> list[ListedFile]:
+        """Return METS's entries of LOBs that are one unshared file each, at these paths.
 
-        Their digests are by algorithms that can be computed.
+        The list is empty if one of them is another case. Their digests are by algorithms that can be
+        computed.
         """
         ids = [self.prefix + place for place in places]
         listed = {} if self._is_listed_twice else self.package.listed_files(ids)
@@ -90,7 +91,7 @@ class ListedLobs:
         return self.package.index.is_listed_twice()
 
     def others(self, selection: Selection) -> Iterator[str]:
-        """Yield the ids of the LOBs that METS lists, that are selected and that no cell has named yet."""
+        """Yield the ids of the selected LOBs that METS lists and that cells have not named yet."""
         for lob in self._listed(unnamed=True):
             if selection.takes(lob.removeprefix(self.prefix)):
                 yield lob
@@ -112,14 +113,14 @@ class ListedLobs:
         if held.doubt:
             self.unmapped += 1
             self.doubt = self.doubt or held.doubt
-        known = [self._known(part.digest) for part in held.parts]
+        digests = [self._usable(part.digest) for part in held.parts]
         if not held.is_split:
-            return Proofs(whole=known[0])
+            return Proofs(whole=digests[0])
         # That every part is proven, and the map names them all, proves a whole that METS has no digest of.
-        whole = None if held.digest is None and held.is_mapped and all(known) else self._known(held.digest)
-        return Proofs(whole=whole, extents=tuple(known))
+        whole = None if held.digest is None and held.is_mapped and all(digests) else self._usable(held.digest)
+        return Proofs(whole=whole, extents=tuple(digests))
 
-    def _known(self, digest: Digest | None) -> Digest | None:
+    def _usable(self, digest: Digest | None) -> Digest | None:
         if digest is not None and digest.algorithm in OCTETS:
             return digest
         self.unproven += 1
@@ -173,16 +174,16 @@ class ListedLobs:
             )
 
 
-_Known = TypeVar("_Known")
+_Stated = TypeVar("_Stated")
 
 
-def _found(find: Callable[[_Known], LobRef], lobs: Iterable[tuple[str, _Known]]) -> FoundLobs:
+def _found(find: Callable[[_Stated], LobRef], lobs: Iterable[tuple[str, _Stated]]) -> FoundLobs:
     """Return what ``find`` returns for LOBs, each with its id, and the errors that it raises."""
     found: list[LobRef] = []
     lost: list[LostLob] = []
-    for lob, known in lobs:
+    for lob, stated in lobs:
         try:
-            found.append(find(known))
+            found.append(find(stated))
         except SourceError as error:
             lost.append(LostLob(lob, error))
     return FoundLobs(list(in_runs(found)), lost)
@@ -195,7 +196,7 @@ _Listed = tuple[str, LobPlace, ListedFile | None]
 
 
 def _likeness(listed: _Listed) -> tuple[object, ...] | None:
-    """Return the values that group LOBs, None for one that is not a small file by itself."""
+    """Return the values that group LOBs, or None for a LOB that is no small file."""
     _, place, file = listed
     if file is None or file.size > SMALL or file.algorithm not in OCTETS:
         return None
@@ -206,8 +207,8 @@ def _likeness(listed: _Listed) -> tuple[object, ...] | None:
 
 def _media_type(listed: str | None) -> str | None:
     """Return a media type in METS, or None when it is malformed or the default."""
-    said = (listed or "").strip()
-    return said if said != DEFAULT and is_media_type(said) else None
+    media_type = (listed or "").strip()
+    return media_type if media_type != DEFAULT and is_media_type(media_type) else None
 
 
 class PackagedArchive(Archive):
@@ -228,14 +229,14 @@ class PackagedArchive(Archive):
         self._root = 0 if len(path) == 1 else 1
         super().__init__(place, budgets, grants(package, path), at)
         self.id_prefix = package.index.prefix(path)
-        # Of several archives the first has ids that begin with no name; another one without has none in METS.
+        # The first of several archives has ids without a name; METS leaves out another one without.
         first = next((each for each in package.archives if not package.index.prefix(each)), path)
         prefix = self.id_prefix if self.id_prefix or path == first else None
         self._lobs = ListedLobs(package, self._root, self._entries, prefix)
 
     @property
     def history(self) -> tuple[str, ...]:
-        """The notes of the parent's METS on what the archive was made of."""
+        """The notes of the parent's METS on the source of the archive."""
         return history(self.package.index.document(self.package.mets), self._names[-1], self.budgets)
 
     def ids(self) -> Iterator[str]:
@@ -271,7 +272,7 @@ class PackagedArchive(Archive):
     def _run_listed(self, run: LobRun) -> FoundLobs:
         """Return the LOBs of a run with proofs from METS: undivided if METS describes them uniformly."""
         folder = "".join(f"{name}/" for name in (self._file(run.extent(0)) or ())[:-1])
-        files = self._lobs.listed_alone(run.ids(), [folder + name for name in run.extents[0]])
+        files = self._lobs.listed_whole(run.ids(), [folder + name for name in run.extents[0]])
         kinds = {(file.algorithm, file.media_type) for file in files}
         if len(kinds) > 1 or [file.size for file in files] != list(run.sizes):
             found = _found(self._paired, ((lob.place.id, lob) for lob in run.lobs()))
@@ -281,7 +282,7 @@ class PackagedArchive(Archive):
         return FoundLobs([replace(run, shared=shared, proofs=[file.digest or "" for file in files])])
 
     def _paired(self, lob: LobRef) -> LobRef:
-        """Return a LOB with its proofs and media type from METS; raises ``SourceError`` without them."""
+        """Return a LOB with proofs and media type from METS; raises ``SourceError``."""
         index, own, first = self.package.index, self.id_prefix + lob.place.id, lob.extents[0]
         name = "/".join(first.path) if isinstance(first, FileExtent) else first.name
         about = f"LOB {lob.place.id} ({shown(name)})"
@@ -339,8 +340,8 @@ class PackagedArchive(Archive):
     def remarks(self) -> Iterator[str]:
         """Yield warnings about bytes that METS does not prove."""
         if files := sum(not is_place(lob) for lob in self._lobs.others(self.selection)):
-            said = "listed in METS, named by no cell and without a LOB's ID: left out"
-            yield f"{counted(files, 'file')} {said}"
+            reason = "listed in METS, named by no cell and without a LOB's ID: left out"
+            yield f"{counted(files, 'file')} {reason}"
         yield from self._lobs.remarks()
 
     def prove(self, progress: Progress) -> None:
@@ -405,8 +406,8 @@ class PackagedLobs(LooseLobs):
                 seen(len(batch))
             found = self.package.listed_files([lob for lob, _ in batch]) if are_apart else {}
             plain = [(lob, place, found.get(lob)) for lob, place in batch]
-            for likeness, alike in groupby(plain, _likeness):
-                rows = list(alike)
+            for likeness, group in groupby(plain, _likeness):
+                rows = list(group)
                 run = None if likeness is None else self._run(rows)
                 yield self._lobs.found(lob for lob, _, _ in rows) if run is None else FoundLobs([run])
 
@@ -446,7 +447,7 @@ class PackagedLobs(LooseLobs):
         return self._packed.entries(*self.package.index.files.spot(names))
 
     def holdings(self) -> Holdings:
-        """Return the files from which the LOBs found so far are read."""
+        """Return the files of the LOBs found so far."""
         archives = (HeldMedium(paths=(), stamps=()), *self._packed.held)
         return Holdings(archives=archives, roots=tuple(self.package.index.files.roots))
 
@@ -460,7 +461,7 @@ class PackagedLobs(LooseLobs):
             yield lob, needed_place(lob)
 
     def unnamed(self) -> Iterator[FoundLobs]:
-        """Yield nothing: without an archive no cell is missing."""
+        """Yield no LOBs: without an archive, cells cannot be missing."""
         yield from ()
 
     def unnamed_count(self) -> int:
@@ -472,7 +473,7 @@ class PackagedLobs(LooseLobs):
         yield from self._lobs.remarks()
 
     def prove(self, progress: Progress) -> None:
-        """Raise nothing: there is no archive."""
+        """Succeed: there is no archive."""
 
     def close(self) -> None:
         """Close the package."""
@@ -507,11 +508,11 @@ def opened(
     partial: bool = False,
     roots: Sequence[Path] = (),
 ) -> Packaged:
-    """Return the package at ``path`` as a source of LOBs: those that ``only`` selects (``Selection``).
+    """Return the package at ``path`` as a source of the LOBs that ``only`` selects.
 
     ``archive`` is the name of the wanted one, when there are several and the ids of ``only`` do not begin
-    with it. Raises ``SourceError`` when ``path`` is not a package, when it holds several archives and none is
-    named (``hint`` gives the remedy), or when a child cannot be read although all LOBs are wanted and
+    with it. Raises ``SourceError`` when ``path`` is not a package, when it holds several archives and needs
+    a name (``hint`` gives the remedy), or when a child cannot be read although all LOBs are wanted and
     ``partial`` does not permit some of them. Children that are not in their places are looked for in the
     ``roots``.
     """

@@ -19,7 +19,7 @@ _SEQ = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
 class OrderError(SourceError):
-    """The order of a LOB's parts is uncertain: two facts about it disagree, or there is none."""
+    """The order of a LOB's parts is uncertain: two facts contradict each other, or it is unstated."""
 
 
 class GapError(OrderError):
@@ -95,7 +95,7 @@ def is_last(name: str) -> bool:
 
 
 def check_map(lob: str, parts: Sequence[HeldPart], mapped: Sequence[Mapped]) -> None:
-    """Raise ``SourceError`` when parts and the parent's map do not name each other; no map is fine."""
+    """Raise ``SourceError`` when parts and the parent's map, which is optional, disagree."""
     held: dict[str, HeldPart] = {}
     for part in parts:
         if (other := held.setdefault(part.id, part)) is not part:
@@ -140,7 +140,7 @@ def _by_seq(lob: str, parts: Sequence[HeldPart], size: int | None) -> tuple[Held
             raise _twice(lob, other, part)
     ordered = [numbered[number] for number in sorted(numbered)]
     first = min(numbered)
-    # Others may count from 1; then nothing is missing before it, which the sizes prove.
+    # Others may count from 1; then the sizes prove that the first part is there.
     if first > 1 or (first == 1 and sum(part.size for part in parts) != size):
         raise _gap(lob, f"its part 0 is missing; found {ordered[0].id} with SEQ {first} first")
     for number, part in enumerate(ordered, start=first):
@@ -174,7 +174,7 @@ def _by_map(lob: str, parts: Sequence[HeldPart], mapped: Sequence[Mapped]) -> tu
 
 
 def _in_order(lob: str, mapped: Sequence[Mapped]) -> list[Mapped]:
-    """Return the map's parts by ORDER, or in document order when none has one."""
+    """Return the map's parts by ORDER, or in document order if all lack an ORDER."""
     if all(each.order is None for each in mapped):
         return list(mapped)
     placed: dict[int, Mapped] = {}

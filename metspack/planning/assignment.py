@@ -194,10 +194,10 @@ class SegmentGroups(Iterator[SegmentGroup]):
 
     A group is all of its slices, as two processes that make files in one folder wait for each other. With
     several ``jobs`` it is a stretch of one slice where a segment is very large, or would keep one process
-    busy while the others have nothing to do. While a course is planned, the iterator ends before the first
-    group that may still grow, and continues afterwards. Until then segments are described only if
-    ``is_named``: the parent's OBJID is decided. ``begun`` returns an earlier run's progress with a segment,
-    or None without any.
+    busy while the others are idle. While a course is planned, the iterator ends before the first group that
+    may still grow, and continues afterwards. Until then segments are described only if ``is_named``: the
+    parent's OBJID is decided. ``begun`` returns an earlier run's progress with a segment, or None without
+    any.
     """
 
     course: Course
@@ -218,13 +218,13 @@ class SegmentGroups(Iterator[SegmentGroup]):
             group = self._group()
             begun = self.begun(group[0])
             cuts = self._cuts(group, begun)
-            is_described = not cuts and (self._is_known if begun is None else begun is PlacedBefore.DESCRIBED)
+            is_described = not cuts and (self._is_ready if begun is None else begun is PlacedBefore.DESCRIBED)
             self._tasks.extend(SegmentGroup(group, each, is_described) for each in slices.stretches(cuts))
         return self._tasks.popleft()
 
     @property
-    def _is_known(self) -> bool:
-        """Whether the facts for the METS of segments are complete."""
+    def _is_ready(self) -> bool:
+        """True if the facts for the METS of segments are complete."""
         return self.is_named or bool(self.course.fingerprint)
 
     def _group(self) -> list[int]:
@@ -242,7 +242,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
         first = self._groups[0]
         if not course.fingerprint and self._open[course.keys[first[0]][0]] is first:
             raise StopIteration
-        if len(first) > 1 and not self._is_known:  # parts of LOBs are noted with the OBJIDs of their segments
+        if len(first) > 1 and not self._is_ready:  # parts of LOBs are noted with the OBJIDs of their segments
             raise StopIteration
         return self._groups.popleft()
 
@@ -277,7 +277,7 @@ class _CourseWriter:
 
     def take(self, slot: Slot) -> None:
         run = slot.run
-        number, file = self._slice((slot.container, slot.segment), goes_on=run.is_continued)
+        number, file = self._slice((slot.container, slot.segment), is_continued=run.is_continued)
         file.add(run)
         self.course.note(run, number)
         if not run.is_continued:
@@ -286,13 +286,13 @@ class _CourseWriter:
             lines = [f"{stem}{row} {size} {extension}\n" for row, size in sizes]
             self.fingerprint.update("".join(lines).encode())
 
-    def _slice(self, key: tuple[str, int], *, goes_on: bool) -> tuple[int, slices.Slice]:
+    def _slice(self, key: tuple[str, int], *, is_continued: bool) -> tuple[int, slices.Slice]:
         """Return the number of a segment and its slice, which is begun unless it is open."""
         if key not in self._open:
             number = len(self.course.keys)
             self.course.keys.append(*key)
             self.course.costs.append(0)
-            if goes_on:
+            if is_continued:
                 self.course.joined.add(number)
             self._open[key] = number, slices.Slice(slices.path(self._work, number))
         return self._open[key]
@@ -331,7 +331,7 @@ class SegmentsOfColumn:
 
 
 def columns_inside(source: Source, least: int | None, progress: Progress) -> dict[Column, int]:
-    """Return the columns that stay inside the archive, none when ``least`` is None.
+    """Return the columns that stay inside the archive; without ``least``, all columns move.
 
     They are those of ``small_columns``. Raises ``ConfigError`` for a source without an archive,
     ``SourceError`` as ``small_columns``.

@@ -100,20 +100,20 @@ def planned(
 
     A run gets one ``Slot`` for each segment; its LOBs are in the same segments as if they came singly.
 
-    Filling is sequential, never best-fit: a segment closes when the next LOB would exceed either
-    limit, and equal still fits (recommendation 0.28 §5.2.1: Northwind's Categories at 4 files and
-    45,000 bytes give 4 + 3 + 1). Parts count as files. A LOB is split when it is larger than the byte
-    limit and never otherwise; a part is never empty, so a segment that is full to the byte takes none
-    even below the limit of files. Raises ``PlanError`` for a LOB to be split under ``Split.NEVER``, and
-    for more segments than ``PARENT_LIMIT``.
+    Filling is sequential, never best-fit: a segment closes when the next LOB would exceed either limit, and
+    equal still fits (recommendation 0.28 §5.2.1: Northwind's Categories at 4 files and 45,000 bytes give 4 +
+    3 + 1). Parts count as files. A LOB is split when it is larger than the byte limit and never otherwise; a
+    part is never empty, so a segment that is full to the byte is closed even below the limit of files.
+    Raises ``PlanError`` for a LOB to be split under ``Split.NEVER``, and for more segments than
+    ``PARENT_LIMIT``.
 
-    The order to rely on: the slots of a segment come in the order of the LOBs, and then the segment;
-    only then come slots of the next one in its container. The parts of a LOB come one after the other
-    with nothing between but the segments they fill, so they are in consecutive segments. In a layout of
-    one series no two segments are open at once. Where each column has its own, the columns of one table
-    may be open together; before the next table they are closed, in the order of the columns' first LOBs,
-    so all segments of a table come before those of the next. Should a table recur, which no source
-    causes, its columns continue with their next numbers.
+    The order to rely on: the slots of a segment come in the order of the LOBs, and then the segment; only
+    then come slots of the next one in its container. The parts of a LOB come one after the other, with only
+    the segments they fill between, so they are in consecutive segments. In a layout of one series no two
+    segments are open at once. Where each column has its own, the columns of one table may be open together;
+    before the next table they are closed, in the order of the columns' first LOBs, so all segments of a
+    table come before those of the next. Should a table recur, which no source causes, its columns continue
+    with their next numbers.
     """
     fillings: dict[str, _Filling] = {}
     numbers: dict[str, int] = {}
@@ -180,7 +180,7 @@ class _Filling:
         return most if limit is None else bisect_right(list(accumulate(sizes[:most])), limit - self.bytes)
 
     def _parts(self, lob: LobRun, whole: int, limit: int) -> Iterator[Slot | PlannedSegment]:
-        """Yield the slots of the parts of a LOB of ``whole`` bytes, and the segments that they close."""
+        """Yield the slots of a LOB's parts, ``whole`` bytes in all, and each segment they close."""
         if self.split is Split.NEVER:
             raise PlanError(
                 f"LOB {lob.place.id} has {whole:,} bytes, more than a segment may hold ({limit:,})",

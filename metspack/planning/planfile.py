@@ -24,8 +24,8 @@ _LONGEST = 1 << 20  # bytes of a line: a segment takes some hundred
 class PlanHeader:
     """Header of a plan: size in bytes and metadata digest of its source, and its options.
 
-    A source without an archive has neither size nor metadata; only its LOBs identify it. ``min_size`` (bytes)
-    left columns inside whose LOBs are all smaller; None left none.
+    A source without an archive has neither size nor metadata; only its LOBs identify it. ``min_size``
+    (bytes) left columns inside whose LOBs are all smaller; with None all columns move.
     """
 
     name: str
@@ -138,7 +138,7 @@ class PlanFile:
         for _, value in self._lines:
             yield value
 
-    def agreement(self, size: int, metadata_document: bytes) -> Callable[[PlannedSegment | None], None]:
+    def make_comparison(self, size: int, metadata_document: bytes) -> Callable[[PlannedSegment | None], None]:
         """Return the comparison of each segment, and None at the end, with the plan.
 
         The comparison raises ``PlanError`` for a difference, and this method for a plan of another source or

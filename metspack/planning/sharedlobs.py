@@ -19,7 +19,7 @@ from metspack.sizes import counted
 
 _ENTRY = struct.Struct(">cIQ")
 _WHAT = "what cells name twice"
-_SAME = "SELECT cell FROM named WHERE bytes = ? AND said = ?"
+_SAME = "SELECT cell FROM named WHERE bytes = ? AND facts = ?"
 _AT_ONCE = 1_000
 _NAMES = ("utf-8", "surrogateescape")
 _HOLDERS = 10_000  # zip files and folders whose last named place stays in memory
@@ -36,7 +36,7 @@ SELECT max(row, ?2), min(last, ?3), first FROM again WHERE stem = ?1 AND last >=
 _SHARED = "SELECT row FROM value WHERE stem = ? AND row BETWEEN ? AND ?"
 _PUT_VALUE = "INSERT OR IGNORE INTO value (stem, row) VALUES (?, ?)"
 _TELL = "UPDATE value SET file = ?, algorithm = ?, digest = ? WHERE stem = ? AND row = ?"
-_OTHER = "SELECT cell FROM named WHERE bytes = ? AND said <> ? LIMIT 1"
+_OTHER = "SELECT cell FROM named WHERE bytes = ? AND facts <> ? LIMIT 1"
 
 
 _Place = tuple[int, str]
@@ -83,7 +83,7 @@ def _split(cell: str) -> tuple[str, int]:
     return stem, int(cell[len(stem) :])
 
 
-def _said(container: str, length: int | None, algorithm: str | None, value: str | None) -> str:
+def _statement(container: str, length: int | None, algorithm: str | None, value: str | None) -> str:
     """Return the facts that a cell states on its bytes, as one key."""
     return f"{container} {length} {algorithm} {value}"
 
@@ -112,7 +112,7 @@ class Sharing(tempdb.Scratch):
         self.copies = 0
         self._shared = self._copied = ("", "")
         super().__init__(
-            "CREATE TABLE named (bytes BLOB, said TEXT, cell TEXT, PRIMARY KEY (bytes, said)) WITHOUT ROWID",
+            "CREATE TABLE named (bytes BLOB, facts TEXT, cell TEXT, PRIMARY KEY(bytes, facts)) WITHOUT ROWID",
             "CREATE TABLE stretch (holder BLOB, first BLOB, last BLOB, run TEXT)",
             "CREATE INDEX stretch_place ON stretch (holder, first)",
             "CREATE TABLE again (stem TEXT, row INTEGER, last INTEGER, first TEXT, PRIMARY KEY (stem, row))"
@@ -123,34 +123,34 @@ class Sharing(tempdb.Scratch):
         )
 
     def firsts(self, run: LobRun, container: str) -> Iterator[LobRun]:
-        """Yield the LOBs that are to be placed, a run undivided if all of it is new."""
+        """Yield the LOBs that need placing, a run undivided if all of it is new."""
         if len(run) > 1 and self._are_new(run, container):
             yield run
             return
         start = 0
-        for are_first, alike in groupby(self.are_first(run, container)):
-            stop = start + len([*alike])
+        for are_first, group in groupby(self.are_first(run, container)):
+            stop = start + len([*group])
             if are_first:
                 yield run[start:stop]
             start = stop
 
     def are_first(self, run: LobRun, container: str) -> Iterator[bool]:
-        """Yield for each LOB whether it is to be placed, as it shares no earlier cell's LOB."""
+        """Yield for each LOB whether it needs placing: it shares no earlier cell's LOB."""
         shared, stem = run.shared, run.id_stem
         holder = _Holder(shared.holding, shared.folders)
         firsts: dict[tuple[Any, ...], str] = {}
         columns = zip(run.starts, run.stated_lengths, run.digests or repeat(None, len(run)), strict=True)
-        for row, said_there in zip(run.rows, columns, strict=True):
-            if said_there in firsts:
-                self._share(stem, row, firsts[said_there])
+        for row, bytes_named in zip(run.rows, columns, strict=True):
+            if bytes_named in firsts:
+                self._share(stem, row, firsts[bytes_named])
                 yield False
                 continue
-            start, length, digest = said_there
+            start, length, digest = bytes_named
             (place,) = holder.places((start,))
-            said = _said(container, length, shared.digest, digest)
-            first = self._first_of(holder, place, said, stem, row)
+            facts = _statement(container, length, shared.digest, digest)
+            first = self._first_of(holder, place, facts, stem, row)
             if first is not None:
-                firsts[said_there] = first
+                firsts[bytes_named] = first
             yield first is None
 
     def _are_new(self, run: LobRun, container: str) -> bool:
@@ -164,9 +164,9 @@ class Sharing(tempdb.Scratch):
             return False
         self._last[holder] = last
         self._apart = True
-        said = (container, run.id_stem, shared.digest)
+        facts = (container, run.id_stem, shared.digest)
         columns = [list(column) for column in (own, run.rows, run.stated_lengths, run.digests)]
-        stretch = holder.key, _sorting(first), _sorting(last), json.dumps((holder, said, columns))
+        stretch = holder.key, _sorting(first), _sorting(last), json.dumps((holder, facts, columns))
         with tempdb.explained(_WHAT):
             self._database.execute("INSERT INTO stretch VALUES (?, ?, ?, ?)", stretch)
         return True
@@ -187,7 +187,7 @@ class Sharing(tempdb.Scratch):
             self._database.executemany(
                 "INSERT INTO named VALUES (?, ?, ?)",
                 (
-                    (own.bytes(each), _said(container, length, algorithm, value), f"{stem}{row}")
+                    (own.bytes(each), _statement(container, length, algorithm, value), f"{stem}{row}")
                     for each, row, length, value in zip(
                         own.places(places), rows, lengths, values, strict=True
                     )
@@ -195,8 +195,8 @@ class Sharing(tempdb.Scratch):
             )
         self._database.execute(f"DELETE {which}", (holder.key, at, at))
 
-    def _first_of(self, holder: _Holder, place: _Place, said: str, stem: str, row: int) -> str | None:
-        """Return the cell whose LOB another cell shares, or None for a LOB that is to be placed.
+    def _first_of(self, holder: _Holder, place: _Place, facts: str, stem: str, row: int) -> str | None:
+        """Return the earlier cell that shares another cell's LOB, or None for a LOB to place.
 
         The other cell is given by the place of its bytes, its facts on them, its stem and its row.
         """
@@ -204,7 +204,7 @@ class Sharing(tempdb.Scratch):
         cell = f"{stem}{row}"
         if place > self._before(holder):
             self._last[holder] = place  # behind all named places there: no look-up is needed
-            self._waiting.append((key, said, cell))
+            self._waiting.append((key, facts, cell))
             if len(self._waiting) == _AT_ONCE:
                 self._flush()
             return None
@@ -212,9 +212,9 @@ class Sharing(tempdb.Scratch):
         with tempdb.explained(_WHAT):
             if self._apart:
                 self._tell_apart(holder, place)
-            taken = self._database.execute("INSERT OR IGNORE INTO named VALUES (?, ?, ?)", (key, said, cell))
+            taken = self._database.execute("INSERT OR IGNORE INTO named VALUES (?, ?, ?)", (key, facts, cell))
             is_new = bool(taken.rowcount)
-            found = self._database.execute(_OTHER if is_new else _SAME, (key, said)).fetchone()
+            found = self._database.execute(_OTHER if is_new else _SAME, (key, facts)).fetchone()
             if found is None:
                 return None
             (first,) = found
@@ -278,8 +278,8 @@ class Sharing(tempdb.Scratch):
     def tell(self, cell: str, file: str, digest: Digest | None) -> None:
         """Store the new ``file`` and digest of a cell for the cells that share its LOB."""
         if self.count:
-            said = (digest.algorithm, digest.value) if digest else (None, None)
-            self._database.execute(_TELL, (file, *said, *_split(cell)))
+            facts = (digest.algorithm, digest.value) if digest else (None, None)
+            self._database.execute(_TELL, (file, *facts, *_split(cell)))
 
     def tell_files(self, run: CellRun, files: Sequence[str]) -> None:
         """Store the new ``file`` of each cell of a run, without digests."""
@@ -288,8 +288,8 @@ class Sharing(tempdb.Scratch):
                 if row in shared:
                     self.tell(f"{run.id_stem}{row}", file, None)
 
-    def told(self, first: str) -> tuple[str, Digest | None]:
-        """Return the stored file and digest of a cell, which precedes all that share them."""
+    def stored(self, first: str) -> tuple[str, Digest | None]:
+        """Return the stored file and digest of a cell that others share."""
         file, algorithm, value = self._database.execute(
             "SELECT file, algorithm, digest FROM value WHERE stem = ? AND row = ?", _split(first)
         ).fetchone()

@@ -73,7 +73,7 @@ class SliceStretch:
 
     @property
     def is_last(self) -> bool:
-        """Whether the stretch is the last of its slice."""
+        """True if the stretch is the last of its slice."""
         return self.stop is None
 
 

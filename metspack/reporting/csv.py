@@ -18,8 +18,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the report as CSV with a head; findings outside of all packages have separate lines."""
     yield _row(_HEAD)
-    told = groupby(kept.of_owner(frame.packages()), key=lambda each: each[0])
-    found = {name: _counted(each for _, each in rows) for name, rows in told}
+    grouped = groupby(kept.of_owner(frame.make_package_lookup()), key=lambda each: each[0])
+    found = {name: _counted(each for _, each in rows) for name, rows in grouped}
     for each in frame.summary.results:
         _, _, cause = found.pop(printable(each.path), (0, 0, ""))
         yield _row((each.path, each.objid, standing(each), each.errors, each.warnings, cause))

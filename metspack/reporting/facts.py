@@ -10,7 +10,7 @@ from itertools import chain, groupby, islice
 from operator import add
 
 from metspack.checking import Checked, Code, Level
-from metspack.checking.catalogue import Catalogue, Row, shown
+from metspack.checking.catalogue import Catalogue, Mark, Row, is_marked, shown
 from metspack.checking.links.graph import LinkState
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import (
@@ -28,7 +28,7 @@ from metspack.reporting.model import (
 _DIGITS = re.compile("([0-9]{1,18})")
 _MISSING = Code.FILE_MISSING.id
 _SPLITS = 1_000
-"""The number of split LOBs that a report draws; further ones are counted."""
+"""The most split LOBs that a report draws; it counts the others."""
 
 _NAMED = "SELECT xml_id FROM entry WHERE mets = ? AND path = (SELECT path FROM mets WHERE id = ?) ORDER BY id"
 _HELD = """
@@ -38,11 +38,12 @@ AND e.element = 'file'
 AND e.path IS NOT NULL AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path)
 """
 _AGREED = """
-SELECT coalesce(sum(files), 0), coalesce(sum(bytes), 0) FROM agreed WHERE source = 'METS'
-AND mets IN (SELECT ?1 UNION SELECT id FROM mets WHERE parent = ?1 AND package IS NOT NULL)
+SELECT coalesce(sum(agreed), 0), coalesce(sum(agreed_bytes), 0) FROM mets
+WHERE id IN (SELECT ?1 UNION SELECT id FROM mets WHERE parent = ?1 AND package IS NOT NULL)
 """
 _AGREED_BY_SOURCE = """
-SELECT source, algorithm, sum(files), sum(bytes) FROM agreed GROUP BY source, algorithm
+SELECT 'METS', algorithm, sum(agreed), sum(agreed_bytes) FROM mets WHERE agreed GROUP BY algorithm
+UNION ALL SELECT name, algorithm, agreed, agreed_bytes FROM manifest WHERE agreed
 """
 _PARTS = """
 SELECT p.part, p.href, x.groupid, x.size, p.mets, x.path IS NOT NULL AND d.path IS NULL FROM mptr p
@@ -53,7 +54,7 @@ LEFT JOIN disk d ON d.path = x.path AND d.kind = 'f'
 WHERE p.part IS NOT NULL ORDER BY p.id
 """
 _WHOLE = "SELECT size FROM entry WHERE mets = ? AND xml_id = ?"
-# Of statements that are all wrong the check keeps only the first, and a remark that the others are wrong too.
+# If all statements are wrong, the check keeps the first and a remark on the others.
 _FAILED = """
 EXISTS (SELECT 1 FROM wrong w WHERE w.path = s.path AND (
     w.algorithm = s.algorithm AND w.found <> s.digest OR w.others LIKE '%also disagree%'))
@@ -76,15 +77,15 @@ LEFT JOIN mets m ON m.path = s.path LEFT JOIN disk d ON d.path = s.path AND d.ki
 """
 _BY_SOURCE = "GROUP BY s.source, s.algorithm ORDER BY s.source, s.algorithm"
 _HOLDINGS = """
-SELECT h.*, (SELECT coalesce(sum(coalesce(c.size, d.size)), 0) FROM cell c
+SELECT h.archive, version, dbname, owner, timespan, archived, schemas, tables, rows, lobs, lost, inline,
+    agreed_bytes + (SELECT coalesce(sum(coalesce(c.size, d.size)), 0) FROM cell c
     LEFT JOIN disk d ON NOT c.inside AND d.path = c.path AND d.kind = 'f' WHERE c.archive = h.archive)
-    + (SELECT coalesce(sum(bytes), 0) FROM agreed_lobs WHERE archive = h.archive)
 FROM holding h ORDER BY h.archive
 """
 _LONGEST = 400
 _METS_READ = "m.size IS NOT NULL"
 _ALL_READ = "m.size IS NOT NULL OR d.size IS NOT NULL"
-_SAMPLE_READ = "m.size IS NOT NULL OR (d.size IS NOT NULL AND s.path IN sampled)"
+_SAMPLE_READ = f"m.size IS NOT NULL OR (d.size IS NOT NULL AND {is_marked(Mark.SAMPLED, 's.path')})"
 _NONE_READ = "0"
 
 
@@ -97,7 +98,7 @@ def facts_of(checked: Checked, level: Level) -> ReportFacts:
     catalogue.index()
     links = checked.links_as_given
     relations = sorted(_figured(catalogue, below(links)), key=_by_name)
-    # The check looks for files on the disk from the second level on, for all of them by its end.
+    # From the second level on, the check looks for all files on disk.
     splits = _splits(catalogue, is_looked=is_complete and level > Level.LINKS)
     shown_splits = tuple(islice(splits, _SPLITS))
     return ReportFacts(
@@ -136,7 +137,7 @@ def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
             if each.path == damaged:
                 continue  # one file with another size and another digest is one damaged file
             damaged = each.path
-        # A name for each child, of which there may be very many: not needed where only links are at fault.
+        # Children may be very many: their names are needed only for faults of files.
         folders = folders or {"", *(each.child.folder for each in facts.children)}
         number = 1 + int(dict(each.facts).get("more", "0").replace(",", ""))
         kind = "damaged" if each.code in _DAMAGED else "missing" if each.code == _MISSING else "errors"
@@ -158,11 +159,11 @@ def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
         )
         for folder, found in counts.items()
     }
-    told = [
+    children = [
         replace(each, damage=damage[each.child.folder]) if each.child.folder in damage else each
         for each in facts.children
     ]
-    return replace(facts, children=tuple(sorted(told, key=lambda each: not each.is_fault)))
+    return replace(facts, children=tuple(sorted(children, key=lambda each: not each.is_fault)))
 
 
 def _figured(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterator[Relation]:
@@ -207,11 +208,11 @@ def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[ListedSplitLob
 
 
 def _archives(checked: Checked) -> Iterator[ArchiveContent]:
-    for path, version, *said, schemas, tables, rows, lobs, lost, inline, size in checked.catalogue.rows(
+    for path, version, *texts, schemas, tables, rows, lobs, lost, inline, size in checked.catalogue.rows(
         _HOLDINGS
     ):
         name = checked.as_given(shown(path))
-        database, owner, timespan, archived = (" ".join(each[:_LONGEST].split()) for each in said)
+        database, owner, timespan, archived = (" ".join(each[:_LONGEST].split()) for each in texts)
         yield ArchiveContent(
             *(name, version, database, owner, timespan, archived),
             *(schemas, tables, rows, lobs, lost, inline, size),
@@ -220,14 +221,14 @@ def _archives(checked: Checked) -> Iterator[ArchiveContent]:
 
 def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool) -> Iterator[FixityFigures]:
     # Below the level that reads every byte, only the METS documents themselves are hashed.
-    is_sampled = catalogue.row("SELECT 1 FROM sampled") is not None
+    is_sampled = next(catalogue.marked(Mark.SAMPLED), None) is not None
     of_mets = _SAMPLE_READ if is_sampled else _ALL_READ if level.hashes else _METS_READ
     of_manifests = _NONE_READ if level is Level.LINKS else of_mets
     # A digest that is stated twice counts once; finding those of a million files takes longer than counting.
     once = " GROUP BY path, digest" if catalogue.is_any_path_twice else ""
     failed_ones = "0" if catalogue.row("SELECT 1 FROM wrong") is None else _FAILED
     by_mets = _FIXITY.format(statements=_METS_DIGESTS + once, read=of_mets, failed=failed_ones)
-    # One algorithm after the other: then nothing has to be sorted.
+    # Algorithm by algorithm, so that sorting is not needed.
     stated = chain.from_iterable(catalogue.all(by_mets, *row) for row in catalogue.all(_ALGORITHMS))
     by_manifests = _FIXITY.format(statements=_MANIFEST_DIGESTS, read=of_manifests, failed=failed_ones)
     found = {row[:2]: row[2:] for row in chain(stated, catalogue.all(by_manifests + _BY_SOURCE))}

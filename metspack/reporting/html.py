@@ -65,7 +65,7 @@ def _environment() -> Environment:
 
 
 SHOWN = 500
-"""The most findings of one code in a package, and places of one finding; the rest is counted."""
+"""The most findings of one code in a package, and places of one finding, that are shown."""
 
 _T = TypeVar("_T")
 _CHILDREN = 5_000
@@ -133,12 +133,12 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
     results = frame.summary.results if anchors else ()
     rows = [(each, standing(each), anchors[printable(each.path)]) for each in results]
     packages, folded_packages = _folded(rows, lambda each: each[1] != "ok")
-    parts_of_findings = sum(1 for _ in kept.by_owner(frame.packages())) if anchors else len(groups)
-    told = frame.provenance
+    parts_of_findings = sum(1 for _ in kept.by_owner(frame.make_package_lookup())) if anchors else len(groups)
+    provenance = frame.provenance
     return {
         "version": __version__,
-        "told": told if told.checked else replace(told, checked=frame.created),
-        "paths": list(_some(told.paths, "path")),
+        "provenance": provenance if provenance.checked else replace(provenance, checked=frame.created),
+        "paths": list(_some(provenance.paths, "path")),
         "made_by": "" if frame.are_several else "; ".join(_makers(frame.summary.results)),
         "sheets": _sheets(frame),
         "archives": facts.archives[:_CHILDREN],
@@ -177,7 +177,7 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
         "segments_left_out": max(len(segments) - _CHILDREN, 0),
         "strips": list(strips(facts.splits)),
         "groups": groups,
-        "told_of": _told_of(frame, kept, excerpts, anchors),
+        "packages_with_findings": _packages(frame, kept, excerpts, anchors),
     }
 
 
@@ -187,15 +187,15 @@ def _anchors(frame: Frame) -> dict[str, str]:
     return {path: f"package-{number}" for number, path in enumerate(paths, 1)}
 
 
-def _folded(rows: list[_T], is_odd: Callable[[_T], bool]) -> tuple[list[_T], list[_T]]:
-    """Return the rows to show and the rows to fold away: of many, those that are not ``is_odd``."""
+def _folded(rows: list[_T], is_shown: Callable[[_T], bool]) -> tuple[list[_T], list[_T]]:
+    """Return the rows to show and those to fold away: of many rows, all but ``is_shown`` ones."""
     if len(rows) <= _FOLDED:
         return rows, []
-    return [each for each in rows if is_odd(each)], [each for each in rows if not is_odd(each)]
+    return [each for each in rows if is_shown(each)], [each for each in rows if not is_shown(each)]
 
 
 def _parents(facts: ReportFacts) -> Iterator[str]:
-    """Yield the parents by their OBJIDs, each once, and the number of further ones."""
+    """Yield the parents by their OBJIDs, each once, and the number of those left out."""
     found = {
         f"{each.parent.objid}{' (not checked)' if each.state is LinkState.UNKNOWN else ''}": None
         for each in facts.parents
@@ -204,7 +204,7 @@ def _parents(facts: ReportFacts) -> Iterator[str]:
 
 
 def _some(names: Collection[str], what: str) -> Iterator[str]:
-    """Yield names, of many the first and the number of further ones."""
+    """Yield the first of many names, and the number of the others."""
     yield from islice(names, _NAMED)
     if len(names) > _NAMED:
         yield f"... and {counted(len(names) - _NAMED, f'more {what}')}"
@@ -223,9 +223,9 @@ def _sheets(frame: Frame) -> Markup:
     In it only ASCII letters and digits of a name are unescaped: no name can end the string.
     """
     objid = "" if frame.are_several else next((each.objid for each in frame.summary.results), "")
-    said = printable(objid or frame.subject)
-    said = said if len(said) <= _AT_THE_FOOT else f"{said[:_AT_THE_FOOT]}…"
-    text = "".join(each if each.isascii() and each.isalnum() else f"\\{ord(each):x} " for each in said)
+    words = printable(objid or frame.subject)
+    words = words if len(words) <= _AT_THE_FOOT else f"{words[:_AT_THE_FOOT]}…"
+    text = "".join(each if each.isascii() and each.isalnum() else f"\\{ord(each):x} " for each in words)
     return Markup(  # noqa: S704 -- escaped for CSS
         f'@page {{ @bottom-left {{ content: "{text}"; }}'
         ' @bottom-right { content: "Page " counter(page) " of " counter(pages); } }'
@@ -241,10 +241,10 @@ def _drawn(facts: ReportFacts) -> linkmap.Map | None:
 def _representations(facts: ReportFacts) -> str:
     """Return the numbers of representations by state, and names of some that are not in order."""
     states = Counter(each.word for each in facts.representations)
-    said = ", ".join(f"{states[state]:,} {state}" for state in MEANINGS if states[state])
-    odd = [each.name for each in facts.representations if each.state is not LinkState.OK]
-    named = f" ({', '.join(odd[:_NAMED])}{', ...' if len(odd) > _NAMED else ''})" if odd else ""
-    return f"{counted(len(facts.representations), 'representation')}: {said}{named}." if said else ""
+    words = ", ".join(f"{states[state]:,} {state}" for state in MEANINGS if states[state])
+    faulty = [each.name for each in facts.representations if each.state is not LinkState.OK]
+    named = f" ({', '.join(faulty[:_NAMED])}{', ...' if len(faulty) > _NAMED else ''})" if faulty else ""
+    return f"{counted(len(facts.representations), 'representation')}: {words}{named}." if words else ""
 
 
 def _legend(facts: ReportFacts) -> Iterator[tuple[str, str]]:
@@ -271,14 +271,14 @@ def _found(frame: Frame, kept: FindingStore) -> Iterator[tuple[str, CodeGroup, I
         for group in kept.groups():
             yield "", group, kept.of_group(group, SHOWN)
         return
-    package = frame.packages()
+    package = frame.make_package_lookup()
     groups = list(kept.by_owner(package))
-    told = groupby(kept.of_owner(package), lambda each: (each[0], *kind(each[1])))
-    for (name, group), (_, found) in zip(groups, told, strict=True):
+    grouped = groupby(kept.of_owner(package), lambda each: (each[0], *kind(each[1])))
+    for (name, group), (_, found) in zip(groups, grouped, strict=True):
         yield name, group, islice((finding for _, finding in found), SHOWN)
 
 
-def _told_of(
+def _packages(
     frame: Frame, kept: FindingStore, excerpts: Excerpts, anchors: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
     """Yield each package with its findings, if any; findings outside of all have separate parts."""
@@ -311,14 +311,14 @@ def _section(
         "findings": (
             {
                 "where": where,
-                "said": said,
+                "words": words,
                 "line": each.line,
                 "excerpt": excerpts.of(each),
                 "places": list(places(each, SHOWN)),
                 "more": each.count - 1,
             }
             for each in found
-            for where, said in (parts(each),)
+            for where, words in (parts(each),)
         ),
         "left_out": max(group.count - SHOWN, 0),
     }
@@ -341,7 +341,7 @@ def fills(segments: Sequence[Relation], limits: Limits) -> Iterator[dict[str, An
 
 
 def _bar(value: int, limit: int | None, most: int, what: str) -> dict[str, Any]:
-    """Return a number as a percentage of a limit or of the largest, and whether it exceeds the limit."""
+    """Return a number as a percentage of its limit or the largest, and whether it is too large."""
     whole = limit or most
     share = round(100 * value / whole, 1) if whole else 0.0
     of = "the limit" if limit else "the fullest"
@@ -350,12 +350,12 @@ def _bar(value: int, limit: int | None, most: int, what: str) -> dict[str, Any]:
         "share": min(share, 100.0),
         "is_over": limit is not None and value > limit,
         "percent": f"{share:,} %",
-        "said": f"{counted(value, what)}, {share:,} % of {of} ({whole:,})",
+        "words": f"{counted(value, what)}, {share:,} % of {of} ({whole:,})",
     }
 
 
 def strips(lobs: Iterable[ListedSplitLob]) -> Iterator[dict[str, Any]]:
-    """Yield each split LOB as a strip; parts of unknown size share the missing rest of the whole."""
+    """Yield each split LOB as a strip; parts of unknown size share the rest of the whole."""
     for lob in lobs:
         held = sum(part.size or 0 for part in lob.parts)
         lost = sum(part.size is None for part in lob.parts)
@@ -365,13 +365,13 @@ def strips(lobs: Iterable[ListedSplitLob]) -> Iterator[dict[str, Any]]:
         is_listed = not lost and not any(part.is_lost for part in lob.parts)
         yield {
             "id": lob.id,
-            "said": _said(lob, held, lost),
+            "words": _strip_words(lob, held, lost),
             "is_whole": is_listed and (lob.size is None or lob.size == held),
             "pieces": list(_pieces(lob, max(guess, 1), held + max(guess, 1) * lost)),
         }
 
 
-def _said(lob: ListedSplitLob, held: int, lost: int) -> str:
+def _strip_words(lob: ListedSplitLob, held: int, lost: int) -> str:
     of = "" if lob.size is None else f" of {lob.size:,}"
     gone = f", {counted(lost, 'part')} without a known size" if lost else ""
     missing = sum(part.is_lost for part in lob.parts)
@@ -380,7 +380,7 @@ def _said(lob: ListedSplitLob, held: int, lost: int) -> str:
 
 
 def _pieces(lob: ListedSplitLob, guess: int, total: int) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a split LOB with their starts and widths, of 1,000."""
+    """Yield the parts of a split LOB with their starts and widths, of 1,000 in all."""
     x = 0.0
     for part in lob.parts:
         width = round(_STRIP * (guess if part.size is None else part.size) / max(total, 1), 1)

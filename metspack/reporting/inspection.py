@@ -45,7 +45,7 @@ def document(
     verification: Verification | None = None,
     verdicts: Sequence[Verdict] = (),
 ) -> dict[str, Any]:
-    """Return an inspection as the object for ``--json``; ``verdicts`` are those of LOBs with a fault."""
+    """Return an inspection as the object for ``--json``, with the ``verdicts`` on faulty LOBs."""
     largest = found.largest
     inside, outside = found.unreferenced
     return {
@@ -106,7 +106,7 @@ def column(each: LobColumn) -> dict[str, Any]:
         "levels": {
             "column": [_level(level) for level in found.levels],
             "folder": found.folder,
-            "cells": {said.value: number for said, number in sorted_by_value(each.cells)},
+            "cells": {kind.value: number for kind, number in sorted_by_value(each.cells)},
         },
         "conventions": [
             {
@@ -132,7 +132,7 @@ def column(each: LobColumn) -> dict[str, Any]:
 
 
 def lob(at: FoundCell, column: ColumnFound, paths: Sequence[str], verdict: Verdict | None) -> dict[str, Any]:
-    """Return one LOB as the object for ``--lobs``; with a verdict, also the result of verification."""
+    """Return one LOB as an object for ``--lobs``, with the result of its verification."""
     cell, run, convention, error = at
     found = None if run is None else run.lob(0)
     record: dict[str, Any] = {
@@ -164,7 +164,7 @@ def lob(at: FoundCell, column: ColumnFound, paths: Sequence[str], verdict: Verdi
 
 def sorted_by_value(counts: Counter[survey.LevelKind]) -> list[tuple[survey.LevelKind, int]]:
     """Return the kinds of cells with their counts, in the order of ``survey.LevelKind``."""
-    return [(said, counts[said]) for said in survey.LevelKind if counts[said]]
+    return [(kind, counts[kind]) for kind in survey.LevelKind if counts[kind]]
 
 
 def _losses(losses: Counter[str]) -> dict[str, int]:

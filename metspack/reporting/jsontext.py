@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 
 def pieces(value: Mapping[str, object], before: str = "\n") -> Iterator[str]:
-    """Yield an object as JSON: plain ASCII, so that nothing in it can steer a terminal.
+    """Yield an object as JSON: plain ASCII, which cannot steer a terminal.
 
     A member that is an iterator becomes an array, an element a line; an object among members or elements is
     written the same way if it has such a member. A function is called when its member's turn has come.

@@ -36,7 +36,7 @@ class _Suite:
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the report as JUnit XML, well-formed with any names in the package."""
-    owner = owner_among(frame)
+    owner = make_owner_lookup(frame)
     suites = _suites(frame, kept, owner)
     tests = sum(each.tests for each in suites.values()) + (not frame.is_complete)
     failures = sum(each.failures for each in suites.values())
@@ -64,13 +64,13 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     yield "</testsuites>\n"
 
 
-def owner_among(frame: Frame) -> Callable[[str], str]:
+def make_owner_lookup(frame: Frame) -> Callable[[str], str]:
     """Return a function from a path to its owner: of several packages, the one that contains it.
 
     Of one package it is the archive itself, else the nearest METS above the path.
     """
     if frame.are_several:
-        return frame.packages()
+        return frame.make_package_lookup()
     nodes = [each.child for each in frame.facts.children] + list(frame.facts.tops)
     folders = {each.folder: each.path for each in nodes if each.path}
     folders.setdefault("", "mets.xml")
@@ -113,7 +113,7 @@ def _suite_start(frame: Frame, name: str, suite: _Suite) -> str:
 
 def _cases(frame: Frame, suite: str, findings: Iterator[Finding]) -> Iterator[str]:
     for (severity, _, name), rows in groupby(findings, key=kind):
-        first, text, more = _said(rows)
+        first, text, more = _message(rows)
         yield f"<testcase classname={_attribute(suite)} "
         yield f"name={_attribute(f'{name} {explained(name).title}')} "
         line_number = f' line="{first.line}"' if first.line else ""
@@ -127,18 +127,18 @@ def _cases(frame: Frame, suite: str, findings: Iterator[Finding]) -> Iterator[st
         yield "</testcase>\n"
 
 
-def _said(findings: Iterator[Finding]) -> tuple[Finding, str, int]:
-    """Return the first finding of a test case, its lines, and the number of further findings."""
+def _message(findings: Iterator[Finding]) -> tuple[Finding, str, int]:
+    """Return the first finding of a test case, its lines, and the number of other findings."""
     first = next(findings)
-    said, more = [line(first), *places(first, _SHOWN)], 0
+    lines, more = [line(first), *places(first, _SHOWN)], 0
     for each in findings:
         more += 1
         if more < _SHOWN:
-            said += [line(each), *places(each, _SHOWN)]
+            lines += [line(each), *places(each, _SHOWN)]
     if more >= _SHOWN:
-        said.append(f"... and {counted(more + 1 - _SHOWN, 'more finding')}")
-    said.append(f"To do: {explained(told_as(first)).remedy}\n")
-    return first, "\n".join(said), more
+        lines.append(f"... and {counted(more + 1 - _SHOWN, 'more finding')}")
+    lines.append(f"To do: {explained(told_as(first)).remedy}\n")
+    return first, "\n".join(lines), more
 
 
 def _attribute(text: str) -> str:

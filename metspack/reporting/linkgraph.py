@@ -73,7 +73,7 @@ def tree(graph: Graph) -> Iterator[str]:
 
 
 def hanging(line: str) -> str:
-    """Return the beginning of further rows of a tree's line: the continued bars, and an indent."""
+    """Return the beginning of the other rows of a tree's line: the continued bars, and an indent."""
     bars = line[: len(line) - len(line.lstrip("│├└─ "))]
     return f"{bars.replace('├── ', '│   ').replace('└── ', '    ')}    "
 
@@ -82,8 +82,8 @@ def summary(graph: Graph) -> Iterator[str]:
     """Yield the numbers of links by state, then those at fault, in the order of the documents."""
     nodes = {node.id: node for node in graph.nodes}
     counts = Counter(_words(edge, nodes[edge.child]) for edge in graph.edges)
-    said = ", ".join(f"{count:,} {words}" for words, count in sorted(counts.items()))
-    yield f"{printable(graph.path)}: {counted(len(graph.edges), 'link')}{f': {said}' if said else ''}"
+    words = ", ".join(f"{count:,} {words}" for words, count in sorted(counts.items()))
+    yield f"{printable(graph.path)}: {counted(len(graph.edges), 'link')}{f': {words}' if words else ''}"
     for edge in graph.edges:
         if edge.is_fault:
             child = nodes[edge.child]
@@ -140,7 +140,7 @@ class LinkReport:
 
     @property
     def ok(self) -> bool:
-        """Whether every link leads to its target, in both directions."""
+        """True if every link leads to its target, in both directions."""
         return not self.errors and not any(each.is_broken for each in self.graphs)
 
     @classmethod

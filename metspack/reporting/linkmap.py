@@ -74,7 +74,7 @@ class Map:
 
     @property
     def fits_paper(self) -> bool:
-        """Whether the map is legible when it is printed on one sheet."""
+        """True if the map is legible when it is printed on one sheet."""
         return self.width <= _PAPER[0] and self.height <= _PAPER[1]
 
 
@@ -93,7 +93,7 @@ class _MapEntry:
 
     @property
     def is_fault(self) -> bool:
-        """Whether the link from above, or any of its files, is at fault."""
+        """True if the link from above, or any of its files, is at fault."""
         return isinstance(self.of, Relation) and self.of.is_fault
 
     def box(self, corner: _Corner, wide: int) -> Box:
@@ -144,17 +144,17 @@ def link_map(
         outside = _outside(relation)
         above[outside.key] = outside
         top = spots.pop(relation.child.path, None) or _top(relation.child)
-        # Of a parent that was found, only its link to the child is read.
+        # Only the link to the child is read of a parent that was found.
         is_named = relation.state is LinkState.ELSEWHERE
         below.setdefault(outside.key, []).append(replace(top, link=relation.state, names_child=is_named))
     first = [*above.values(), *spots.values()]
-    known = {spot.key for row in (first, *below.values()) for spot in row}
+    drawn = {spot.key for row in (first, *below.values()) for spot in row}
     ordered = sorted(children, key=lambda each: not each.is_fault)
-    known.update(map(_key, ordered))
+    drawn.update(map(_key, ordered))
     for relation in ordered:
         key = relation.parent.path, ""
-        below.setdefault(key if key in known else first[0].key, []).append(_child(relation))
-    del known, ordered
+        below.setdefault(key if key in drawn else first[0].key, []).append(_child(relation))
+    del drawn, ordered
     branches, levels = _branches(first, below)
     return _drawn(_fitted(branches, MOST), min(levels, _DEEPEST))
 
@@ -211,7 +211,7 @@ def _shared(branches: Sequence[_Branch], room: int) -> list[_Branch]:
 
 
 def _together(branches: Sequence[_Branch], shown: int = 0) -> _Branch:
-    """Return the box of METS that are not drawn one by one; it has the links that all of them have."""
+    """Return one box for all METS that are not drawn one by one, with the links of all of them."""
     entries = [each.entry for each in branches]
     faults = sum(bool(each.faults) for each in branches)
     is_top = branches[0].level == 0
@@ -283,8 +283,8 @@ def _top(top: Node, representations: int = 0) -> _MapEntry:
 
 
 def _outside(relation: Relation) -> _MapEntry:
-    said = {LinkState.UNKNOWN: "not looked at", LinkState.ELSEWHERE: "under another root"}
-    objid, note = relation.parent.objid, f"parent, {said.get(relation.state, 'outside of this package')}"
+    notes = {LinkState.UNKNOWN: "not looked at", LinkState.ELSEWHERE: "under another root"}
+    objid, note = relation.parent.objid, f"parent, {notes.get(relation.state, 'outside of this package')}"
     box = Box(label=objid, note=note, title=f"{objid}: {note}", state=word(LinkState.UNKNOWN))
     return _MapEntry(key=("", objid), of=box)
 
@@ -320,7 +320,7 @@ def _note(relation: Relation) -> str:
     if child.found:
         return f"{relation.word}, {child.found}"
     if relation.damage.words:
-        return relation.said
+        return relation.summary
     if relation.files:
         return f"{relation.words}, {counted(relation.files, 'file')}, {counted(relation.bytes, 'byte')}"
     return f"{relation.words}, {child.objid}" if child.path and child.objid else relation.words
@@ -337,8 +337,8 @@ def _title(relation: Relation) -> str:
         (False, False): "neither names the other",
     }
     is_there = child.path and relation.state is not LinkState.MISSING
-    said = f"; {ways[relation.names_child, relation.names_parent]}" if is_there else ""
-    return f"{child.objid or 'a METS without OBJID'}{where}: {relation.said}{said}"
+    directions = f"; {ways[relation.names_child, relation.names_parent]}" if is_there else ""
+    return f"{child.objid or 'a METS without OBJID'}{where}: {relation.summary}{directions}"
 
 
 def _trunks(parent: _Corner, ends: Sequence[tuple[_Corner, _MapEntry]]) -> Iterator[Arrow]:
@@ -361,7 +361,7 @@ def _trunks(parent: _Corner, ends: Sequence[tuple[_Corner, _MapEntry]]) -> Itera
 def _trunk(
     start: str, x: int, y: int, ends: Sequence[tuple[int, bool]], heads: tuple[str, ...]
 ) -> Iterator[Arrow]:
-    """Yield a direction's trunk down to its last end; ``ends`` have a depth and whether it exists."""
+    """Yield a direction's trunk down to its last end; an end is a depth, and whether it exists."""
     solid = max((far for far, is_there in ends if is_there), default=None)
     dashed = max(far for far, _ in ends)
     if solid is not None:

@@ -32,7 +32,7 @@ def word(state: LinkState) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
-    """The numbers of a child's damaged and missing files and other errors; ``what`` the files are."""
+    """The numbers of a child's damaged and missing files, called ``what``, and other errors."""
 
     damaged: int = 0
     missing: int = 0
@@ -41,11 +41,11 @@ class Damage:
 
     @property
     def words(self) -> str:
-        """The damage in words, "" for none."""
-        said = [f"{counted(self.damaged, self.what)} damaged"] if self.damaged else []
-        said += [f"{counted(self.missing, self.what)} missing"] if self.missing else []
-        said += [counted(self.errors, "other error" if said else "error")] if self.errors else []
-        return ", ".join(said)
+        """The damage in words, or ""."""
+        words = [f"{counted(self.damaged, self.what)} damaged"] if self.damaged else []
+        words += [f"{counted(self.missing, self.what)} missing"] if self.missing else []
+        words += [counted(self.errors, "other error" if words else "error")] if self.errors else []
+        return ", ".join(words)
 
 
 UNDAMAGED = Damage()
@@ -74,7 +74,7 @@ class Relation:
         return word(self.state)
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """Its state, and the damage of its files."""
         if not self.damage.words:
             return self.words
@@ -82,12 +82,12 @@ class Relation:
 
     @property
     def is_missing(self) -> bool:
-        """Whether the child is named, but not there."""
+        """True if the child is named, but missing."""
         return self.state is LinkState.MISSING
 
     @property
     def is_fault(self) -> bool:
-        """Whether the link, or any of the child's files, is at fault."""
+        """True if the link, or any of the child's files, is at fault."""
         return bool(self.damage.words) or self.link is None or self.link.is_fault
 
     @property
@@ -98,12 +98,12 @@ class Relation:
 
     @property
     def names_child(self) -> bool:
-        """Whether the parent links to the child."""
+        """True if the parent links to the child."""
         return self.link is not None and self.link.names_child
 
     @property
     def names_parent(self) -> bool:
-        """Whether the child links to the parent."""
+        """True if the child links to the parent."""
         return self.link is not None and self.link.names_parent
 
     @property
@@ -113,7 +113,7 @@ class Relation:
 
 
 def below(graph: Graph) -> Iterator[Relation]:
-    """Yield the children and representations of a package, at last those to which no METS of it links."""
+    """Yield the children and representations of a package, unnamed ones last."""
     if (top := graph.top) is None:
         return
     nodes, named = {node.id: node for node in graph.nodes}, {top.id}
@@ -140,11 +140,7 @@ def parents(graph: Graph) -> Iterator[Relation]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedPart:
-    """A part of a split LOB: its id, the child that holds it by the parent's METS, its bytes there.
-
-    ``size`` is None when that child does not list the part, or no size for it; ``is_lost``: the child lists
-    it, but the file is missing.
-    """
+    """A part of a split LOB: its id, the child that has it by the parent's METS, its bytes there."""
 
     id: str
     child: str
@@ -229,7 +225,7 @@ class ReportFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """When, where and by whom a check was made; empty values are left out of reports.
+    """The time, place and operator of a check; reports leave empty values out.
 
     ``checked`` is an xs:dateTime in UTC, ``paths`` are the packages' absolute paths.
     """
@@ -248,8 +244,8 @@ class Provenance:
     def sentence(self) -> str:
         """All but the paths, in a sentence; "" if all of it is empty."""
         by = (self.moment, self.host and f"on {self.host}", self.operator and f"by {self.operator}")
-        told = " ".join(filter(None, by))
-        return told and f"Checked {told}"
+        by_whom = " ".join(filter(None, by))
+        return by_whom and f"Checked {by_whom}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,9 +254,10 @@ class Frame:
 
     ``path`` is the package as the user named it; ``sample`` chose the files that were hashed
     (``summary.sampled`` counts them), None for all; ``is_complete`` is False when the check was interrupted;
-    ``created`` is an xs:dateTime, empty to leave it out; findings of ``fail_on`` or worse fail, None is
-    never; ``limits`` are those against which the segments are drawn. ``folders`` are those of the packages
-    by the prefixes of the paths of their findings. ``provenance`` is for reports that are filed: HTML, text.
+    ``created`` is an xs:dateTime, empty to leave it out; findings of ``fail_on`` or worse fail; with None
+    the check cannot fail; ``limits`` are those against which the segments are drawn. ``folders`` are those
+    of the packages by the prefixes of the paths of their findings. ``provenance`` is for reports that are
+    filed: HTML, text.
     """
 
     path: str
@@ -277,7 +274,7 @@ class Frame:
 
     @property
     def are_several(self) -> bool:
-        """Whether several packages were checked: then each has a separate result in every report."""
+        """True if several packages were checked: then each has a separate result in every report."""
         return len(self.summary.results) > 1
 
     @property
@@ -288,10 +285,10 @@ class Frame:
 
     @property
     def are_none(self) -> bool:
-        """Whether the only subject of the check is not a package."""
+        """True if the only subject of the check is not a package."""
         return not (self.are_several or all(each.is_package for each in self.summary.results))
 
-    def packages(self) -> Callable[[str], str]:
+    def make_package_lookup(self) -> Callable[[str], str]:
         """Return a function from a finding's path to the path of its package as printed.
 
         A path outside of several packages is returned itself, and so is a list beside one.
@@ -317,7 +314,7 @@ class Frame:
 
     @property
     def is_failed(self) -> bool:
-        """Whether the check fails as a whole."""
+        """True if the check fails as a whole."""
         counts = {
             Severity.ERROR: self.summary.errors,
             Severity.WARNING: self.summary.warnings,
@@ -347,8 +344,8 @@ def line(finding: Finding) -> str:
 
     Control characters are escaped, so that a name in a package cannot write to the terminal or forge lines.
     """
-    where, said = parts(finding)
-    return f"{where}: {finding.severity.value} {finding.code} {said}"
+    where, words = parts(finding)
+    return f"{where}: {finding.severity.value} {finding.code} {words}"
 
 
 def parts(finding: Finding) -> tuple[str, str]:
@@ -367,7 +364,7 @@ def _where(at: Finding | FindingPlace) -> str:
 
 
 def places(finding: Finding, limit: int | None = None) -> Iterator[str]:
-    """Yield further places of a finding, at most ``limit``, and the number of the rest; printable."""
+    """Yield up to ``limit`` other places of a finding, and the number of the rest; printable."""
     for each in finding.others[:limit]:
         yield printable(f"{_where(each)} [{each.place}]" if each.place else _where(each))
     left = finding.count - 1 - len(finding.others[:limit])
@@ -432,12 +429,12 @@ def outcome(summary: CheckSummary) -> str:
     """Return the verdict on a delivery for filing: the number of packages of each outcome."""
     found = tally(summary)
     others = found["no_packages"]
-    said = [f"{found['without_errors']:,} without errors", f"{found['with_errors']:,} with errors"]
-    said += [f"{found['unfinished']:,} not checked to the end"] if found["unfinished"] else []
+    words = [f"{found['without_errors']:,} without errors", f"{found['with_errors']:,} with errors"]
+    words += [f"{found['unfinished']:,} not checked to the end"] if found["unfinished"] else []
     are = "is no package" if others == 1 else "are no packages"
-    said += [f"{counted(others, 'entry', 'entries')} {are}"] if others else []
-    said += [f"{counted(summary.beside, 'error')} about none of them"] if summary.beside else []
-    return f"{counted(found['packages'], 'package')}: {', '.join(said)}"
+    words += [f"{counted(others, 'entry', 'entries')} {are}"] if others else []
+    words += [f"{counted(summary.beside, 'error')} about none of them"] if summary.beside else []
+    return f"{counted(found['packages'], 'package')}: {', '.join(words)}"
 
 
 def verdict(summary: CheckSummary | PackageResult) -> str:
@@ -451,25 +448,25 @@ def verdict(summary: CheckSummary | PackageResult) -> str:
 
 def head(frame: Frame) -> dict[str, Any]:
     """Return the JSON members about a check that precede its result."""
-    said = {
+    words = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": TOOL, "version": __version__},
         "path": frame.path,
         "level": frame.level,
     }
-    return said | ({"created": frame.created} if frame.created else {})
+    return words | ({"created": frame.created} if frame.created else {})
 
 
 def sampled(frame: Frame) -> str:
     """Return in words the share of files that were hashed; empty without sample and ledger."""
-    if (told := frame.summary.ledger) is not None:
-        oldest = f", the oldest verified {told.oldest}" if told.oldest else ""
-        return f"{counted(told.read, 'file')} read, {told.taken:,} taken from the ledger{oldest}"
+    if (ledger := frame.summary.ledger) is not None:
+        oldest = f", the oldest verified {ledger.oldest}" if ledger.oldest else ""
+        return f"{counted(ledger.read, 'file')} read, {ledger.taken:,} taken from the ledger{oldest}"
     if frame.sample is None or frame.summary.sampled is None:
         return ""
     files, hashed = frame.summary.sampled.files, frame.summary.sampled.hashed
-    asked = f"sample of {frame.sample.text}, seed {frame.sample.seed}"
-    return f"{hashed:,} of {counted(files, 'file')} hashed ({asked})"
+    drawn = f"sample of {frame.sample.text}, seed {frame.sample.seed}"
+    return f"{hashed:,} of {counted(files, 'file')} hashed ({drawn})"
 
 
 def readers_of(summary: CheckSummary) -> Iterator[tuple[ArchiveRoutes, readers.Readership]]:
@@ -480,12 +477,12 @@ def readers_of(summary: CheckSummary) -> Iterator[tuple[ArchiveRoutes, readers.R
 
 def readers_lines(summary: CheckSummary) -> list[str]:
     """Return the programs that find the archives' LOBs, in a line for each set of programs."""
-    alike: dict[readers.Readership, list[tuple[str, int]]] = {}
-    for each, said in readers_of(summary):
-        alike.setdefault(replace(said, lobs=0), []).append((each.path, said.lobs))
+    groups: dict[readers.Readership, list[tuple[str, int]]] = {}
+    for each, words in readers_of(summary):
+        groups.setdefault(replace(words, lobs=0), []).append((each.path, words.lobs))
     lines = (
-        replace(said, lobs=sum(lobs for _, lobs in found)).sentence(_archives([path for path, _ in found]))
-        for said, found in alike.items()
+        replace(words, lobs=sum(lobs for _, lobs in found)).sentence(_archives([path for path, _ in found]))
+        for words, found in groups.items()
     )
     return [printable(each) for each in lines]
 
@@ -515,24 +512,24 @@ _COUNTS = ("packages", "files", "links", "bytes", "errors", "warnings", "infos")
 def result(frame: Frame) -> dict[str, Any]:
     """Return the JSON members about a check's result, without its findings."""
     summary = frame.summary
-    said: dict[str, Any] = {}
+    words: dict[str, Any] = {}
     if frame.sample is not None and (counts := summary.sampled) is not None:
-        said["sample"] = {
+        words["sample"] = {
             "asked": frame.sample.text,
             "seed": frame.sample.seed,
             "files": counts.files,
             "hashed": counts.hashed,
         }
     if (ledger := summary.ledger) is not None:
-        said["ledger"] = {"read": ledger.read, "taken": ledger.taken, "oldest": ledger.oldest or None}
+        words["ledger"] = {"read": ledger.read, "taken": ledger.taken, "oldest": ledger.oldest or None}
     if summary.unopened:
-        said["unopened_archives"] = list(summary.unopened)
+        words["unopened_archives"] = list(summary.unopened)
     if summary.routes:
-        said["readers"] = [
+        words["readers"] = [
             {"archive": each.path, "is_merged": each.is_apart, "readers": found.document()}
             for each, found in readers_of(summary)
         ]
-    return said | {
+    return words | {
         "verdict": verdict(summary),
         "is_complete": frame.is_complete,
         "delivery": tally(summary) | {"outcome": outcome(summary)},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import io
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
@@ -20,6 +19,7 @@ from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
 from metspack.files import journal, pread, reading, tempdb
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import rank
+from metspack.system import os
 from metspack.uris import shown
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ _WHAT = "the findings"
 _BATCH = 1_000
 _SCHEMA = """
 CREATE TABLE finding (
-    id INTEGER PRIMARY KEY, path TEXT, line INTEGER, code TEXT, place TEXT, severity INTEGER, told_as TEXT,
-    rest TEXT
+    id INTEGER PRIMARY KEY, path TEXT, line INTEGER, code TEXT, place TEXT, severity INTEGER,
+    label TEXT, rest TEXT
 );
 CREATE TABLE other (finding INTEGER, path TEXT, line INTEGER, place TEXT);
 CREATE INDEX other_finding ON other (finding);
 """
-_PUT = "INSERT INTO finding (path, line, code, place, severity, told_as, rest) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_PUT = "INSERT INTO finding (path, line, code, place, severity, label, rest) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _PUT_OTHER = "INSERT INTO other VALUES (?, ?, ?, ?)"
 _OTHERS = "SELECT path, line, place FROM other WHERE finding = ? ORDER BY rowid"
 _FIELDS = "id, path, line, code, place, severity, rest"
@@ -47,7 +47,7 @@ SELECT o, id, path, line, place FROM (
     SELECT owner(path) AS o, finding AS id, path, line, place, min(rowid) FROM other GROUP BY o, finding
 ) x WHERE o <> owner((SELECT f.path FROM finding f WHERE f.id = x.id))
 """
-_GROUPED = "code, told_as, severity"
+_GROUPED = "code, label, severity"
 _SEVERITIES = tuple(Severity)
 
 
@@ -55,28 +55,28 @@ _SEVERITIES = tuple(Severity)
 class CodeGroup:
     """The findings of one code, or for one requirement of E-ARK, and their number.
 
-    ``told_as`` is the requirement or, where there is none, the code.
+    ``label`` is the requirement, or the code without one.
     """
 
     code: str
-    told_as: str
+    label: str
     severity: Severity
     count: int
 
     @property
     def explanation(self) -> Explanation:
         """The explanation of the code or the requirement."""
-        return explained(self.told_as)
+        return explained(self.label)
 
     @property
     def name(self) -> str:
         """The code, or the requirement with its code behind it: ``CSIP60 (M030)``."""
-        return self.code if self.told_as == self.code else f"{self.told_as} ({self.code})"
+        return self.code if self.label == self.code else f"{self.label} ({self.code})"
 
     @property
     def anchor(self) -> str:
         """A name that is unique in a report."""
-        return self.code if self.told_as == self.code else f"{self.told_as}-{self.code}"
+        return self.code if self.label == self.code else f"{self.label}-{self.code}"
 
     @property
     def title(self) -> str:
@@ -133,9 +133,9 @@ class FindingStore(tempdb.Scratch):
     def of_group(self, group: CodeGroup, limit: int | None = None) -> Iterator[Finding]:
         """Yield a group's findings by path, line and place, at most ``limit`` of them."""
         return self._found(
-            "WHERE code = ? AND told_as = ? AND severity = ? ORDER BY path, line, place, id LIMIT ?",
+            "WHERE code = ? AND label = ? AND severity = ? ORDER BY path, line, place, id LIMIT ?",
             group.code,
-            group.told_as,
+            group.label,
             rank(group.severity),
             -1 if limit is None else limit,
         )
@@ -147,7 +147,7 @@ class FindingStore(tempdb.Scratch):
         """
         self._register(owner)
         sql = f"""SELECT o, {_GROUPED}, count(*) FROM ({_OWNED}) s JOIN finding f ON f.id = s.id
-            GROUP BY o, {_GROUPED} ORDER BY o, severity, code, told_as"""  # noqa: S608 -- constants
+            GROUP BY o, {_GROUPED} ORDER BY o, severity, code, label"""  # noqa: S608 -- constants
         for path, *row in self._select(sql):
             yield path, _group(*row)
 
@@ -156,7 +156,7 @@ class FindingStore(tempdb.Scratch):
         self._register(owner)
         sql = f"""SELECT o, f.id, s.path, s.line, code, s.place, severity, rest FROM ({_OWNED}) s
             JOIN finding f ON f.id = s.id
-            ORDER BY o, severity, code, told_as, s.path, s.line, s.place, f.id"""  # noqa: S608 -- constants
+            ORDER BY o, severity, code, label, s.path, s.line, s.place, f.id"""  # noqa: S608 -- constants
         for found, *row in self._select(sql):
             yield found, self._finding(*row)
 
@@ -201,7 +201,7 @@ class FindingStore(tempdb.Scratch):
 
 
 def _group(code: str, name: str, severity: int, count: int) -> CodeGroup:
-    return CodeGroup(code=code, told_as=name, severity=_SEVERITIES[severity], count=count)
+    return CodeGroup(code=code, label=name, severity=_SEVERITIES[severity], count=count)
 
 
 def _stored(text: str) -> str:
@@ -218,9 +218,10 @@ _ENOUGH = 1 << 30  # bytes of a document that are searched; lines beyond them ar
 
 
 class Excerpts(tempdb.Scratch):
-    """The lines of documents at which findings point, in a temporary database; a context manager.
+    """The lines that findings point to, in a temporary database; a context manager.
 
-    ``roots`` are the packages' folders by the prefix of the paths of their findings: "" for the only package.
+    ``roots`` are the packages' folders by the prefix of the paths of their findings: "" for the only
+    package.
     """
 
     def __init__(self, roots: Mapping[str, Path]) -> None:
@@ -262,7 +263,7 @@ class Excerpts(tempdb.Scratch):
             with reading.opening(self._roots[start], path.removeprefix(start).split("/")) as descriptor:
                 yield from _among(_text(reading.chunks(descriptor, 0, _ENOUGH, size=reading.BLOCK)), numbers)
         except (OSError, MetspackError):
-            return  # the findings report the fault of the file; a report goes without its lines
+            return  # the findings report the fault of the file; the report leaves its lines out
 
 
 def _text(blocks: Iterable[bytes]) -> Iterator[str]:
@@ -310,20 +311,20 @@ def _shortened(text: str) -> str:
 # complete check. Lines are appended while files are read; obsolete ones are removed when a check has ended.
 # Files in a zip or tar file have the size, time and inode of that file.
 
-_LONGEST = 1 << 26  # bytes of a line, which is of many files
+_LONGEST = 1 << 26  # bytes of a line, which covers many files
 _FORM = 1  # of the lines; another one is refused
 
-_HEAD, _FILE, _ODD, _WHOLE = "ledger", "file", "odd", "whole"
+_HEAD, _FILE, _DIFFERING, _WHOLE = "ledger", "file", "odd", "whole"
 _BEGINNING = b'{"event": "ledger", '
 _KEPT_OF_FILES = "what the ledger says of files"
 _LEDGER_SCHEMA = """
-CREATE TABLE known (
+CREATE TABLE verified (
     path BLOB PRIMARY KEY, size INTEGER, mtime INTEGER, inode INTEGER, facts TEXT, time TEXT, is_new INTEGER
 ) WITHOUT ROWID;
 CREATE TABLE seen (path BLOB PRIMARY KEY) WITHOUT ROWID
 """
-_PUT_KNOWN = "INSERT OR REPLACE INTO known VALUES (?, ?, ?, ?, ?, ?, ?)"
-_KNOWN = "SELECT path, size, mtime, inode, facts, time FROM known WHERE {} ORDER BY path"
+_PUT_VERIFIED = "INSERT OR REPLACE INTO verified VALUES (?, ?, ?, ?, ?, ?, ?)"
+_VERIFIED = "SELECT path, size, mtime, inode, facts, time FROM verified WHERE {} ORDER BY path"
 _NEW = "Name a new file: a ledger is begun there, and every file is read."
 
 
@@ -357,8 +358,8 @@ class Ledger(tempdb.Scratch):
     def begin(self, objid: str, package: str) -> None:
         """Read the ledger's file, or make it if it does not exist.
 
-        Raises ``ConfigError`` for the ledger of another package, for a file that is none, and for a place in
-        the package itself; ``SourceError`` for a damaged one, ``TargetError`` where it cannot be written.
+        Raises ``ConfigError`` for the ledger of another package, for another file, and for a place in the
+        package itself; ``SourceError`` for a damaged one, ``TargetError`` where it cannot be written.
         """
         root = os.path.realpath(package)
         if Path(root) in self._path.parents:
@@ -426,10 +427,9 @@ class Ledger(tempdb.Scratch):
                 continue
             if event.get(name) != self._head[name]:
                 raise ConfigError(
-                    f"--ledger {self._path}: is of another package: its {what} is "
-                    f"{shown(str(event.get(name)))}, expected {shown(str(self._head[name]))}",
-                    hint="Each package and each copy of it has a ledger of its own, and one that was moved a "
-                    f"new one. {_NEW}",
+                    f"--ledger {self._path}: was made for the package with the {what} "
+                    f"{shown(str(event.get(name)))}, not {shown(str(self._head[name]))}",
+                    hint=f"Each copy of a package needs a ledger, and a moved package a new one. {_NEW}",
                 )
 
     def _damaged(self, number: int) -> SourceError:
@@ -443,10 +443,10 @@ class Ledger(tempdb.Scratch):
         with tempdb.explained(_KEPT_OF_FILES):
             try:
                 if name == _WHOLE:
-                    self._database.execute("UPDATE known SET is_new = 0 WHERE is_new")
-                elif name == _ODD:
+                    self._database.execute("UPDATE verified SET is_new = 0 WHERE is_new")
+                elif name == _DIFFERING:
                     path = os.fsencode(event["path"])
-                    self._database.execute("DELETE FROM known WHERE path = ?", (path,))
+                    self._database.execute("DELETE FROM verified WHERE path = ?", (path,))
                 elif name == _FILE:
                     self._put(_file_of(event), str(event["time"]))
                 else:
@@ -456,17 +456,17 @@ class Ledger(tempdb.Scratch):
 
     def _put(self, file: VerifiedFile, time: str) -> None:
         facts = "\n".join(file.facts)
-        self._database.execute(_PUT_KNOWN, (file.path, *file.stamp, facts, time, 1))
+        self._database.execute(_PUT_VERIFIED, (file.path, *file.stamp, facts, time, 1))
 
     def not_due(self) -> Iterator[tuple[VerifiedFile, str]]:
         """Yield the files that are not due, by path, with the time of each."""
         if self._older_than is None:
-            return self._known("is_new")
-        # A clock that was set back proves nothing.
-        return self._known("time > ? AND time <= ?", clock.ago(self._older_than), clock.ago(0))
+            return self._verified("is_new")
+        # A clock that was set back is no proof.
+        return self._verified("time > ? AND time <= ?", clock.ago(self._older_than), clock.ago(0))
 
-    def _known(self, which: str, *values: object) -> Iterator[tuple[VerifiedFile, str]]:
-        for path, size, mtime, inode, facts, time in self.rows(_KNOWN.format(which), *values):
+    def _verified(self, which: str, *values: object) -> Iterator[tuple[VerifiedFile, str]]:
+        for path, size, mtime, inode, facts, time in self.rows(_VERIFIED.format(which), *values):
             yield VerifiedFile(path=path, stamp=(size, mtime, inode), facts=tuple(facts.split("\n"))), time
 
     def take(self, taken: Iterable[tuple[bytes, str]]) -> None:
@@ -476,17 +476,17 @@ class Ledger(tempdb.Scratch):
                 self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (path,))
             self.figures = self.figures.with_taken(time)
 
-    def note(self, verified: Sequence[VerifiedFile], odd: Sequence[bytes] = (), *, read: int = 0) -> None:
-        """Record ``verified`` files, ``odd`` ones, which differ, and the number ``read`` just now."""
+    def note(self, verified: Sequence[VerifiedFile], wrong: Sequence[bytes] = (), *, read: int = 0) -> None:
+        """Record ``verified`` and ``wrong`` files, and the number ``read`` just now."""
         self.figures = self.figures.with_read(read)
-        if self._journal is None or not (verified or odd):
+        if self._journal is None or not (verified or wrong):
             return
         time = clock.ago(0)
-        odd_ones = ({"event": _ODD, "path": os.fsdecode(path)} for path in odd)
-        self._journal.record_all(chain((_event(each, time) for each in verified), odd_ones))
+        wrong_events = ({"event": _DIFFERING, "path": os.fsdecode(path)} for path in wrong)
+        self._journal.record_all(chain((_event(each, time) for each in verified), wrong_events))
         with tempdb.explained(_KEPT_OF_FILES):
-            for path in odd:
-                self._database.execute("DELETE FROM known WHERE path = ?", (path,))
+            for path in wrong:
+                self._database.execute("DELETE FROM verified WHERE path = ?", (path,))
             for each in verified:
                 self._put(each, time)
                 self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (each.path,))
@@ -498,7 +498,7 @@ class Ledger(tempdb.Scratch):
         from metspack.files.writing import open_whole  # noqa: PLC0415 -- as above
 
         with open_whole(self._path, replaces=True) as file:
-            events = (_event(each, time) for each, time in self._known("path IN seen"))
+            events = (_event(each, time) for each, time in self._verified("path IN seen"))
             whole: dict[str, object] = {"event": _WHOLE}
             for each in chain([self._head], events, [whole]):
                 file.write(f"{journal.sealed(each)}\n".encode())
@@ -513,7 +513,7 @@ def _event(file: VerifiedFile, time: str) -> dict[str, object]:
 
 
 def _file_of(event: Mapping[str, Any]) -> VerifiedFile:
-    """Return the file of a line; raises ``KeyError``, ``TypeError`` or ``ValueError`` for another form."""
+    """Return the file of a line; raises ``KeyError``, ``TypeError`` or ``ValueError``."""
     stamp: FileStamp = (int(event["size"]), int(event["mtime_ns"]), int(event["inode"]))
     facts = tuple(str(each) for each in event["facts"])
     return VerifiedFile(path=os.fsencode(event["path"]), stamp=stamp, facts=facts)

@@ -33,7 +33,7 @@ _HANGING = "    "
 
 
 Line = tuple[tuple[str, str], ...]
-"""Printable texts, each with its style, as ``metspack check`` prints them; a plain one has none ("")."""
+"""Printable texts, each with its style ("" for plain), as ``metspack check`` prints them."""
 
 
 def grouped(kept: FindingStore, limit: int | None = None, least: Severity = Severity.INFO) -> Iterator[Line]:
@@ -66,13 +66,13 @@ def _head(group: CodeGroup) -> Line:
 def _group(kept: FindingStore, group: CodeGroup, limit: int | None) -> Iterator[Line]:
     yield _head(group)
     for each in kept.of_group(group, limit):
-        where, said = parts(each)
-        yield (f"  {where}: ", "faint"), (said, "")
+        where, words = parts(each)
+        yield (f"  {where}: ", "faint"), (words, "")
         for place in places(each, limit and limit - 1):
             yield ((f"    {place}", "faint"),)
     if limit is not None and group.count > limit:
         more = counted(group.count - limit, "more finding")
-        yield ((f"  ... and {more} {group.told_as} (--max-per-code 0 shows all)", "faint"),)
+        yield ((f"  ... and {more} {group.label} (--max-per-code 0 shows all)", "faint"),)
 
 
 def verdict(frame: Frame) -> Iterator[Line]:
@@ -92,8 +92,8 @@ def verdict(frame: Frame) -> Iterator[Line]:
     )
     if summary.bytes:
         looked += f", {counted(summary.bytes, 'byte')} read"
-    if said := sampled(frame):
-        looked += f"; {said}"
+    if sample := sampled(frame):
+        looked += f"; {sample}"
     style = "error" if summary.errors else "warning" if summary.warnings else "good"
     yield (f"{looked}; level {frame.level}: ", ""), (counts(summary), style)
     if frame.are_several:
@@ -102,7 +102,7 @@ def verdict(frame: Frame) -> Iterator[Line]:
 
 def _package(result: PackageResult) -> Line:
     """Return the line of one package of several."""
-    said = ", ".join(filter(None, (result.objid, result.kind if result.is_package else "")))
+    identity = ", ".join(filter(None, (result.objid, result.kind if result.is_package else "")))
     ends = standing(result)
     style = "error" if result.errors else "good" if ends == "ok" else "warning"
     found = counts(result)
@@ -111,47 +111,44 @@ def _package(result: PackageResult) -> Line:
     return (
         (f"{printable(result.path)}: ", ""),
         (found, style),
-        (printable(f"  ({said})") if said else "", "faint"),
+        (printable(f"  ({identity})") if identity else "", "faint"),
     )
 
 
 def counts(summary: CheckSummary | PackageResult) -> str:
     """Return the numbers of findings: ``1 error, 0 warnings``, with notes where there are any."""
-    said = [counted(summary.errors, "error"), counted(summary.warnings, "warning")]
+    counts = [counted(summary.errors, "error"), counted(summary.warnings, "warning")]
     if summary.infos:
-        said.append(counted(summary.infos, "note"))
-    return ", ".join(said)
+        counts.append(counted(summary.infos, "note"))
+    return ", ".join(counts)
 
 
 def unopened(frame: Frame) -> Iterator[Line]:
     """Yield the line on archives that readers of their version refuse, if there are any."""
-    if said := printable(readers.unopened(frame.summary.unopened)):
-        yield ((f"{said[0].upper()}{said[1:]}.", "warning"),)
+    if words := printable(readers.unopened(frame.summary.unopened)):
+        yield ((f"{words[0].upper()}{words[1:]}.", "warning"),)
 
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the whole report as lines of plain text; the first names tool and package."""
-    told = frame.provenance
-    created = f", {frame.created}" if frame.created and not told.checked else ""
-    said = printable(readers.unopened(frame.summary.unopened))
+    provenance = frame.provenance
+    created = f", {frame.created}" if frame.created and not provenance.checked else ""
+    words = printable(readers.unopened(frame.summary.unopened))
     first = f"metspack check of {printable(frame.path)}, level {frame.level}{created}"
-    yield f"{'; '.join(filter(None, (first, said)))}\n"
+    yield f"{'; '.join(filter(None, (first, words)))}\n"
     for line in verdict(frame):
         yield plain(line)
-    yield from (f"{said}\n" for said in readers_lines(frame.summary))
-    if told.sentence:
-        yield f"{printable(told.sentence)} with {TOOL} {__version__}\n"
-    yield from (f"Path: {printable(path)}\n" for path in told.paths)
+    yield from (f"{words}\n" for words in readers_lines(frame.summary))
+    if provenance.sentence:
+        yield f"{printable(provenance.sentence)} with {TOOL} {__version__}\n"
+    yield from (f"Path: {printable(path)}\n" for path in provenance.paths)
     yield "\n"
     for line in grouped(kept):
         yield plain(line)
 
 
 def wrapped(line: Line, width: int) -> Iterator[Line]:
-    """Yield a line as rows of at most ``width`` columns, the further ones indented.
-
-    Rows break between words; a wider word is kept whole, so that names can be copied.
-    """
+    """Yield a line as rows of at most ``width`` columns, all but the first indented."""
     from rich.cells import cell_len  # noqa: PLC0415 -- heavy: only where a person looks at it
 
     row: list[tuple[str, str]] = []

@@ -352,7 +352,7 @@ class _RestoreWork:
                 return self._written(entries)[0]
         first = self.sharing.first(cell.place.id)
         if first is not None:
-            return self.sharing.told(first)[0]
+            return self.sharing.stored(first)[0]
         (new,) = named(cell.place, (cell.place.row,), (cell.file,))
         self.sharing.tell(cell.place.id, new, None)
         return new

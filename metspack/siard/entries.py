@@ -1,7 +1,4 @@
-"""Entries of an archive in a zip file or an unpacked folder, or one folder further down.
-
-``ZipContainer`` has ``ArchiveEntries`` too. All code that reads an archive by names of entries takes them.
-"""
+"""Entries of an archive in a zip file or an unpacked folder, perhaps below one top folder."""
 
 from __future__ import annotations
 
@@ -61,11 +58,11 @@ AnyTree = ArchiveEntries[Any]
 
 
 def contents(root: Path, extent: FileExtent) -> Iterator[bytes]:
-    """Yield a file's bytes in blocks of at most ``reading.CHUNK``; none when it is empty.
+    """Yield a file's bytes in blocks of at most ``reading.CHUNK``; an empty file has no blocks.
 
-    ``root`` is the folder that ``extent.path`` begins in. Raises SourceError when the file cannot be
-    read, is not the one that was found or ends early; also, after the last block, when it has changed
-    meanwhile, so that bytes are proven when the iterator has ended.
+    ``root`` is the folder that ``extent.path`` begins in. Raises SourceError when the file cannot be read,
+    is not the one that was found or ends early; also, after the last block, when it has changed meanwhile,
+    so that bytes are proven when the iterator has ended.
     """
     what = shown("/".join(extent.path))
     promised = Stamp(size=extent.size, modified=extent.modified, inode=extent.inode, device=extent.device)

@@ -56,7 +56,7 @@ class Field:
 
     @property
     def is_lob(self) -> bool:
-        """Whether the SQL type is one of large objects; cells of others may have files (P_4.3-3)."""
+        """True if the SQL type is one of large objects; cells of others may have files (P_4.3-3)."""
         return _LOB_TYPES.match(self.type) is not None
 
 
@@ -145,7 +145,7 @@ class Metadata:
 
     @property
     def has_types(self) -> bool:
-        """Whether a column is of a user-defined type with fields (SIARD 2.2, M_5.6)."""
+        """True if a column is of a user-defined type with fields (SIARD 2.2, M_5.6)."""
         return any(column.fields and not column.type for table in self.tables for column in table.columns)
 
 

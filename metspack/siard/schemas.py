@@ -175,7 +175,7 @@ _TEXTS = {
 _CHECKED = {"dbname", "dataOwner", "dataOriginTimespan", "archivalDate", "cardinality"} | {
     name for name, kind in _TEXTS.items() if kind == "xs:boolean"
 }
-"""Texts of which a wrong one cannot be used."""
+"""Elements whose text must be right for the archive to be usable."""
 _OF_ANY_TYPE = {"privilege"}  # their type is not one of SQL
 _MOST = 100  # faults that are reported
 _NUMBERS = {

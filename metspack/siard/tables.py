@@ -97,7 +97,7 @@ class CellReader:
         self._budgets = budgets
         self._tally = tally
         self._tags: list[_Tags] = []
-        self._alone = ""  # the cell with a file that was begun last, while it holds nothing else
+        self._only_cell = ""  # the cell with a file that was begun last, while it is still empty
         self._fed = 0
         self._head: bytes | None = b""
         self._named: set[str] = set()  # cells whose names were looked at
@@ -189,7 +189,7 @@ class CellReader:
                 tags.lines.append(parser.CurrentLineNumber)
                 tags.attributes.append(attributes)
                 named = depth
-                self._alone = cell
+                self._only_cell = cell
                 parser.CharacterDataHandler = text
             elif attributes and depth >= _COLUMN and "dlurlpathonly" in own:
                 tally.datalinks += 1
@@ -207,11 +207,11 @@ class CellReader:
 
     def _text(self, words: str) -> None:
         """Count a cell with a file and a value; a long value comes in pieces."""
-        if self._alone and words.strip():
+        if self._only_cell and words.strip():
             tally = self._tally
             tally.both += 1
-            tally.first_of_both = tally.first_of_both or self._place(self._alone, tally.rows).id
-            self._alone = ""
+            tally.first_of_both = tally.first_of_both or self._place(self._only_cell, tally.rows).id
+            self._only_cell = ""
 
     def _where(self, line: int | None = None) -> str:
         return f"{self._table.path} line {line or self._parser.CurrentLineNumber}"
@@ -306,14 +306,14 @@ class CellReader:
         Both are digests of the same bytes; two values of one algorithm cannot both be right.
         """
         attributes = tags.of(at)
-        said: dict[str, tuple[str, Digest]] = {}
+        stated: dict[str, tuple[str, Digest]] = {}
         for name in ("digest", "messageDigest"):
             text = attributes.get(name, "").strip()
             if not text:
                 continue
             digest = digests.parsed(text, attributes.get("digestType"))
             if digest is None and name == "messageDigest":
-                digest = digests.parsed(text)  # digestType is of the digest beside it
+                digest = digests.parsed(text)  # digestType describes the digest beside it
             if digest is None:
                 kind = attributes.get("digestType")
                 raise SourceError(
@@ -321,7 +321,7 @@ class CellReader:
                     f"{'absent' if kind is None else shown(kind)}), which is not a message digest",
                     hint="SIARD allows MD5, SHA-1 and SHA-256 in hexadecimal (2.2, T_6.2-1).",
                 )
-            other, before = said.setdefault(digest.algorithm, (name, digest))
+            other, before = stated.setdefault(digest.algorithm, (name, digest))
             if before != digest:
                 raise SourceError(
                     f"{self._where_cell(tags, at)} has the {other} {before.value} "
@@ -329,7 +329,7 @@ class CellReader:
                     hint="The archive contradicts itself; find out which is right before building a package.",
                 )
         return max(
-            (digest for _name, digest in said.values()), key=lambda each: len(each.value), default=None
+            (digest for _name, digest in stated.values()), key=lambda each: len(each.value), default=None
         )
 
 

@@ -60,8 +60,8 @@ def upgraded_metadata(
     if work.faults:
         raise refusal(work.faults, what)
     made = edited(document, work.edits, work.source.encoding)
-    if odd := [f"{metadata.NAME}: {each}" for each in schemas.faults(made)]:
-        raise refusal(odd, what)
+    if faults := [f"{metadata.NAME}: {each}" for each in schemas.faults(made)]:
+        raise refusal(faults, what)
     return made, tuple(work.notes())
 
 
@@ -172,11 +172,11 @@ class _MetadataUpgrade:
                     self._action(element, f"foreign key {_name(key)} of {label}")
 
     def _action(self, element: Element, where: str) -> None:
-        known = schemas.ENUMERATIONS[element.name]
-        if element.text in known:
+        values = schemas.ENUMERATIONS[element.name]
+        if element.text in values:
             return
         plain = " ".join(element.text.upper().split())
-        if plain in known:
+        if plain in values:
             self.edits.append(self.source.replacing(element, plain))
             return
         self.edits.append(self.source.removing(element))

@@ -53,7 +53,7 @@ def columns_with_files(blocks: Iterable[bytes], table: Table, what: str) -> Abst
 class _TableSurvey:
     """One reading of a table's document.
 
-    ``_odd`` counts the elements that the table has no place for, ``_first`` is the first of them. ``_absent``
+    ``_misplaced`` counts elements without a place in the table, ``_first`` is the first of them. ``_absent``
     has, for each column that needs a cell, the number of rows without one and the first of these rows.
     """
 
@@ -63,7 +63,7 @@ class _TableSurvey:
         self._with_files: set[int] = set()
         self._row = 0
         self._last = 0  # the number of the row's last cell so far
-        self._odd = 0
+        self._misplaced = 0
         self._first = ""
         self._absent: dict[int, tuple[int, int]] = {}
         self._numbers = {f"c{column.number}": column.number for column in table.columns}
@@ -77,8 +77,8 @@ class _TableSurvey:
         _parse(self._parser, block, self._table, final=final)
 
     def end(self) -> AbstractSet[int]:
-        if self._odd:
-            self._refuse(f"elements out of place: {self._odd:,}, the first {self._first}")
+        if self._misplaced:
+            self._refuse(f"elements out of place: {self._misplaced:,}, the first {self._first}")
         for number, (count, first) in self._absent.items():
             column = self._table.columns[number - 1].name
             self._refuse(
@@ -151,8 +151,8 @@ class _TableSurvey:
         parser.EndElementHandler = end
 
     def _attributes(self, attributes: dict[str, str]) -> None:
-        if odd := sorted(attributes.keys() - _ATTRIBUTES):
-            self._refuse(f"{self._where()}: a cell has no attribute {odd[0]}")
+        if unknown := sorted(attributes.keys() - _ATTRIBUTES):
+            self._refuse(f"{self._where()}: a cell has no attribute {unknown[0]}")
         if _cell_type(self._table.columns[self._last - 1], has_files=True) is None:
             self._refuse(f"{self._where()}: it names a file, but its type is no text, bytes or large object")
         if (text := attributes.get("messageDigest", "").strip()) and stated_digest(text) is None:
@@ -183,7 +183,7 @@ class _TableSurvey:
         return number
 
     def _count(self, name: str) -> None:
-        self._odd += 1
+        self._misplaced += 1
         self._first = self._first or f"<{shown(name)[:_NAME_SHOWN]}> in row {self._row:,}"
 
     def _skip(self, number: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +37,7 @@ from metspack.siard.metadata import Metadata, Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.lobstream import MISSING_TABLE, Holdings
+from metspack.system import os
 from metspack.uris import Repair, shown
 
 _ELEMENT = re.compile("a[0-9]+")
@@ -71,7 +71,7 @@ class LostLob(NamedTuple):
 
 
 class FoundLobs(NamedTuple):
-    """LOBs that were found together, in runs, and those that were looked for with them and not found.
+    """LOBs of one search: the found ones in runs, and the lost ones.
 
     ``conventions`` are those that found the LOBs of an archive's cells, one for each; they can be read once.
     """
@@ -105,8 +105,8 @@ FoundCell = tuple[LobCell, LobRun | None, Convention | None, LobUnresolved | Non
 
 def in_runs(lobs: Iterable[LobRef]) -> Iterator[LobRun]:
     """Yield LOBs in runs, together those that have the same values in common."""
-    for shared, alike in groupby(lobs, lambda lob: lob.shared if lob.detail is None else None):
-        while some := list(islice(alike, 1 if shared is None else LONGEST)):
+    for shared, group in groupby(lobs, lambda lob: lob.shared if lob.detail is None else None):
+        while some := list(islice(group, 1 if shared is None else LONGEST)):
             yield LobRun.of(some)
 
 
@@ -145,7 +145,7 @@ class Archive(Closable):
         self.repairs: dict[tuple[str, str], tuple[int, frozenset[Repair]]] = {}
         self.miscounted: dict[str, str] = {}
         self._valued: dict[str, str] = {}
-        self._said: tuple[str, ...] | None = None
+        self._reported_conventions: tuple[str, ...] | None = None
         self._own = len(opened.own)
         self._unread = ""
         try:
@@ -231,7 +231,7 @@ class Archive(Closable):
             raise SourceError(f"{self.path}: {error.message}", hint=error.hint) from None
 
     def document(self, table: Table) -> Extent:
-        """Return the extent of a table's XML; raises ``SourceError`` when the archive has none."""
+        """Return the extent of a table's XML; raises ``SourceError`` when the archive lacks it."""
         extent: Extent | None = self.tree.extent(table.path)
         if extent is None:
             raise SourceError(
@@ -269,23 +269,23 @@ class Archive(Closable):
             "metadata.xml names a table that the archive does not hold; get a complete copy. If there "
             f"is none, --accept {MISSING_TABLE} packages the archive as it is."
         )
-        if alike := self._named_alike(path := missing[0].path):
-            how = difference(alike, path)
+        if other := self._respelled(path := missing[0].path):
+            how = difference(other, path)
             hint = (
-                f"{shown(alike)} differs in {how} alone: pack the archive again, with the names as they were."
+                f"{shown(other)} differs in {how} alone: pack the archive again, with the names as they were."
             )
         raise SourceError(
             f"{self.path}: table {missing[0].label} has no document {missing[0].path}{more}", hint=hint
         )
 
-    def _named_alike(self, path: str) -> str:
+    def _respelled(self, path: str) -> str:
         """Return the entry whose name differs in letter case or Unicode form alone, or ""."""
         return next((each for each in self.tree.names() if folded(each) == folded(path)), "")
 
     def located(
         self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
     ) -> Iterator[FoundLobs]:
-        """Yield the LOBs that the cells of a table name, in document order, and the errors of those lost.
+        """Yield the LOBs of a table's cells in document order, and the errors of lost ones.
 
         What comes together are cells of one column in consecutive rows. All readers of an archive's LOBs
         use this; ``lob_runs`` raises the errors that are reported here. ``tally`` counts rows and inline
@@ -311,11 +311,11 @@ class Archive(Closable):
             yield each
 
     def _outside(self, table: Table, run: CellRun, declared: str | None) -> Iterator[FoundLobs]:
-        """Yield the LOBs of cells that name no entries, those of cells that name one folder together."""
+        """Yield the LOBs of cells that name files, those of one folder together."""
         folders = [file.rpartition("/")[0] for file in run.files]
         start = 0
-        for _, alike in groupby(folders):
-            own = run[start : start + sum(1 for _ in alike)]
+        for _, group in groupby(folders):
+            own = run[start : start + sum(1 for _ in group)]
             start += len(own)
             lengths: Sequence[int | None] = own.lengths or [None] * len(own)
             found = None
@@ -326,7 +326,7 @@ class Archive(Closable):
                 continue
             sizes, *stamps = map(list, zip(*found.statuses, strict=True))
             extents = [list(found.names), *stamps]
-            runs = _alike(own, declared, sizes, extents, root=found.root, folders=found.folders)
+            runs = _runs_of(own, declared, sizes, extents, root=found.root, folders=found.folders)
             yield FoundLobs(runs, conventions=repeat(found.convention, len(own)))
 
     def _each(self, table: Table, run: CellRun, declared: str | None) -> FoundLobs:
@@ -364,10 +364,10 @@ class Archive(Closable):
                     )
                 declared[path] = declared_type(table, path)
             yield run, declared[path]
-        if said := table.other_count(tally.rows):
+        if stated := table.other_count(tally.rows):
             self.miscounted[table.path] = (
                 f"table {table.label} ({table.path}) has {counted(tally.rows, 'row')} where metadata.xml "
-                f"says {said}: rows were lost or added before; kept as it is (metspack explain Z031)"
+                f"says {stated}: rows were lost or added before; kept as it is (metspack explain Z031)"
             )
         if tally.both:
             self._valued[table.path] = (
@@ -385,7 +385,7 @@ class Archive(Closable):
         if found is None:
             return None
         conventions = self.resolver.conventions(table, run.cell, run.files)
-        return FoundLobs(_alike(run, declared, *found), conventions=conventions)
+        return FoundLobs(_runs_of(run, declared, *found), conventions=conventions)
 
     def _located(self, table: Table, cell: LobCell, declared: str | None) -> tuple[LobRef, Convention]:
         """Return the LOB of a cell and the convention that found it; raises ``LobUnresolved``."""
@@ -424,7 +424,7 @@ class Archive(Closable):
         return lob, found.convention
 
     def _advice(self) -> Iterator[str]:
-        """Yield further reasons why a LOB may not be found."""
+        """Yield other reasons why a LOB may not be found."""
         if self.container is not None and self.path.is_symlink():
             yield (
                 f"{self.path} is a symbolic link: LOBs are looked for beside the link, not beside "
@@ -486,7 +486,7 @@ class Archive(Closable):
             except SourceError as error:
                 yield FoundLobs(lost=[LostLob("", error)])
         # Reading cells again after this must not count their LOBs twice.
-        self._said = tuple(self._conventions())
+        self._reported_conventions = tuple(self._conventions())
 
     def conventions(self) -> Iterator[str]:
         """Yield a sentence for each column whose LOBs were not all found by the statement.
@@ -495,7 +495,7 @@ class Archive(Closable):
         gives, and cells with a file and a value. They cover the LOBs of the last complete ``lob_runs``, else
         all cells read so far.
         """
-        yield from self._conventions() if self._said is None else self._said
+        yield from self._conventions() if self._reported_conventions is None else self._reported_conventions
 
     def _conventions(self) -> Iterator[str]:
         if self._unread:
@@ -534,7 +534,7 @@ class Archive(Closable):
         self.tree.close()
 
 
-def _alike(
+def _runs_of(
     run: CellRun,
     declared: str | None,
     sizes: list[int],
@@ -588,8 +588,8 @@ def extension_of(file: str) -> str:
 def by_extension(files: Sequence[str]) -> Iterator[tuple[str, slice]]:
     """Yield each extension of cells' files in order, with the slice of the files that have it."""
     start = 0
-    for _, alike in groupby([file[file.rfind(".") :] for file in files]):
-        which = slice(start, start + sum(1 for _ in alike))
+    for _, group in groupby([file[file.rfind(".") :] for file in files]):
+        which = slice(start, start + sum(1 for _ in group))
         start = which.stop
         yield extension_of(files[which.start]), which
 

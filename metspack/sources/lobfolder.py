@@ -7,7 +7,6 @@ recommendation for external LOBs (0.28, 5.1) and of the archives that SIARD prog
 
 from __future__ import annotations
 
-import os
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +25,7 @@ from metspack.locations import splitparts
 from metspack.mediatypes import media_type
 from metspack.model import LONGEST, SMALL, LobDetail, LobRun, RunShared
 from metspack.sources.archive import extension_of, in_runs
+from metspack.system import os
 from metspack.uris import shown
 
 NAMED = 20
@@ -119,8 +119,8 @@ class Finds(tempdb.Scratch):
         with tempdb.explained(self._what):
             self._database.execute("INSERT INTO fault VALUES (?, ?)", (position, text))
 
-    def check(self, said: str, hint: str) -> None:
-        """Raise SourceError for faults; the message has ``said``, their number and the first ones."""
+    def check(self, problem: str, hint: str) -> None:
+        """Raise SourceError for faults: ``problem``, the number of faults and the first ones."""
         with tempdb.explained(self._what):
             sql = "SELECT text, count(*) OVER () FROM fault ORDER BY position, text LIMIT ?"
             found = self.all(sql, NAMED)
@@ -128,17 +128,17 @@ class Finds(tempdb.Scratch):
             texts, (number, *_) = zip(*found, strict=True)
             more = [f"and {number - NAMED:,} more"] if number > NAMED else []
             raise SourceError(
-                f"{self._what}: {said}: {number:,} found: {'; '.join([*texts, *more])}", hint=hint
+                f"{self._what}: {problem}: {number:,} found: {'; '.join([*texts, *more])}", hint=hint
             )
 
     def lob_runs(self) -> Iterator[LobRun]:
         """Yield the LOBs by place, at most one each; whole ones of a column come together."""
         with tempdb.explained(self._what):
-            for key, alike in groupby(self._database.execute(_IN_ORDER), _likeness):
+            for key, group in groupby(self._database.execute(_IN_ORDER), _likeness):
                 if len(key) == _PARTS:
-                    yield _split(self._run(list(alike)))
+                    yield _split(self._run(list(group)))
                     continue
-                while some := list(islice(alike, LONGEST)):
+                while some := list(islice(group, LONGEST)):
                     run = self._run(some)
                     yield from [run] if max(run.sizes) <= SMALL else in_runs(run.lobs())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,12 +18,13 @@ from metspack.files.threads import ThreadedHashers
 from metspack.model import Digest, Extent, LobCell, LobRef, LobRun, ZipExtent
 from metspack.siard import entries
 from metspack.sizes import TextLength
+from metspack.system import os
 from metspack.uris import shown
 
 _OPEN = 8
 
 Contents = Iterator[bytes | memoryview | None]
-"""The bytes of each LOB of a run, None for one that is to be read by itself."""
+"""The bytes of each LOB of a run, or None for one that must be read separately."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +67,10 @@ class OpenHoldings(Closable):
         return entries.contents(root, extent)
 
     def small_contents(self, run: LobRun) -> Contents:
-        """Yield the bytes of each LOB of a run, or None for one that is to be read by itself.
+        """Yield the bytes of each LOB of a run, or None for one that must be read separately.
 
-        They are proven as by ``contents``, and valid until the next iteration. Raises SourceError when a
-        zip file can no longer be opened.
+        They are proven as by ``contents``, and valid until the next iteration. Raises SourceError when a zip
+        file can no longer be opened.
         """
         return iter([None]) if run.is_apart else _measured_in_bytes(run, self._small_contents(run))
 
@@ -95,11 +95,11 @@ class OpenHoldings(Closable):
             for name, values in ((shared.digest, run.digests), (shared.proof, run.proofs))
             if name is not None
         }
-        is_known = all(name in OCTETS for name, _ in stated)
-        proving = [(digest_function(name), values) for name, values in stated if is_known]
+        is_computable = all(name in OCTETS for name, _ in stated)
+        proving = [(digest_function(name), values) for name, values in stated if is_computable]
         for number, data in enumerate(self.small_contents(run)):
             is_proven = data is not None and all(each(data) == values[number] for each, values in proving)
-            yield data if is_known and is_proven else None
+            yield data if is_computable and is_proven else None
 
     def linked_contents(
         self,
@@ -147,7 +147,7 @@ class OpenHoldings(Closable):
                 hint="It was there when the source was listed: make sure that it still is, then start again.",
             ) from error
         is_elsewhere = self._holdings.elsewhere
-        if medium.stamps != held.stamps and not (is_elsewhere and _are_alike(medium.stamps, held.stamps)):
+        if medium.stamps != held.stamps and not (is_elsewhere and _are_same_file(medium.stamps, held.stamps)):
             medium.close()
             raise _changed(held)
         return medium
@@ -169,7 +169,7 @@ class OpenHoldings(Closable):
 
 
 def _measured_in_bytes(run: LobRun, contents: Contents) -> Contents:
-    """Return the contents of a run, with None for a LOB whose cell has another length than its bytes."""
+    """Return a run's contents, with None for each LOB whose length differs from its cell's."""
     if not run.lengths:
         return contents
     each = zip(contents, run.sizes, run.lengths, strict=True)
@@ -177,14 +177,14 @@ def _measured_in_bytes(run: LobRun, contents: Contents) -> Contents:
 
 
 def _device(root: Path, names: Sequence[str]) -> int:
-    """Return this machine's number of a path's device, or 0, which none has, if it is missing."""
+    """Return this machine's device number of a path, or the unused number 0 if it is missing."""
     try:
         return os.stat(root.joinpath(*names), follow_symlinks=False).st_dev
     except OSError:  # reading the file raises the reason
         return 0
 
 
-def _are_alike(found: Sequence[Stamp], expected: Sequence[Stamp]) -> bool:
+def _are_same_file(found: Sequence[Stamp], expected: Sequence[Stamp]) -> bool:
     """Return whether stamps are the same but for their devices."""
     return len(found) == len(expected) and all(
         one._replace(device=other.device) == other for one, other in zip(found, expected, strict=True)
@@ -226,8 +226,8 @@ class Passage:
         expected = lob.cell.digest
         self.lob = lob
         self._proofs = lob.proofs
-        said = [each.algorithm for each in (expected, self._proofs.whole) if each is not None]
-        self.hashers = ThreadedHashers(dict.fromkeys((*algorithms, *said)))
+        stated_algorithms = [each.algorithm for each in (expected, self._proofs.whole) if each is not None]
+        self.hashers = ThreadedHashers(dict.fromkeys((*algorithms, *stated_algorithms)))
         self.is_part_digest = False
         self.media_type = lob.media_type if lob.recorded is None else lob.recorded
         self.unit: str | None = "bytes" if lob.cell.length == lob.size else None
@@ -306,7 +306,7 @@ def needed_lengths(cell: LobCell, size: int) -> TextLength | None:
 
 
 def unit_of(what: str, cell: LobCell, lengths: TextLength) -> str:
-    """Return the unit of a cell's length; raises ``SourceError`` where the LOB has it in none."""
+    """Return the unit of a cell's length; raises ``SourceError`` if the length fits in no unit."""
     length = cell.length or 0
     if (unit := lengths.unit(length)) is None:
         raise SourceError(

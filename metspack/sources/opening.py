@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from metspack.sizes import counted
 from metspack.sources import lobfolder, rewriting
 from metspack.sources.archive import Archive, FoundLobs, Grants
 from metspack.sources.lobstream import Holdings
+from metspack.system import os
 
 
 class LooseLobs(Closable):
@@ -47,7 +47,7 @@ class LooseLobs(Closable):
         return lobfolder.lob_runs(self.path, seen)
 
     def found(self, seen: Callable[[int], None] | None = None) -> Iterator[FoundLobs]:
-        """Yield the LOBs as ``lob_runs`` does: none is lost."""
+        """Yield the LOBs as ``lob_runs`` does, each of them found."""
         return (FoundLobs([run]) for run in self.lob_runs(seen))
 
     def holdings(self) -> Holdings:
@@ -55,10 +55,10 @@ class LooseLobs(Closable):
         return Holdings(archives=(), roots=(self.path,))
 
     def check_unchanged(self) -> None:
-        """Do nothing: each file is compared with its stamp when it is read."""
+        """Leave the check to the reader, which compares each file with its stamp."""
 
     def close(self) -> None:
-        """Do nothing: no file is held."""
+        """Succeed: each file is closed after its read."""
 
 
 def is_lob_folder(path: Path) -> bool:
@@ -78,16 +78,16 @@ def identity(source: Source) -> str:
     path = source.path.resolve()
     while not os.path.lexists(path):  # an archive that is packed in another file
         path = path.parent
-    told = hashlib.sha256(source.metadata_document)
+    digest = hashlib.sha256(source.metadata_document)
     for each in _rests_on(source, path):
         with suppress(OSError):
             stamp = Stamp.of_status(os.stat(each))
-            told.update(repr((str(each), tuple(stamp))).encode(errors="surrogateescape"))
+            digest.update(repr((str(each), tuple(stamp))).encode(errors="surrogateescape"))
     found = os.stat(path)
     when = datetime.fromtimestamp(found.st_mtime, UTC).isoformat(timespec="microseconds")
     return (
         f"{path}, {source.size or found.st_size:,} bytes, changed {when}, inode {found.st_ino}, "
-        f"state {told.hexdigest()[:16]}"
+        f"state {digest.hexdigest()[:16]}"
     )
 
 
@@ -123,7 +123,7 @@ def opened(
 
 @unique
 class SealVerdict(Enum):
-    """Whether the messageDigest of an archive is that of its content.
+    """True if the messageDigest of an archive is that of its content.
 
     ``INCOMPARABLE``: it is that of the zip file that the archive was before it was unpacked or wrapped.
     """
@@ -217,9 +217,9 @@ class SourceFacts:
         """Raise ``SourceError`` unless the messageDigest is right (``--require-message-digest``)."""
         if self.verdict is SealVerdict.RIGHT:
             return
-        told = next(self.warnings(), "") or _REFUSED[self.verdict]
+        warning = next(self.warnings(), "") or _REFUSED[self.verdict]
         raise SourceError(
-            f"{path}: a messageDigest that is right is required, and {told}",
+            f"{path}: a messageDigest that is right is required, and {warning}",
             hint="Get another copy of the archive, or leave --require-message-digest out: then this is a "
             "warning, and the package keeps the old value.",
         )
@@ -235,7 +235,7 @@ class SourceFacts:
                 yield one
 
 
-_READ_ALONE = 100_000_000  # bytes of an archive that is read only for its SHA-256: a quarter of a second
+_READ_FOR_DIGEST = 100_000_000  # bytes of an archive that is read only for its SHA-256: a quarter of a second
 _NEW = " (the package will carry a new one and keep the old one in METS)"
 _RIGHT = " (the package will carry the recomputed digest and keep the old one in METS)"
 _LEFT = ", and is left as it is (a full check says so)"
@@ -250,8 +250,8 @@ _REFUSED = {
 def source_facts(source: Source, progress: Progress, *, compares: bool = True) -> SourceFacts:
     """Return the facts of a source; ``compares`` also compares its messageDigests.
 
-    The comparison takes one reading of a zip file from its start to its end, which gives its SHA-256 as well.
-    A zip file with nothing to compare is read for its SHA-256 if it is small.
+    The comparison takes one reading of a zip file from its start to its end, which gives its SHA-256 as
+    well. A zip file without a messageDigest is read for its SHA-256 if it is small.
     """
     if not isinstance(source, Archive):
         return SourceFacts(name=source.path.resolve().name)
@@ -267,7 +267,7 @@ def source_facts(source: Source, progress: Progress, *, compares: bool = True) -
     if not compares or container is None:
         return facts
     can_compare = bool(metadata.digests) and rewriting.comparable(archive)
-    if not can_compare and container.size > _READ_ALONE:
+    if not can_compare and container.size > _READ_FOR_DIGEST:
         return facts
     if can_compare:
         progress.stage("Comparing the archive's messageDigest", container.size)

@@ -80,7 +80,7 @@ class AddedRun:
         """Yield the bytes of each entry in blocks, proven at their end; raises ``SourceError``."""
         with OpenHoldings(self.holdings) as holdings:
             for number, data in enumerate(holdings.proven_contents(self.run)):
-                if data is None:  # reading the LOB by itself raises the reason, if any
+                if data is None:  # reading the LOB separately raises the reason, if any
                     yield Passage(self.run.lob(number), holdings, ()).proven()
                 else:
                     yield (bytes(data),)
@@ -153,7 +153,7 @@ def rewrite(
                 spliced_table, table=table, budgets=archive.budgets, value=noted, version=version
             )
         if upgrade is not None:
-            splices[table.path] = _upgraded(table, splices.get(table.path))
+            splices[table.path] = _make_upgrade(table, splices.get(table.path))
     folders = LobFolders(database=moved.database, columns=moved.columns, fields=fields, renamed=renamed)
     changes = _Changes(
         departures=moved.entries,
@@ -172,11 +172,11 @@ def rewrite(
 def copy(
     archive: Archive, target: Path, algorithms: Iterable[str], *, work: Path, seals: bool = False
 ) -> Hashers:
-    """Write a copy of an archive from which nothing moves; return its digests and size.
+    """Write a copy of an archive that keeps all its LOBs; return its digests and size.
 
-    A zip file is copied byte for byte. One with a folder around everything, and an unpacked archive,
-    become a zip file without that folder, in which only messageDigest is another; with ``seals``, so does
-    one whose messageDigest is wrong or that has entries which not every program can read.
+    A zip file is copied byte for byte. One with a folder around everything, and an unpacked archive, become
+    a zip file without that folder, with another messageDigest only; with ``seals``, so does one whose
+    messageDigest is wrong or that has entries which not every program can read.
     """
     container = archive.container
     if container is None or archive.prefix or (seals and container.hollow()[0]):
@@ -225,7 +225,7 @@ class _Changes:
     meanwhile: Callable[[], object] = lambda: None
 
 
-def _upgraded(table: Table, splice: _Splice | None) -> _Splice:
+def _make_upgrade(table: Table, splice: _Splice | None) -> _Splice:
     """Return the splice that upgrades a table to SIARD 2.2 before another changes its cells."""
 
     def upgrading(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -388,7 +388,7 @@ def write_reserved(task: _ReservedRun, moved: Callable[[int], None]) -> _Written
 class _Additions:
     """Entries that are appended, with their folders where the archive has entries for folders.
 
-    Archives have an entry for each folder or for none, and readers that list by folder rely on either.
+    Archives have an entry for each folder or only for files; readers that list by folder rely on either.
     ``given`` takes the names.
     """
 
@@ -410,8 +410,8 @@ class _Additions:
             if folder is None:
                 for each in some:
                     for name, size, blocks in zip(each.names, each.run.sizes, each.contents(), strict=True):
-                        told = reading.told(blocks, self.changes.moved)
-                        self._add(name, told, method=each.method, most=size)
+                        counted = reading.told(blocks, self.changes.moved)
+                        self._add(name, counted, method=each.method, most=size)
                 continue
             self._add_folders(f"{folder}/")
             tasks = (self._reserve(each) for each in self._together(some))

@@ -6,7 +6,6 @@ Credentials come from the environment and from the sources of the client; messag
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +18,7 @@ from importlib import import_module
 from typing import Any, NoReturn, TypeVar
 
 from metspack.errors import ConfigError, MetspackError, SourceError, StoreError
+from metspack.system import os
 
 PART = 16 << 20
 """Bytes of a part of a large object; very large ones have larger, as S3 takes 10,000 parts."""
@@ -44,8 +44,8 @@ class ObjectChanged(SourceError):  # noqa: N818 -- the state of the object
 class StoredObject:
     """An object: its key, its bytes, and a number that changes when it is replaced.
 
-    ``modified`` is in nanoseconds: the store's seconds, and below these a number made of the etag; 0 where a
-    store lists none.
+    ``modified`` is in nanoseconds: the store's seconds, and below these a number made of the etag; 0 without
+    these.
     """
 
     key: str
@@ -58,8 +58,8 @@ class StoredObject:
         when: datetime = meta["last_modified"]
         below = 0
         if meta.get("e_tag"):
-            told = f"{meta['e_tag']} {meta.get('version')}".encode()
-            below = 1 + int.from_bytes(sha256(told).digest()[:8], "big") % (_SECOND - 1)
+            version = f"{meta['e_tag']} {meta.get('version')}".encode()
+            below = 1 + int.from_bytes(sha256(version).digest()[:8], "big") % (_SECOND - 1)
         modified = int(when.timestamp()) * _SECOND + below
         return cls(key=meta["path"], size=meta["size"], modified=modified)
 
@@ -125,7 +125,7 @@ class ObStore:
 
     def level(self, prefix: str) -> tuple[list[StoredObject], list[str]]:
         """Return the objects right below a prefix (no slash at its end), and the prefixes below it."""
-        found = self._asked(
+        found = self._answer(
             prefix, lambda: self._library.list_with_delimiter(self._store, prefix=prefix or None)
         )
         return [StoredObject.of(each) for each in found["objects"]], list(found["common_prefixes"])
@@ -134,14 +134,14 @@ class ObStore:
         """Yield all objects below a prefix, at any depth."""
         stream = iter(self._library.list(self._store, prefix=prefix or None, chunk_size=1_000))
         while True:
-            batch = self._asked(prefix, lambda: next(stream, None))
+            batch = self._answer(prefix, lambda: next(stream, None))
             if batch is None:
                 return
             yield from map(StoredObject.of, batch)
 
     def head(self, key: str) -> StoredObject:
         """Return an object without its bytes."""
-        return StoredObject.of(self._asked(key, lambda: self._library.head(self._store, key)))
+        return StoredObject.of(self._answer(key, lambda: self._library.head(self._store, key)))
 
     def read(self, found: StoredObject, start: int, stop: int) -> bytes:
         """Return a range of an object's bytes; raises ``ObjectChanged`` when it was replaced."""
@@ -150,7 +150,7 @@ class ObStore:
             return b""
         data = b""
         for attempt in range(_SHORT_READS):
-            data = self._asked(found.key, lambda: self._range(found, start, start + wanted))
+            data = self._answer(found.key, lambda: self._range(found, start, start + wanted))
             if len(data) == wanted:
                 return data
             time.sleep(0.1 * 2**attempt)
@@ -187,10 +187,10 @@ class ObStore:
         if size <= PART:
             data = b"".join(chunks)
             self._check_size(key, len(data), size)
-            self._asked(key, lambda: self._library.put(self._store, key, data, use_multipart=False))
+            self._answer(key, lambda: self._library.put(self._store, key, data, use_multipart=False))
             return
         part = max(PART, -(-size // _MOST_PARTS))
-        self._asked(key, lambda: self._put_parts(key, chunks, size, part))
+        self._answer(key, lambda: self._put_parts(key, chunks, size, part))
 
     def _put_parts(self, key: str, chunks: Iterable[bytes], size: int, part: int) -> None:
         # The writer gives up the parts, and no object appears, when its block ends by an exception.
@@ -211,9 +211,9 @@ class ObStore:
     def remove(self, key: str) -> None:
         """Remove an object; a missing one is fine."""
         with suppress(FileNotFoundError):
-            self._asked(key, lambda: self._library.delete(self._store, key))
+            self._answer(key, lambda: self._library.delete(self._store, key))
 
-    def _asked(self, key: str, ask: Callable[[], T]) -> T:
+    def _answer(self, key: str, ask: Callable[[], T]) -> T:
         """Return the client's answer; its errors are reworded, as they may contain secrets."""
         try:
             return ask()

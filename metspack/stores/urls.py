@@ -19,7 +19,7 @@ _mirrors: list[str] = []
 
 
 def note_mirrors(folder: str) -> None:
-    """Set the folder in which the stores are mirrored, "" for none."""
+    """Set the folder that mirrors the stores, or "" without stores."""
     _mirrors[:] = [folder] if folder else []
 
 

@@ -29,15 +29,22 @@ def test_the_ratio_is_the_median_of_the_pairs() -> None:
 def test_a_row_of_the_table_has_both_sides() -> None:
     shown = cells(ROW, side(3.0, calls=20.25, syncs=Syncs(calls=1_234, seconds=0.25, wall=3.5)), side(2.0))
     assert shown[3:] == [
-        "1.50 (1.50 to 1.50)",
+        "1.50",
         "1.25",
-        "3.00 / 2.00",
-        "3.00 / 2.00",
-        "2 / 2",
-        "1 / 1",
-        "20.2 / -",
-        "1,234: 0.25 of 3.50 / -",
+        "3.00/2.00",
+        "3.00/2.00",
+        "2/2",
+        "1/1",
+        "20.2/-",
+        "1,234: 0.25 of 3.50/-",
     ]
+
+
+def test_columns_that_no_row_has_are_left_out() -> None:
+    row = results.told(ROW, "tmpfs", [side(2.0, 6.0, 4.0), side(1.0, 2.0, 1.0)])
+    head, _rule, line = results.table([row], {}).splitlines()
+    assert head.endswith("| ratio | wall, s | processor, s | memory, MB | largest process, MB |")
+    assert "| 3.00 (2.00-4.00) | 4.00/1.00 |" in line
 
 
 def test_the_page_of_performance_is_the_figures_kept() -> None:

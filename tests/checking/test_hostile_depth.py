@@ -37,6 +37,10 @@ def test_what_groups_are_called_is_kept_once() -> None:
         assert len(set(numbers)) == 3
         assert numbers[0] == numbers[2]
         assert groups.number(()) == 0
-        assert catalogue.number("SELECT sum(length(name)) FROM grp") == len(name) + 6
+        assert catalogue.number("SELECT sum(length(name)) FROM section") == len(name) + 6
         child = groups.number((name, "Child IPs", "x"))
-        assert catalogue.row("SELECT is_child, is_whole, is_other FROM grp WHERE id = ?", child) == (1, 0, 0)
+        assert catalogue.row("SELECT is_child, is_whole, is_other FROM section WHERE id = ?", child) == (
+            1,
+            0,
+            0,
+        )

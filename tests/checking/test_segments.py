@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import sys
 import zipfile
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -16,7 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking import Checked, Level, check, looks, segmentreader, segments
-from metspack.checking.mets import schema
+from metspack.checking.links import links
+from metspack.checking.mets import documents, schema
+from metspack.mets import fastreader
 from metspack.model import Severity
 from metspack.reporting.facts import facts_of
 from metspack.reporting.model import ReportFacts
@@ -24,6 +28,7 @@ from tests.findings import ordered
 from tests.laws import law
 from tests.packages import forge
 from tests.packages.forge import LOBS, lobs
+from tests.watching import suite_watch
 
 FIRST, SECOND = "Northwind_lobseg_0", "Northwind_lobseg_1"
 LOB_FOLDER = "content/schema0/table2/lob4"
@@ -301,7 +306,7 @@ def rows_of(checked: Checked) -> dict[str, list[tuple[object, ...]]]:
     """Return what the catalogue has of files, once no segment is held any more."""
     if checked.places.agreement is not None:
         checked.places.put_all_back()
-    sql = "SELECT e.*, g.name FROM entry e LEFT JOIN grp g ON g.id = e.grp ORDER BY e.id"
+    sql = "SELECT e.*, g.name FROM entry e LEFT JOIN section g ON g.id = e.grp ORDER BY e.id"
     entries = checked.catalogue.all(sql)
     assert [row[1] for row in entries] == sorted(row[1] for row in entries)
     found = {"entry": [(*row[1:5], *row[6:]) for row in entries]}  # groups are numbered as they come
@@ -463,6 +468,44 @@ def test_what_runs_for_a_right_package_runs_for_one_with_a_file_missing_in_each_
         min((package / folder).rglob("*.bin")).unlink()
     assert {each.code for each in check(package)} == {"F001"}
     assert right - lines_run(package) == set()
+
+
+def opened(package: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Counter[str], int]:
+    """Return how often a check opens each file, and how many METS it reads."""
+    found: list[tuple[str, str]] = []
+    whole: list[None] = []
+
+    def condensed(*arguments: Any, **names: Any) -> Iterator[Any]:
+        whole.append(None)
+        return fastreader.condensed(*arguments, **names)
+
+    with monkeypatch.context() as patch:
+        for module in (documents, links, segmentreader):
+            patch.setattr(module, "condensed", condensed)
+        patch.setattr(os, "open", suite_watch.noting(found))
+        list(check(package))
+    files = (Path(path) for path, _ in found)
+    return Counter(each.relative_to(package).as_posix() for each in files if each.is_file()), len(whole)
+
+
+def test_no_file_is_opened_twice_and_no_mets_read_twice_also_with_a_file_missing_in_each_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = forge.forge(tmp_path / "package", lobs(80, 2))
+    most = {
+        "mets.xml": 4,  # its beginning also for what the package is, and for its standards
+        "Northwind.siard": 2,  # as a zip file, and all its bytes
+        "manifest-md5.txt": 3,  # a stretch with each segment, and all between
+        "manifest-sha256.txt": 3,
+    }
+    for code in (set[str](), {"F001"}):
+        counts, whole = opened(package, monkeypatch)
+        assert {path: count for path, count in counts.items() if count > most.get(path, 1)} == {}
+        assert counts.keys() == {path.relative_to(package).as_posix() for path in package.rglob("*.*")}
+        assert whole == 3
+        assert {each.code for each in check(package)} == code
+        for folder in (FIRST, SECOND):
+            min((package / folder).rglob("*.bin")).unlink()
 
 
 # --- a package of one METS ----------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tests.cli.conftest import Commands
 from tests.conftest import CHECKOUT
 
 _ROW = re.compile(r"\| `([a-z-]+)` \| ([0-9]+) \|")
-_PAGE = CHECKOUT / "docs" / "errors.md"
+_PAGE = CHECKOUT / "docs" / "ingest.md"
 
 
 def _kinds(kind: type[errors.MetspackError]) -> list[type[errors.MetspackError]]:

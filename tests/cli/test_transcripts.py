@@ -29,7 +29,7 @@ DOCUMENTS = sorted(
 )
 _LONG = {
     f"{each}.md"
-    for each in ["cluster", "configuration", "csip", "media", "packing", "qa", "restoring", "stores"]
+    for each in ("build", "configuration", "csip", "deliveries", "ingest", "restoring", "scale", "stores")
 }
 _FENCE = re.compile(r"^( *)```console\s*\n(.*?)^\1```\s*$", re.MULTILINE | re.DOTALL)
 _KEPT = ("LANG", "TMPDIR", "PYTHONPYCACHEPREFIX", *ENVIRONMENT)
@@ -123,9 +123,11 @@ def run(
         "NO_COLOR": "1",
         "TERM": "dumb",
         "COLUMNS": "100",
-        "SOURCE_DATE_EPOCH": "1456185600",
     }
     for step in steps(document):
+        if step.command.startswith("export "):
+            environment |= dict([step.command.removeprefix("export ").split("=", 1)])
+            continue
         code, printed = ran(step.command, folder, environment)
         found = [row.rstrip() for row in printed.splitlines()]
         if not matches(step.output, found):
@@ -167,7 +169,7 @@ def test_the_transcripts_are_true(
     if document.name == "stores.md":
         request.getfixturevalue("s3")  # its environment is that of the commands
     # A cluster is reached over sockets, which tests do not open.
-    ran = by_shell if document.name == "cluster.md" else at_once
+    ran = by_shell if document.name == "scale.md" else at_once
     folder = tmp_path / "here"
     (folder / "samples" / "northwind").mkdir(parents=True)
     for source in (CHECKOUT / "samples" / "northwind").glob("*.siard"):
@@ -203,7 +205,8 @@ $ true
     1
     ...
     5
-    $ echo "$SOURCE_DATE_EPOCH"; exit 3
+    $ export NUMBER=1456185600
+    $ echo "$NUMBER"; exit 3
     1456185600
     (exit 3)
     ```
@@ -217,7 +220,8 @@ def test_a_true_document_has_no_faults(tmp_path: Path, commands: Path) -> None:
         "ls file none",
         "true",
         "seq 5",
-        'echo "$SOURCE_DATE_EPOCH"; exit 3',
+        "export NUMBER=1456185600",
+        'echo "$NUMBER"; exit 3',
     ]
     assert [(step.line, step.code) for step in steps(GOOD)] == [
         (9, 0),
@@ -225,7 +229,8 @@ def test_a_true_document_has_no_faults(tmp_path: Path, commands: Path) -> None:
         (14, 2),
         (18, 0),
         (24, 0),
-        (28, 3),
+        (28, 0),
+        (29, 3),
     ]
     assert list(run(GOOD, tmp_path, commands)) == []
 

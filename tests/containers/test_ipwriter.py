@@ -155,7 +155,7 @@ def test_manifests_list_the_packed_files(tmp_path: Path, dialect: str) -> None:
         subprocess.run([f"{algorithm}sum", "-c", "--quiet", manifest], cwd=package, check=True)
 
 
-def test_forms_are_zip_and_tar_alone(tmp_path: Path) -> None:
+def test_forms_are_zip_and_tar_only(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="pack '7z' is not known"):
         built(tmp_path, options("csip", "7z"))
 
@@ -193,7 +193,7 @@ def test_small_files_are_packed_as_each_by_itself(
     monkeypatch.setattr(ipwriter, "SMALL", 10 * most)
     files = [(f"{number}ö" if number % 3 else f"{number}", b"x" * number) for number in range(20)]
     (tmp_path / "alone").mkdir()
-    alone = pack_of(tmp_path / "alone", form, files)
+    single = pack_of(tmp_path / "alone", form, files)
     with Packing(form=form, created=CREATED).open_pack(tmp_path, "ip", tmp_path, ("MD5",)) as pack:
         for number, (name, data) in enumerate(files):
             if number in {4, 5, 11}:
@@ -201,7 +201,7 @@ def test_small_files_are_packed_as_each_by_itself(
             else:
                 pack.put_small(name, memoryview(bytearray(data)))
         pack.finish()
-    assert (tmp_path / f"ip.{form}").read_bytes() == alone.read_bytes()
+    assert (tmp_path / f"ip.{form}").read_bytes() == single.read_bytes()
 
 
 def test_what_cannot_be_finished_leaves_no_file(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_what_cannot_be_finished_leaves_no_file(tmp_path: Path) -> None:
         assert names(tmp_path / form) == {"work"}
 
 
-def test_a_file_of_another_size_than_said_is_a_fault_of_the_program(tmp_path: Path) -> None:
+def test_a_file_of_another_size_than_stated_is_a_fault_of_the_program(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="has 1 bytes; expected 2"):
         Packing(form="tar", created=CREATED).open_pack(tmp_path, "ip", tmp_path, ("MD5",)).put("x", [b"1"], 2)
 

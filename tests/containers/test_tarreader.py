@@ -85,7 +85,7 @@ def test_folders_come_before_what_they_hold_and_dots_are_nothing(tmp_path: Path,
         assert data_of(tar, "a/x") == b"1"
 
 
-def test_links_and_devices_are_told_and_not_followed(tmp_path: Path) -> None:
+def test_links_and_devices_are_reported_and_not_followed(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "x.tar", "w", format=tarfile.GNU_FORMAT) as archive:
         for name, kind in (("l", tarfile.SYMTYPE), ("h", tarfile.LNKTYPE), ("p", tarfile.FIFOTYPE)):
             info = tarfile.TarInfo(name)

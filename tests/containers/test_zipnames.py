@@ -1,4 +1,4 @@
-"""Names of entries are those that the program which wrote them meant, and their bytes are kept."""
+"""Entries have the names that their writing programs meant, and keep their bytes."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ def written(folder: Path, *entries: Entry) -> Path:
 
 
 def entry(name: bytes, made: int, flags: int = 0, field: bytes = b"", local: bytes | None = None) -> Entry:
-    """Return an entry by a program (its number in the upper byte of ``made``), with extra fields."""
+    """Return an entry of a program, the upper byte of ``made``, with extra fields."""
     headers = {"made": made, "extra": field}
     return Entry(
         name=name,

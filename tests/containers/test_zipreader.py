@@ -252,7 +252,7 @@ def test_a_descriptor_may_be_missing_when_nothing_is_unknown_and_nothing_follows
         assert everything(archive) == {"e/": b"", "f": b""}
 
 
-def test_local_zip64_sizes_that_are_known_are_compared(written: Written) -> None:
+def test_local_zip64_sizes_that_are_stated_are_compared(written: Written) -> None:
     local = {"compressed": MAX32, "size": MAX32, "extra": zip64_extra(len(TEXT), len(TEXT))}
     with ZipContainer.opened(written(forged(Entry(name="e", data=TEXT, local=local)))) as archive:
         assert everything(archive) == {"e": TEXT}
@@ -669,7 +669,7 @@ def test_a_local_header_that_reaches_into_other_data_is_refused(written: Written
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_bytes_behind_an_entry_that_are_none_of_its_are_told(written: Written, number: int) -> None:
+def test_bytes_behind_an_entry_that_are_none_of_its_are_reported(written: Written, number: int) -> None:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         for name in ("a", "b"):
@@ -717,7 +717,9 @@ def test_a_directory_record_that_changes_is_noticed(written: Written) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_disk_that_fails_is_said(written: Written, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+def test_a_disk_that_fails_is_reported(
+    written: Written, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     path = written(forged(Entry(name="e", data=bytes(3_000_000))))
     pread, calls = os.pread, iter(range(1, 100))
 
@@ -898,20 +900,20 @@ def test_no_damage_makes_any_other_exception(tmp_path: Path, cuts: list[tuple[in
         everything(archive)
 
 
-ALIKE = [Entry(name=f"a/b/r{row:02}.bin", data=b"%d" % row, method=0) for row in range(40)]
+UNIFORM = [Entry(name=f"a/b/r{row:02}.bin", data=b"%d" % row, method=0) for row in range(40)]
 
 
 @pytest.mark.parametrize(
-    ("odd", "lie"),
+    ("unusual", "lie"),
     [(None, {}), (0, {"offset": 7}), (20, {"extra": zip64_extra(1 << 40)}), (20, {"extra": b"\0" * 12})],
 )
 def test_offsets_in_zip64_form_are_read_as_the_general_form_is(
-    written: Written, monkeypatch: pytest.MonkeyPatch, odd: int | None, lie: dict[str, Any]
+    written: Written, monkeypatch: pytest.MonkeyPatch, unusual: int | None, lie: dict[str, Any]
 ) -> None:
     entries, offset = [], 0
-    for row, each in enumerate(ALIKE):
+    for row, each in enumerate(UNIFORM):
         far = {"offset": MAX32, "extra": zip64_extra(offset)}
-        entries.append(replace(each, central=far | (lie if odd in {None, row} else {})))
+        entries.append(replace(each, central=far | (lie if unusual in {None, row} else {})))
         offset += len(local_header(each)) + len(each.data)
     path = written(forged(*entries))
 
@@ -928,8 +930,8 @@ def test_offsets_in_zip64_form_are_read_as_the_general_form_is(
 
 
 def test_entries_are_looked_up_in_any_order(written: Written) -> None:
-    names = [str(each.name) for each in ALIKE]
-    with ZipContainer.opened(written(forged(*ALIKE))) as archive:
+    names = [str(each.name) for each in UNIFORM]
+    with ZipContainer.opened(written(forged(*UNIFORM))) as archive:
         extents = {each.extent.name: each.extent for each in archive.records()}
         for some in (names, names[5:30], names[30:], names[::-1], names[:20] + names[21:], names[:1] * 2):
             found = archive.columns(some)

@@ -56,7 +56,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def unzip_agrees(path: Path) -> None:
-    """Have another program test an archive; skips the rest of a test where there is none."""
+    """Have another program test an archive; without that program the rest of a test is skipped."""
     if shutil.which("unzip") is None:
         pytest.skip("needs unzip")
     words = {**os.environ, "LC_ALL": "C.UTF-8"}  # it compares names as its locale writes them
@@ -304,7 +304,7 @@ def extra_of(raw: bytes) -> bytes:
     return raw[46 + name : 46 + name + extra]
 
 
-def test_a_copied_record_differs_in_its_offset_alone() -> None:
+def test_a_copied_record_differs_only_in_offset() -> None:
     raw = record(5, extra=b"\x99\x00\x01\x00x")
     assert _Central(raw).relocated(77) == record(77, extra=b"\x99\x00\x01\x00x")
     assert _Central(raw).relocated(MAX32 - 1) == record(MAX32 - 1, extra=b"\x99\x00\x01\x00x")

@@ -57,6 +57,15 @@ def test_links_and_anchors_lead_somewhere_within_the_site(page: Path) -> None:
         assert not anchor or anchor in anchors(target), f"{link}: {target.name} has no such heading"
 
 
+@of_each(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_of_what_stands_beside_the_pages_lead_somewhere(name: str) -> None:
+    for link in _LINK.findall(_CODE.sub("", (CHECKOUT / name).read_text(encoding="utf-8"))):
+        path, _, anchor = link.partition("#")
+        target = CHECKOUT / path
+        assert "://" in link or target.exists(), f"{link} leads nowhere"
+        assert not (anchor and path.endswith(".md")) or anchor in anchors(target), f"{link}: no such heading"
+
+
 @of_each(PAGES)
 def test_every_transcript_is_run(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

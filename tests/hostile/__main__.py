@@ -31,6 +31,8 @@ from tests.pages import put_section
 SECONDS = 10.0
 REFUSED = 1.0
 MEMORY = 256_000_000
+SHOWN_SECONDS = 5.0
+SHOWN_MEMORY = 100_000_000
 _LIMIT = 20  # seconds of the processor after which a run is ended
 _WAIT = 1200.0  # seconds after which one is ended that does nothing
 _QUARTER = 4
@@ -159,10 +161,21 @@ def table_line(told: dict[str, Any]) -> str:
 
 
 def page_text(rows: Sequence[dict[str, Any]]) -> str:
-    """Return the table of all rows with a sentence on them."""
+    """Return the number of runs, and the table of those that took much or broke a bound."""
     wrong = sum(bool(each["wrong"]) for each in rows)
-    lines = [f"{len(rows)} runs, {wrong} of them beyond a bound.", "", HEAD, *map(table_line, rows)]
+    shown = [each for each in rows if each["wrong"] or _is_costly(each)]
+    first = f"{len(rows)} runs, {wrong} of them beyond a bound. Those of {SHOWN_SECONDS:.0f} seconds or "
+    lines = [
+        f"{first}{SHOWN_MEMORY / 1e6:.0f} MB, or beyond a bound:",
+        "",
+        HEAD,
+        *map(table_line, shown),
+    ]
     return "\n".join(lines) + "\n"
+
+
+def _is_costly(run: dict[str, Any]) -> bool:
+    return bool(run["processor"] >= SHOWN_SECONDS or run["memory"] >= SHOWN_MEMORY)
 
 
 def main() -> int:

@@ -57,18 +57,20 @@ class Observed:
 
 
 _AGENT = (
-    "asked of every agent with ROLE CREATOR, so of the submitting organisation too; the requirement is of "
-    "the agent that is the software, and SIP16 lets a submitter be CREATOR"
+    "applied to every agent with ROLE CREATOR, so to the submitter, too; the requirement is about the "
+    "software's agent, and SIP16 lets a submitter be CREATOR"
 )
 EARK_VALIDATOR = (
-    *(Known(rule=rule, said_of=_BOTH, profiles=_SUBMITTED, why=_AGENT) for rule in ("CSIP12", "CSIP13")),
-    *(Known(rule=rule, said_of=_BOTH, profiles=_SUBMITTED, why=_AGENT) for rule in ("CSIP15", "CSIP16")),
+    Known(rule="CSIP12", said_of=_BOTH, profiles=_SUBMITTED, why=_AGENT),
+    *(
+        Known(rule=rule, said_of=_BOTH, profiles=_SUBMITTED, why="as CSIP12")
+        for rule in ("CSIP13", "CSIP15", "CSIP16")
+    ),
     Known(
         rule="CSIP63",
         said_of=(_NEW,),
-        why="fails every fileGrp unless its type is OTHER: the condition requires an attribute "
-        "there and not; "
-        "CSIP63 asks OTHERCONTENTINFORMATIONTYPE of type OTHER alone",
+        why="fails every fileGrp unless its type is OTHER; CSIP63 requires OTHERCONTENTINFORMATIONTYPE of "
+        "type OTHER alone",
     ),
     Known(
         rule="CSIP82",
@@ -78,33 +80,32 @@ EARK_VALIDATOR = (
     Known(
         rule="CSIP101",
         said_of=_BOTH,
-        why="asks for the division Representations, which is for packages without representations' METS",
+        why="requires the division Representations, which is for packages without METS of representations",
     ),
     Known(
         rule="CSIP103",
         said_of=_BOTH,
-        why="the same: it is the label of the division of CSIP101; where representations have a METS "
-        "CSIP107 gives the labels",
+        why="the label of the division of CSIP101; where representations have a METS, CSIP107 gives the "
+        "labels",
     ),
     Known(
         rule="CSIP105",
         said_of=_BOTH,
-        why="looks for the divisions of representations below a division Representations; its XPath, "
-        "mets/structMap/div/div, has them beside it",
+        why="looks for the divisions of representations below a division Representations; its XPath has "
+        "them beside it",
     ),
     Known(
         rule="CSIP114",
         said_of=(_OLD,),
-        why="requires USE to be exactly Representations; CSIP114 requires it to begin so, with "
-        "the name of the "
-        "representation behind it",
+        why="requires USE to be exactly Representations; CSIP114 requires it to begin so, followed by the "
+        "representation's name",
     ),
     Known(
         rule="SIP2",
         said_of=_BOTH,
         profiles=_SIPS,
-        why="requires the profile's address from before 2.2.0, E-ARK-SIP.xml; SIP2 of 2.2.0 requires "
-        "E-ARK-SIP-v2-2-0.xml, and CITS SIARD and CSIP have addresses of their own",
+        why="requires the profile's address from before 2.2.0; CITS SIARD and CSIP have addresses of "
+        "their own",
     ),
     Known(
         rule="SIP14",
@@ -122,39 +123,37 @@ def rules(table: tuple[Known, ...], subject: str, profile: str) -> list[str]:
 
 
 _OUTSIDE = (
-    "the parent lists the METS of its children, for their size and digest, by their places beside it: "
-    "CSIP79 asks for the location, not for one inside the package. In a folder it finds them; beside a zip "
-    "file it does not look. --child-links objid avoids it: the parent then lists no file outside itself"
+    "the parent lists the METS of its children beside it; CSIP79 does not require them inside the package. "
+    "It does not look beside a zip file. --child-links objid avoids it"
 )
 COMMONS_IP = (
     Known(
         rule="CSIP4",
         said_of=_IPS,
-        why="does not know citssiard_v1_0, which SIARD_3 and SIARD_10 demand and CSIP's vocabulary of today "
-        "has; a SHOULD. With --content-type SIARD2 it is content",
+        why="does not know citssiard_v1_0, which SIARD_3 and SIARD_10 require; a SHOULD. "
+        "--content-type SIARD2 avoids it",
     ),
-    *(Known(rule=rule, said_of=(PACKED_PARENT,), why=_OUTSIDE) for rule in ("CSIP69", "CSIP71", "CSIP79")),
+    Known(rule="CSIP69", said_of=(PACKED_PARENT,), why=_OUTSIDE),
+    *(Known(rule=rule, said_of=(PACKED_PARENT,), why="as CSIP69") for rule in ("CSIP71", "CSIP79")),
     Known(
         rule="SIP2",
         said_of=_IPS,
         profiles=("csip", "cits-siard"),
-        why="asks for E-ARK SIP's address in every SIP: --profile sip has it. CITS SIARD's SIARD_5 and "
-        "SIARD_12 demand another in the same attribute, and CSIP6 takes any",
+        why="requires E-ARK SIP's address in every SIP, as --profile sip has it; SIARD_5 and SIARD_12 "
+        "require another in the same attribute, and CSIP6 allows any",
     ),
     Known(
         rule="SIP15",
         said_of=_IPS,
         profiles=("csip",),
-        why="true: E-ARK SIP requires a submitting agent, CSIP does not; --submitter names it",
+        why="E-ARK SIP requires a submitter, CSIP does not; --submitter names it",
     ),
     Known(
         rule="AIP9",
         said_of=(CHILD, PACKED_CHILD),
         profiles=("aip",),
-        why="requires the IDs of files to begin with the letters ID. The E-ARK AIP's text on package "
-        "identifiers requires a prefix of whatever letters, because an xml:id cannot begin with a digit "
-        "(CSIP67): that is s in s0.t2.c4.r1. This ID is the LOB's in both dialects (recommendation 0.16), in "
-        "PREMIS and for cat, so it stays",
+        why="requires the IDs of files to begin with ID; the E-ARK AIP's text requires a prefix of any "
+        "letters, here s as in s0.t2.c4.r1",
     ),
 )
 """What the validator of commons-ip 2.11 says by its rules of 2.2.0; without the SHOULD it says VALID."""
@@ -223,10 +222,9 @@ WRITTEN = (
         how="`create`, from the jar",
         codes=("M030", "M031"),
         rules=("CSIP10", "CSIP62", "CSIP88", "CSIPSTR13"),
-        means="not damage: CSIP10 (no agent) and CSIP88 (no division Metadata) in the representation's METS, "
-        "to which CSIP applies the rules of the package's. commons-ip asks the first of the package alone, "
-        "and calls its packages VALID. In a zip file the .siard is compressed once more: at levels below "
-        "full its cells are not checked (Z023)",
+        means="CSIP10 (no agent) and CSIP88 (no division Metadata) in the representation's METS, to which "
+        "CSIP applies the package's rules. In a zip file the .siard is compressed again: below the "
+        "level full its cells are not checked (Z023)",
     ),
     Written(
         tool="eatb 0.2.9, and so earkweb",
@@ -238,8 +236,8 @@ WRITTEN = (
             *("CSIP1", "CSIP88", "CSIP92", "CSIP105", "CSIP107", "CSIP108"),
             "CSIPSTR13",
         ),
-        means="not damage: labels in small letters, files in groups of another name, and the package's OBJID "
-        "in the representation's METS as well (CSIP1)",
+        means="labels in lower case, file groups of other names, and the package's OBJID in the "
+        "representation's METS (CSIP1)",
     ),
     Written(
         tool="ESSArch",
@@ -252,9 +250,9 @@ WRITTEN = (
             *("CSIP81", "CSIP82", "CSIP91", "CSIP92", "CSIP103", "CSIP105"),
             *("CSIPSTR2", "CSIPSTR4", "CSIPSTR12"),
         ),
-        means="not damage: mets.xml in small letters, and so are labels and TYPE; groups for folders "
-        "that are not there; UUID: before the OBJID, also in the representation's METS "
-        "(CSIP1); locations as file:///data/..., which are followed (P004)",
+        means="mets.xml, labels and TYPE in lower case; groups for folders that do not exist; UUID: "
+        "before the OBJID, also in the representation's METS (CSIP1); locations as "
+        "file:///data/..., which are followed (P004)",
     ),
 )
 """The packages of other tools, each with the sample archive in one representation."""

@@ -1,4 +1,4 @@
-"""What holds in every layout."""
+"""Properties of every layout."""
 
 import pickle
 

@@ -32,7 +32,7 @@ def test_records_count_from_0_and_rows_from_1() -> None:
     assert lob_paths(place("c4"), (1, 100), "bin") == [f"{folder}/record0.bin", f"{folder}/record99.bin"]
 
 
-def test_a_lob_lies_where_the_recommendation_says() -> None:
+def test_a_lob_is_where_the_recommendation_says() -> None:
     path = LAYOUT.lob_path(place("c4"), "bin")
     assert f"{segment_folder('Northwind', '', 0)}/{path}" == (
         "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin"

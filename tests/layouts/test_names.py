@@ -157,7 +157,7 @@ def test_later_parts_and_other_files_are_no_first_parts(suffix: str) -> None:
         ("a._.siard", "a._"),
     ]
 )
-def test_an_archive_in_one_file_is_told_in_either_letter_case(name: str, stem: str | None) -> None:
+def test_an_archive_in_one_file_is_recognised_in_either_letter_case(name: str, stem: str | None) -> None:
     assert names.is_archive(name) is (stem is not None)
     assert names.stem_of(name) == (name if stem is None else stem)
 

@@ -1,4 +1,4 @@
-"""Which programs find the LOBs of a package is told from what is known of them."""
+"""Statements on which programs find the LOBs of a package."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def test_the_line_names_who_finds_them_and_what_would_help_others(
 
 
 def test_lobs_that_a_reader_misses_are_counted() -> None:
-    traits = LobTraits(lobs=9, nested=2, split=1, odd=3)
-    said = readership(Writing(version="2.2", layout="lobseg", style=SFA), traits, is_merged=True)
-    assert said.sentence() == (
+    traits = LobTraits(lobs=9, nested=2, split=1, unusual=3)
+    words = readership(Writing(version="2.2", layout="lobseg", style=SFA), traits, is_merged=True)
+    assert words.sentence() == (
         "After metspack merge, LOBs found by metspack, SIARD Suite (except 1 LOB in parts), "
         "DBPTK 4.5 (except 2 LOBs in fields and 3 LOBs not named .bin or .txt and 1 LOB in parts)."
     )
-    assert said.document()[1] == {
+    assert words.document()[1] == {
         "reader": "SIARD Suite",
         "version": None,
         "finds": True,
@@ -93,7 +93,7 @@ def test_lobs_that_a_reader_misses_are_counted() -> None:
 
 
 def test_the_page_names_every_reader_as_the_table_does() -> None:
-    page = (CHECKOUT / "docs" / "readers.md").read_text(encoding="utf-8")
+    page = (CHECKOUT / "docs" / "build.md").read_text(encoding="utf-8")
     for each in READERS:
         assert f"| {each.label} | {each.reads} | {each.source} |" in page
 
@@ -112,8 +112,8 @@ def test_the_page_names_every_reader_as_the_table_does() -> None:
 def test_archives_that_readers_of_their_version_do_not_open_are_named(
     archives: tuple[str, ...], expected: str
 ) -> None:
-    said = unopened(archives)
-    assert said == (expected and f"{expected} (build and convert take --siard-version 2.2)")
+    words = unopened(archives)
+    assert words == (expected and f"{expected} (build and convert take --siard-version 2.2)")
 
 
 @of_each(
@@ -184,7 +184,7 @@ def test_the_statement_knows_no_folders_beside_that_of_the_archive() -> None:
 
 
 def test_a_reader_either_misses_some_or_would_be_helped() -> None:
-    traits = LobTraits(lobs=9, nested=2, split=1, odd=3)
+    traits = LobTraits(lobs=9, nested=2, split=1, unusual=3)
     for version, style in product(("1.0", "2.0", "2.1", "2.2"), FolderStyle):
         for each in readership(Writing(version=version, layout="lobseg", style=style), traits).verdicts:
             assert each.finds is (each.remedy == "")
@@ -197,12 +197,12 @@ _ADVICE = re.compile(
 _KINDS = [
     {},
     {"nested": 2},
-    {"odd": 3},
+    {"unusual": 3},
     {"split": 1},
     {"nested": 8},
-    {"odd": 8},
+    {"unusual": 8},
     {"split": 8},
-    {"nested": 2, "odd": 3, "split": 1},
+    {"nested": 2, "unusual": 3, "split": 1},
 ]
 
 
@@ -210,13 +210,13 @@ _KINDS = [
 def test_what_is_advised_is_true(
     version: str, style: FolderStyle, traits: dict[str, Any], layout: str
 ) -> None:
-    """Each option that is advised is taken, and then the reader finds what it is said to find."""
+    """Take each advised option; then the reader finds the stated LOBs."""
     found = LobTraits(lobs=8, **traits)
-    said = readership(Writing(version=version, layout=layout, style=style), found)
-    now = {each.label: each for each in said.verdicts}
+    words = readership(Writing(version=version, layout=layout, style=style), found)
+    now = {each.label: each for each in words.verdicts}
     missing = {label for label, each in now.items() if not each.finds}
-    assert (" as empty" in said.sentence()) is bool(missing)
-    for who, instead, options, except_ in _ADVICE.findall(said.sentence()):
+    assert (" as empty" in words.sentence()) is bool(missing)
+    for who, instead, options, except_ in _ADVICE.findall(words.sentence()):
         given = dict(each.split(" ") for each in options.removesuffix(" ").removeprefix("--").split(" --"))
         written, key = given.get("siard-version", version), given["for"]
         writing = Writing(
@@ -234,7 +234,7 @@ def test_what_is_advised_is_true(
         lost = [label for label, each in now.items() if each.finds and not then[label].finds]
         assert instead == " and ".join(lost)
     if not traits:
-        advised = {each.reader for each in said.verdicts if each.remedy}
+        advised = {each.reader for each in words.verdicts if each.remedy}
         assert advised == {now[label].reader for label in missing}
 
 
@@ -243,12 +243,12 @@ def test_lobs_that_the_reader_misses_are_warned_of() -> None:
         Writing(version="2.1", layout="siard22", style=DBPTK),
         LobTraits(lobs=9, split=1, nested=2),
     )
-    (said,) = missed_words("dbptk", writing, traits)
-    assert said == "DBPTK 4.5 will not find 2 LOBs in fields and 1 LOB in parts (--for dbptk)"
+    (words,) = missed_words("dbptk", writing, traits)
+    assert words == "DBPTK 4.5 will not find 2 LOBs in fields and 1 LOB in parts (--for dbptk)"
     assert missed_words("dbptk", writing, LobTraits(lobs=9)) == ()
     assert missed_words("statement", writing, traits) == missed_words(None, writing, traits) == ()
-    (said,) = missed_words("dbptk", writing, LobTraits(lobs=9, nested=2, odd=3, nested_odd=1))
-    assert said == (
+    (words,) = missed_words("dbptk", writing, LobTraits(lobs=9, nested=2, unusual=3, nested_unusual=1))
+    assert words == (
         "DBPTK 4.5 will not find 1 LOB in fields and 2 LOBs not named .bin or .txt and "
         "1 LOB in fields and not named .bin or .txt (--for dbptk)"
     )
@@ -315,7 +315,7 @@ def test_roda_requires_its_dialect_its_terms_and_zip() -> None:
     assert all(FOR[key].required(is_packed=True) == {} for key in FOR.keys() - {"roda"})
 
 
-def test_readers_are_told_of_an_archive_as_it_is() -> None:
+def test_readers_learn_of_an_archive_as_it_is() -> None:
     up = LobRoute(joined=True, cell=False, innermost=True)
     stated = LobRoute(joined=False, cell=False, innermost=False)
     parts = LobRoute(joined=True, cell=False, innermost=True, split=True)
@@ -350,10 +350,10 @@ def test_lobs_are_counted_by_what_readers_stumble_over() -> None:
     for each in [*some, run, run_of([4, 5], [1, 1], cell="c6.u1")]:
         assert traits.take(each) is each
     assert (traits.lobs, traits.nested, traits.split) == (10, 4, 0)
-    assert traits.odd == sum(safe_extension(each.shared.extension) not in {"bin", "txt"} for each in some)
+    assert traits.unusual == sum(safe_extension(each.shared.extension) not in {"bin", "txt"} for each in some)
 
 
-def test_the_largest_text_is_that_of_clobs_alone() -> None:
+def test_the_largest_text_is_that_of_clobs_only() -> None:
     traits = LobTraits()
     text = run_of([1, 2, 3], [70, 900, 80])
     traits.take(replace(text, shared=replace(text.shared, extension="txt")))

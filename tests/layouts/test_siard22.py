@@ -13,7 +13,7 @@ from metspack.model import Part
 from tests.layouts.places import place
 
 
-def test_a_lob_lies_where_the_standard_says() -> None:
+def test_a_lob_is_where_the_standard_says() -> None:
     # SIARD 2.2 L_7.1-0 and the statement on the location of LOBs.
     picture = place("c4")
     assert container(picture) == "s0_t2_c4"
@@ -23,7 +23,7 @@ def test_a_lob_lies_where_the_standard_says() -> None:
     assert not LAYOUT.one_series
 
 
-def test_a_nested_cell_lies_with_its_column_and_keeps_its_path() -> None:
+def test_a_nested_cell_is_with_its_column_and_keeps_its_path() -> None:
     nested = place("c3.u2.a3", table=1)
     assert container(nested) == "s0_t1_c3"
     assert LAYOUT.lob_path(nested, "txt") == "t1_c3_u2_a3_r1.txt"
@@ -33,7 +33,7 @@ def test_a_segment_has_one_word_for_its_id() -> None:
     assert segment_id("Northwind", "s0_t2_c4", 0) == "Northwind_s0_t2_c4_seg_0"
 
 
-def test_parts_are_numbered_from_001_and_go_on_behind_999() -> None:
+def test_parts_are_numbered_from_001_and_continue_after_999() -> None:
     suffixes = [
         part_suffix(Part(number=n, offset=n, size=1, is_last=False)) for n in (0, 9, 998, 999, 12_344)
     ]

@@ -1,4 +1,4 @@
-"""What would make a LOB found that is named on a drive or by an absolute path: asked of the resolver."""
+"""Advice of the resolver on LOBs that are named on a drive or by an absolute path."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def of_drive(letter: str, folder: Path) -> str:
     return ADVICE.format(f"--map-drive {shlex.quote(f'{letter}:={folder}')}")
 
 
-def test_what_is_advised_for_a_drive_is_said_of_each_of_its_lobs(tmp_path: Path) -> None:
+def test_what_is_advised_for_a_drive_is_stated_for_each_of_its_lobs(tmp_path: Path) -> None:
     written(tmp_path, {"a/r.bin": b"r"})
-    said = of_drive("S", tmp_path)
-    assert advice(tmp_path, "S:/a/r.bin", "S:/a/s.bin", "S:/a/r.bin") == [said] * 3
+    message = of_drive("S", tmp_path)
+    assert advice(tmp_path, "S:/a/r.bin", "S:/a/s.bin", "S:/a/r.bin") == [message] * 3
 
 
-def test_there_is_no_advice_for_what_lies_nowhere(tmp_path: Path) -> None:
+def test_there_is_no_advice_for_what_is_nowhere(tmp_path: Path) -> None:
     assert advice(tmp_path, "S:/a/r.bin", "S:/a/s.bin", "S:/a/t.bin", "r.bin") == [""] * 4
 
 
@@ -39,11 +39,11 @@ def test_a_second_lob_of_a_drive_is_looked_for_and_no_third(tmp_path: Path) -> N
 
 def test_four_drives_are_looked_for_and_no_fifth(tmp_path: Path) -> None:
     written(tmp_path, {"a/r.bin": b"r"})
-    said = advice(tmp_path, *(f"{drive}:/a/r.bin" for drive in "DEFGH"), "D:/a/r.bin")
-    assert said[:4] == [
+    message = advice(tmp_path, *(f"{drive}:/a/r.bin" for drive in "DEFGH"), "D:/a/r.bin")
+    assert message[:4] == [
         ADVICE.format(f"--map-drive {shlex.quote(f'{drive}:={tmp_path}')}") for drive in "DEFG"
     ]
-    assert said[4:] == ["", said[0]]
+    assert message[4:] == ["", message[0]]
 
 
 def test_where_granting_does_not_help_nothing_is_advised(tmp_path: Path) -> None:

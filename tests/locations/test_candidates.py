@@ -103,7 +103,7 @@ def test_below_content_is_inside() -> None:
         assert not [each for each in found if each.convention is Convention.G]
 
 
-def test_levels_of_fields_are_chained_and_the_innermost_is_taken_alone() -> None:
+def test_levels_of_fields_are_chained_and_the_innermost_is_taken_by_itself() -> None:
     levels = replace(PLAIN, column="../lobs/", fields=(None, "../lobs/field/"), file="record0.txt")
     found = names(levels)
     assert found[0] == ("C", "../lobs/field/record0.txt")
@@ -303,7 +303,7 @@ def test_candidates_made_once_for_a_folder_are_those_of_every_cell_in_it() -> No
 
 
 @pytest.mark.parametrize("file", ["r.bin", "s.bin", "a b"])
-def test_what_is_refused_is_told_of_every_cell(file: str) -> None:
+def test_what_is_refused_is_reported_for_every_cell(file: str) -> None:
     levels = replace(PLAIN, column="http://host/lobs/")
     column = Candidates(levels)
     for _again in range(2):
@@ -425,7 +425,7 @@ RULES = [
         {11, 12},
     ),
 ]
-"""Levels, the place of ``r.bin`` by each rule before the guesses, and the rules that tell of repairs."""
+"""Levels, the place of ``r.bin`` by each rule before the guesses, and the repairing rules."""
 
 
 @pytest.mark.parametrize(("levels", "places", "repaired"), RULES)
@@ -475,7 +475,7 @@ def test_an_absolute_chain_is_looked_for_in_granted_folders_but_not_beside_the_a
 
 
 @pytest.mark.parametrize(("folder", "is_inside"), [(None, True), (" \t\r\n", True), ("\u00a0", False)])
-def test_a_lob_folder_of_xml_white_space_alone_is_none(folder: str | None, *, is_inside: bool) -> None:
+def test_a_lob_folder_of_xml_white_space_only_is_none(folder: str | None, *, is_inside: bool) -> None:
     column = Candidates(replace(PLAIN, column=folder))
     assert column.is_inside is is_inside
     assert next(column.of("r.bin", [])).place.inside is is_inside

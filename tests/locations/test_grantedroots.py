@@ -1,4 +1,4 @@
-"""The granted roots: what is remembered of look-ups that found nothing, and of names that are alike."""
+"""The granted roots: remembered look-ups, and names that differ only in spelling."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def opens(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_a_folder_that_is_not_there_is_asked_once(tmp_path: Path, opens: list[str]) -> None:
+def test_a_folder_that_is_not_there_is_listed_once(tmp_path: Path, opens: list[str]) -> None:
     roots = Granted([tmp_path], {}, {})
     assert roots.file(spot("lobs", "c", "r0.bin")) is None
     opens.clear()
@@ -52,7 +52,7 @@ def test_a_folder_without_most_names_is_listed(tmp_path: Path, opens: list[str])
     assert opens
 
 
-def test_a_link_is_in_the_way_however_often_it_is_asked_for(tmp_path: Path) -> None:
+def test_a_link_is_in_the_way_however_often_it_is_requested(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "linked").symlink_to(tmp_path / "real", target_is_directory=True)
     (tmp_path / "link").symlink_to(tmp_path / "real")
@@ -65,12 +65,12 @@ def test_a_link_is_in_the_way_however_often_it_is_asked_for(tmp_path: Path) -> N
             roots.file(spot("link"))
 
 
-def test_names_that_differ_in_normalisation_alone_are_alike(tmp_path: Path) -> None:
+def test_names_that_differ_only_in_normalisation_are_equal(tmp_path: Path) -> None:
     composed, apart = (unicodedata.normalize(form, "Grüße.bin") for form in ("NFC", "NFD"))
     (tmp_path / apart).write_bytes(b"x")
     roots = Granted([tmp_path], {}, {})
-    assert roots.alike(spot(composed)) == str(tmp_path / apart)
+    assert roots.respelled(spot(composed)) == str(tmp_path / apart)
     assert difference(apart, composed) == "Unicode normalisation"
     assert difference("A", "a") == "letter case"
     assert folded(apart.upper()) == folded(composed)
-    assert roots.alike(spot("nothing")) is None
+    assert roots.respelled(spot("nothing")) is None

@@ -1,4 +1,4 @@
-"""The mapping.txt that lies beside a .siard and that nobody named."""
+"""The mapping.txt beside a .siard, without an option that names it."""
 
 from __future__ import annotations
 
@@ -39,15 +39,17 @@ def outside(folder: Path) -> Path:
 def test_one_that_is_not_understood_is_in_nobodys_way(tmp_path: Path, data: bytes, line: str) -> None:
     path = inside(tmp_path)
     (tmp_path / "mapping.txt").write_bytes(data)
-    said = f"mapping.txt beside the archive was not understood: line {line}; name it with --mapping to insist"
+    words = (
+        f"mapping.txt beside the archive was not understood: line {line}; name it with --mapping to insist"
+    )
     with Archive(path) as archive:
         assert [each.size for each in lobs_of(archive)] == [1]
-        assert list(archive.conventions()) == [said]
+        assert list(archive.conventions()) == [words]
     with pytest.raises(ConfigError, match=f"mapping.txt line {line}: "):
         Archive(path, grants=Grants(mapping=tmp_path / "mapping.txt"))
 
 
-def test_where_lobs_are_missing_it_is_said_that_it_was_not_understood(tmp_path: Path) -> None:
+def test_where_lobs_are_missing_it_is_reported_that_it_was_not_understood(tmp_path: Path) -> None:
     path = outside(tmp_path)
     (tmp_path / "mapping.txt").write_bytes(b"secret\n")
     with Archive(path) as archive, pytest.raises(LobsUnresolved) as caught:
@@ -88,5 +90,5 @@ def test_what_is_no_file_is_none(tmp_path: Path, kind: str) -> None:
         (tmp_path / "mapping.txt").mkdir()
     elif kind == "pipe":
         os.mkfifo(tmp_path / "mapping.txt")
-    said = "mapping.txt beside the archive was not read: it is not a regular file" if kind == "pipe" else ""
-    assert mapping_beside(tmp_path) == ({}, said)
+    words = "mapping.txt beside the archive was not read: it is not a regular file" if kind == "pipe" else ""
+    assert mapping_beside(tmp_path) == ({}, words)

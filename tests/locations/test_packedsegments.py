@@ -1,4 +1,4 @@
-"""LOBs in segments that are packed as zip files are found where their folders would be, and read there."""
+"""LOBs in segments packed as zip files are located at their folders and read in place."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_a_lob_that_is_there_twice_is_an_error_when_it_differs(
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_a_lob_that_is_there_twice_alike_is_no_error(where: str, tmp_path: Path) -> None:
+def test_a_lob_that_is_there_twice_and_equal_is_no_error(where: str, tmp_path: Path) -> None:
     root = twice(tmp_path, b"12345", b"12345", where=where)
     assert resolve(root, "seg_0/r.bin", column="./lobs/") == b"12345"
 
@@ -333,7 +333,7 @@ def test_a_zip_file_that_cannot_be_read_is_named_with_the_reason(
         assert opened.packed == ()
 
 
-def test_a_damaged_zip_file_does_not_hide_what_lies_elsewhere(tmp_path: Path) -> None:
+def test_a_damaged_zip_file_does_not_hide_what_is_elsewhere(tmp_path: Path) -> None:
     empty(tmp_path / "lobs.zip")
     zipped(tmp_path / "lobs/seg_0.zip", {"r.bin": b"packed"})
     written(tmp_path, {"lobs/seg_1/r.bin": b"unpacked"})
@@ -350,7 +350,7 @@ def test_the_budgets_are_those_that_are_given(tmp_path: Path) -> None:
         opened.resolved(table(field(lob_folder="./")), cell("seg_0/r.bin"))
 
 
-def test_a_zip_file_that_changes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_zip_file_that_changes_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ipreader, "_OPEN", 1)
     path = zipped(tmp_path / "seg_0.zip", {"r.bin": b"x"})
     zipped(tmp_path / "seg_1.zip", {"r.bin": b"y"})

@@ -40,14 +40,14 @@ class Entries:
 
     def __init__(self, entries: Mapping[str, bytes]) -> None:
         self.entries = entries
-        self.asked = 0
+        self.lookups = 0
 
     def columns(self, names: Sequence[str]) -> ExtentColumns | None:  # noqa: ARG002
         """Return None: each goes by itself."""
         return None
 
     def extent(self, name: str) -> ZipExtent | None:
-        self.asked += 1
+        self.lookups += 1
         data = self.entries.get(name)
         if data is None:
             return None
@@ -69,7 +69,7 @@ class Entries:
         """It stays."""
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Succeed: a tree in memory stays open."""
 
 
 def field(
@@ -114,7 +114,7 @@ def written(folder: Path, files: Mapping[str, bytes]) -> Path:
 
 
 def data_of(resolver: Resolver, resolution: Resolution, entries: Mapping[str, bytes] | None = None) -> bytes:
-    """Return a LOB's bytes, read here and not by what is tested."""
+    """Return a LOB's bytes without the code under test."""
     pieces = []
     for extent in resolution.extents:
         if isinstance(extent, FileExtent):
@@ -252,7 +252,7 @@ def test_the_statement_ends_the_search_when_the_size_fits(tmp_path: Path) -> Non
     assert (found.convention, data) == (Convention.C, b"12345")
 
 
-def test_a_size_that_does_not_fit_makes_the_search_go_on(tmp_path: Path) -> None:
+def test_a_size_that_does_not_fit_makes_the_search_continue(tmp_path: Path) -> None:
     written(tmp_path, {"lobs/r.bin": b"1234"})
     found, data = resolve(tmp_path, "r.bin", column="lobs/", length=5, inside={"r.bin": b"12345"})
     assert (found.convention, data) == (Convention.H, b"12345")
@@ -278,7 +278,7 @@ def test_two_that_differ_are_an_error_without_a_digest(tmp_path: Path) -> None:
     assert caught.value.hint
 
 
-def test_two_that_are_alike_are_no_error(tmp_path: Path) -> None:
+def test_two_that_are_equal_are_no_error(tmp_path: Path) -> None:
     written(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"12345"})
     found, data = resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5)
     assert (found.convention, data) == (Convention.A, b"12345")
@@ -347,7 +347,7 @@ def test_a_column_whose_convention_changes_is_searched_again(tmp_path: Path) -> 
     assert (counted.inside, counted.outside) == (0, 2)
 
 
-def test_columns_fields_and_tables_are_told_apart(tmp_path: Path) -> None:
+def test_columns_fields_and_tables_are_distinguished(tmp_path: Path) -> None:
     written(tmp_path, {"a/r.bin": b"a", "b/r.bin": b"b"})
     resolver = Resolver(Entries({"r.bin": b"zip"}), [tmp_path], siard_name="x.siard")
     first, second = table(field(lob_folder="a/"), field(field(lob_folder="b/"))), table(field(), number=3)
@@ -375,7 +375,7 @@ def test_a_resolver_needs_a_root() -> None:
         Resolver(None, [], siard_name="x.siard")
 
 
-def test_spaces_and_a_missing_slash_in_a_folder_are_tolerated_and_said(tmp_path: Path) -> None:
+def test_spaces_and_a_missing_slash_in_a_folder_are_tolerated_and_reported(tmp_path: Path) -> None:
     written(tmp_path, {"my lobs/s0/r.bin": b"x"})
     found, _data = resolve(tmp_path, "r.bin", database=" my lobs", column="s0")
     assert found.convention is Convention.C
@@ -686,7 +686,7 @@ def test_a_missing_lob_says_where_it_was_looked_for(tmp_path: Path) -> None:
         ("Lobs/record0.bin", "record0.bin"),
     ],
 )
-def test_a_name_that_differs_in_case_alone_is_hinted_at(there: str, file: str, tmp_path: Path) -> None:
+def test_a_name_that_differs_only_in_case_is_hinted_at(there: str, file: str, tmp_path: Path) -> None:
     written(tmp_path, {there: b"x", "other.bin": b"y"})
     with pytest.raises(LobMissing) as caught:
         resolve(tmp_path, file, column="lobs/")
@@ -694,7 +694,7 @@ def test_a_name_that_differs_in_case_alone_is_hinted_at(there: str, file: str, t
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_an_entry_that_differs_in_unicode_form_alone_is_hinted_at(
+def test_an_entry_that_differs_only_in_unicode_form_is_hinted_at(
     form: Literal["NFC", "NFD"], tmp_path: Path
 ) -> None:
     there = unicodedata.normalize(form, "lob2/kål é.bin")
@@ -705,7 +705,7 @@ def test_an_entry_that_differs_in_unicode_form_alone_is_hinted_at(
 
 
 @pytest.mark.parametrize("there", ["a/RECORD0.BIN", "a/record0.bin"])
-def test_an_entry_that_differs_in_case_alone_is_hinted_at(there: str, tmp_path: Path) -> None:
+def test_an_entry_that_differs_only_in_case_is_hinted_at(there: str, tmp_path: Path) -> None:
     with pytest.raises(LobMissing) as caught:
         resolve(tmp_path, "A/record0.Bin", inside={there: b"x"})
     assert caught.value.hint.startswith(f"'{there}' differs")
@@ -723,7 +723,7 @@ def mapping(folder: Path, text: str) -> Path:
 @pytest.mark.parametrize(
     ("how", "below"), [("file", ""), ("relative", "Northwind_lobs/c/seg_0/"), ("drive", "")]
 )
-def test_a_segment_folder_lies_where_the_mapping_says(how: str, below: str, tmp_path: Path) -> None:
+def test_a_segment_folder_is_where_the_mapping_says(how: str, below: str, tmp_path: Path) -> None:
     root = tmp_path / "package"
     written(
         tmp_path, {f"package/store/{below}r.bin": b"mapped", "package/Northwind_lobs/c/seg_0/q.bin": b"q"}
@@ -814,7 +814,7 @@ codecs.lookup("cp437")  # zipfile takes it when it is needed, and Python opens a
 
 @contextmanager
 def only_opening_below(*roots: Path) -> Iterator[None]:
-    """Fail when anything is opened but the granted roots and, from there, one name at a time and no link."""
+    """Fail on every opening but the granted roots and, below them, one name at a time."""
     global _watching  # noqa: PLW0603 -- an audit hook has no other way to be switched
     _watching = []
     try:

@@ -1,4 +1,4 @@
-"""Parts of split LOBs beside each other and in the segments that follow, looked up in a table."""
+"""Parts of split LOBs in one segment and in those that follow, looked up in a table."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def among(files: Mapping[str, int]) -> Look:
     return look
 
 
-def paths(files: Sequence[str], whole: str, *, size: int | None = None, odd: bool = False) -> list[str]:
-    """Return the parts that are found among files of 10 bytes each; the whole has them all, or this size."""
+def paths(files: Sequence[str], whole: str, *, size: int | None = None, wide: bool = False) -> list[str]:
+    """Return the parts found among files of 10 bytes each, of a whole of that size or ``size``."""
     expected = 10 * len(files) if size is None else size
-    parts = found(among(dict.fromkeys(files, 10)), tuple(whole.split("/")), expected.__eq__, odd=odd)
+    parts = found(among(dict.fromkeys(files, 10)), tuple(whole.split("/")), expected.__eq__, wide=wide)
     return ["/".join(each.path) for each in parts if isinstance(each, FileExtent)]
 
 
@@ -89,13 +89,13 @@ def test_parts_lie_in_one_segment_or_in_those_that_follow(whole: str, parts: lis
 def test_numbers_may_have_other_zeros_before_them(whole: str, parts: list[str]) -> None:
     assert paths(parts, whole) == []  # the usual name of the first part alone is looked for at first
     assert found(among(dict.fromkeys(parts, 10)), tuple(whole.split("/")), lambda _: True) == ()
-    assert paths(parts, whole, odd=True) == parts
+    assert paths(parts, whole, wide=True) == parts
 
 
-def test_the_usual_name_of_the_first_part_is_not_looked_for_among_the_odd() -> None:
-    assert paths(["x.0", "x.z"], "x", odd=True) == []
-    assert paths(["x_part001"], "x", odd=True) == []
-    assert paths(["x.00000", "x.z"], "x", odd=True) == []
+def test_the_usual_name_of_the_first_part_is_not_looked_for_among_the_unusual() -> None:
+    assert paths(["x.0", "x.z"], "x", wide=True) == []
+    assert paths(["x_part001"], "x", wide=True) == []
+    assert paths(["x.00000", "x.z"], "x", wide=True) == []
 
 
 def test_where_there_is_no_first_part_there_are_none() -> None:
@@ -108,7 +108,7 @@ def test_of_both_ways_of_naming_that_of_siard_2_2_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "whole", "size", "said"),
+    ("files", "whole", "size", "words"),
     [
         (["x.0", "x.2"], "x", None, "the LOB 'x' is split and its part x.1 is missing (.2 exists)"),
         (["x.0", "x.02"], "x", None, "the LOB 'x' is split and its part x.1 is missing (.02 exists)"),
@@ -133,8 +133,8 @@ def test_of_both_ways_of_naming_that_of_siard_2_2_is_taken() -> None:
         (["x.0"], "x", 11, "the LOB 'x' is split and its part x.1 is missing (the last, .z, is missing too)"),
     ],
 )
-def test_a_part_that_is_missing_is_named(files: list[str], whole: str, size: int | None, said: str) -> None:
-    assert refused(PartMissing, files, whole, size=size) == said
+def test_a_part_that_is_missing_is_named(files: list[str], whole: str, size: int | None, words: str) -> None:
+    assert refused(PartMissing, files, whole, size=size) == words
 
 
 def test_a_file_that_is_called_as_a_segment_is_none() -> None:
@@ -147,7 +147,7 @@ def test_parts_of_siard_2_2_need_no_last_and_no_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "words"),
     [
         (["s_lobseg_1/x.0", "s_lobseg_2/x.0"], "'s_lobseg_1/x.0', 's_lobseg_2/x.0'"),
         (["s_lobseg_1/x.0", "s_lobseg_1/x.00"], "'s_lobseg_1/x.0', 's_lobseg_1/x.00'"),
@@ -161,8 +161,8 @@ def test_parts_of_siard_2_2_need_no_last_and_no_size() -> None:
         ),
     ],
 )
-def test_a_part_that_is_there_twice_is_refused(files: list[str], said: str) -> None:
-    assert refused(TooMany, files, "s_lobseg_1/x") == f"one part of a LOB exists 2 times: {said}"
+def test_a_part_that_is_there_twice_is_refused(files: list[str], words: str) -> None:
+    assert refused(TooMany, files, "s_lobseg_1/x") == f"one part of a LOB exists 2 times: {words}"
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_one_that_is_elsewhere_parts_them(files: Sequence[str], tmp_path: Path) 
 
 
 @pytest.mark.parametrize("lob_folder", [None, " lobs/", "../x/", "lobs%5C/"])
-def test_what_is_not_stated_outside_as_it_stands_is_looked_for_alone(
+def test_what_is_not_stated_outside_as_it_stands_is_looked_for_separately(
     lob_folder: str | None, tmp_path: Path
 ) -> None:
     resolver, column = outside(tmp_path, lob_folder=lob_folder)
@@ -103,7 +103,7 @@ def test_what_is_not_stated_outside_as_it_stands_is_looked_for_alone(
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
-def test_what_is_an_error_by_the_statement_is_looked_for_alone(scheme: str, tmp_path: Path) -> None:
+def test_what_is_an_error_by_the_statement_is_looked_for_separately(scheme: str, tmp_path: Path) -> None:
     root = written(tmp_path, {f"lobs/{each}": b"1" for each in FILES})
     resolver = Resolver(None, [root], siard_name="x.siard", lob_folder="./a/")
     column = field(lob_folder=f"{scheme}{root}/lobs/")
@@ -188,7 +188,7 @@ def test_entries_that_are_named_in_full_are_found_and_counted(
         assert tally(resolver) == ([counted] if found else [])
 
 
-def test_others_are_looked_for_alone(tmp_path: Path) -> None:
+def test_others_are_looked_for_separately(tmp_path: Path) -> None:
     tree = Together({"content/a.bin": b"1", "content/a%20b.bin": b"1"})
     resolver = Resolver(tree, [tmp_path], siard_name="x.siard")
     for number, (column, files) in enumerate(
@@ -199,8 +199,8 @@ def test_others_are_looked_for_alone(tmp_path: Path) -> None:
         )
     ):
         assert resolver.named_in_full(table(column, number=number), cells(files)) is None
-    alone = Resolver(None, [tmp_path], siard_name="x.siard")
-    assert alone.named_in_full(table(field()), cells(["content/a.bin"])) is None
+    rootless = Resolver(None, [tmp_path], siard_name="x.siard")
+    assert rootless.named_in_full(table(field()), cells(["content/a.bin"])) is None
 
 
 def test_a_run_is_of_one_convention_or_of_those_of_its_entries(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_run_is_of_one_convention_or_of_those_of_its_entries(tmp_path: Path) -
 # --- SIARD 1.0, and more granted folders ----------------------------------------------------------------
 
 
-def test_a_folder_that_lies_apart_is_looked_into(tmp_path: Path) -> None:
+def test_a_folder_that_is_apart_is_looked_into(tmp_path: Path) -> None:
     root = written(tmp_path, {"one/lobs/seg_0/1.bin": b"1", "two/2.bin": b"22"})
     resolver = Resolver(
         None,

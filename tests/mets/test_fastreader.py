@@ -110,7 +110,7 @@ def test_the_ways_of_writing_make_no_difference(data: bytes) -> None:
         document(FILE.replace("</m:file>", "<m:mptr/></m:file>"), fptr="<m:fptr><m:par/></m:fptr>"),
     ],
 )
-def test_what_is_not_told_apart_by_its_quotes_or_refers_to_more_is_read_one_by_one(data: bytes) -> None:
+def test_what_is_not_distinguished_by_its_quotes_or_refers_to_more_is_read_one_by_one(data: bytes) -> None:
     assert not runs(data)
     assert outcome(condensed([data])) == outcome(read([data]))
 
@@ -156,7 +156,7 @@ _BASES = [
 
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    """Return a document of a few elements of one shape with some bytes deleted, put in, or exchanged."""
+    """Return a document of some elements of one shape with bytes deleted, inserted or changed."""
     data = draw(st.sampled_from(_BASES))
     for _ in range(draw(st.integers(0, 3))):
         # What expat calls a fault behind the root depends on the blocks: nothing is put there.
@@ -247,7 +247,7 @@ def test_facts_are_those_of_a_tree(
 
 
 def unnumbered(facts: list[Fact]) -> list[Fact]:
-    """Return facts without the numbers of divisions, of which a document has fewer without runs."""
+    """Return facts without the numbers of divisions; without runs a document has fewer of these."""
     return [replace(each, div=0) if isinstance(each, Fptr | Mptr) else each for each in facts]
 
 
@@ -297,9 +297,9 @@ def test_memory_does_not_grow_with_files() -> None:
 def test_divisions_with_an_mptr_come_in_runs_for_who_asks(mptr: str, count: int, size: int) -> None:
     data = document(fptr=mptr).replace(b"</m:div>\n</m:structMap>", b"<m:div>%s</m:div>" % MPTR.encode())
     found = list(condensed(cut(data, size), has_links=True))
-    alike = [each.count for each in found if isinstance(each, Run) and isinstance(each.fact, Mptr)]
+    counts = [each.count for each in found if isinstance(each, Run) and isinstance(each.fact, Mptr)]
     assert outcome(iter(found)) == outcome(read([data]))
-    assert sum(alike) == count or size == 50
+    assert sum(counts) == count or size == 50
     assert not any(isinstance(each.fact, Mptr) for each in runs(data))
     few = Budgets(links=20)
     assert outcome(condensed(cut(data, size), few, has_links=True)) == outcome(read(cut(data, size), few))

@@ -1,4 +1,4 @@
-"""Which way an mptr leads, how it names what it means, and when two identifiers name one package."""
+"""Directions of mptr, the names that they use, and the equality of identifiers."""
 
 import pytest
 from hypothesis import example, given
@@ -38,7 +38,7 @@ OBJIDS = [
     (f"uuid-{UUID}", f"uuid-{UUID.upper()}", False, "METS 1.12, OBJID: a string that has a UUID in it"),
     (f"urn:uuid:{UUID}", f"urn:x:urn:uuid:{UUID.upper()}", True, "CSIP 2018, before an OBJID that is a URN"),
 ]
-"""OBJID, the href of an ``mptr``, whether it names that package, and the clause that says so."""
+"""OBJID, href of an ``mptr``, whether it names that package, and the clause for it."""
 
 
 @of_each(OBJIDS)

@@ -1,4 +1,4 @@
-"""The facts of a METS document, and the documents that have none."""
+"""The facts of a METS document, and refused documents."""
 
 import pickle
 import sys
@@ -300,7 +300,9 @@ def wrapped(inner: str, name: str = "techMD", attributes: str = ' ID="tech"') ->
 
 @pytest.mark.parametrize("namespace", ["http://www.loc.gov/premis/v3", "info:lc/xmlns/premis-v2"])
 @pytest.mark.parametrize("name", ["techMD", "digiprovMD"])
-def test_an_object_of_premis_in_mets_is_known_by_the_sections_around_it(namespace: str, name: str) -> None:
+def test_an_object_of_premis_in_mets_is_recognised_by_the_sections_around_it(
+    namespace: str, name: str
+) -> None:
     document = premis(wrapped(OBJECT, name), namespace=namespace)
     assert objects(document) == [
         StatedObject(ids=("tech", "amd"), digests=(("sha256", "ab"),), size="7", line=1)

@@ -14,8 +14,8 @@ def put_in_a_bag(bag: Path) -> Path:
     data = bag / "data"
     files = sorted(path for path in data.rglob("*") if path.is_file())
     for algorithm in ("sha256", "sha512"):
-        said = (hashlib.new(algorithm, path.read_bytes()).hexdigest() for path in files)
-        lines = zip(said, (path.relative_to(bag).as_posix() for path in files), strict=True)
+        sums = (hashlib.new(algorithm, path.read_bytes()).hexdigest() for path in files)
+        lines = zip(sums, (path.relative_to(bag).as_posix() for path in files), strict=True)
         # In the order of the digests: a bag has no order.
         text = "".join(f"{digest}  {path}\n" for digest, path in sorted(lines))
         (bag / f"manifest-{algorithm}.txt").write_text(text)
@@ -27,7 +27,7 @@ def put_in_a_bag(bag: Path) -> Path:
 
 
 def seal_tags(bag: Path) -> None:
-    """Write the manifest of a bag's tag files from what lies there."""
+    """Write the manifest of a bag's tag files from the files on disk."""
     tags = [path for path in bag.glob("*.txt") if not path.name.startswith("tagmanifest")]
-    said = [f"{hashlib.md5(path.read_bytes()).hexdigest()} {path.name}\n" for path in tags]  # noqa: S324
-    (bag / TAGS).write_text("".join(said))
+    sums = [f"{hashlib.md5(path.read_bytes()).hexdigest()} {path.name}\n" for path in tags]  # noqa: S324
+    (bag / TAGS).write_text("".join(sums))

@@ -22,7 +22,7 @@ from tests.packages.samples import PIECES, sample
 
 HERE = Path(__file__).parent
 KINDS: Mapping[str, Severity] = {"bad": Severity.ERROR, "warn": Severity.WARNING, "good": Severity.INFO}
-"""The folders, by the gravest finding that a case in them may have, which in ``good`` need not be."""
+"""The folders, by the gravest finding of their cases; cases in ``good`` may lack it."""
 _RECIPE = "case.toml"
 _PACKAGE = "package"
 _NAME = re.compile(r"(?:((?:[A-Z][0-9]{3})(?:-[A-Z][0-9]{3})*)(?:__|$))?([a-z0-9_]*)")
@@ -63,7 +63,7 @@ class Case:
 
     @property
     def is_of_files(self) -> bool:
-        """Whether the package lies here as it is to be checked."""
+        """True if the package is here in the form to check."""
         return (self.folder / _PACKAGE).is_dir()
 
     def made(self, folder: Path) -> Path:

@@ -1,6 +1,6 @@
-"""Forges a small package of E-ARK CSIP, SIP and CITS SIARD, with nothing left out that a rule speaks of.
+"""Forges a small package of E-ARK CSIP, SIP and CITS SIARD that meets every rule.
 
-It shares nothing with metspack on purpose, and is written as the standards' own examples are.
+It shares no code with metspack on purpose, and is written as the standards' own examples are.
 """
 
 from __future__ import annotations
@@ -281,10 +281,10 @@ def _division(child: str, *, by_objid: bool) -> str:
 
 
 def divide(root: Path, damage: Callable[[Path], object] | None = None, *, by_objid: bool = False) -> Path:
-    """Write a parent and two children side by side into a new folder, linked as in an AIP; return it.
+    """Write a parent and two children side by side into a new folder, as an AIP; return it.
 
-    The parent has the archive and its one LOB, each child a file of its own. ``by_objid`` leaves out what
-    the parent says of its children beside their OBJIDs.
+    The parent has the archive and its one LOB, each child a file. ``by_objid`` reduces the parent's
+    statements on its children to their OBJIDs.
     """
     for name in (TOP, *CHILDREN):
         _write(root / name)
@@ -346,7 +346,7 @@ _ENTRY = re.compile(
 
 
 def seal(root: Path) -> None:
-    """Write sizes and digests of what lies there, those of representations first, those of a parent last."""
+    """Write sizes and digests of the files, representations first and the parent last."""
     found = root.rglob("[Mm][Ee][Tt][Ss].xml")
     for mets in sorted(found, key=lambda path: (-len(path.parts), path.parent.name in {PARENT, TOP})):
 

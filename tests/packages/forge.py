@@ -1,7 +1,6 @@
-"""Forges a small good package of the recommendation's form, from nothing but the standard library.
+"""Forges a small good package of the recommendation's form with the standard library.
 
-It shares nothing with metspack on purpose: what it writes is what a reader of the recommendation
-would write by hand.
+It shares no code with metspack on purpose: a reader of the recommendation would write the same by hand.
 """
 
 from __future__ import annotations
@@ -229,7 +228,7 @@ FURTHER = (Lob(0, 1, b"first order" * 13), Lob(0, 2, b"second order" * 7))
 
 
 def further(root: Path, name: str, prefix: str) -> None:
-    """Put a further archive with one segment into the package; the ids of its LOBs begin with ``prefix``."""
+    """Add an archive with one segment to the package; the ids of its LOBs begin with ``prefix``."""
     held = child(0, FURTHER, name, prefix)
     folder = root / f"{name}_lobseg_0"
     for lob in FURTHER:
@@ -276,13 +275,13 @@ _ENTRY = re.compile(r'SIZE="[0-9]*" CHECKSUM="[0-9a-f]*"([^>]*>\s*<mets:FLocat [
 
 
 def seal(root: Path) -> None:
-    """Write the parent's digests and sizes, then the manifests, from what lies there now."""
+    """Write the parent's digests and sizes, then the manifests, from the files on disk."""
     seal_parent(root)
     write_manifests(root)
 
 
 def seal_parent(root: Path) -> None:
-    """Write the parent's digests and sizes from what lies there now."""
+    """Write the parent's digests and sizes from the files on disk."""
     mets = root / "mets.xml"
 
     def entry(found: re.Match[str]) -> str:
@@ -304,7 +303,7 @@ def edit(path: Path, old: str, new: str, *, count: int = 1) -> None:
 
 
 def split(root: Path, row: int, sizes: Sequence[int]) -> None:
-    """Split a row's LOB into parts of these sizes, as a package with parts has it; the child METS tells."""
+    """Split a row's LOB into parts of these sizes, and describe them in the child METS."""
     lob = LOBS[row - 1]
     path = root / f"Northwind_lobseg_{lob.segment}" / lob.path
     start, entries, pointers = 0, "", ""

@@ -40,8 +40,8 @@ _CLOCK = 1456185600
 
 
 def main() -> None:
-    """Keep the packages of this version, with what is in them; those that are kept already stay."""
-    archive, said = KEPT / f"{__version__}.tar.xz", KEPT / f"{__version__}.json"
+    """Keep the packages of this version with their contents, beside those kept already."""
+    archive, statement = KEPT / f"{__version__}.tar.xz", KEPT / f"{__version__}.json"
     if archive.exists():
         raise SystemExit(f"{archive} is kept already, and must stay as it is")
     with tempfile.TemporaryDirectory() as name:
@@ -52,7 +52,7 @@ def main() -> None:
             _run("build", source, "-o", folder / package, *LIMITS, *options, "-q")
         archive.write_bytes(_packed(folder, list(PACKAGES)))
         found = {package: _content(folder / package) for package in PACKAGES}
-    said.write_text(f"{json.dumps(found, indent=1)}\n", encoding="utf-8")
+    statement.write_text(f"{json.dumps(found, indent=1)}\n", encoding="utf-8")
 
 
 def _content(package: Path) -> dict[str, object]:

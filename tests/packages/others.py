@@ -51,7 +51,7 @@ class Other:
     more: str
 
     def made(self, root: Path, *, is_broken: bool = False) -> Path:
-        """Return the package, written below an empty folder; what is to be checked."""
+        """Return the package for the check, written below an empty folder."""
         folder = root / "packages" / self.name.replace(" ", "-")
         folder.mkdir(parents=True)
         self.write(folder)
@@ -85,7 +85,7 @@ def edited(name: str, old: str, new: str) -> Callable[[Path], object]:
 
 
 def added(name: str) -> Callable[[Path], object]:
-    """Return what puts a file into the package that nobody names."""
+    """Return a function that adds an unlisted file to the package."""
 
     def change(folder: Path) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +105,7 @@ def _one(folder: Path, name: str) -> Path:
 
 @dataclass(frozen=True, kw_only=True)
 class _Style:
-    """How a tool writes METS after CSIP."""
+    """A tool's style of METS after CSIP."""
 
     software: str
     version: str = "v2-2-0"
@@ -183,9 +183,9 @@ csip:OAISPACKAGETYPE="{style.kind}">
 
 
 def eark(style: _Style, *, is_kept: bool = False, more: str = "") -> Callable[[Path], object]:
-    """Return what writes a package with a representation; ``is_kept`` with preservation metadata.
+    """Return a function that writes a package with a representation.
 
-    ``more`` are structMaps beside those of CSIP.
+    ``is_kept`` adds preservation metadata, ``more`` structMaps beside those of CSIP.
     """
 
     def write(folder: Path) -> None:
@@ -398,7 +398,10 @@ def recommended(folder: Path) -> None:
 
 
 def called(name: str, write: Callable[[Path], object] = recommended) -> Callable[[Path], object]:
-    """Return what writes that package with its own METS under another name, from which its paths are told."""
+    """Return a function that writes a package whose METS has another name.
+
+    Paths begin at that METS.
+    """
 
     def rename(folder: Path) -> None:
         write(folder)
@@ -444,7 +447,7 @@ def _zip_r(folder: Path) -> Path:
 
 
 def _zip_here(folder: Path) -> Path:
-    """Pack what is in a folder as Java programs do: without entries for folders."""
+    """Pack the contents of a folder as Java programs do: without entries for folders."""
     target = folder.with_suffix(".zip")
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.rglob("*")):
@@ -460,7 +463,7 @@ def _tar(folder: Path) -> Path:
 
 
 def _tar_here(folder: Path) -> Path:
-    """Pack what is in a folder as ``tar cf x.tar -C folder .`` does."""
+    """Pack the contents of a folder as ``tar cf x.tar -C folder .`` does."""
     return tarred(folder, folder.with_suffix(".tar"), form=tarfile.USTAR_FORMAT)
 
 

@@ -1,6 +1,6 @@
-"""Packages made around an archive as other tools write it: METS in place, nothing moved.
+"""Packages made around an archive as other tools write it: METS only is added.
 
-Like ``forge`` it shares nothing with metspack.
+Like ``forge`` it shares no code with metspack.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def fptrs(identifiers: list[str]) -> str:
 
 
 def describe(root: Path, archive: str, segments: dict[str, dict[str, str]]) -> None:
-    """Write METS into each segment folder (ids of files by their path in it), the parent's, and manifests.
+    """Write METS into each segment folder, that of the parent, and manifests.
 
-    The archive's path may be empty: a package of LOBs alone.
+    Segments have the ids of their files by path. The archive's path may be empty: a package of LOBs only.
     """
     children = []
     for folder, files in segments.items():
@@ -80,10 +80,10 @@ def describe(root: Path, archive: str, segments: dict[str, dict[str, str]]) -> N
 
 
 def packaged(root: Path, sample: Sample, *, into: str = "") -> Path:
-    """Build an archive (``into`` a folder below the root) with its LOBs, and describe all where it lies.
+    """Build an archive with its LOBs, and describe all files in place.
 
-    Every segment folder, or else each folder that holds LOBs, becomes a child. A file has the
-    id of the first row that has its bytes.
+    ``into`` is a folder below the root. Every segment folder, or else each folder that holds LOBs, becomes a
+    child. A file has the id of the first row that has its bytes.
     """
     (root / into).mkdir(parents=True, exist_ok=True)
     archive = sample.build(root / into)

@@ -11,7 +11,7 @@ from tests.siard.convention_archives import BINARY, SAMPLES, SECOND, TABLE, Row,
 _A, _B, _C = BINARY[:4_000], BINARY[4_000:8_000], BINARY[8_000:]
 _LOBS = "Northwind_lobs/s0_t2_c1"
 PIECES: Mapping[str, bytes] = {"whole": BINARY, "first": _A, "second": _B, "third": _C, "other": SECOND}
-"""What a recipe calls the bytes of the first LOB, of its parts, and of the second LOB."""
+"""Names in recipes for the bytes of the first LOB, of its parts, and of the second LOB."""
 
 SIARD22 = Sample(
     letter="C",

@@ -1,4 +1,4 @@
-"""A package's segments on other disks, or packed in zip and tar files, as a person would put them there."""
+"""Segments of a package on other disks, or packed in zip and tar files, as people do it."""
 
 import shutil
 import tarfile
@@ -38,7 +38,7 @@ def tarred(
     keep: bool = False,
     backwards: bool = False,
 ) -> Path:
-    """Pack a folder as a tar file, compressed if its name ends with ``gz``; ``backwards`` the last first."""
+    """Pack a folder as a tar file, compressed for ``.tgz``, from the last if ``backwards``."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(target, "w:gz" if target.name.lower().endswith("gz") else "w", format=form) as archive:
         if backwards:

@@ -1,4 +1,4 @@
-"""What a recipe does to a package: each step is a function, its options are what the recipe gives it."""
+"""The steps of recipes: each is a function with the recipe's options."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _remove(path: Path, start: str, end: str) -> None:
 
 
 def _encode(path: Path, encoding: str, declared: str = "") -> None:
-    """Write an XML document in another encoding, which it declares unless that is said otherwise."""
+    """Write an XML document in another encoding, declared unless ``declared`` is another one."""
     text = path.read_text(encoding="utf-8").replace("UTF-8", declared or encoding, 1)
     path.write_bytes(text.encode(encoding))
 

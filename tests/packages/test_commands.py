@@ -1,4 +1,4 @@
-"""Of the packages in which check finds no error, commands give back all LOBs."""
+"""Commands restore all LOBs of packages without errors."""
 
 from __future__ import annotations
 

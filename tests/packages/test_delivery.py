@@ -30,8 +30,8 @@ def delivery(tmp_path_factory: pytest.TempPathFactory) -> Delivery:
 
 def test_each_fault_is_one_finding(delivery: Delivery) -> None:
     run = check(delivery.disks)
-    told = Counter(each.code for each in run if each.severity is not Severity.INFO)
-    assert told == Counter(delivery.codes)
+    reported = Counter(each.code for each in run if each.severity is not Severity.INFO)
+    assert reported == Counter(delivery.codes)
     assert len({each.name for each in FAULTS}) >= 12
     assert len(delivery.codes) == WRONG
     assert len(delivery.disks) == DISKS
@@ -43,7 +43,7 @@ def test_each_fault_is_one_finding(delivery: Delivery) -> None:
 
 
 def test_the_faults_are_found_in_a_minute(delivery: Delivery) -> None:
-    """What a person sees first: what is wrong and where, not a thousand rows of what is well."""
+    """Show faults and their places first, before the many rows without faults."""
     with checked(delivery.disks) as (frame, kept):
         page = pages.read("".join(html.document(frame, kept)))
         lines = list(text.document(frame, kept))
@@ -53,14 +53,14 @@ def test_the_faults_are_found_in_a_minute(delivery: Delivery) -> None:
     packages, _ = page.all("table", "packages")
     verdicts = [each.text for each in packages.one("tbody").all("span", "badge")]
     assert verdicts == ["error"] * len(verdicts)
-    odd, fine = page.all("ol", "tiles")
-    assert len(list(odd.all("li"))) <= WRONG
-    assert len(list(odd.all("li"))) + len(list(fine.all("li"))) == CHILDREN
+    faulty_tiles, fine = page.all("ol", "tiles")
+    assert len(list(faulty_tiles.all("li"))) <= WRONG
+    assert len(list(faulty_tiles.all("li"))) + len(list(fine.all("li"))) == CHILDREN
     assert len(list(next(page.all("table", "fills")).one("tbody").all("tr"))) <= WRONG
     assert sum("LOBs of" in each for each in lines) == 1, "of archives that the same programs read"
     with_notes = WRONG + frame.summary.infos
-    told = [each for section in page.all("section", "code") for each in section.one("ul").all("li")]
-    assert len(told) == with_notes
+    reported = [each for section in page.all("section", "code") for each in section.one("ul").all("li")]
+    assert len(reported) == with_notes
 
 
 _MEASURE = """

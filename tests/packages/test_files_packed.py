@@ -117,7 +117,7 @@ def test_lobs_without_an_archive_are_read_where_they_are(tmp_path: Path) -> None
 
 
 def recompressed(package: Path) -> Path:
-    """Compress the LOBs of all packs, as a zip program does when nobody tells it not to."""
+    """Compress the LOBs of all packs, as a zip program does by default."""
     for path in package.glob("*.zip"):
         with zipfile.ZipFile(path) as file:
             entries = {each: file.read(each) for each in file.namelist()}
@@ -170,7 +170,7 @@ def test_a_compressed_lob_of_several_blocks_is_sought_in(tmp_path: Path) -> None
 
 
 def edited(package: Path, edit: Callable[[bytes], bytes], more: dict[str, bytes]) -> Path:
-    """Compress a child with another METS and more files; the parent says nothing of that METS's bytes."""
+    """Compress a child with more files and another METS, whose bytes the parent leaves out."""
     path = package / "N_lobseg_0.zip"
     with zipfile.ZipFile(path) as file:
         entries = {each: file.read(each) for each in file.namelist()} | more
@@ -299,7 +299,7 @@ def test_a_packed_segment_is_read_whatever_its_folder_is_called(tmp_path: Path, 
         (miscounted, "has CRC-32"),
     ],
 )
-def test_a_bad_zip_file_is_refused_and_told(
+def test_a_bad_zip_file_is_refused_and_reported(
     tmp_path: Path, damage: Callable[[Path, str], None], found: str
 ) -> None:
     package = built(tmp_path, "recommendation", "zip")
@@ -310,7 +310,7 @@ def test_a_bad_zip_file_is_refused_and_told(
     assert "error" in {each.severity.value for each in checking.check(package)}
 
 
-def test_a_tar_file_that_was_cut_off_is_refused_and_told(tmp_path: Path) -> None:
+def test_a_tar_file_that_was_cut_off_is_refused_and_reported(tmp_path: Path) -> None:
     package = built(tmp_path, "recommendation", "tar")
     path = package / "N_lobseg_0.tar"
     path.write_bytes(path.read_bytes()[:530])
@@ -328,7 +328,7 @@ def test_a_changed_byte_in_a_pack_is_found_by_what_is_read(tmp_path: Path) -> No
     assert {each.code for each in checking.check(package)} >= {"F003", "F026"}
 
 
-def test_a_pack_that_is_gone_is_told_as_a_child_that_is(tmp_path: Path) -> None:
+def test_a_pack_that_is_gone_is_reported_as_a_child_that_is(tmp_path: Path) -> None:
     package = built(tmp_path, "csip", "zip")
     with Package(package) as opened:
         parent = opened.mets.partition("/")[0]
@@ -345,7 +345,7 @@ def test_a_pack_that_is_gone_is_told_as_a_child_that_is(tmp_path: Path) -> None:
 
 
 def in_one_file(folder: Path, form: str, link: str) -> tuple[Path, Path]:
-    """Return parent and children in folders, and in one zip or tar file, beside which lie other folders."""
+    """Return parent and children in folders, and in one zip or tar file beside other folders."""
     source = folder / "N.siard"
     siards.siard(source, *CONTENTS)
     plain = folder / "plain"

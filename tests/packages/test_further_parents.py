@@ -45,7 +45,7 @@ def test_ips_below_further_parents_are_merged_as_if_one_parent_named_them(tmp_pa
     assert contents(tmp_path / "one") == contents(tmp_path / "other")
 
 
-def test_an_ip_of_a_further_parent_that_is_not_given_is_told(tmp_path: Path) -> None:
+def test_an_ip_of_a_further_parent_that_is_not_given_is_reported(tmp_path: Path) -> None:
     out = package("csip_tree", tmp_path)
     for lost, by in (("TREE_s0_t0_c2_seg_4", "TREE_segments_2"), ("TREE_segments_1", "TREE")):
         writing.move(out / lost, tmp_path / lost)

@@ -36,9 +36,9 @@ LARGE = replace(OPTIONS, limits=Limits(files=100_000, bytes=10**9))
 _HREF = "{http://www.w3.org/1999/xlink}href"
 
 
-def listed(root: Path, **asked: Any) -> list[LobEntry]:
+def listed(root: Path, **options: Any) -> list[LobEntry]:
     with Package(root) as opened:
-        return list(LobListing(opened, **asked))
+        return list(LobListing(opened, **options))
 
 
 def _name(element: ET.Element) -> str:
@@ -52,7 +52,7 @@ def _all(element: ET.Element, *path: str) -> list[ET.Element]:
     return found
 
 
-def _said(element: ET.Element, name: str) -> str:
+def _text_of(element: ET.Element, name: str) -> str:
     return next((each.text or "" for each in _all(element, name)), "")
 
 
@@ -65,11 +65,11 @@ def rows(siard: Path) -> Iterator[Row]:
         root = ET.fromstring(archive.read("header/metadata.xml"))  # noqa: S314 -- a test's own archive
         for schema in _all(root, "schemas", "schema"):
             for table in _all(schema, "tables", "table"):
-                columns = [_said(each, "name") for each in _all(table, "columns", "column")]
+                columns = [_text_of(each, "name") for each in _all(table, "columns", "column")]
                 keys = [each.text or "" for each in _all(table, "primaryKey", "column")]
-                folder = _said(table, "folder")
-                document = archive.read(f"content/{_said(schema, 'folder')}/{folder}/{folder}.xml")
-                named = _said(schema, "name"), _said(table, "name")
+                folder = _text_of(table, "folder")
+                document = archive.read(f"content/{_text_of(schema, 'folder')}/{folder}/{folder}.xml")
+                named = _text_of(schema, "name"), _text_of(table, "name")
                 for number, row in enumerate(ET.fromstring(document), 1):  # noqa: S314
                     key: dict[str, str] = {}
                     for cell in row:
@@ -96,16 +96,16 @@ def files(root: Path) -> dict[str, tuple[str, str]]:
 
 
 def agree(root: Path) -> int:
-    """Hold the list of a package with one archive against another reader; return how many LOBs it has."""
+    """Compare the list of a package with another reader's; return the number of its LOBs."""
     (siard,) = (each for each in root.rglob("*.siard") if each.is_file())
-    entries, known = listed(root), files(root)
+    entries, stated = listed(root), files(root)
     found = [(each.schema, each.table, each.row, dict(each.primary_key)) for each in entries]
     assert found == [(*row[:3], row[5]) for row in rows(siard)]
     for each, (*_, length, digest, _key) in zip(entries, rows(siard), strict=True):
         assert not each.fault
         for file in each.files:
             assert file.digest is not None
-            assert known[file.path] == (str(file.size), file.digest.value)
+            assert stated[file.path] == (str(file.size), file.digest.value)
             assert (root / file.path).stat().st_size == file.size
         assert sum(file.size or 0 for file in each.files) == each.size
         assert length is None or int(length) <= (each.size or 0)  # characters, where it is text
@@ -213,7 +213,7 @@ def test_lobs_of_no_cell_come_last(tmp_path: Path) -> None:
     assert (last.id, last.fault, len(last.files)) == ("s0.t2.c4.r4", "no cell of an archive names it", 1)
 
 
-def test_an_archive_that_cannot_be_read_is_told_behind_what_mets_lists(tmp_path: Path) -> None:
+def test_an_archive_that_cannot_be_read_is_reported_behind_what_mets_lists(tmp_path: Path) -> None:
     root = forge.forge(tmp_path / "package")
     (root / "Northwind.siard").write_bytes(b"PK\3\4 no archive")
     with Package(root) as opened:

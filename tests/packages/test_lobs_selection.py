@@ -1,4 +1,4 @@
-"""Which LOBs an id, or the beginning of one, selects."""
+"""Selection of LOBs by an id or its beginning."""
 
 from __future__ import annotations
 

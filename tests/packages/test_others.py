@@ -11,13 +11,13 @@ from metspack.checking import check, told_as
 from tests.packages.others import OTHERS, Other
 
 
-def told(path: Path) -> Counter[str]:
+def reported(path: Path) -> Counter[str]:
     return Counter(told_as(each) for each in check(path))
 
 
 @pytest.mark.parametrize("other", OTHERS, ids=lambda other: other.name)
 def test_one_fault_is_one_finding_more(tmp_path: Path, other: Other) -> None:
-    found = told(other.made(tmp_path, is_broken=True))
+    found = reported(other.made(tmp_path, is_broken=True))
     assert found == Counter(other.whole.split()) + Counter(other.more.split())
     assert len(other.more.split()) == 1
 
@@ -28,7 +28,7 @@ def test_there_are_twenty_dialects_of_names_of_their_own() -> None:
 
 @pytest.mark.slow
 def test_all_of_them_are_one_delivery(tmp_path: Path) -> None:
-    """What is told of each is the same when they come together; that some have one OBJID is a note."""
+    """Report the same on each package of a delivery, and a note if some share an OBJID."""
     expected = Counter[str]()
     for number, other in enumerate(OTHERS):
         other.made(tmp_path / f"{number:02}")

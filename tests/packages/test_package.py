@@ -69,7 +69,7 @@ def test_a_split_lob_is_its_parts_in_order_and_the_whole_of_the_parent(root: Pat
     assert lob.parts[1].digest == Digest(algorithm="MD5", value=forge.md5(whole.pieces[1]))
 
 
-def test_without_a_map_seq_gives_the_order_which_is_said(root: Path) -> None:
+def test_without_a_map_seq_gives_the_order_which_is_reported(root: Path) -> None:
     with Package(root) as package:
         assert not any(each.doubt for each in package.lobs())
     without_map(root)
@@ -114,7 +114,7 @@ WHOLE_SIZE = f'<mets:file ID="{SPLIT}" MIMETYPE="image/png" SIZE="46"'
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "words"),
     [
         (without_part(1), r"part .*p1 is missing: .* found .*p0, .*p2"),
         (
@@ -146,15 +146,15 @@ WHOLE_SIZE = f'<mets:file ID="{SPLIT}" MIMETYPE="image/png" SIZE="46"'
     ],
 )
 def test_a_lob_whose_parts_are_not_right_is_refused(
-    root: Path, change: Callable[[Path], None], said: str | None
+    root: Path, change: Callable[[Path], None], words: str | None
 ) -> None:
     change(root)
-    if said is None:
+    if words is None:
         with Package(root) as package:
             assert package.lob(SPLIT).size == 46
         return
     error = refused(root)
-    assert re.search(said, error.message), error.message
+    assert re.search(words, error.message), error.message
     assert error.message.startswith(f"LOB {SPLIT}: ")
 
 
@@ -165,10 +165,10 @@ def test_a_lob_whose_parts_are_not_right_is_refused(
         ("S0.T2.C4.R1", "Did you mean s0.t2.c4.r1?"),
         (f"{SPLIT}.p1", f"{SPLIT}.p1 is a part of the LOB {SPLIT}."),
         ("s0.t2.c5.r1", "Did you mean s0.t2.c4.r1?"),
-        ("zzz", "Ids are as in its METS documents"),
+        ("zzz", "Ids are like s0.t2.c4.r"),
     ],
 )
-def test_a_lob_that_is_not_there_is_told_with_the_likeliest(root: Path, lob: str, hint: str) -> None:
+def test_a_lob_that_is_not_there_is_reported_with_the_likeliest(root: Path, lob: str, hint: str) -> None:
     error = refused(root, lob)
     assert error.message == f"the package has no LOB {lob!r}"
     assert error.hint.startswith(hint)
@@ -181,7 +181,7 @@ def test_a_package_without_lobs_has_none(tmp_path: Path) -> None:
     assert "list no LOBs" in refused(root, "x").hint
 
 
-def test_what_is_no_package_is_told(root: Path, tmp_path: Path) -> None:
+def test_what_is_no_package_is_reported(root: Path, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="was not found"):
         Package(tmp_path / "nothing")
     (tmp_path / "empty").mkdir()
@@ -233,7 +233,7 @@ def test_of_a_child_that_is_damaged_nothing_is_taken(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "words"),
     [
         (
             ("application", "Application"),
@@ -244,7 +244,7 @@ def test_of_a_child_that_is_damaged_nothing_is_taken(root: Path) -> None:
     ids=["digest", "size"],
 )
 def test_a_child_that_is_not_what_the_parent_says_is_not_believed(
-    root: Path, change: tuple[str, str], said: str
+    root: Path, change: tuple[str, str], words: str
 ) -> None:
     old, new = change
     child = root / mets(0)
@@ -257,7 +257,7 @@ def test_a_child_that_is_not_what_the_parent_says_is_not_believed(
     with Package(root) as package:
         assert list(package.ids()) == [SPLIT, "s0.t2.c4.r3"]
         (fault,) = package.faults
-        assert re.match(r"Northwind_lobseg_0/mets\.xml: this METS " + said, fault.message)
+        assert re.match(r"Northwind_lobseg_0/mets\.xml: this METS " + words, fault.message)
     assert "Also, Northwind_lobseg_0/mets.xml: this METS has" in refused(root, "s0.t2.c4.r1").message
 
 

@@ -1,4 +1,4 @@
-"""The files of a package, the same by their paths whether it is a folder, a zip or a tar file."""
+"""The files of a package have the same paths in a folder, a zip and a tar file."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_mounted_tree_holds_what_is_below_its_path(tmp_path: Path, shelf: Open
     assert isinstance(whole.location(b"data/deep/mets.xml"), Stretch)
 
 
-def test_a_packed_folder_is_mounted_once_its_mets_is_asked_for(tmp_path: Path, shelf: OpenPacks) -> None:
+def test_a_packed_folder_is_mounted_once_its_mets_is_requested(tmp_path: Path, shelf: OpenPacks) -> None:
     tree("zip", tmp_path, shelf)
     for place in sorted((tmp_path / "ip").rglob("*"), reverse=True):
         (place.rmdir if place.is_dir() else place.unlink)()
@@ -140,7 +140,7 @@ def test_a_packed_folder_is_mounted_once_its_mets_is_asked_for(tmp_path: Path, s
             pass
 
 
-def test_a_damaged_zip_is_told_of_without_its_path(tmp_path: Path, shelf: OpenPacks) -> None:
+def test_a_damaged_zip_is_reported_without_its_path(tmp_path: Path, shelf: OpenPacks) -> None:
     files = tree("zip", tmp_path, shelf)
     content = bytearray((tmp_path / "ip.zip").read_bytes())
     content[content.index(b"1" * 9)] = 0

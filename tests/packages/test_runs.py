@@ -97,7 +97,7 @@ def _two_files(package: Path) -> None:
 
 
 def _in_cells(old: str, new: str) -> Callable[[Path], None]:
-    """Return a change of what the table says of a LOB."""
+    """Return a function that changes the table's statements on a LOB."""
 
     def damage(package: Path) -> None:
         archive = package / "loose.siard"
@@ -140,7 +140,7 @@ OF_ARCHIVES: Mapping[str, Callable[[Path], None]] = {
 
 
 @pytest.fixture(scope="module")
-def told_twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def two_digests(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same, with other digests in METS than in the cells."""
     folder = tmp_path_factory.mktemp("twice")
     make_stored(folder / "loose.siard", 36, 6)
@@ -178,17 +178,17 @@ def _proof(path: Path, jobs: int | None = None) -> tuple[list[str], object]:
 
 
 @pytest.mark.slow
-def test_lobs_are_proven_alike(damaged_archived: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lobs_are_proven_equally(damaged_archived: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     together = _proof(damaged_archived)
     monkeypatch.setattr(Resolver, "stated_files", lambda *_: None)
-    named_alone = _proof(damaged_archived)
+    named_singly = _proof(damaged_archived)
     monkeypatch.setattr(Package, "listed_files", lambda *_: {})
-    assert together == named_alone == _proof(damaged_archived)
+    assert together == named_singly == _proof(damaged_archived)
 
 
 @pytest.mark.parametrize("damage", ["nothing", "another byte", "another digest", "gone"])
-def test_digests_of_two_kinds_are_both_compared(told_twice: Path, tmp_path: Path, damage: str) -> None:
-    messages, _ = _proof(_damaged(told_twice, tmp_path / "package", damage))
+def test_digests_of_two_kinds_are_both_compared(two_digests: Path, tmp_path: Path, damage: str) -> None:
+    messages, _ = _proof(_damaged(two_digests, tmp_path / "package", damage))
     assert [_TENTH in each for each in messages] == [True] * (damage != "nothing")
 
 

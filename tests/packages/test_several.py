@@ -1,4 +1,4 @@
-"""Packages of several archives are checked, listed and restored; what needs one says how to choose."""
+"""Packages of several archives are checked, listed and restored; some options name one."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_lobs_are_given_back_from_both(out: Path, tmp_path: Path) -> None:
     assert len(shard.files) > 1
 
 
-def test_an_archive_given_back_makes_the_package_that_it_makes_alone(out: Path, tmp_path: Path) -> None:
+def test_an_archive_given_back_makes_the_package_that_it_makes_by_itself(out: Path, tmp_path: Path) -> None:
     given = tmp_path / "again.siard"
     api.restore_siard(out, given, archive="Orders")
     source = siards.siard(tmp_path / "Orders.siard", *SECOND)
@@ -78,12 +78,12 @@ def test_an_archive_given_back_makes_the_package_that_it_makes_alone(out: Path, 
 
 
 def test_a_bare_id_that_both_have_is_refused(out: Path) -> None:
-    asked: tuple[Callable[[], object], ...] = (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: list(api.cat(out, "s0.t0.c2.r2")),
         lambda: api.open_lob(out, "s0.t0.c2.r2"),
         lambda: list(api.shards(out, "s0.t0.c2.r2")),
     )
-    for each in asked:
+    for each in calls:
         with pytest.raises(SourceError, match=r"several archives of the package have a LOB s0\.t0") as caught:
             each()
         assert "First.s0.t0.c2.r2 or Orders.s0.t0.c2.r2" in caught.value.hint
@@ -94,7 +94,7 @@ def test_a_bare_id_that_both_have_is_refused(out: Path) -> None:
 
 def test_what_needs_one_archive_says_how_to_choose(out: Path, tmp_path: Path) -> None:
     target = tmp_path / "x"
-    asked: tuple[tuple[Callable[[], object], str], ...] = (
+    calls: tuple[tuple[Callable[[], object], str], ...] = (
         (lambda: api.restore(out, target), "--archive NAME"),
         (lambda: api.restore_siard(out, target), "--archive NAME"),
         (
@@ -102,7 +102,7 @@ def test_what_needs_one_archive_says_how_to_choose(out: Path, tmp_path: Path) ->
             "metspack restore OUT --siard --archive NAME",
         ),
     )
-    for each, hint in asked:
+    for each, hint in calls:
         with pytest.raises(SourceError, match=r"holds 2 archives: .*First\.siard, .*Orders\.siard") as caught:
             each()
         assert hint in caught.value.hint

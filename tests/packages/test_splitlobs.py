@@ -1,4 +1,4 @@
-"""The order of a split LOB's parts: what a check accepts is given back, and nothing else."""
+"""The order of a split LOB's parts: exactly what a check accepts is restored."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_no_good_case_is_forgotten() -> None:
 
 
 def made(root: Path, written: Sequence[int], order: Sequence[str], seq: Sequence[str], named: bool) -> None:
-    """Forge a package with a LOB in three parts, whose names say their numbers only if ``named``."""
+    """Forge a package with a LOB in three parts; their names have numbers only if ``named``."""
     forge.forge(root)
     forge.split(root, 1, SIZES)
     child = root / forge.CHILD

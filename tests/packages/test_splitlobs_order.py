@@ -1,4 +1,4 @@
-"""What SEQ, the map, names and sizes say of a split LOB's parts: each contradiction, in words."""
+"""Contradictions between SEQ, map, names and sizes of a split LOB's parts, in words."""
 
 from __future__ import annotations
 
@@ -107,12 +107,12 @@ def test_numbers_from_1_are_proven_by_the_sizes() -> None:
     held = parts(PLAIN, ("1", "2", "3"))
     assert ids(chained("L", held, whole(), [])) == ["p0", "p1", "p2"]
     for size in (26, 28):
-        kind, said, hint = refused(held, whole(size), [])
+        kind, words, hint = refused(held, whole(size), [])
         assert (kind, hint) == (GapError, GET)
-        assert said == "its part 0 is missing; found p0 with SEQ 1 first"
+        assert words == "its part 0 is missing; found p0 with SEQ 1 first"
 
 
-def test_a_first_part_alone_is_in_order() -> None:
+def test_a_single_first_part_is_in_order() -> None:
     assert ids(arranged("L", [part(0, "x.z", "0")], 10, [])) == ["p0"]
     assert ids(arranged("L", [part(0, "x.0", "0")], 10, [])) == ["p0"]
     assert ids(arranged("L", [part(0, "x.z", None)], None, mapped((None,), (0,)))) == ["p0"]
@@ -308,7 +308,7 @@ def test_what_disagrees_is_refused_in_words(
 
 
 @pytest.mark.parametrize(
-    ("held", "named", "said", "hint"),
+    ("held", "named", "words", "hint"),
     [
         (
             parts()[:2],
@@ -338,13 +338,13 @@ def test_what_disagrees_is_refused_in_words(
     ],
 )
 def test_parts_and_map_name_each_other(
-    held: list[HeldPart], named: list[Mapped], said: str, hint: str
+    held: list[HeldPart], named: list[Mapped], words: str, hint: str
 ) -> None:
     with pytest.raises(SourceError) as caught:
         check_map("L", held, named)
     assert (type(caught.value), caught.value.message, caught.value.hint) == (
         SourceError,
-        f"LOB L: {said}",
+        f"LOB L: {words}",
         hint,
     )
     check_map("L", held, [])

@@ -1,4 +1,4 @@
-"""Which of the IPs side by side in a folder is the one at the top."""
+"""The IP at the top of those side by side in a folder."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_parents_in_a_circle_are_one_package_that_is_refused_where_it_is_read(tm
         assert package.objid
 
 
-def test_what_cannot_be_read_is_looked_at_by_whoever_asked(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_looked_at_by_the_caller(tmp_path: Path) -> None:
     ip(tmp_path, "a", "A", ("URN", "urn:x:B"))
     (tmp_path / "b").mkdir()
     (tmp_path / "b/METS.xml").write_text("no XML")

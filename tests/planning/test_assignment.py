@@ -48,7 +48,7 @@ class WholeGroups(Iterator[list[int]]):
 
 @law(200)
 @given(SEGMENTS, st.lists(st.integers(0, 5), max_size=10), st.sampled_from((1, 2)))
-def test_groups_are_the_same_whenever_they_are_asked_for(
+def test_groups_are_the_same_whenever_they_are_requested(
     begun: list[tuple[str, bool]], steps: list[int], jobs: int
 ) -> None:
     """Segments of one container go together where each begins with a further part of a LOB.
@@ -60,12 +60,12 @@ def test_groups_are_the_same_whenever_they_are_asked_for(
     found: list[list[int]] = []
     expected: dict[int, list[int]] = {}
     latest: dict[str, int] = {}
-    asked = iter(steps)
-    until = next(asked, 0)
-    for number, (container, goes_on) in enumerate(begun):
+    pauses = iter(steps)
+    until = next(pauses, 0)
+    for number, (container, is_continued) in enumerate(begun):
         course.keys.append(container, number)
         course.costs.append(1 << number % 40)
-        if goes_on and container in latest:
+        if is_continued and container in latest:
             course.joined.add(number)
         else:
             latest[container] = number
@@ -73,7 +73,7 @@ def test_groups_are_the_same_whenever_they_are_asked_for(
         expected.setdefault(latest[container], []).append(number)
         if number >= until:
             found += groups
-            until += next(asked, 40)
+            until += next(pauses, 40)
             assert latest[container] not in [group[0] for group in found]
     course.fingerprint = "all"
     found += groups
@@ -93,7 +93,7 @@ def keys_of(keys: Iterable[tuple[str, int]]) -> SegmentKeys:
 
 
 def tasks_of(cuts: Sequence[int], jobs: int, *, is_planned: bool = True) -> list[int]:
-    """Return the number of tasks of each segment, of which each has so many cuts, 32 MiB apart."""
+    """Return the number of tasks of each segment with so many cuts, 32 MiB apart."""
     keys = keys_of(("a", number) for number in range(len(cuts)))
     course = Course(
         keys=keys,
@@ -150,13 +150,13 @@ def test_what_is_placed_before_the_parent_has_a_name_is_described_later() -> Non
     assert {each.is_described for each in later} == {True}
 
 
-def test_while_more_are_planned_processes_share_large_segments_alone() -> None:
+def test_while_more_are_planned_processes_share_large_segments_only() -> None:
     assert tasks_of([31, 32, 0, 9, 9], 2, is_planned=False) == [1, 33, 1, 1]
 
 
 @pytest.mark.parametrize(("jobs", "segments"), [(1, 20), (2, 20), (2, 4)])
-def test_what_an_earlier_run_began_in_stretches_goes_on_in_them(jobs: int, segments: int) -> None:
-    """And what it did not begin so stays whole, whatever number of processes there are now."""
+def test_what_an_earlier_run_began_in_stretches_continues_in_them(jobs: int, segments: int) -> None:
+    """Keep the other segments whole, whatever the number of processes is now."""
     begun = {0: PlacedBefore.STRETCHES, 1: PlacedBefore.DESCRIBED, 2: PlacedBefore.PLACED}
     keys = keys_of(("a", number) for number in range(segments))
     course = Course(

@@ -1,4 +1,4 @@
-"""Columns that stay inside the archive for the size of their LOBs, and the LOBs of the others."""
+"""Columns with small LOBs stay inside the archive; the LOBs of the others move."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ def test_a_column_stays_where_each_of_its_lobs_is_smaller(rows: list[tuple[int, 
         source = siards.two_columns(Path(folder) / "A.siard", CONTENTS, rows)
         with Archive(source) as archive, Departures() as departures:
             assert small_columns(archive, least) == stays
-            told, seen = Told(), list[int]()
-            assert columns_inside(archive, least, told) == stays
+            progress, seen = Told(), list[int]()
+            assert columns_inside(archive, least, progress) == stays
             weight = archive.weight()
-            assert told.stages == {"Looking at sizes": (weight, weight)}
-            lobs = list(one_by_one(moving_lobs(archive, stays, told, seen.append)))
-            assert told.stages["Planning"] == (weight, weight)
+            assert progress.stages == {"Looking at sizes": (weight, weight)}
+            lobs = list(one_by_one(moving_lobs(archive, stays, progress, seen.append)))
+            assert progress.stages["Planning"] == (weight, weight)
             # All that is known of is told, whatever becomes of it.
             assert sum(seen) == 2 * len(rows)
             assert lobs == [each for each in lobs_of(archive) if column_of(each.place) not in stays]
-            assert list(one_by_one(moving_lobs(archive, (), told))) == list(lobs_of(archive))
+            assert list(one_by_one(moving_lobs(archive, (), progress))) == list(lobs_of(archive))
 
             entries = {name for each in lobs_of(archive) for name in each.entries}
             departures.add_all(entries)
@@ -130,10 +130,10 @@ def test_no_more_lobs_may_be_missing_than_the_budget_allows(tmp_path: Path) -> N
 
 
 def test_without_a_least_size_nothing_is_looked_at(tmp_path: Path) -> None:
-    told = Told()
+    progress = Told()
     with Archive(siards.siard(tmp_path / "A.siard", b"one")) as archive:
-        assert columns_inside(archive, None, told) == {}
-    assert told.stages == {}
+        assert columns_inside(archive, None, progress) == {}
+    assert progress.stages == {}
 
 
 def loose(folder: Path, names: Iterable[str]) -> LooseLobs:
@@ -155,12 +155,12 @@ def test_where_no_archive_is_nothing_can_stay_inside(tmp_path: Path) -> None:
 def test_lobs_of_a_folder_all_move(tmp_path: Path) -> None:
     names = [f"content/schema0/table0/lob{cell}/record{row}.bin" for cell in (1, 2) for row in range(3)]
     with loose(tmp_path, names) as source:
-        told, seen = Told(), list[int]()
-        lobs = list(one_by_one(moving_lobs(source, (), told, seen.append)))
+        progress, seen = Told(), list[int]()
+        lobs = list(one_by_one(moving_lobs(source, (), progress, seen.append)))
         assert lobs == list(lobs_of(source))
-        assert told.stages == {"Planning": (None, 0)}
+        assert progress.stages == {"Planning": (None, 0)}
         assert sum(seen) == len(lobs) == 6
-        assert list(one_by_one(moving_lobs(source, [(0, 0, 1)], told))) == [
+        assert list(one_by_one(moving_lobs(source, [(0, 0, 1)], progress))) == [
             each for each in lobs if each.place.cell == "c2"
         ]
 
@@ -172,10 +172,10 @@ def test_lobs_that_come_together_are_counted_one_by_one(northwind: Path) -> None
     assert len(lobs) == len(seen) < sum(seen) == 8
 
 
-def test_each_column_that_stays_is_said(northwind: Path) -> None:
+def test_each_column_that_stays_is_reported(northwind: Path) -> None:
     with Archive(northwind) as archive:
-        (said,) = words_on_columns(archive, small_columns(archive, 20_000), 20_000)
-    assert said == (
+        (sentence,) = words_on_columns(archive, small_columns(archive, 20_000), 20_000)
+    assert sentence == (
         "column dbo.Categories.Picture (s0.t2.c4) stays inside the archive: 8 LOBs, each smaller "
         "than 20,000 bytes"
     )

@@ -82,19 +82,19 @@ def test_empty_lobs_count_as_files() -> None:
     assert segments((0, 0, 0), Limits(files=2, bytes=1)) == [(2, 0, ClosedBy.FILES), (1, 0, ClosedBy.END)]
 
 
-def test_a_slot_is_given_before_the_next_lob_is_asked_for() -> None:
-    asked = []
+def test_a_slot_is_given_before_the_next_lob_is_requested() -> None:
+    requested = []
 
     def endless() -> Iterator[LobRun]:
         row = 0
         while True:
             row += 1
-            asked.append(row)
+            requested.append(row)
             yield lob(row, 1)
 
     events = planned(endless(), Limits(files=3))
     assert [type(each) for each in islice(events, 9)] == [Slot, Slot, Slot, PlannedSegment] * 2 + [Slot]
-    assert asked == [1, 2, 3, 4, 5, 6, 7]
+    assert requested == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_the_default_preset_is_the_recommendations() -> None:
@@ -125,15 +125,15 @@ def test_lobs_that_come_together_lie_where_they_lie_one_by_one(
             together += (replace(event, run=each) for each in singly(event.run))
         else:
             together.append(event)
-    alone = (each for run in found for each in singly(run))
-    assert together == list(planned(alone, limits, split=split))
+    one_by_one = (each for run in found for each in singly(run))
+    assert together == list(planned(one_by_one, limits, split=split))
 
 
 def singly(run: LobRun) -> list[LobRun]:
     return [run[number : number + 1] for number in range(len(run))]
 
 
-def test_lobs_that_come_together_keep_away_from_a_part_where_parts_stay_alone() -> None:
+def test_lobs_that_come_together_keep_away_from_a_part_where_parts_stay_apart() -> None:
     run = run_of([5, 6], [1, 2])
     for split, segment in ((Split.ALONE, 2), (Split.FILL, 1)):
         events = list(planned([lob(1, 15), run], Limits(bytes=10), split=split))
@@ -149,27 +149,27 @@ def test_lobs_that_come_together_stay_together_where_one_fills_a_segment() -> No
 
 
 @pytest.mark.parametrize("limit", [None, 100, 4_000_000_000])
-def test_a_limit_that_can_be_meant_is_not_told_of(limit: int | None) -> None:
+def test_a_limit_that_can_be_meant_is_not_reported(limit: int | None) -> None:
     assert not slip(Limits(bytes=limit))
 
 
 @pytest.mark.parametrize(("limit", "allowed"), [(1, "1 byte"), (40, "40 bytes")])
-def test_a_limit_without_its_unit_is_told_of_at_once(limit: int, allowed: str) -> None:
+def test_a_limit_without_its_unit_is_reported_at_once(limit: int, allowed: str) -> None:
     assert slip(Limits(bytes=limit)) == (
         f"--max-bytes {limit} allows {allowed} in a segment; if {limit}GB was meant, stop here and write it "
         "with its unit"
     )
 
 
-ALONE = "--max-files is 1"
+ONE_FILE = "--max-files is 1"
 
 
 @of_each(
     [
-        (Limits(files=1), (8, 1, 8), ALONE),
+        (Limits(files=1), (8, 1, 8), ONE_FILE),
         (Limits(files=1), (7, 1, 7), None),
         (Limits(files=1), (8, 8, 8), None),
-        (Limits(files=1), (8, 1, 15), ALONE),
+        (Limits(files=1), (8, 1, 15), ONE_FILE),
         (Limits(files=1), (8, 1, 16), None),
         (Limits(bytes=10**9), (8, 1, 8), None),
         (Limits(bytes=10**9 - 1), (8, 1, 8), "--max-bytes is 999,999,999 bytes"),
@@ -179,7 +179,7 @@ ALONE = "--max-files is 1"
         (Limits(bytes=4_000_000_000), (12, 1, 8), None),
     ]
 )
-def test_limits_that_leave_too_few_lobs_in_a_segment_are_told_of(
+def test_limits_that_leave_too_few_lobs_in_a_segment_are_reported(
     limits: Limits, divided: tuple[int, int, int], words: str | None
 ) -> None:
     segments, _, lobs = divided

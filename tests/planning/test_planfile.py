@@ -49,7 +49,7 @@ def whole() -> list[str]:
     return list(planfile.lines(HEAD, SEGMENTS))
 
 
-def test_a_plan_is_lines_of_json_with_known_keys() -> None:
+def test_a_plan_is_lines_of_json_with_fixed_keys() -> None:
     head, first, _last = (json.loads(line) for line in whole())
     assert head == {
         "metspack_plan": 1,
@@ -140,7 +140,7 @@ def test_a_line_that_is_no_object_is_refused(tmp_path: Path, line: str) -> None:
 )
 def test_a_segment_that_is_damaged_is_refused(tmp_path: Path, key: str, value: float | str | None) -> None:
     segment = json.loads(whole()[1]) | {key: value}
-    agreed = PlanFile(saved(tmp_path, whole()[0], json.dumps(segment))).agreement(1234, b"<m/>")
+    agreed = PlanFile(saved(tmp_path, whole()[0], json.dumps(segment))).make_comparison(1234, b"<m/>")
     with pytest.raises(PlanError, match="no longer fits its source"):
         agreed(SEGMENTS[0])
 
@@ -165,12 +165,12 @@ def test_a_file_that_is_missing_is_refused(tmp_path: Path) -> None:
 
 def test_a_plan_fits_its_source_and_no_other(tmp_path: Path) -> None:
     plan = PlanFile(saved(tmp_path, *whole()))
-    plan.agreement(1234, b"<m/>")
+    plan.make_comparison(1234, b"<m/>")
     with pytest.raises(PlanError, match="planned for size 1,234 bytes, found 1,235 bytes") as caught:
-        plan.agreement(1235, b"<m/>")
+        plan.make_comparison(1235, b"<m/>")
     assert "plan again" in caught.value.hint
     other = header("Northwind", 1234, b"<n/>", HEAD.division)
     with pytest.raises(
         PlanError, match=f"metadata.xml {HEAD.metadata_sha256}, found {other.metadata_sha256}"
     ):
-        plan.agreement(1234, b"<n/>")
+        plan.make_comparison(1234, b"<n/>")

@@ -30,7 +30,7 @@ SIZE = 7
 
 
 class Where(NamedTuple):
-    """Where the bytes of LOBs lie: a zip file, a tar file or a folder, below a root or holding."""
+    """The place of LOBs' bytes: a zip file, a tar file or a folder, below a root or holding."""
 
     kind: str
     holding: int
@@ -59,32 +59,32 @@ WHERE = (
     *(Where("folder", 0, ("a", "b")), Where("folder", 0, ("a",)), Where("folder", 1, ("a",))),
     *(Where("tar", 0, ("a", "t.tar")), Where("tar", 0, ("u.tar",)), Where("tar", 1, ("u.tar",))),
 )
-SAID = st.tuples(st.booleans(), st.sampled_from([None, "MD5", "SHA-1"]), st.sampled_from(["ab", "cd"]))
+STATEMENTS = st.tuples(st.booleans(), st.sampled_from([None, "MD5", "SHA-1"]), st.sampled_from(["ab", "cd"]))
 AT = st.integers(0, len(NAMES) - 1)
 COLUMNS = st.sampled_from(["c4", "c5"])
 
 
 @st.composite
 def founds(draw: st.DrawFn) -> list[Drawn]:
-    """LOBs alone and together in a few places, of which a few things are said: so that many meet."""
+    """LOBs, singly and in runs, in few places with few statements, so that many share bytes."""
     where = st.sampled_from(draw(st.lists(st.sampled_from(WHERE), min_size=1, max_size=4)))
-    said = st.sampled_from(draw(st.lists(SAID, min_size=1, max_size=2)))
+    stated = st.sampled_from(draw(st.lists(STATEMENTS, min_size=1, max_size=2)))
     columns = draw(st.sampled_from([st.just("c4"), COLUMNS]))
     many = st.lists(AT, min_size=1, max_size=4, unique=draw(st.booleans()))
-    one = st.tuples(where, columns, said, AT | many)
+    one = st.tuples(where, columns, stated, AT | many)
     return draw(st.lists(one, max_size=10))
 
 
 class Cell(NamedTuple):
-    """A cell with the bytes that it names, and what it says of them."""
+    """A cell with the bytes that it names, and its statements on them."""
 
     id: str
     bytes: tuple[Where, int]
-    said: tuple[str, bool, str | None, str]
+    stated: tuple[str, bool, str | None, str]
 
 
 class Model:
-    """What there is to know of cells that come one after the other."""
+    """A model of cells that come one after the other."""
 
     def __init__(self, *, shares: bool) -> None:
         self.shares = shares
@@ -93,13 +93,13 @@ class Model:
         self.copies: list[str] = []
 
     def is_first(self, cell: Cell) -> bool:
-        known = self.named.setdefault(cell.bytes, {})
-        if self.shares and cell.said in known:
-            self.first[cell.id] = known[cell.said]
+        named = self.named.setdefault(cell.bytes, {})
+        if self.shares and cell.stated in named:
+            self.first[cell.id] = named[cell.stated]
             return False
-        if known:
+        if named:
             self.copies.append(cell.id)
-        known.setdefault(cell.said, cell.id)
+        named.setdefault(cell.stated, cell.id)
         return True
 
 
@@ -110,9 +110,9 @@ def made(drawn: Sequence[Drawn], step: int = 1) -> Iterator[tuple[LobRun, list[C
         several = [at] if isinstance(at, int) else at
         rows = range(row, row + step * len(several), step)
         row += step * len(several)
-        said = (column, is_measured, algorithm, value if algorithm else "")
+        stated = (column, is_measured, algorithm, value if algorithm else "")
         cells = [
-            Cell(f"s0.t2.{column}.r{row}", (where, each), said)
+            Cell(f"s0.t2.{column}.r{row}", (where, each), stated)
             for row, each in zip(rows, several, strict=True)
         ]
         if isinstance(at, list) and where.kind != "tar":
@@ -151,7 +151,7 @@ def made(drawn: Sequence[Drawn], step: int = 1) -> Iterator[tuple[LobRun, list[C
 
 @pytest.fixture(scope="module", autouse=True)
 def _little_by_little() -> Iterator[None]:
-    """How much is kept in memory is a matter of time alone."""
+    """Keep less in memory, which changes the time only."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("_AT_ONCE", "_HOLDERS"):
             patch.setattr(sharedlobs, name, 2)
@@ -170,7 +170,7 @@ def test_cells_share_as_in_a_table_of_all_that_were_named(
     cells: list[Cell] = []
     with Sharing(shares=shares) as sharing:
         for found, own in made(drawn, step):
-            firsts = [lob.place.id for each in sharing.firsts(found, own[0].said[0]) for lob in each.lobs()]
+            firsts = [lob.place.id for each in sharing.firsts(found, own[0].stated[0]) for lob in each.lobs()]
             assert firsts == [each.id for each in own if model.is_first(each)]
             cells += own
             assert len(sharing._last) <= sharedlobs._HOLDERS
@@ -205,7 +205,7 @@ def test_cells_share_as_in_a_table_of_all_that_were_named(
         for number, cell in enumerate(cells):
             if number % 2:
                 row = int(cell.id.rpartition("r")[2])
-                sharing.tell_files(cells_of(cell.said[0], [0, row]), ["none", f"file{number}"])
+                sharing.tell_files(cells_of(cell.stated[0], [0, row]), ["none", f"file{number}"])
             else:
                 digest = Digest(algorithm="MD5", value=str(number)) if number % 4 else None
                 sharing.tell(cell.id, f"file{number}", digest)
@@ -213,7 +213,7 @@ def test_cells_share_as_in_a_table_of_all_that_were_named(
         for first in model.first.values():
             number = numbers[first]
             digest = Digest(algorithm="MD5", value=str(number)) if number % 4 == 2 else None
-            assert sharing.told(first) == (f"file{number}", digest)
+            assert sharing.stored(first) == (f"file{number}", digest)
 
 
 def test_nothing_is_shared_from_one_zip_file_or_root_to_another() -> None:

@@ -1,4 +1,4 @@
-"""A segment's slice of the plan gives back what was put into it."""
+"""A segment's slice of the plan returns the LOBs that were added."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ PARTS = st.none() | st.builds(Part, number=NUMBERS, offset=NUMBERS, size=NUMBERS
 
 
 @st.composite
-def alike(draw: st.DrawFn) -> list[LobRef]:
-    """LOBs of which nearly all are those of one run."""
+def uniform(draw: st.DrawFn) -> list[LobRef]:
+    """LOBs that nearly all belong to one run."""
     first = draw(LOBS)
     one = replace(
         first,
@@ -81,7 +81,7 @@ def alike(draw: st.DrawFn) -> list[LobRef]:
 
 @pytest.mark.slow
 @law(40)
-@given(st.lists(st.tuples(LOBS, PARTS), max_size=5), alike())
+@given(st.lists(st.tuples(LOBS, PARTS), max_size=5), uniform())
 def test_a_slice_of_the_plan_gives_back_its_lobs_and_parts(
     tmp_path_factory: pytest.TempPathFactory,
     entries: list[tuple[LobRef, Part | None]],
@@ -103,7 +103,7 @@ def test_a_slice_of_the_plan_gives_back_its_lobs_and_parts(
         assert not first.is_continued
 
 
-def test_lobs_that_are_alike_are_a_run() -> None:
+def test_lobs_with_equal_facts_are_a_run() -> None:
     cell = LobCell(
         place=LobPlace(schema=0, table=1, cell="c2", row=1),
         file="a",

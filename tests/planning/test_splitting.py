@@ -82,7 +82,7 @@ def test_the_recommendations_figure_fills_up() -> None:
     ]
 
 
-def test_the_recommendations_figure_with_the_parts_alone() -> None:
+def test_the_recommendations_figure_with_the_parts_apart() -> None:
     assert laid(lobs(*FIGURE), HUNDRED, Split.ALONE) == [
         *[(f"N_lobseg_0/{RECORDS}{number}.bin", 5) for number in range(14)],
         (f"N_lobseg_1/{RECORDS}14.bin.0", 100),
@@ -175,7 +175,7 @@ def test_more_than_999_parts_have_names_in_both_layouts() -> None:
         assert (found[0], found[999], found[1_000]) == names
 
 
-def test_a_table_that_comes_back_goes_on_with_its_numbers() -> None:
+def test_a_table_that_comes_back_continues_with_its_numbers() -> None:
     source = [lob(1, 1), lob(1, 1, table=3), lob(2, 1), lob(3, 1)]
     assert [(each[0], each[3]) for each in closed(source, Limits(files=9), Split.NEVER, SIARD22)] == [
         ("N_lobs/s0_t2_c4/seg_0", 1),
@@ -300,7 +300,7 @@ def test_filling_closes_no_segment_that_its_next_file_would_have_fitted(
 
 
 @given(sources(), LIMITS, LAYOUT)
-def test_alone_no_part_shares_its_segment_and_only_split_lobs_leave_room(
+def test_apart_no_part_shares_its_segment_and_only_split_lobs_leave_room(
     source: list[LobRun], limits: Limits, layout: Layout
 ) -> None:
     events = list(planned(source, limits, split=Split.ALONE, layout=layout))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from metspack.checking import Level, looks
+from metspack.files.tempdb import Scratch
 from metspack.model import Severity
 from tests.laws import spread
 from tests.packages.cases import KINDS, Case, cases
@@ -28,6 +30,25 @@ WHOLE = {each.id for each in spread(cases(), 2)}
 
 def _hold_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "FEW", 0)
+
+
+_MOST_TABLES = 20
+
+
+@pytest.fixture(autouse=True)
+def _few_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Hold the number of tables in each temporary database of a check, by the time it is closed."""
+    counts = [0]
+    close = Scratch.close
+
+    def counted(self: Scratch) -> None:
+        (count,) = self.row("SELECT count(*) FROM sqlite_master WHERE type = 'table'") or (0,)
+        counts.append(count)
+        close(self)
+
+    monkeypatch.setattr(Scratch, "close", counted)
+    yield
+    assert max(counts) <= _MOST_TABLES
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda each: each.id)

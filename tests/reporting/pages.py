@@ -24,7 +24,7 @@ class Node:
         return set(self.attributes.get("class", "").split())
 
     def all(self, tag: str = "", having: str = "") -> Iterator[Node]:
-        """Yield what is below, in document order, of a tag and a class when they are given."""
+        """Yield the nodes below in document order, of a tag and a class if given."""
         for each in self.children:
             if isinstance(each, Node):
                 if tag in {"", each.tag} and (not having or having in each.classes):

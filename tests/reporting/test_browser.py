@@ -1,4 +1,4 @@
-"""What a Chromium makes of a report: nothing is repaired, nothing is missing, and its sheets are few."""
+"""Reports in Chromium: it repairs no markup, shows all parts, and prints few sheets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OFFLINE = (
 
 @pytest.fixture(scope="module")
 def browser() -> str:
-    """The command of a headless Chromium; the test is skipped where there is none."""
+    """The command of a headless Chromium; without one the test is skipped."""
     found = next((path for path in map(shutil.which, NAMES) if path), None)
     if found is None:
         pytest.skip(f"needs a Chromium ({', '.join(NAMES)}) to read the page as a browser does")
@@ -58,7 +58,7 @@ def opened(browser: str, path: Path) -> str:
 
 
 def broken(root: Path) -> Path:
-    """A package with a link that leads nowhere, a child that is gone, one elsewhere, and a split LOB."""
+    """A package with a broken link, a missing child, one elsewhere, and a split LOB."""
     package = forge.forge(root, forge.lobs(8, 4))
     forge.edit(package / "Northwind_lobseg_2/mets.xml", 'file ID="s0.t2.c4.r3"', 'file ID="s0.t2.c4.r9.p2"')
     forge.seal(package)
@@ -76,7 +76,7 @@ def broken(root: Path) -> Path:
 
 
 def test_a_browser_repairs_nothing(browser: str, tmp_path: Path) -> None:
-    """What the page says is looked at in the other tests, as it was written."""
+    """Other tests cover the text of the page as written."""
     package = broken(tmp_path / "package")
     limits = Limits(files=4, bytes=640)
     with checked(package, roots=[tmp_path / "disk"]) as (frame, kept):
@@ -108,13 +108,13 @@ def pages_printed(browser: str, path: Path) -> int:
 
 
 def test_a_report_can_be_filed(browser: str, northwind: Path, tmp_path: Path) -> None:
-    """The sample's report is two sheets, numbered, with the name of the package and lines to sign on."""
+    """The sample's report prints on two numbered sheets with its name and signature lines."""
     package = tmp_path / "out"
     metspack.build(northwind, package, metspack.BuildOptions(limits=Limits(files=4, bytes=45_000)))
     path = tmp_path / "report.html"
     with checked(package) as (frame, kept):
-        told = Provenance(checked="2026-05-01T12:00:00Z", host="a", operator="b", paths=(str(package),))
-        full = replace(frame, provenance=told, folders={"": package})
+        provenance = Provenance(checked="2026-05-01T12:00:00Z", host="a", operator="b", paths=(str(package),))
+        full = replace(frame, provenance=provenance, folders={"": package})
         path.write_text("".join(html.document(full, kept)), "utf-8")
     assert pages_printed(browser, path) == 2
     if not shutil.which("pdftotext"):
@@ -140,8 +140,8 @@ def test_pages_on_paper_when_nothing_is_right(browser: str, tmp_path: Path) -> N
         ),
     )
     found = (
-        rule.at(f"{long}{number}/content/schema0/table2/lob4/record{number}.bin", 7, "s0.t2.c4.r1", **said)
-        for rule, said in islice(sayings(), 50)
+        rule.at(f"{long}{number}/content/schema0/table2/lob4/record{number}.bin", 7, "s0.t2.c4.r1", **words)
+        for rule, words in islice(sayings(), 50)
         for number in range(30)
     )
     path = tmp_path / "report.html"

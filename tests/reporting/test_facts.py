@@ -91,7 +91,7 @@ def test_a_child_that_does_not_fit(
     assert states(gathered(package))[CHILD] == state
 
 
-def test_a_child_that_lies_elsewhere(package: Path) -> None:
+def test_a_child_that_is_elsewhere(package: Path) -> None:
     there = moved(package, 1, "disk")
     facts = gathered(package, roots=[there.parent])
     assert states(facts)[CHILD] == (LinkState.ELSEWHERE, True, True)
@@ -171,7 +171,7 @@ def test_split_lobs(tmp_path: Path) -> None:
     ]
 
 
-def test_nothing_is_known_without_a_mets(tmp_path: Path) -> None:
+def test_nothing_is_stated_without_a_mets(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     facts = gathered(tmp_path / "empty")
     (top,) = facts.tops

@@ -1,4 +1,4 @@
-"""Report files: the form by the name, each complete or absent, nothing but an earlier report replaced."""
+"""Report files: the name chooses the form; each is complete or absent."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ def test_no_report_is_put_into_the_package(tmp_path: Path) -> None:
     write(tmp_path / "package.html", roots=(package,))
 
 
-def test_what_cannot_be_written_is_told_before_the_check(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_reported_before_the_check(tmp_path: Path) -> None:
     (tmp_path / "folder.txt").mkdir()
     os.mkfifo(tmp_path / "pipe.txt")
-    for path, said in (
+    for path, message in (
         (tmp_path / "nowhere" / "r.txt", "No such file or directory"),
         (tmp_path / "folder.txt", "Is a directory"),
         (tmp_path / "pipe.txt", "is not a regular file but a named pipe"),
     ):
-        with pytest.raises(TargetError, match=said):
+        with pytest.raises(TargetError, match=message):
             report_files([path]).__enter__()
     assert len(list(tmp_path.iterdir())) == 2

@@ -212,7 +212,7 @@ def test_of_many_packages_those_without_faults_are_folded_away() -> None:
     ]
     assert len(list(folded.one("tbody").all("tr"))) == 40
     assert "40 packages without an error or warning" in found.text
-    assert "urn:7" not in next(found.all("dl", "said")).text
+    assert "urn:7" not in next(found.all("dl", "facts")).text
     assert [each.text for each in few.one("table", "packages").one("tbody").all("th")] == [
         f"p{n}" for n in range(20)
     ]
@@ -236,20 +236,20 @@ def test_a_map_that_is_too_large_for_paper_is_a_list_there() -> None:
 
 
 @pytest.mark.parametrize("level", [Level.LINKS, Level.FULL])
-def test_the_level_is_said_with_what_it_looks_at(level: Level) -> None:
+def test_the_level_is_reported_with_what_it_looks_at(level: Level) -> None:
     with holding() as (frame, kept):
         found = page(replace(frame, level=level.value), kept)
-    (said,) = (each.one("dd").text for each in found.one("dl", "said").all("div") if "Level" in each.text)
-    assert re.fullmatch(f"{level.value}: .*[a-z]", said)
+    (stated,) = (each.one("dd").text for each in found.one("dl", "facts").all("div") if "Level" in each.text)
+    assert re.fullmatch(f"{level.value}: .*[a-z]", stated)
     assert found.one("p", "counts").text == f"0 errors, 0 warnings; level {level.value}"
 
 
-def test_a_sample_is_said() -> None:
+def test_a_sample_is_reported() -> None:
     with holding() as (frame, kept):
         summary = replace(frame.summary, sampled=Sampled(files=500, hashed=5))
         found = page(replace(frame, summary=summary, sample=options.parsed("1%", 7)), kept)
     assert found.one("p", "counts").text.endswith("level full, a sample")
-    assert "5 of 500 files hashed (sample of 1%, seed 7)" in found.one("dl", "said").text
+    assert "5 of 500 files hashed (sample of 1%, seed 7)" in found.one("dl", "facts").text
 
 
 def test_a_parent_that_is_not_at_hand_is_drawn_and_named(tmp_path: Path) -> None:
@@ -259,21 +259,21 @@ def test_a_parent_that_is_not_at_hand_is_drawn_and_named(tmp_path: Path) -> None
     above, own = found.one("svg", "map").all("g", "box")
     assert "unknown" in above.classes
     assert "own" in own.classes
-    assert f"Parent{forge.PARENT_OBJID} (not checked)" in next(found.all("dl", "said")).text
+    assert f"Parent{forge.PARENT_OBJID} (not checked)" in next(found.all("dl", "facts")).text
     assert "or one that could not be checked" in found.one("ul", "legend").text
 
 
-def said(found: pages.Node, name: str) -> dict[str, str]:
-    """Return the definitions of a section by what they define."""
+def facts_of(found: pages.Node, name: str) -> dict[str, str]:
+    """Return the definitions of a section by their terms."""
     (section,) = (each for each in found.all("section") if each.attributes["aria-labelledby"] == name)
-    return {each.one("dt").text: each.one("dd").text for each in section.one("dl", "said").all("div")}
+    return {each.one("dt").text: each.one("dd").text for each in section.one("dl", "facts").all("div")}
 
 
-def test_the_archive_s_content_is_told(tmp_path: Path) -> None:
+def test_the_archive_s_content_is_reported(tmp_path: Path) -> None:
     package = forge.forge(tmp_path / "package")
     with checked(package) as (frame, kept):
         found = page(frame, kept, package)
-    assert said(found, "archive") == {
+    assert facts_of(found, "archive") == {
         "File": "Northwind.siard (SIARD 2.2)",
         "Database": "Northwind",
         "Data owner": "Northwind Traders",
@@ -295,7 +295,7 @@ def test_archives_of_several_packages_are_a_table(tmp_path: Path) -> None:
     ]
 
 
-def test_an_archive_that_was_not_opened_is_not_told_of(tmp_path: Path) -> None:
+def test_an_archive_that_was_not_opened_is_not_reported(tmp_path: Path) -> None:
     level = Level.FIXITY
     with checked(forge.forge(tmp_path / "package"), level) as (frame, kept):
         found = page(frame, kept)
@@ -315,10 +315,10 @@ def test_the_maker_of_a_package_is_not_its_checker(tmp_path: Path) -> None:
     (package / "mets.xml").write_text(re.sub("(<mets:mets [^>]*>)", rf"\1{header}", text), encoding="utf-8")
     with checked(package, Level.LINKS) as (frame, kept):
         found = page(frame, kept)
-    made = said(found, "summary")["Made by"]
+    made = facts_of(found, "summary")["Made by"]
     assert made == "Packer 2.1, An Archive, on 2015-11-26T12:00:00, as its METS says"
     assert "Checked by metspack" in found.one("header").text
-    assert "metspack" not in said(found, "summary")["Made by"]
+    assert "metspack" not in facts_of(found, "summary")["Made by"]
 
 
 @pytest.mark.parametrize("objid", ["</style><script>", "\\", "a" * 1_000])

@@ -37,8 +37,8 @@ def test_bars_are_shares_of_the_limit_or_of_the_fullest(
 
 def test_a_bar_says_what_it_is_against() -> None:
     (fill,) = html.fills([replace(related(node("s/mets.xml"), files=3), bytes=50_000)], Limits(bytes=40_000))
-    assert fill["files"]["said"] == "3 files, 100.0 % of the fullest (3)"
-    assert fill["bytes"]["said"] == "50,000 bytes, 125.0 % of the limit (40,000)"
+    assert fill["files"]["words"] == "3 files, 100.0 % of the fullest (3)"
+    assert fill["bytes"]["words"] == "50,000 bytes, 125.0 % of the limit (40,000)"
     assert (fill["bytes"]["share"], fill["bytes"]["is_over"]) == (100.0, True)
 
 
@@ -62,17 +62,17 @@ def test_strips_fill_their_width(sizes: list[int | None], whole: int | None) -> 
 
 
 @pytest.mark.parametrize(
-    ("sizes", "whole", "said"),
+    ("sizes", "whole", "words"),
     [
         ([5, 5], 10, "2 parts, 10 of 10 bytes"),
         ([5, None], 10, "2 parts, 5 of 10 bytes, 1 part without a known size"),
         ([5], None, "1 part, 5 bytes"),
     ],
 )
-def test_a_strip_says_its_figures(sizes: list[int | None], whole: int | None, said: str) -> None:
+def test_a_strip_says_its_figures(sizes: list[int | None], whole: int | None, words: str) -> None:
     parts = tuple(ListedPart(id="r1.p0", child="x", size=size) for size in sizes)
     (strip,) = html.strips([ListedSplitLob(id="r1", size=whole, parts=parts)])
-    assert strip["said"] == said
+    assert strip["words"] == words
     assert strip["pieces"][0]["title"] == "r1.p0: 5 bytes in x"
 
 
@@ -83,7 +83,7 @@ def test_a_part_whose_file_is_gone_makes_a_strip_incomplete() -> None:
     )
     (strip,) = html.strips([ListedSplitLob(id="r1", size=10, parts=parts)])
     assert not strip["is_whole"]
-    assert strip["said"] == "2 parts, 10 of 10 bytes listed, the file of 1 part missing"
+    assert strip["words"] == "2 parts, 10 of 10 bytes listed, the file of 1 part missing"
     assert [(each["width"], each["is_missing"]) for each in strip["pieces"]] == [
         (400.0, False),
         (600.0, True),

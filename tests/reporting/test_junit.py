@@ -120,7 +120,7 @@ def test_what_does_not_fail_the_check_does_not_fail_here(fail_on: Severity | Non
 def test_findings_belong_to_the_nearest_mets_and_archives_to_themselves() -> None:
     facts = ReportFacts(tops=(node("METS.xml"),), children=(related(node("a/mets.xml")),))
     with holding() as (frame, _):
-        owner = junit.owner_among(replace(frame, facts=facts))
+        owner = junit.make_owner_lookup(replace(frame, facts=facts))
     paths = ["METS.xml", "a/b/c.bin", "a/mets.xml", "ab/c", "a/N.SIARD", "manifest-md5.txt"]
     assert [owner(path) for path in paths] == [
         "METS.xml",

@@ -1,4 +1,4 @@
-"""The map of links as figures: every child once, every link twice, nothing outside of the picture."""
+"""The map of links as figures: every child once, every link twice, all inside the picture."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_children_of_children_stand_to_the_right() -> None:
     assert last.y > first.y
 
 
-def test_missing_directions_are_marked_and_said() -> None:
+def test_missing_directions_are_marked_and_reported() -> None:
     children = (
         child("a/mets.xml", state=LinkState.ONE_WAY_DOWN, up=False),
         child("b/mets.xml", state=LinkState.ONE_WAY_UP),
@@ -99,12 +99,12 @@ def test_parents_outside_of_the_package_stand_left_of_it() -> None:
     ]
     assert [each.label for each in found.boxes][1:4] == ["p/mets.xml", "p/a", "q/mets.xml"]
     assert [each.note for each in found.boxes if each.label == "p/mets.xml"] == ["urn:p", "urn:p"]
-    said = {each.title for each in found.arrows}
-    assert "not checked: the parent names the child" in said
-    assert "missing: the parent names the child" in said
+    titles = {each.title for each in found.arrows}
+    assert "not checked: the parent names the child" in titles
+    assert "missing: the parent names the child" in titles
 
 
-def test_a_trunk_is_dashed_where_it_leads_to_missing_links_alone() -> None:
+def test_a_trunk_is_dashed_where_it_leads_to_missing_links_only() -> None:
     children = (child("a/mets.xml", state=LinkState.BROKEN), child("b/mets.xml", state=LinkState.EXTRA))
     found = linkmap.link_map((TOP,), children)
     assert [each.is_missing for each in found.trunks] == [False, True, False, True]
@@ -174,37 +174,37 @@ def delivery(packages: int, children: int, faults: dict[int, int]) -> list[Relat
 
 
 def labels(found: linkmap.Map) -> dict[str, list[str]]:
-    """Return what is drawn below each box of the first column."""
-    said: dict[str, list[str]] = {}
+    """Return the labels below each box of the first column."""
+    titles: dict[str, list[str]] = {}
     top = ""
     for each in found.boxes:
         if each.x == found.boxes[0].x:
-            said[top := each.label] = []
+            titles[top := each.label] = []
         else:
-            said[top].append(each.label)
-    return said
+            titles[top].append(each.label)
+    return titles
 
 
 def test_of_many_packages_those_at_fault_are_drawn_each_with_its_own_children() -> None:
     tops = [node(f"p{number}/mets.xml") for number in range(40)]
-    said = labels(found := linkmap.link_map(tops, delivery(40, 25, {3: 2, 17: 1})))
+    titles = labels(found := linkmap.link_map(tops, delivery(40, 25, {3: 2, 17: 1})))
     assert found.height <= 3_000
-    assert len(said) == 40
-    assert said["p3/mets.xml"] == ["p3/c0", "p3/c1", "23 children without a fault"]
-    assert said["p17/mets.xml"] == ["p17/c0", "24 children without a fault"]
-    assert said["p5/mets.xml"] == ["25 children without a fault"]
-    said = labels(found := linkmap.link_map(tops, delivery(40, 25, dict.fromkeys(range(14), 2))))
+    assert len(titles) == 40
+    assert titles["p3/mets.xml"] == ["p3/c0", "p3/c1", "23 children without a fault"]
+    assert titles["p17/mets.xml"] == ["p17/c0", "24 children without a fault"]
+    assert titles["p5/mets.xml"] == ["25 children without a fault"]
+    titles = labels(found := linkmap.link_map(tops, delivery(40, 25, dict.fromkeys(range(14), 2))))
     assert found.height <= 3_000
-    assert said["p13/mets.xml"] == ["p13/c0", "p13/c1", "23 children without a fault"]
-    assert list(said)[-1] == "26 packages, no child at fault"
+    assert titles["p13/mets.xml"] == ["p13/c0", "p13/c1", "23 children without a fault"]
+    assert list(titles)[-1] == "26 packages, no child at fault"
     assert found.boxes[-1].note == "650 children below, not drawn one by one"
-    said = labels(found := linkmap.link_map(tops, delivery(40, 25, dict.fromkeys(range(40), 7))))
+    titles = labels(found := linkmap.link_map(tops, delivery(40, 25, dict.fromkeys(range(40), 7))))
     assert found.height <= 3_000
-    assert said["p0/mets.xml"] == ["25 children, 7 at fault"]
+    assert titles["p0/mets.xml"] == ["25 children, 7 at fault"]
     tops = [node(f"p{number}/mets.xml") for number in range(400)]
-    said = labels(found := linkmap.link_map(tops, delivery(400, 3, dict.fromkeys(range(390), 1))))
+    titles = labels(found := linkmap.link_map(tops, delivery(400, 3, dict.fromkeys(range(390), 1))))
     assert found.height <= 3_000
-    assert list(said)[-2:] == ["346 more packages at fault", "10 packages, no child at fault"]
+    assert list(titles)[-2:] == ["346 more packages at fault", "10 packages, no child at fault"]
 
 
 @law(30)
@@ -215,12 +215,12 @@ def test_no_delivery_makes_the_picture_large(packages: int, children: int, fault
     assert found.height <= 3_000
     corners = [(each.x, each.y) for each in found.boxes]
     assert len(set(corners)) == len(corners)
-    said = sum(min(faults.get(each, 0), children) for each in range(packages))
-    if said + 2 * packages <= linkmap.MOST:
-        assert sum(each.state == "missing" for each in found.boxes) == said, "each fault is drawn"
+    titles = sum(min(faults.get(each, 0), children) for each in range(packages))
+    if titles + 2 * packages <= linkmap.MOST:
+        assert sum(each.state == "missing" for each in found.boxes) == titles, "each fault is drawn"
 
 
-def test_damage_is_told_apart_from_links() -> None:
+def test_damage_is_distinguished_from_links() -> None:
     lost = replace(child("a/mets.xml"), damage=Damage(damaged=3, missing=1, what="LOB"))
     _, fine, box = linkmap.link_map((TOP,), (child("b/mets.xml"), lost)).boxes
     fine, box = box, fine

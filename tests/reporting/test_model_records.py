@@ -36,12 +36,12 @@ def test_verdicts() -> None:
     assert reporting.verdict(warned) == "warning"
 
 
-def test_archives_that_the_same_programs_read_are_told_together() -> None:
+def test_archives_that_the_same_programs_read_are_reported_together() -> None:
     def routes(path: str, version: str) -> ArchiveRoutes:
         return ArchiveRoutes(path=path, version=version, is_apart=False, routes=())
 
     same = [routes(f"p{number}/a.siard", "2.2") for number in range(40)]
     summary = replace(NONE, routes=(*same, routes("old.siard", "1.0")))
-    said, other = reporting.readers_lines(summary)
-    assert said.startswith("LOBs of p0/a.siard and 39 more archives found by")
+    sentence, other = reporting.readers_lines(summary)
+    assert sentence.startswith("LOBs of p0/a.siard and 39 more archives found by")
     assert other.startswith("LOBs of old.siard found by")

@@ -48,10 +48,10 @@ def test_each_is_a_group_of_its_own_under_its_name() -> None:
 
 def test_a_limit_is_of_each_so_that_none_is_behind_another() -> None:
     with found() as (_, kept):
-        said = [text.plain(each) for each in text.grouped(kept, 1)]
-    assert "error CSIP60 (M030) There is a fileGrp Documentation (4 findings)\n" in said
-    assert "  ... and 3 more findings CSIP60 (--max-per-code 0 shows all)\n" in said
-    assert any(each.startswith("error SIARD_3 (M030)") for each in said)
+        lines = [text.plain(each) for each in text.grouped(kept, 1)]
+    assert "error CSIP60 (M030) There is a fileGrp Documentation (4 findings)\n" in lines
+    assert "  ... and 3 more findings CSIP60 (--max-per-code 0 shows all)\n" in lines
+    assert any(each.startswith("error SIARD_3 (M030)") for each in lines)
 
 
 def test_the_page_has_a_section_for_each() -> None:

@@ -1,4 +1,4 @@
-"""The published JSON Schemas of the check's report hold for every report, and refuse what is none."""
+"""The published JSON Schemas accept every report of a check, and refuse other documents."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def test_reports_of_good_and_bad_packages_are_valid(tmp_path: Path, level: Level
 
 def test_a_report_of_an_interrupted_check_says_so() -> None:
     with holding() as (frame, kept):
-        said = report(replace(frame, is_complete=False, created="2026-05-01T12:00:00Z"), kept)
-    assert (said["is_complete"], said["created"]) == (False, "2026-05-01T12:00:00Z")
+        document = report(replace(frame, is_complete=False, created="2026-05-01T12:00:00Z"), kept)
+    assert (document["is_complete"], document["created"]) == (False, "2026-05-01T12:00:00Z")
 
 
 @law(20)
@@ -109,7 +109,7 @@ def test_several_packages_have_a_result_each(tmp_path: Path) -> None:
     (two / "note").touch()
     with checked([one, two, tmp_path / "gone"]) as (frame, kept):
         made = report(frame, kept)
-        said = "".join(text.document(frame, kept))
+        document = "".join(text.document(frame, kept))
         suites = list(junit.document(frame, kept))
         page = "".join(html.document(replace(frame, folders={str(two): two}), kept))
     found = [(each["path"], each["verdict"], each["objid"], each["kind"]) for each in made["packages"]]
@@ -123,8 +123,8 @@ def test_several_packages_have_a_result_each(tmp_path: Path) -> None:
     assert counts == [(1, 0, 0), (0, 0, 0), (3, 0, 1)]
     assert all(each["is_complete"] for each in made["packages"])
     assert sum(sum(each) for each in counts) == len(made["findings"])
-    assert f"{one}: 0 errors, 0 warnings  ({forge.PARENT_OBJID}, {kind})\n" in said
-    assert f"\n3 packages: {made['counts']['packages']} METS files, " in said
+    assert f"{one}: 0 errors, 0 warnings  ({forge.PARENT_OBJID}, {kind})\n" in document
+    assert f"\n3 packages: {made['counts']['packages']} METS files, " in document
     names = [each.split('"')[1] for each in suites if each.startswith("<testsuite ")]
     assert names == sorted(each["path"] for each in made["packages"])
     row = f'<a href="#package-3">{two}</a></th><td><span class="badge error">error</span></td>'

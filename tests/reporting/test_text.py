@@ -22,8 +22,8 @@ UNLISTED = Code.UNLISTED.at("z", found="1")
 def test_findings_stand_under_their_code_the_worst_first() -> None:
     warned = Code.LOB_IN_NO_CELL.at("b")
     with holding(warned, *MISSING[:2], UNLISTED) as (_, kept):
-        said = [text.plain(each) for each in text.grouped(kept)]
-    assert said == [
+        printed = [text.plain(each) for each in text.grouped(kept)]
+    assert printed == [
         "error F001 File missing (2 findings)\n",
         "  a/0: 'a/0' is listed in mets.xml line 3 but does not exist\n",
         "  a/1: 'a/1' is listed in mets.xml line 3 but does not exist\n",
@@ -34,17 +34,17 @@ def test_findings_stand_under_their_code_the_worst_first() -> None:
     ]
 
 
-def test_totals_are_the_heads_alone() -> None:
+def test_totals_are_the_heads_only() -> None:
     with holding(*MISSING[:2], UNLISTED) as (_, kept):
-        said = [text.plain(each) for each in text.totals(kept)]
-    assert said == ["error F001 File missing (2 findings)\n", f"error F010 {Code.UNLISTED.title}\n"]
+        printed = [text.plain(each) for each in text.totals(kept)]
+    assert printed == ["error F001 File missing (2 findings)\n", f"error F010 {Code.UNLISTED.title}\n"]
 
 
 def test_of_each_code_at_most_so_many_then_how_many_more() -> None:
     with holding(*MISSING, UNLISTED) as (_, kept):
-        said = [text.plain(each) for each in text.grouped(kept, 3)]
-    assert said[4] == "  ... and 1 more finding F001 (--max-per-code 0 shows all)\n"
-    assert len(said) == 7
+        printed = [text.plain(each) for each in text.grouped(kept, 3)]
+    assert printed[4] == "  ... and 1 more finding F001 (--max-per-code 0 shows all)\n"
+    assert len(printed) == 7
     with holding(*MISSING) as (_, kept):
         assert "more finding" not in "".join(text.plain(each) for each in text.grouped(kept, 4))
 
@@ -65,8 +65,8 @@ def test_styles_follow_the_severity() -> None:
 def test_the_whole_report_says_what_it_is_of_and_whether_it_is_all() -> None:
     with holding(*MISSING) as (frame, kept):
         looked = replace(frame.summary, packages=1, bytes=12_000, infos=2)
-        told = replace(frame, is_complete=False, created="2026-05-01T12:00:00Z", summary=looked)
-        lines = list(text.document(told, kept))
+        stopped = replace(frame, is_complete=False, created="2026-05-01T12:00:00Z", summary=looked)
+        lines = list(text.document(stopped, kept))
     assert lines[0] == "metspack check of out, level full, 2026-05-01T12:00:00Z\n"
     assert lines[1].startswith("The check was interrupted")
     assert lines[2] == (
@@ -93,12 +93,12 @@ def test_wrapped_lines_hold_the_same_words_and_fit(pieces: list[tuple[str, str]]
     rows = list(text.wrapped(tuple(pieces), width))
     # A word that goes over two pieces may be broken where they meet.
     whole = "".join(word for row in rows for word, _ in row)
-    assert "".join(whole.split()) == "".join("".join(said for said, _ in pieces).split())
+    assert "".join(whole.split()) == "".join("".join(printed for printed, _ in pieces).split())
     for number, row in enumerate(rows):
-        said = "".join(word for word, _ in row)
-        assert not number or said.startswith("    ")
-        assert said.strip() or len(rows) == 1
-        assert cell_len(said.rstrip()) <= width or len(said.split()) <= 1
+        printed = "".join(word for word, _ in row)
+        assert not number or printed.startswith("    ")
+        assert printed.strip() or len(rows) == 1
+        assert cell_len(printed.rstrip()) <= width or len(printed.split()) <= 1
     for style in STYLES:
         styled = "".join(word for row in rows for word, own in row if own == style)
         assert "".join(styled.split()) == "".join("".join(s for s, own in pieces if own == style).split())

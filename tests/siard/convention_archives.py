@@ -1,4 +1,4 @@
-"""Small archives, one for each convention of where LOBs are, made with the standard library alone."""
+"""Small archives, one for each convention of LOB locations, by the standard library."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAMESPACE = "http://www.bar.admin.ch/xmlns/siard/2/metadata.xsd"
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row's LOB and what its cell says; ``length`` and ``digest`` None leave the attribute out."""
+    """A row's LOB and its cell; with None the cell lacks ``length`` or ``digest``."""
 
     file: str
     data: bytes = BINARY
@@ -125,7 +125,7 @@ def _at(cells: Pair, at: str | Pair) -> dict[str, bytes]:
 
 
 def _inside(letter: str, cells: Pair, at: str | Pair, **levels: str) -> Sample:
-    """Return an archive with LOBs inside, ``at`` these names or what stands before those in the cells."""
+    """Return an archive with LOBs inside, ``at`` these names or prefixes of the cells' names."""
     return Sample(letter=letter, rows=_two(*cells), inside=_at(cells, at), **levels)  # type: ignore[arg-type]
 
 

@@ -30,7 +30,7 @@ def column(
     lob_folder: str | None = None,
     fields: str = "",
 ) -> str:
-    """Return a column of metadata.xml; the order of its elements is that of all versions' schemas."""
+    """Return a column of metadata.xml, with its elements in the order of all schema versions."""
     what = f"<type>{sql}</type>" if not fields else "<typeSchema>s</typeSchema><typeName>udt</typeName>"
     return f"<column>{_settings(name, folder, lob_folder)}{what}{_fields(fields)}</column>"
 
@@ -136,7 +136,7 @@ class _Pipe:
 
 @dataclass(frozen=True, kw_only=True)
 class Packing:
-    """How an archive's entries are written."""
+    """The form of an archive's entries."""
 
     method: int = zipfile.ZIP_STORED
     streamed: bool = False
@@ -194,8 +194,8 @@ def siard(
         whole = document or metadata(
             version, tables, digests=filled, lob_folder=lob_folder, codec=codec, prefix=prefix
         )
-        said = f"header/siardversion/{version}/"
-        add({said: b"", METADATA: whole, "header/metadata.xsd": b"<xsd/>", **others})
+        folder = f"header/siardversion/{version}/"
+        add({folder: b"", METADATA: whole, "header/metadata.xsd": b"<xsd/>", **others})
         if packing.header_first:
             add(content)
     path.write_bytes(target.getvalue())

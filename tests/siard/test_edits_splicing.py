@@ -384,7 +384,7 @@ def test_everything_but_the_values_of_file_is_byte_for_byte_the_same(
 
 
 def blanked(data: bytes, codec: str) -> str:
-    """Return the document's text with each LOB cell's ``file`` emptied, found by another reader of tags."""
+    """Return the document with each LOB cell's ``file`` emptied, by another reader of tags."""
     text = data.decode(codec.replace("-sig", ""))
     pieces = re.split(r"(<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>)", text, flags=re.DOTALL)
     tag = re.compile(r"""<[a-z][a-z0-9]*(?:[ \n\t]+[^ \n\t=/<>]+[ \n\t]*=[ \n\t]*(?:"[^"]*"|'[^']*'))+""")

@@ -1,4 +1,4 @@
-"""An unpacked archive reads as its zip file does, and nothing in the folder is followed or trusted."""
+"""An unpacked archive reads as its zip file does; links in the folder are not followed."""
 
 from __future__ import annotations
 

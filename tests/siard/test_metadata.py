@@ -111,7 +111,7 @@ def test_a_cell_path_is_followed_as_far_as_it_goes(cell: str, names: list[str]) 
         ("", False),
     ]
 )
-def test_large_objects_are_known_by_their_types(sql: str, is_lob: bool) -> None:
+def test_large_objects_are_recognised_by_their_types(sql: str, is_lob: bool) -> None:
     column = Field(number=1, name="", type=sql, lob_folder=None, folder=None, mime_type=None, fields=())
     assert column.is_lob is is_lob
 
@@ -128,7 +128,7 @@ def test_digests_of_older_versions_are_text(text: str, expected: Digest) -> None
     assert read(data).digests == (expected,)
 
 
-def test_a_digest_not_understood_is_told_apart() -> None:
+def test_a_digest_not_understood_is_distinguished() -> None:
     found = read(b'<siardArchive version="1.0"><messageDigest>soon</messageDigest></siardArchive>')
     assert (found.digests, found.unread_digests) == ((), ("soon",))
 
@@ -180,15 +180,15 @@ def test_a_folder_that_two_share_is_refused(data: bytes, words: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0", "2.1", "2.2"])
-def test_known_versions_are_read(version: str) -> None:
+def test_supported_versions_are_read(version: str) -> None:
     assert read(f'<siardArchive version="{version}"/>'.encode()).version == version
 
 
 @pytest.mark.parametrize(
-    ("attribute", "said"), [("", r"\(none\)"), ('version="3.0"', "3.0"), ('version="2"', "2")]
+    ("attribute", "message"), [("", r"\(none\)"), ('version="3.0"', "3.0"), ('version="2"', "2")]
 )
-def test_an_unknown_version_is_refused_naming_those_known(attribute: str, said: str) -> None:
-    with pytest.raises(SourceError, match=f"version {said}, expected one of 1.0, 2.0, 2.1, 2.2"):
+def test_an_unknown_version_is_refused_naming_the_supported(attribute: str, message: str) -> None:
+    with pytest.raises(SourceError, match=f"version {message}, expected one of 1.0, 2.0, 2.1, 2.2"):
         read(f"<siardArchive {attribute}/>".encode())
 
 

@@ -1,4 +1,4 @@
-"""The schema that is written has the elements of the official one, and what is otherwise is told."""
+"""The written schema has the elements of the official one; differences are reported."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _pattern(parent: etree._Element) -> str:
 
 
 def _stated(schema: etree._Element) -> Iterator[tuple[str, str]]:
-    """Yield each element that holds others, and the pattern of what is in it."""
+    """Yield each element with children, and the pattern of its contents."""
     kinds = {each.get("name"): each for each in schema.iterfind(f"{_XS}complexType")}
     for each in schema.iter(f"{_XS}element"):
         kind = kinds.get(each.get("type"))
@@ -58,14 +58,14 @@ def _document() -> str:
     return forge.metadata("0" * 32).decode().replace("</schemas>", "</schemas><users/>")
 
 
-def _told(old: str, new: str) -> list[str]:
+def _faults(old: str, new: str) -> list[str]:
     text = _document()
     assert old in text
     return faults(text.replace(old, new).encode())
 
 
-def test_nothing_is_told_of_a_document_as_it_should_be() -> None:
-    assert _told("<rows>4", "<rows>4") == []
+def test_nothing_is_reported_of_a_document_as_it_should_be() -> None:
+    assert _faults("<rows>4", "<rows>4") == []
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_nothing_is_told_of_a_document_as_it_should_be() -> None:
         ("2015-11-26", "26.11.2015", "Element 'archivalDate': '26.11.2015' is not a valid value"),
     ],
 )
-def test_what_the_schema_does_not_have_is_told(old: str, new: str, reason: str) -> None:
-    assert _told(old, new)[0].startswith(reason)
+def test_what_the_schema_does_not_have_is_reported(old: str, new: str, reason: str) -> None:
+    assert _faults(old, new)[0].startswith(reason)
 
 
 def test_another_prefix_is_nothing_to_tell() -> None:
@@ -103,6 +103,6 @@ def test_another_prefix_is_nothing_to_tell() -> None:
     assert faults(text.encode()) == []
 
 
-def test_endless_faults_are_told_to_an_end() -> None:
+def test_endless_faults_are_reported_to_an_end() -> None:
     columns = "<column a='b'/>" * 1_000
-    assert len(_told("<columns>", f"<columns>{columns}")) == 100
+    assert len(_faults("<columns>", f"<columns>{columns}")) == 100

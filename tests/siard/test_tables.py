@@ -279,7 +279,7 @@ DAMAGE = st.sampled_from(
 
 
 def by_lxml(data: bytes) -> tuple[list[LobCell], int, int]:
-    """Return the cells of a table, its rows and the LOBs in its cells; raises where it is no tree."""
+    """Return a table's cells, its rows and the LOBs in its cells; raises if it is no tree."""
     root = etree.fromstring(data, etree.XMLParser(huge_tree=True, resolve_entities=False))
     found, inline = [], 0
     for number, one in enumerate(root.iterchildren("{urn:x}row"), start=1):
@@ -393,7 +393,7 @@ def test_of_two_digests_the_stronger_one_is_taken(attributes: str, expected: tup
     assert (cell.digest.algorithm, cell.digest.value) == expected
 
 
-def test_of_two_cells_that_cannot_be_understood_the_first_is_told() -> None:
+def test_of_two_cells_that_cannot_be_understood_the_first_is_reported() -> None:
     text = "<table><row><c2 file='a' length='x'/></row>\n<row><c2 file='a'/><c2 file='b'/></row></table>"
     with pytest.raises(SourceError, match=r"line 1: table s\.t row 1, cell c2"):
         read(text)

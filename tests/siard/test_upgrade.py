@@ -1,4 +1,4 @@
-"""Metadata and tables of SIARD 1.0 become those of 2.2, with every value, or are refused by name."""
+"""Metadata and tables of SIARD 1.0 become those of 2.2 with every value, or are refused."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_metadata_is_valid_by_the_official_schema_and_by_the_own_one() -> No
     etree.XMLSchema(etree.parse(shared("data", "xsd", "siard-2.2-metadata.xsd"))).assertValid(root)
 
 
-def test_every_value_is_kept_but_those_that_are_told_of() -> None:
+def test_every_value_is_kept_but_those_that_are_reported() -> None:
     before = sorted(leaves(etree.fromstring(METADATA_XML.encode())))
     after = sorted(leaves(made()))
     lost = [each for each in before if each not in after]
@@ -97,10 +97,10 @@ def test_every_value_is_kept_but_those_that_are_told_of() -> None:
 
 def test_other_bytes_stay() -> None:
     text = METADATA_XML.replace("<dbname>", "<!-- who knows -->\n  <dbname>")
-    said = upgraded_metadata(text.encode())[0].decode()
-    assert '<?xml-stylesheet type="text/xsl" href="metadata.xsl"?>' in said
-    assert "<!-- who knows -->\n  <dbname>Old</dbname>" in said
-    assert "<name>S\\u0020x</name>" in said
+    upgraded = upgraded_metadata(text.encode())[0].decode()
+    assert '<?xml-stylesheet type="text/xsl" href="metadata.xsl"?>' in upgraded
+    assert "<!-- who knows -->\n  <dbname>Old</dbname>" in upgraded
+    assert "<name>S\\u0020x</name>" in upgraded
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1"])
@@ -125,11 +125,11 @@ def test_what_is_missing_is_added_and_what_says_nothing_goes() -> None:
     text = METADATA_XML.replace("ON UPDATE SOMETHING", " ")
     text = re.sub(r"\s*<users>.*</users>", "", text, flags=re.DOTALL)
     text = re.sub(r"<messageDigest>.*</messageDigest>", "<messageDigest/>", text)
-    said = upgraded_metadata(text.encode())
-    root = etree.fromstring(said[0])
+    upgraded = upgraded_metadata(text.encode())
+    root = etree.fromstring(upgraded[0])
     assert root.find(f"{SPACE}users") is not None
     assert root.find(f"{SPACE}messageDigest") is None
-    assert not [each for each in said[1] if "Digest" in each or "updateAction" in each]
+    assert not [each for each in upgraded[1] if "Digest" in each or "updateAction" in each]
 
 
 @pytest.mark.parametrize(
@@ -139,10 +139,10 @@ def test_what_is_missing_is_added_and_what_says_nothing_goes() -> None:
         ("MD5D41D8CD98F00B204E9800998ECF8427E", "SHA-512" + "0" * 128, "SHA-512"),
     ],
 )
-def test_digests_without_a_form_are_left_out_and_told_of(old: str, new: str, note: str) -> None:
-    said = upgraded_metadata(METADATA_XML.replace(old, new).encode())
-    assert said[1][0].startswith("a messageDigest that SIARD 2.2 has no form for is left out: ")
-    assert note in said[1][0]
+def test_digests_without_a_form_are_left_out_and_reported(old: str, new: str, note: str) -> None:
+    upgraded = upgraded_metadata(METADATA_XML.replace(old, new).encode())
+    assert upgraded[1][0].startswith("a messageDigest that SIARD 2.2 has no form for is left out: ")
+    assert note in upgraded[1][0]
 
 
 def test_what_is_as_in_2_2_already_stays() -> None:
@@ -197,7 +197,7 @@ def test_what_2_2_lacks_is_refused_by_table_and_column(old: str, new: str, reaso
     assert "--siard-version" in refused.value.hint
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     text = METADATA_XML.replace("BLOB", "BIT").replace("SMALLINT", "BIT VARYING(3)")
     with pytest.raises(SourceError, match=r"column bytes .*\(2 faults in all\)") as refused:
         upgraded_metadata(text.encode())
@@ -215,9 +215,9 @@ def test_names_of_entries_are_letters_digits_and_one_extension() -> None:
 
 
 def test_a_table_keeps_every_byte_but_root_and_digests() -> None:
-    said = upgraded(TABLE_XML.encode()).decode()
+    made = upgraded(TABLE_XML.encode()).decode()
     space = "http://www.bar.admin.ch/xmlns/siard/2/table.xsd"
-    assert said == TABLE_XML.replace("http://www.admin.ch/xmlns/siard/1.0/schema0/table0.xsd", space).replace(
+    assert made == TABLE_XML.replace("http://www.admin.ch/xmlns/siard/1.0/schema0/table0.xsd", space).replace(
         "<table ", '<table version="2.2" '
     ).replace(
         'messageDigest="MD58B04D5E3775D298E78455EFC5CA404D5"',

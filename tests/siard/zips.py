@@ -24,7 +24,7 @@ def zip64_extra(*values: int) -> bytes:
 
 
 def unicode_path(raw: bytes, name: str | bytes, version: int = 1) -> bytes:
-    """Return an Info-ZIP Unicode Path extra field for a name whose bytes in the header are ``raw``."""
+    """Return an Info-ZIP Unicode Path extra field for a name with ``raw`` bytes in the header."""
     path = name if isinstance(name, bytes) else name.encode()
     return struct.pack("<HHBI", 0x7075, 5 + len(path), version, zlib.crc32(raw)) + path
 
@@ -49,7 +49,7 @@ class Entry:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """What both headers say when they tell the truth."""
+        """The fields of both end records as they should be."""
         return {
             "made": 0x0314,
             "needed": 20,
@@ -124,10 +124,11 @@ def forged(
     locator: dict[str, int] | None = None,
     order: list[int] | None = None,
 ) -> bytes:
-    """Return a zip file; ``end``, ``end64`` and ``locator`` replace fields of those records by name.
+    """Return a zip file with fields of its end records replaced.
 
-    Fields: disk, directory_disk, here, entries, length, start, comment (its length); signature and
-    size of ``end64``; disk, position and disks of ``locator``. ``order`` is the central directory's.
+    The fields of ``end``, ``end64`` and ``locator`` are: disk, directory_disk, here, entries, length, start,
+    comment (its length); signature and size of ``end64``; disk, position and disks of ``locator``. ``order``
+    is the central directory's.
     """
     body, offsets = b"", []
     for entry in entries:
@@ -136,7 +137,7 @@ def forged(
     directory = b"".join(
         central_header(entries[number], offsets[number]) for number in (order or range(len(entries)))
     )
-    said = {
+    stated = {
         "disk": 0,
         "directory_disk": 0,
         "here": len(entries),
@@ -146,10 +147,10 @@ def forged(
     }
     whole = body + directory
     if zip64:
-        wide = {"signature": 0x06064B50, "size": 44, **said, **(end64 or {})}
+        wide = {"signature": 0x06064B50, "size": 44, **stated, **(end64 or {})}
         place = {"disk": 0, "position": len(whole), "disks": 1, **(locator or {})}
         whole += struct.pack("<IQHHIIQQQQ", wide.pop("signature"), wide.pop("size"), 45, 45, *wide.values())
         whole += struct.pack("<IIQI", 0x07064B50, *place.values())
-        said |= {"here": MAX16, "entries": MAX16, "length": MAX32, "start": MAX32}
-    short = {**said, "comment": len(comment), **(end or {})}
+        stated |= {"here": MAX16, "entries": MAX16, "length": MAX32, "start": MAX32}
+    short = {**stated, "comment": len(comment), **(end or {})}
     return whole + struct.pack("<IHHHHIIH", 0x06054B50, *short.values()) + comment

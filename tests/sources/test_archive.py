@@ -326,9 +326,9 @@ def test_a_lob_outside(tmp_path: Path) -> None:
     (tmp_path / "lobs" / "record0.bin").write_bytes(b"outside")
     with Archive(path) as archive:
         (found,) = lobs_of(archive)
-        (said,) = archive.conventions()
+        (words,) = archive.conventions()
     assert (found.size, found.entries) == (7, ())
-    assert said.endswith("instead of the DILCIS Board's rule (metspack explain P108)")
+    assert words.endswith("instead of the DILCIS Board's rule (metspack explain P108)")
 
 
 def test_a_lob_of_a_column_that_metadata_does_not_have(tmp_path: Path) -> None:
@@ -430,7 +430,7 @@ def advised(path: Path, *roots: Path) -> str:
 
 
 def granted(hint: str, *roots: Path) -> Grants:
-    """Return the grants of the options that a hint gives, read as a shell and the command read them."""
+    """Return the grants of the options in a hint, parsed as by a shell and the command."""
     words = shlex.split(hint.rpartition(": add ")[2].removesuffix("."))
     options = list(zip(words[::2], words[1::2], strict=True))
     assert options

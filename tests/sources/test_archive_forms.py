@@ -32,7 +32,7 @@ FORMS = ("zip", "unpacked", "parts", "wrapped", "unpacked wrapped")
 
 
 @cache
-def known(archive: Path) -> list[tuple[str, str]]:
+def digests_of(archive: Path) -> list[tuple[str, str]]:
     """Return id and SHA-256 of every LOB of an archive as it was given."""
     return list(found(archive, Grants()))
 
@@ -110,6 +110,6 @@ def read_forms() -> Iterator[tuple[tuple[str, ...] | None, str]]:
     indirect=["archive"],
 )
 def test_every_lob_of_every_archive_is_found_in_every_form(archive: Path, form: str, tmp_path: Path) -> None:
-    expected = known(archive)
+    expected = digests_of(archive)
     assert len(expected) == cells(archive)
     assert list(found(formed(archive, form, tmp_path), granted(archive))) == expected

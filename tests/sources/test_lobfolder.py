@@ -1,4 +1,4 @@
-"""A LOB folder gives its LOBs in order, each once and whole, or says what is wrong with it."""
+"""A LOB folder yields its LOBs in order, each once and whole, or reports the fault."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_other_whole_sets_of_parts_are_taken(tmp_path: Path, there: list[str]) -
 
 
 @pytest.mark.parametrize(
-    ("there", "said"),
+    ("there", "words"),
     [
         (".1 .z", "the part 'record3.bin.0' is missing; found 'record3.bin.1'"),
         (".z", "the part 'record3.bin.0' is missing; found 'record3.bin.z'"),
@@ -200,19 +200,19 @@ def test_other_whole_sets_of_parts_are_taken(tmp_path: Path, there: list[str]) -
         ("_part001 ", "'record3.bin' is there both whole and in parts"),
     ],
 )
-def test_a_lob_that_is_not_once_and_whole_is_refused(tmp_path: Path, there: str, said: str) -> None:
+def test_a_lob_that_is_not_once_and_whole_is_refused(tmp_path: Path, there: str, words: str) -> None:
     written(tmp_path, *(f"{LOB4}/record3.bin{suffix}" for suffix in there.split(" ")))
     written(tmp_path, f"{LOB4}/record2.bin")
     assert (
         refused(tmp_path).message
-        == f"{tmp_path}: LOBs that are not there once and whole: 1 found: {LOB4}: {said}"
+        == f"{tmp_path}: LOBs that are not there once and whole: 1 found: {LOB4}: {words}"
     )
 
 
 def test_two_files_for_one_cell_are_refused(tmp_path: Path) -> None:
     written(tmp_path, f"{LOB4}/record3.bin", f"{LOB4}/record3.txt")
-    said = "'record3.bin' and 'record3.txt' are different files for one LOB"
-    assert said in refused(tmp_path).message
+    words = "'record3.bin' and 'record3.txt' are different files for one LOB"
+    assert words in refused(tmp_path).message
 
 
 def test_all_that_is_wrong_with_lobs_is_counted_and_20_are_named_in_order(tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_a_named_pipe_is_refused(tmp_path: Path) -> None:
 # Sorting
 
 
-def test_lobs_come_together_as_far_as_they_are_alike(tmp_path: Path) -> None:
+def test_lobs_come_together_as_far_as_their_facts_are_equal(tmp_path: Path) -> None:
     written(tmp_path, *(f"{LOB4}/record{row}.{'bin' if row < 1_200 else 'txt'}" for row in range(1_300)))
     written(tmp_path, f"{LOB4}/record2000.txt.0", f"{LOB4}/record2000.txt.z")
     (tmp_path / LOB4 / "record3000.txt").write_bytes(bytes(SMALL + 1))
@@ -341,7 +341,7 @@ def test_many_lobs_take_no_more_memory_than_few(tmp_path: Path, monkeypatch: pyt
     assert (sorted_out(60_000) - before) * scale < 20_000_000
 
 
-def test_what_became_of_files_meanwhile_is_told(tmp_path: Path) -> None:
+def test_what_became_of_files_meanwhile_is_reported(tmp_path: Path) -> None:
     """They are looked at when their LOBs are asked for."""
     written(tmp_path, *(f"{LOB4}/record{row}.bin" for row in range(2_000)))
     last = tmp_path / LOB4 / "record1999.bin"

@@ -35,9 +35,9 @@ def lob(folder: Path, *parts: bytes, length: int | None = None, digest: str | No
                 device=stamp.device,
             )
         )
-    said = None if digest is None else Digest(algorithm="MD5", value=digest)
+    stated = None if digest is None else Digest(algorithm="MD5", value=digest)
     return LobRef(
-        cell=LobCell(place=PLACE, file="p", length=length, digest=said),
+        cell=LobCell(place=PLACE, file="p", length=length, digest=stated),
         size=sum(map(len, parts)),
         extension="bin",
         media_type="a/b",
@@ -79,7 +79,7 @@ def test_portions_are_the_lob_in_order(
     assert passage.hashers.size == len(whole)
 
 
-def test_the_digest_of_the_last_part_alone_is_known_for_what_it_is(tmp_path: Path) -> None:
+def test_a_digest_of_only_the_last_part_is_recognised(tmp_path: Path) -> None:
     given = lob(tmp_path, b"one", b"two", b"three", digest=md5(b"three"))
     with pytest.raises(SourceError) as refused:
         passed(tmp_path, given)
@@ -105,7 +105,7 @@ def test_another_digest_is_not_accepted_for_that(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("length", "unit"), [(None, None), (7, "bytes"), (4, "characters"), (5, "UTF-16 units")]
 )
-def test_the_unit_of_the_length_is_told(tmp_path: Path, length: int | None, unit: str | None) -> None:
+def test_the_unit_of_the_length_is_reported(tmp_path: Path, length: int | None, unit: str | None) -> None:
     assert passed(tmp_path, lob(tmp_path, "aa\N{DUCK}b".encode(), length=length)).unit == unit
 
 

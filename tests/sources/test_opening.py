@@ -101,11 +101,11 @@ def test_options_of_an_archive_mean_nothing_without_one(tmp_path: Path) -> None:
 
 
 def shared_archive(path: Path, second: str = "") -> Path:
-    said = f"length='3' digestType='MD5' digest='{md5(b'one')}'"
+    attributes = f"length='3' digestType='MD5' digest='{md5(b'one')}'"
     rows = (
-        f"<c1 file='{FOLDER}/lob1/record0.bin' {said}/>",
+        f"<c1 file='{FOLDER}/lob1/record0.bin' {attributes}/>",
         f"<c1 file='{FOLDER}/lob1/record1.bin'/>",
-        f"<c1 file='{FOLDER}/lob1/record0.bin' {second or said}/>",
+        f"<c1 file='{FOLDER}/lob1/record0.bin' {second or attributes}/>",
     )
     lobs = {f"{FOLDER}/lob1/record0.bin": b"one", f"{FOLDER}/lob1/record1.bin": b"other"}
     return siard(path, tables=[Table(rows=rows)], lobs=lobs)
@@ -196,17 +196,17 @@ def test_when_all_stay_the_archive_is_copied(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "said"),
+    ("version", "attributes"),
     [("2.0", f'messageDigest="MD5{md5(b"one")}"'), ("2.2", f'digestType="MD5" digest="{md5(b"one")}"')],
 )
-def test_cells_without_a_digest_get_one_when_asked_for(tmp_path: Path, version: str, said: str) -> None:
+def test_cells_without_a_digest_get_one_when_requested(tmp_path: Path, version: str, attributes: str) -> None:
     rows = tuple(f"<c1 file='{FOLDER}/{n}.bin'/>" for n in (0, 1, 0))
     lobs = {f"{FOLDER}/0.bin": b"one", f"{FOLDER}/1.bin": b"two"}
     source = siard(tmp_path / "A.siard", tables=[Table(rows=rows)], lobs=lobs, version=version)
     made = built(source, tmp_path / "out", add_digests=True)
     assert not any("without a digest" in each for each in made.warnings)
     table = entries(tmp_path / "out" / "A.siard")[f"{FOLDER}/table0.xml"].decode()
-    assert table.count(said) == 2
+    assert table.count(attributes) == 2
     assert "Z021" not in {each.code for each in checking.check(tmp_path / "out")}
 
 

@@ -100,8 +100,8 @@ def test_every_form_gives_the_archive_that_its_zip_gives(source: Path, form: str
     with Archive(target) as mine, Archive(expected) as other:
         assert mine.metadata.tables == other.metadata.tables
         assert mine.metadata.lob_folder == "./"
-        ((said, found),), _ = compared_digests(mine, lambda _read: None)
-        assert said == found
+        ((stated, found),), _ = compared_digests(mine, lambda _read: None)
+        assert stated == found
     assert digest_of(target, "md5") in read(target).decode().lower()
 
 
@@ -121,17 +121,17 @@ def test_an_archive_from_which_nothing_moves_becomes_a_zip_file_at_its_root(sour
 
 @FORMS
 def test_there_is_nothing_to_compare_a_digest_with(source: Path, form: str) -> None:
-    told: list[int] = []
+    read_bytes: list[int] = []
     with Archive(source) as archive:
         assert comparable(archive)
     with Archive(in_form(form, source)) as archive:
         assert not comparable(archive)
         assert sealed_size(archive) == 0
-        found, whole = compared_digests(archive, told.append)
+        found, whole = compared_digests(archive, read_bytes.append)
         assert found == ()
         is_file = archive.container is not None
         assert whole == (hashlib.sha256(archive.path.read_bytes()).hexdigest() if is_file else "")
-        assert sum(told) == (archive.size if is_file else 0)
+        assert sum(read_bytes) == (archive.size if is_file else 0)
 
 
 def test_a_wrapped_archives_entries_keep_their_compressed_bytes(source: Path) -> None:

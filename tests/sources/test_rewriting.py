@@ -45,8 +45,8 @@ def new_value(cell: LobCell) -> NewCell:
 
 def valued(tables: Iterable[str]) -> Values:
     """Give the tables with these documents new values, leave all others."""
-    known = set(tables)
-    return lambda table: NewCells(one=new_value) if table.path in known else None
+    paths = set(tables)
+    return lambda table: NewCells(one=new_value) if table.path in paths else None
 
 
 def moved_out(source: Path, budgets: Budgets | None = None, *, target: Path | None = None) -> Path:
@@ -91,8 +91,8 @@ def local(element: etree._Element) -> str:
     return etree.QName(element).localname
 
 
-def described_alike(document: bytes) -> bytes:
-    """Return metadata.xml without what a move may change, and without white space around elements."""
+def without_locations(document: bytes) -> bytes:
+    """Return metadata.xml without the parts that a move changes, and without white space."""
     root = etree.fromstring(document, PARSER)
     for each in list(root.iter(etree.Element)):
         above = each.getparent()
@@ -105,7 +105,7 @@ def described_alike(document: bytes) -> bytes:
     return etree.tostring(root.getroottree(), method="c14n", with_comments=True)
 
 
-def table_alike(document: bytes) -> tuple[bytes, list[str]]:
+def without_values(document: bytes) -> tuple[bytes, list[str]]:
     """Return a table's document without its ``file`` values, and those values."""
     root = etree.fromstring(document, PARSER)
     values = [str(each.attrib.pop("file")) for each in root.iter(etree.Element) if "file" in each.attrib]
@@ -137,8 +137,8 @@ def expect_the_law(source: Path, target: Path) -> None:
         for name in old.namelist():
             if not re.fullmatch(r"content/[^/]+/([^/]+)/\1\.xml", name):
                 continue
-            was, values = table_alike(old.read(name))
-            becomes, replaced = table_alike(new.read(name))
+            was, values = without_values(old.read(name))
+            becomes, replaced = without_values(new.read(name))
             assert becomes == was
             assert len(replaced) == len(values)
             assert all(value.startswith("Pack_lobseg_0/s") for value in replaced)
@@ -159,7 +159,7 @@ def expect_the_law(source: Path, target: Path) -> None:
             and not any(name.startswith(folder) and not name.endswith("/") for name in stay)
         }
         assert set(new.namelist()) == stay - emptied
-        assert described_alike(new.read(METADATA)) == described_alike(old.read(METADATA))
+        assert without_locations(new.read(METADATA)) == without_locations(old.read(METADATA))
         assert new.comment == old.comment
     for name in after.keys() - changed:
         assert after[name] == before[name], name
@@ -261,7 +261,7 @@ def digest_of(path: Path, algorithm: str) -> str:
 
 
 def digests_in(version: str, digests: str, tmp_path: Path) -> tuple[str, Path]:
-    """Rewrite an archive with these digests; return what stands between comment and the one before it."""
+    """Rewrite an archive with these digests; return their text in it, and the new archive."""
     source = siard(tmp_path / "s.siard", version=version, tables=[TABLE], lobs=LOBS, digests=digests)
     target = moved_out(source)
     expect_the_law(source, target)
@@ -313,20 +313,20 @@ def test_a_digest_in_base64_stays_in_base64(tmp_path: Path) -> None:
     assert found == f"<messageDigest>SHA-256:{new}</messageDigest>"
 
 
-def test_what_was_changed_after_it_was_sealed_is_told(tmp_path: Path) -> None:
+def test_what_was_changed_after_it_was_sealed_is_reported(tmp_path: Path) -> None:
     read_bytes: list[int] = []
     sound = siard(tmp_path / "a.siard", tables=[TABLE], lobs=LOBS, digests=NEW_MD5)
     with Archive(sound) as archive:
-        ((said, found),), whole = compared_digests(archive, read_bytes.append)
-        assert said == found
+        ((stated, found),), whole = compared_digests(archive, read_bytes.append)
+        assert stated == found
         assert whole == hashlib.sha256(sound.read_bytes()).hexdigest()
         assert sum(read_bytes) == sound.stat().st_size
         stop = sealed_size(archive)
     stale = siard(tmp_path / "b.siard", tables=[TABLE], lobs=LOBS, digests=NEW_MD5.replace("{md5}", "0" * 32))
     with Archive(stale) as archive:
-        ((said, found),), _ = compared_digests(archive, read_bytes.append)
+        ((stated, found),), _ = compared_digests(archive, read_bytes.append)
         assert sealed_size(archive) == stop
-    assert said.value == "0" * 32
+    assert stated.value == "0" * 32
     assert found.value == digest_of(stale, "md5")
 
 
@@ -516,7 +516,7 @@ def come_in(source: Path, names: Iterable[str], leaving: Iterable[str] = ()) -> 
 
 
 def staying(tmp_path: Path, version: str, rows: Iterable[str], *, named: bool = True) -> tuple[str, str]:
-    """Rewrite an archive of which one column stays inside; return metadata.xml and the table's document."""
+    """Rewrite an archive with one column inside; return metadata.xml and the table's document."""
     columns = (column("A", folder="lob1"), column("B", folder="lob2"), column("C", folder="lob3"))
     lobs = {f"content/schema0/table0/lob{number}/r": b"x" for number in (1, 2, 3)}
     source = siard(
@@ -558,7 +558,7 @@ def test_a_column_whose_cells_name_their_entries_in_full_has_no_folder(tmp_path:
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0", "2.1", "2.2"])
-def test_full_names_beside_a_folder_are_the_rule_in_siard_1_alone(tmp_path: Path, version: str) -> None:
+def test_full_names_beside_a_folder_are_the_rule_in_siard_1_only(tmp_path: Path, version: str) -> None:
     described, table = staying(tmp_path, version, ("".join(FULL),))
     assert ("<folder>lob2<" in described) is (version == "1.0")
     assert "".join(FULL[1:]) in table

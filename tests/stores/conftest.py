@@ -26,14 +26,14 @@ SECRET = "s3cr3t-of-the-tests"  # noqa: S105 -- no test may find it in what is p
 
 
 class Loopback:
-    """The server, and what is done wrong in front of it."""
+    """The server, with the faults of a proxy in front of it."""
 
     def __init__(self, folder: Path, ports: list[int]) -> None:
         self.folder = folder
         self.direct, self.proxied = (f"http://127.0.0.1:{port}" for port in ports)
 
     def err(self, **faults: object) -> None:
-        """Let the proxy do something wrong from now on, nothing without arguments."""
+        """Let the proxy make a fault from now on; without arguments it works again."""
         (self.folder / "faults.json").write_text(json.dumps(faults))
 
     @cached_property

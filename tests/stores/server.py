@@ -113,7 +113,7 @@ class Proxy(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Drop the line."""
 
 
 def main() -> None:

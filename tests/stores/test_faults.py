@@ -1,4 +1,4 @@
-"""Stores that refuse, err, or are not there: each is told with what to do, and nothing is half published."""
+"""Stores that refuse, err or are away: errors have a remedy, and no package is half published."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 OPTIONS = BuildOptions(limits=Limits(files=2, bytes=1_000_000))
 
 
-def alone(s3: S3) -> dict[str, str]:
-    """Return the environment of a program that knows nothing of what this process has listed."""
+def fresh_environment(s3: S3) -> dict[str, str]:
+    """Return the environment of a program that starts without this process's listings."""
     own = {name: value for name, value in os.environ.items() if name != "METSPACK_MIRROR"}
     return {**own, **s3.environment()}
 
@@ -41,7 +41,7 @@ def alone(s3: S3) -> dict[str, str]:
 def run(s3: S3, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     found = subprocess.run(
         [sys.executable, "-m", "metspack", *arguments],
-        env={**alone(s3), **environment},
+        env={**fresh_environment(s3), **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -52,7 +52,7 @@ def run(s3: S3, *arguments: str, **environment: str) -> subprocess.CompletedProc
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         ("ftp://host/package", "unknown scheme; expected s3://BUCKET/KEY"),
         ("s3://", "names no bucket"),
@@ -62,10 +62,10 @@ def run(s3: S3, *arguments: str, **environment: str) -> subprocess.CompletedProc
         ("s3://bucket/a//b", "a key that no folder could hold"),
     ],
 )
-def test_urls_that_are_none_are_refused(url: str, said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_urls_that_are_none_are_refused(url: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         StoreUrl.of(url)
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         metspack.check(url)
 
 
@@ -78,9 +78,9 @@ def test_a_key_is_taken_as_it_is() -> None:
 def test_without_the_library_a_url_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "obstore", None)
     client.store.cache_clear()
-    with pytest.raises(ConfigError, match="obstore, which speaks to stores, is not installed") as told:
+    with pytest.raises(ConfigError, match="obstore, which speaks to stores, is not installed") as refused:
         list(metspack.check("s3://bucket/package"))
-    assert told.value.hint == "pip install 'metspack[cloud]'"
+    assert refused.value.hint == "pip install 'metspack[cloud]'"
     mirrors.forget_all()
 
 
@@ -106,7 +106,7 @@ def test_a_package_or_source_that_is_not_there(s3: S3) -> None:
             call()
 
 
-def test_wrong_credentials_are_told_and_shown_nowhere(s3: S3, northwind: Path) -> None:
+def test_wrong_credentials_are_reported_and_shown_nowhere(s3: S3, northwind: Path) -> None:
     s3.loopback.err(deny=True)
     found = run(s3, "check", f"{s3.url}/package")
     assert found.returncode == 4
@@ -124,9 +124,7 @@ def test_an_endpoint_that_nobody_answers_at(s3: S3, monkeypatch: pytest.MonkeyPa
         list(metspack.check(f"{s3.url}/package"))
 
 
-def test_a_store_that_is_overloaded_now_and_then_is_asked_again(
-    s3: S3, northwind: Path, tmp_path: Path
-) -> None:
+def test_a_store_that_is_overloaded_now_and_then_is_retried(s3: S3, northwind: Path, tmp_path: Path) -> None:
     metspack.build(northwind, tmp_path / "package", OPTIONS)
     s3.loopback.err(unavailable_every=3)
     metspack.build(northwind, f"{s3.url}/package", OPTIONS)
@@ -139,13 +137,13 @@ def test_a_store_that_is_overloaded_now_and_then_is_asked_again(
 def test_retries_have_a_limit(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_RETRIES", 2)
     s3.loopback.err(unavailable_every=1)
-    with pytest.raises(StoreError, match=r"503 SlowDown, also after 2 retries") as told:
+    with pytest.raises(StoreError, match=r"503 SlowDown, also after 2 retries") as refused:
         list(metspack.check(f"{s3.url}/package"))
-    assert "--io-jobs" in told.value.hint
+    assert "--io-jobs" in refused.value.hint
     assert len(s3.loopback.requests()) == 3
 
 
-def test_bodies_that_are_cut_short_are_asked_for_again(s3: S3, northwind: Path, tmp_path: Path) -> None:
+def test_bodies_that_are_cut_short_are_requested_again(s3: S3, northwind: Path, tmp_path: Path) -> None:
     metspack.build(northwind, tmp_path / "package", OPTIONS)
     s3.put_folder(tmp_path / "package", "package")
     s3.loopback.err(cut_every=4)
@@ -213,14 +211,14 @@ def test_an_object_that_is_a_folder_as_well_is_refused(s3: S3, keys: tuple[str, 
         list(metspack.check(f"{s3.url}/package"))
 
 
-def test_a_build_that_is_killed_goes_on(s3: S3, northwind: Path, tmp_path: Path) -> None:
+def test_a_build_that_is_killed_resumes(s3: S3, northwind: Path, tmp_path: Path) -> None:
     metspack.build(northwind, tmp_path / "package", OPTIONS)
     s3.put("Northwind.siard", northwind.read_bytes())
     command = ["build", f"{s3.url}/Northwind.siard", "-o", f"{s3.url}/package", "--max-files", "2"]
     s3.loopback.err(waits_from_put=9)
     process = subprocess.Popen(
         [sys.executable, "-m", "metspack", *command, "-j", "2"],
-        env=alone(s3),
+        env=fresh_environment(s3),
         start_new_session=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -262,7 +260,7 @@ def test_processes_of_a_command_read_the_store_each(s3: S3, northwind: Path, tmp
     assert run(s3, "check", f"s3://{BUCKET}/{s3.prefix}/package", "--json").returncode == 0
 
 
-def test_an_object_of_a_listing_without_etags_is_known_by_size_and_time() -> None:
+def test_an_object_of_a_listing_without_etags_is_recognised_by_size_and_time() -> None:
     when = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
     facts = {"path": "a", "size": 3, "last_modified": when, "version": None}
     listed = client.StoredObject.of({**facts, "e_tag": None})
@@ -279,18 +277,18 @@ def test_a_check_whose_credentials_run_out_tells_of_these_and_not_of_the_package
 ) -> None:
     metspack.build(northwind, tmp_path / "package", OPTIONS)
     s3.put_folder(tmp_path / "package", "package")
-    real, asked = client.ObStore.read, list[str]()
+    real, requested = client.ObStore.read, list[str]()
 
     def read(self: client.ObStore, found: client.StoredObject, start: int, stop: int) -> bytes:
-        asked.append(found.key)
-        if len(asked) > 12:
+        requested.append(found.key)
+        if len(requested) > 12:
             s3.loopback.err(deny=True)
         return real(self, found, start, stop)
 
     monkeypatch.setattr(client.ObStore, "read", read)
     with pytest.raises(StoreError, match="the store refuses: 403"):
         list(metspack.check(f"{s3.url}/package"))
-    assert len(asked) > 12
+    assert len(requested) > 12
 
 
 @pytest.mark.parametrize("name", ["mets.xml", "content/schema0/table2/lob4/record0.bin"])

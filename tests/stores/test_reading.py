@@ -47,8 +47,8 @@ def test_an_archive_in_a_store_gives_the_same_package(
 
 def spans(s3: S3) -> list[int]:
     """Return the sizes of the ranges of a .siard that were asked for."""
-    asked = [each for each in s3.loopback.requests() if each.startswith("GET") and ".siard" in each]
-    found = [re.search(r"bytes=([0-9]+)-([0-9]+)", each) for each in asked]
+    requests = [each for each in s3.loopback.requests() if each.startswith("GET") and ".siard" in each]
+    found = [re.search(r"bytes=([0-9]+)-([0-9]+)", each) for each in requests]
     return [int(each[2]) + 1 - int(each[1]) for each in found if each is not None]
 
 
@@ -56,9 +56,9 @@ def test_an_archive_is_inspected_without_the_bytes_of_its_lobs(s3: S3, tmp_path:
     archive = siards.siard(tmp_path / "large.siard", *(bytes([n]) * 1_000_000 for n in range(40)))
     s3.put("large.siard", archive.read_bytes())
     assert metspack.inspect(f"{s3.url}/large.siard").ok
-    asked = spans(s3)
-    assert len(asked) < 12
-    assert sum(asked) < archive.stat().st_size // 4
+    spans_read = spans(s3)
+    assert len(spans_read) < 12
+    assert sum(spans_read) < archive.stat().st_size // 4
 
 
 def test_many_small_lobs_of_an_archive_come_with_few_requests(s3: S3, tmp_path: Path) -> None:
@@ -66,9 +66,11 @@ def test_many_small_lobs_of_an_archive_come_with_few_requests(s3: S3, tmp_path: 
     archive = siards.siard(tmp_path / "small.siard", *(seed.randbytes(5_000) for _ in range(500)))
     s3.put("small.siard", archive.read_bytes())
     metspack.build(f"{s3.url}/small.siard", tmp_path / "built", BuildOptions(jobs=1))
-    asked = spans(s3)
-    assert len(asked) < 30  # 500 LOBs
-    assert sum(asked) < 4 * archive.stat().st_size  # read for the plan, the LOBs, and the archive's digest
+    spans_read = spans(s3)
+    assert len(spans_read) < 30  # 500 LOBs
+    assert (
+        sum(spans_read) < 4 * archive.stat().st_size
+    )  # read for the plan, the LOBs, and the archive's digest
     metspack.build(archive, tmp_path / "near", BuildOptions(jobs=1))
     assert tree(tmp_path / "built") == tree(tmp_path / "near")
 
@@ -99,11 +101,11 @@ def test_lobs_in_a_store_beside_an_archive_on_disk(s3: S3, package: Path, tmp_pa
     archive = next(package.glob("*.siard"))
     for each in package.glob("*_lobseg_*"):
         s3.put_folder(each, f"lobs/{each.name}")
-    alone = tmp_path / "alone" / archive.name
-    alone.parent.mkdir()
-    alone.write_bytes(archive.read_bytes())
+    apart = tmp_path / "alone" / archive.name
+    apart.parent.mkdir()
+    apart.write_bytes(archive.read_bytes())
     grants = metspack.Grants(lob_roots=(f"{s3.url}/lobs",))
-    metspack.build(alone, tmp_path / "built", BuildOptions(limits=options().limits, grants=grants))
+    metspack.build(apart, tmp_path / "built", BuildOptions(limits=options().limits, grants=grants))
     (tmp_path / "near").mkdir()
     metspack.build(package / archive.name, tmp_path / "near" / "built", options())
     assert tree(tmp_path / "built") == tree(tmp_path / "near" / "built")
@@ -163,7 +165,7 @@ def test_children_elsewhere_in_a_store_are_found_by_root(s3: S3, package: Path, 
 
 
 @pytest.mark.slow
-def test_what_is_wrong_in_a_store_is_told_as_on_disk(s3: S3, package: Path) -> None:
+def test_what_is_wrong_in_a_store_is_reported_as_on_disk(s3: S3, package: Path) -> None:
     lobs = sorted(package.rglob("record*.*"))
     lobs[0].write_bytes(lobs[0].read_bytes()[:-1] + b"\0")
     lobs[1].unlink()
@@ -176,7 +178,7 @@ def test_what_is_wrong_in_a_store_is_told_as_on_disk(s3: S3, package: Path) -> N
     assert local
 
 
-def test_many_small_objects_are_asked_for_once_each(s3: S3, package: Path) -> None:
+def test_many_small_objects_are_requested_once_each(s3: S3, package: Path) -> None:
     s3.put_folder(package, "package")
     assert metspack.restore_dry_run(f"{s3.url}/package").ok
     got = [each.split()[1] for each in s3.loopback.requests() if each.startswith("GET") and "record" in each]
@@ -230,7 +232,7 @@ def test_an_object_that_is_replaced_meanwhile_is_an_error(s3: S3, northwind: Pat
     assert not (tmp_path / "built").exists()
 
 
-def test_what_lies_deep_in_a_store_is_there_before_its_folder_was_listed(s3: S3) -> None:
+def test_what_is_deep_in_a_store_is_there_before_its_folder_was_listed(s3: S3) -> None:
     s3.put("package/child/deep/mets.xml", b"<mets/>")
     files = FolderTree(reading.as_place(f"{s3.url}/package"), ("child",))
     assert not files.is_there(b"deep/other.xml")

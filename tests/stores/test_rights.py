@@ -16,7 +16,7 @@ from metspack.errors import TargetError
 from metspack.files import mirrors
 from metspack.limits import Limits
 from tests.stores.conftest import S3
-from tests.stores.test_faults import alone
+from tests.stores.test_faults import fresh_environment
 from tests.trees import tree
 
 _DROPPED, _DAC_OVERRIDE, _DAC_READ_SEARCH = 24, 1, 2  # PR_CAPBSET_DROP, and what passes over modes
@@ -39,7 +39,7 @@ def _give_up_rights() -> None:
 def _run(s3: S3, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "metspack", *arguments],
-        env={**alone(s3), **environment},
+        env={**fresh_environment(s3), **environment},
         preexec_fn=_give_up_rights,
         capture_output=True,
         text=True,
@@ -91,8 +91,8 @@ def test_a_mirror_that_cannot_be_written_is_named_by_its_place_on_disk(
     mirrors.path_of(s3.url)
     base = os.environ["METSPACK_MIRROR"]
     monkeypatch.setattr(os, name, refuse)
-    with pytest.raises(TargetError, match="Permission denied") as told:
+    with pytest.raises(TargetError, match="Permission denied") as refused:
         metspack.inspect(f"{s3.url}/Northwind.siard")
     monkeypatch.undo()
-    assert f"cannot write {base}" in told.value.message
-    assert "TMPDIR=DIR" in told.value.hint
+    assert f"cannot write {base}" in refused.value.message
+    assert "TMPDIR=DIR" in refused.value.hint

@@ -100,7 +100,7 @@ def test_manifests_and_the_parent_are_put_last(s3: S3, northwind: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [3, 13, 16])
-def test_a_build_that_stopped_is_unfinished_and_the_same_command_goes_on(
+def test_a_build_that_stopped_is_unfinished_and_the_same_command_resumes(
     s3: S3, northwind: Path, expected: dict[str, bytes], number: int, tmp_path: Path
 ) -> None:
     s3.put("Northwind.siard", northwind.read_bytes())
@@ -155,7 +155,7 @@ def test_without_what_is_on_disk_the_build_begins_anew(
 
 
 @pytest.mark.slow
-def test_an_unfinished_package_of_other_options_is_left_alone_unless_asked(
+def test_an_unfinished_package_of_other_options_is_left_untouched_unless_requested(
     s3: S3, northwind: Path, expected: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = f"{s3.url}/package"
@@ -195,7 +195,7 @@ def test_an_error_of_the_source_leaves_nothing(s3: S3, northwind: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_a_store_that_lists_late_is_waited_for_and_then_told(
+def test_a_store_that_lists_late_is_waited_for_and_then_reported(
     s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(storetarget, "_WAIT", 0.01)

@@ -15,7 +15,7 @@ from metspack.checking.archives.cells import Cells, Routes
 from metspack.checking.archives.forms import ArchiveForm, CompressedError, Entries
 from metspack.checking.archives.lobsearch import Finder, Mapping
 from metspack.checking.archives.packagefiles import Files
-from metspack.checking.catalogue import Batch, Catalogue, Row, folded_name, shown
+from metspack.checking.catalogue import PUT_MARK, Batch, Catalogue, Mark, Row, folded_name, is_marked, shown
 from metspack.checking.codes import Code
 from metspack.checking.files import splitlobs
 from metspack.checking.files.fixity import Progress
@@ -44,11 +44,10 @@ _ROOTS = ("content/", "header/")
 _CONTENT = "content/"
 _AT_ONCE = 1_000
 _OF_CELLS = "SELECT path FROM cell WHERE path BETWEEN ? AND ? AND archive = ?"
-_PUT = "INSERT INTO folded_entry VALUES (?, ?)"
 _FOLDED = """
-SELECT f.folded, f.name,
-    (SELECT min(o.name) FROM folded_entry o WHERE o.folded = f.folded AND o.name < f.name)
-FROM folded_entry f ORDER BY f.name
+SELECT f.other, f.path,
+    (SELECT min(o.path) FROM mark o WHERE o.mark = f.mark AND o.other = f.other AND o.path < f.path)
+FROM mark f WHERE f.mark = ? ORDER BY f.path
 """
 
 
@@ -58,7 +57,7 @@ def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Ite
     The form is letter case or Unicode normalisation. Memory is flat: only names that are not their own folded
     form are kept, on disk.
     """
-    catalogue.put("DELETE FROM folded_entry")
+    catalogue.unmark(Mark.FOLDED_ENTRY)
     batch = Batch(catalogue.put_many)
     strange, first = 0, ""
     for name in container.names():
@@ -67,11 +66,11 @@ def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Ite
         raw = name.encode("utf-8", "surrogateescape")
         folded = folded_name(raw)
         if folded != raw:
-            batch.add(_PUT, folded, raw)
+            batch.add(PUT_MARK, Mark.FOLDED_ENTRY, raw, folded, None)
     batch.flush()
     if strange:
         yield Code.ENTRY_OUT_OF_PLACE.at(archive, 0, first, found=first, count=f"{strange:,}")
-    for folded, raw, other in catalogue.rows(_FOLDED):
+    for folded, raw, other in catalogue.rows(_FOLDED, Mark.FOLDED_ENTRY):
         is_there = container.extent(folded.decode("utf-8", "surrogateescape")) is not None
         for each in filter(None, (folded if is_there else None, other)):
             yield Code.ALIKE.at(archive, 0, raw, other=each)
@@ -112,11 +111,11 @@ SELECT archive, place, path, length, coalesce(held, bytes) FROM (
     ) c WHERE {sizes.impossible_sql("length", "bytes")}
 ) WHERE held IS NULL OR {sizes.impossible_sql("length", "held")} ORDER BY id
 """  # noqa: S608 -- names of columns
-_AGAINST_METS = """
+_AGAINST_METS = f"""
 SELECT c.archive, c.place, c.path, c.algorithm, c.digest, e.digest, m.path, e.line
 FROM cell c JOIN entry e ON e.path = c.path AND e.algorithm = c.algorithm JOIN mets m ON m.id = e.mets
-WHERE NOT c.inside AND e.digest <> c.digest AND c.path NOT IN sampled ORDER BY c.id
-"""
+WHERE NOT c.inside AND e.digest <> c.digest AND NOT {is_marked(Mark.SAMPLED, "c.path")} ORDER BY c.id
+"""  # noqa: S608 -- constants
 _NOTES = "SELECT words FROM noted WHERE archive = ?"
 _ANY_TWICE = "SELECT EXISTS (SELECT 1 FROM cell GROUP BY path HAVING count(*) > 1)"
 _TWICE = """
@@ -205,9 +204,9 @@ WHERE e.element = 'file'
 AND (m.segment OR (m.parent IS NOT NULL AND e.xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*.r[0-9]*')
     OR (e.mets, e.grp) IN (SELECT f.mets, f.grp FROM cell c JOIN entry f ON f.path = c.path
         JOIN mets n ON n.id = f.mets AND n.parent IS NOT NULL
-        WHERE NOT c.inside AND f.mets NOT IN (SELECT mets FROM siard)))
+        WHERE NOT c.inside AND f.mets NOT IN (SELECT mets FROM entry WHERE filed IS NOT NULL)))
 AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
-AND NOT EXISTS (SELECT 1 FROM grp g WHERE g.id = e.grp AND g.is_other)
+AND NOT EXISTS (SELECT 1 FROM section g WHERE g.id = e.grp AND g.is_other)
 AND NOT EXISTS (SELECT 1 FROM mets o WHERE o.path = e.path) ORDER BY e.id
 """
 # A parent IP; a child without its parent needs no archive. METS documents of its own representations (CSIP)
@@ -218,8 +217,10 @@ SELECT m.path, m.line FROM mets m WHERE m.id = 1 AND m.ok AND EXISTS (SELECT 1 F
     <> '{REPRESENTATIONS_FOLDER}/')
 """  # noqa: S608 -- the name of a folder
 _NAMED_BELOW = "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
-_IS_SAMPLED = "SELECT 1 FROM sampled WHERE path = ?"
-_PUT_HOLDING = "INSERT INTO holding VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)"
+_PUT_DIGEST = """
+INSERT INTO statement (source, path, boundary, algorithm, digest) VALUES ('archive', ?, ?, ?, ?)
+"""
+_PUT_HOLDING = "INSERT INTO holding VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, 0)"
 _PUT_LOBS = "UPDATE holding SET lobs = ?, lost = ?, inline = ? WHERE archive = ?"
 _IN_ENTRY = """
 SELECT place, length, algorithm, digest FROM cell WHERE path = ? AND inside AND archive = ?
@@ -248,7 +249,7 @@ def findings(
     complete = read = 0
     for form in listed:
         if forms.is_there(catalogue, form):
-            read_whole = whole and (not sampled or catalogue.has(_IS_SAMPLED, form.files[0]))
+            read_whole = whole and (not sampled or catalogue.is_marked(Mark.SAMPLED, form.files[0]))
             archive = _ArchiveCheck(catalogue, places, files, form, budgets=budgets, whole=read_whole)
             yield from archive.findings(progress)
             read += 1
@@ -477,8 +478,8 @@ class _ArchiveCheck:
             if self._form.is_in_parts:
                 splitlobs.put_archive(self._catalogue, self._path, self._form.files, boundary, digest)
             else:
-                sql = "INSERT INTO archive VALUES (?, ?, ?, ?)"
-                self._catalogue.put(sql, self._path, boundary, digest.algorithm, digest.value)
+                stated = self._path, boundary, digest.algorithm, digest.value
+                self._catalogue.put(_PUT_DIGEST, *stated)
 
     def _table(self, container: Entries, metadata: Metadata, table: Table) -> Iterator[Finding]:
         extent = container.extent(table.path)

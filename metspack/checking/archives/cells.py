@@ -42,7 +42,7 @@ _PARTS = """
 SELECT e.path, d.size FROM entry e JOIN disk d ON d.path = e.path AND d.kind = 'f'
 WHERE e.groupid = ? ORDER BY e.id LIMIT 100000
 """
-_PUT_LOST = "INSERT INTO lost_cell VALUES (?, ?, ?)"
+_PUT_LOST = "INSERT INTO statement (source, path, document, xml_id) VALUES ('cell', ?, ?, ?)"
 _NUMBERED = re.compile(rb"_part[0-9]{3,}$")
 _COLUMNS_KEPT = 1_000
 _FEW = 32
@@ -112,7 +112,7 @@ class Routes:
                 cell=levels.column is None and _is_up(cell.file),
                 innermost=_is_up(whole[-1]),
                 nested="." in cell.place.cell,
-                odd=not cell.file.endswith((".bin", ".txt")),
+                unusual=not cell.file.endswith((".bin", ".txt")),
                 split=is_split,
                 numbered=is_split and _NUMBERED.search(first) is not None,
             )

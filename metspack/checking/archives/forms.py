@@ -24,20 +24,21 @@ from metspack.siard import metadata
 from metspack.siard.entries import ArchiveEntries
 
 _LISTED = """
-SELECT DISTINCT s.path FROM siard s
-WHERE s.filed >= (SELECT max(filed) FROM siard o WHERE o.mets = s.mets) AND (s.named
-OR NOT (EXISTS (SELECT 1 FROM siard o WHERE o.mets = s.mets AND o.path < s.path)
-    OR EXISTS (SELECT 1 FROM siard o WHERE o.mets = s.mets AND o.path > s.path))) ORDER BY s.path
+SELECT DISTINCT e.path FROM entry e WHERE e.filed IS NOT NULL
+AND e.filed >= (SELECT max(filed) FROM entry o WHERE o.mets = e.mets AND o.filed IS NOT NULL) AND (e.named
+OR NOT (EXISTS (SELECT 1 FROM entry o WHERE o.mets = e.mets AND o.path < e.path AND o.filed IS NOT NULL)
+    OR EXISTS (SELECT 1 FROM entry o WHERE o.mets = e.mets AND o.path > e.path AND o.filed IS NOT NULL)))
+ORDER BY e.path
 """
 _TYPES = """
-SELECT DISTINCT m.path, m.line, m.type FROM siard s JOIN mets m ON m.id = s.mets
-WHERE s.path = ? ORDER BY m.id
+SELECT DISTINCT m.path, m.line, m.type FROM entry e JOIN mets m ON m.id = e.mets
+WHERE e.path = ? AND e.filed IS NOT NULL ORDER BY m.id
 """
 _VERSIONS = "header/siardversion/"
 _VERSION = re.compile(r"SIARD[ _-]?([0-9]\.[0-9])")
 _BELOW = """
-SELECT path, size FROM disk WHERE path >= ?1 AND path < ?2 AND kind = 'f'
-UNION ALL SELECT CAST(path || '/' AS BLOB), 0 FROM folder WHERE path >= ?1 AND path < ?2 ORDER BY 1
+SELECT CASE kind WHEN 'd' THEN CAST(path || '/' AS BLOB) ELSE path END, coalesce(size, 0) FROM disk
+WHERE path >= ?1 AND path < ?2 AND kind IN ('f', 'd') ORDER BY 1
 """
 _INNER = re.escape(metadata.NAME).encode()
 _NAMED = re.compile(ARCHIVE_BYTES.pattern + rb"|.+\.siard/" + _INNER, re.DOTALL | re.IGNORECASE)

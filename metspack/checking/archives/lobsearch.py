@@ -112,8 +112,7 @@ class Mapping:
         return tuple(each for each in ((*within, *folder), within) if self._is_folder(each))
 
     def _is_folder(self, names: Sequence[str]) -> bool:
-        sql = "SELECT 1 FROM disk WHERE path = ? AND kind = 'd'"
-        return bool(names) and self._catalogue.has(sql, path_of(tuple(names)))
+        return bool(names) and self._catalogue.is_folder(path_of(tuple(names)))
 
 
 _FOLDERS_KEPT = 4096
@@ -393,7 +392,7 @@ class _CellSearch:
     def _oddly_named(self) -> _LobCandidate | None:
         """Return parts whose numbers are padded in an unusual way, or None without such parts."""
         for candidate, names in self._tried:
-            if names is not None and (hit := self._at(candidate, names, odd=True)) is not None:
+            if names is not None and (hit := self._at(candidate, names, wide=True)) is not None:
                 return hit
         return None
 
@@ -412,12 +411,12 @@ class _CellSearch:
     def _fits(self, size: int) -> bool:
         return self._column.candidates.fits(size, self._cell.length)
 
-    def _at(self, candidate: Candidate, names: Names, *, odd: bool = False) -> _LobCandidate | None:
+    def _at(self, candidate: Candidate, names: Names, *, wide: bool = False) -> _LobCandidate | None:
         """Return the whole or the parts at a place, or None when neither is complete."""
         look = self._look(inside=candidate.place.inside)
-        whole = None if odd else look(names)
+        whole = None if wide else look(names)
         try:
-            extents = splitparts.found(look, names, self._fits, odd=odd) if whole is None else (whole,)
+            extents = splitparts.found(look, names, self._fits, wide=wide) if whole is None else (whole,)
         except SourceError as problem:
             self._problem = self._problem or self._in_pieces(problem, names)
             return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,7 +13,7 @@ from itertools import chain, count, groupby, repeat, starmap, takewhile
 from pathlib import Path
 
 from metspack import sizes, uris
-from metspack.checking.catalogue import GONE, Catalogue, Row, folded_name, folder_of, shown
+from metspack.checking.catalogue import GONE, Catalogue, Mark, Row, folded_name, folder_of, shown
 from metspack.checking.files.listed import UnlistedNames
 from metspack.checking.held import AgreedColumns, AgreedSegment, CellKind, paths_of, texts_of
 from metspack.checking.segments import Agreement
@@ -25,8 +24,10 @@ from metspack.locations.statement import Place
 from metspack.mets import REPRESENTATIONS_FOLDER, links
 from metspack.model import Digest
 from metspack.packages.files import path_of
+from metspack.system import os
 from metspack.uris import ReferenceRefused
 
+_OF_FOLDED = f"SELECT path FROM mark WHERE mark = '{Mark.FOLDED}' AND other = ?"  # noqa: S608 -- a constant
 _ARCHIVES = "SELECT path FROM disk WHERE kind = 'f' AND lower(CAST(substr(path, -6) AS TEXT)) = ?"
 _FOLDERS_KEPT = 64
 _KEPT = 8  # stretches of segments
@@ -34,13 +35,15 @@ _MOST_PASSED = 10_000  # stretches in which a file was not found
 _SHARED = re.compile(rf"(?:^|/)({REPRESENTATIONS_FOLDER}/[^/]+/data/.+)".encode(), re.DOTALL)
 _KEY = f"substr(path, instr(path, CAST('/{REPRESENTATIONS_FOLDER}/' AS BLOB)) + 1)"
 _IN_DATA = f"CAST(path AS TEXT) GLOB '?*/{REPRESENTATIONS_FOLDER}/*/data/*'"
-_TOGETHER = f"""
-INSERT OR IGNORE INTO together
-    SELECT {_KEY}, path, size FROM disk WHERE kind = 'f' AND {_IN_DATA} ORDER BY path
+_PUT_SHARED = f"""
+INSERT OR IGNORE INTO mark (mark, path, other)
+    SELECT '{Mark.SHARED}', {_KEY}, path FROM disk WHERE kind = 'f' AND {_IN_DATA} ORDER BY path
 """  # noqa: S608 -- the name of a folder
-_GONE_TOGETHER = f"""
-INSERT OR IGNORE INTO gone_together SELECT {_KEY}, path FROM {GONE} WHERE {_IN_DATA} ORDER BY path
+_PUT_LOST_SHARED = f"""
+INSERT OR IGNORE INTO mark (mark, path, other)
+    SELECT '{Mark.LOST_SHARED}', {_KEY}, path FROM {GONE} WHERE {_IN_DATA} ORDER BY path
 """  # noqa: S608 -- constants
+_LOST_SHARED = f"SELECT other FROM mark WHERE mark = '{Mark.LOST_SHARED}' AND path = ?"  # noqa: S608 -- a constant
 # A child whose METS is missing, or whose OBJID was found nowhere.
 _LOST_CHILD = """
 SELECT 1 WHERE EXISTS (SELECT 1 FROM mets WHERE parent IS NOT NULL AND package IS NULL AND size IS NULL)
@@ -51,14 +54,19 @@ SELECT d.path, d.size FROM json_each(?) g JOIN disk d ON d.path = CAST(g.value A
 ORDER BY g.key
 """
 _FILE = "SELECT path, size FROM disk WHERE path = ? AND kind = 'f'"
-_ELSEWHERE = "SELECT path, size FROM together WHERE key = ?"
-_ALL_ELSEWHERE = """
-SELECT t.path, t.size FROM json_each(?) g JOIN together t ON t.key = CAST(g.value AS BLOB) ORDER BY g.key
-"""
+_ELSEWHERE = f"""
+SELECT d.path, d.size FROM mark k JOIN disk d ON d.path = k.other AND d.kind = 'f'
+WHERE k.mark = '{Mark.SHARED}' AND k.path = ?
+"""  # noqa: S608 -- a constant
+_ALL_ELSEWHERE = f"""
+SELECT d.path, d.size FROM json_each(?) g
+CROSS JOIN mark k ON k.mark = '{Mark.SHARED}' AND k.path = CAST(g.value AS BLOB)
+CROSS JOIN disk d ON d.path = k.other AND d.kind = 'f' ORDER BY g.key
+"""  # noqa: S608 -- a constant
 
 
 def _together(folder: bytes) -> bytes | None:
-    """Return the key in ``_TOGETHER`` of a folder in a representation, or None for any other."""
+    """Return the place that ``Mark.SHARED`` has for a representation's folder, or None."""
     at = folder.find(f"/{REPRESENTATIONS_FOLDER}/".encode())
     shared = _SHARED.search(folder + b"x")
     return shared[1][:-1] if shared is not None and 0 < at == shared.start(1) - 1 else None
@@ -314,10 +322,10 @@ class Files:
         may_differ = is_any_here and self._agreed is not None and len(paths) > 1
         if not rows and len(shared) == len(paths) and not may_differ:
             keys = [each[1] for each in shared]
-            self._put_together()
+            self._put_shared()
             if self._agreed is not None and (found := self._elsewhere(self._agreed, keys)) is not None:
                 return found
-            self._put_together()
+            self._put_shared()
             rows = self._rows(_ALL_ELSEWHERE, _ELSEWHERE, keys)
         return ([row[0] for row in rows], [row[1] for row in rows]) if len(rows) == len(paths) else None
 
@@ -336,15 +344,15 @@ class Files:
             return [row for key in keys for row in self._catalogue.all(of_one, key)]
         return self._catalogue.all(sql, json.dumps([key.decode() for key in keys]))
 
-    def _put_together(self) -> None:
+    def _put_shared(self) -> None:
         """Put the data of representations into the catalogue by their places there, once."""
         if self._shared_at != (puts := 0 if self._agreed is None else self._agreed.puts):
             self._shared_at = puts
-            self._catalogue.put("DELETE FROM together")
-            self._catalogue.put(_TOGETHER)
+            self._catalogue.unmark(Mark.SHARED)
+            self._catalogue.put(_PUT_SHARED)
             if self._agreed is not None:
-                self._agreed.check_apart([key for (key,) in self._catalogue.rows("SELECT key FROM together")])
-                self._put_together()
+                self._agreed.check_apart(list(self._catalogue.marked(Mark.SHARED)))
+                self._put_shared()
 
     def may_hold(self, folder: bytes) -> bool:
         """Return whether the package may have a file below a folder, which ends with its slash."""
@@ -424,7 +432,7 @@ class Files:
         if (shared := _SHARED.search(path)) is None:
             return None
         is_child_lost = self._is_child_lost
-        row = self._catalogue.row("SELECT path FROM gone_together WHERE key = ?", shared[1])
+        row = self._catalogue.row(_LOST_SHARED, shared[1])
         if row is not None:
             return bytes(row[0])
         return path if is_child_lost else None
@@ -432,7 +440,7 @@ class Files:
     @cached_property
     def _is_child_lost(self) -> bool:
         """Return whether a child is missing; put the missing files of representations into the catalogue."""
-        self._catalogue.put(_GONE_TOGETHER)
+        self._catalogue.put(_PUT_LOST_SHARED)
         return self._catalogue.has(_LOST_CHILD)
 
     def nearest(self, path: bytes) -> str:
@@ -440,7 +448,7 @@ class Files:
         folded = folder_of(path) + folded_name(path.rpartition(b"/")[2])
         if (found := self.file(folded)) is not None:
             return shown(found[0])
-        row = self._catalogue.row("SELECT path FROM folded WHERE name = ?", folded)
+        row = self._catalogue.row(_OF_FOLDED, folded)
         return self._unlisted.nearest(path) if row is None else shown(row[0])
 
     def names(self, base: Sequence[str], place: Place) -> Names | None:
@@ -461,7 +469,7 @@ class Files:
         ``siard`` is the archive's file name.
         """
         prefix = path_of((*folder, ""))
-        sql = "SELECT path FROM folder WHERE path > ? AND path < ?"
+        sql = "SELECT path FROM disk WHERE kind = 'd' AND path > ? AND path < ?"
         below = self._catalogue.rows(sql, prefix, prefix + b"\xff")
         here = (shown(path[len(prefix) :]) for (path,) in below if b"/" not in path[len(prefix) :])
         return sorted(candidates.lob_folders(here, self._archives, siard))

@@ -5,7 +5,6 @@ The requirements and the codes for them are large tables, which a package that c
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
@@ -43,6 +42,7 @@ from metspack.mets import PLAIN_METS
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.reader import File
 from metspack.model import Finding
+from metspack.system import os
 
 _STATED = re.compile(r"(.+?) line (\d+)(?:(?:, | and ).*)?", re.DOTALL)
 _INVALID = re.compile(
@@ -150,8 +150,10 @@ class Judgement:
         stated = _STATED.fullmatch(facts.get("source", ""))
         name, line = (stated[1], int(stated[2])) if stated else (finding.path, finding.line)
         mets = name.encode("utf-8", "surrogateescape")
+        if not (standards := self._claims.of(mets)):
+            return finding
         requirement = self._told_as_well(finding, mets, line, facts)
-        if requirement is None or requirement.standard not in self._claims.of(mets):
+        if requirement is None or requirement.standard not in standards:
             return finding
         return replace(finding, requirement=requirement.id)
 

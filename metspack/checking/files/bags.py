@@ -7,7 +7,6 @@ package are compared here.
 from __future__ import annotations
 
 import codecs
-import os
 import re
 from bisect import bisect_left
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -22,10 +21,13 @@ from metspack.checking.catalogue import (
     IN_OUTERMOST,
     LISTED_PATH,
     PAYLOAD,
+    PUT_MARK,
     Batch,
     Catalogue,
+    Mark,
     fault,
     folder_of,
+    is_marked,
     shown,
     span_below,
 )
@@ -44,6 +46,7 @@ from metspack.model import Finding
 from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.sizes import counted
+from metspack.system import os
 
 _LIST = re.compile(r"(tag)?manifest-([a-z0-9-]+)\.txt", re.IGNORECASE)
 _ENCODED = re.compile(rb"%(0A|0D|25)", re.IGNORECASE)
@@ -58,12 +61,13 @@ _CODEC = re.compile(r"ascii|utf-(8|16|32)\b.*|(big5|cp|euc|gb|hp|hz|iso|johab|ko
 _PUT_LIST = "INSERT INTO manifest (id, name, path, algorithm, read) VALUES (?, ?, ?, ?, ?)"
 _GIVEN = "SELECT id FROM manifest WHERE name = ? AND algorithm = ? AND path IS NULL"
 _LISTS = "SELECT id, name, algorithm, read, path FROM manifest ORDER BY id"
-_LINES = """
-SELECT manifest, path, digest, line FROM listed l WHERE manifest = ? AND path NOT IN unfetched
-"""
+_LINES = f"""
+SELECT manifest, path, digest, line FROM listed l
+WHERE manifest = ? AND NOT {is_marked(Mark.UNFETCHED, "l.path")}
+"""  # noqa: S608 -- a constant
 _LINES_BELOW = f"{_LINES} AND path >= ? AND path < ?"
 _IS_LISTED = "SELECT 1 FROM listed WHERE path = ?1 UNION ALL SELECT 1 FROM manifest WHERE path = ?1"
-_PUT_SAMPLED = "INSERT OR IGNORE INTO sampled SELECT path FROM listed WHERE manifest = ?"
+_PUT_SAMPLED = "INSERT OR IGNORE INTO mark (mark, path) SELECT ?, path FROM listed WHERE manifest = ?"
 _PAYLOAD = "d.kind = 'f' AND d.path >= CAST('data/' AS BLOB) AND d.path < CAST('data0' AS BLOB)"
 _LINES_IN_NO_PACKAGE = f"{_LINES} AND (? OR NOT {IN_OUTERMOST.format('l.path')})"
 _FILES_IN_NO_PACKAGE = f"""
@@ -231,8 +235,8 @@ class _ListedFolder:
         if self.is_bag and _FETCH in names:
             yield from self._of(_FETCH, self._unfetched(min(self.packages)))
         self._catalogue.put(LISTED_PATH)
-        others = () if self._is_whole else self._catalogue.rows("SELECT path FROM document")
-        self._catalogue.keep_outermost(sorted({*self.packages, *(folder_of(path) for (path,) in others)}))
+        others = () if self._is_whole else self._catalogue.marked(Mark.DOCUMENT)
+        self._catalogue.keep_outermost(sorted({*self.packages, *map(folder_of, others)}))
         yield from self._in_no_package()
         if self.is_bag and _INFORMATION in names:
             yield from self._of(_INFORMATION, self._information())
@@ -255,8 +259,9 @@ class _ListedFolder:
             catalogue.put("UPDATE manifest SET read = ? WHERE id = ?", is_read, given)
             for _, path, digest, line in self._catalogue.rows(_LINES_BELOW, number, *span):
                 batch.add(PUT_LINE, given, at + path[len(above) :], digest, line)
-        for (path,) in self._catalogue.rows("SELECT path FROM unfetched WHERE path >= ? AND path < ?", *span):
-            batch.add("INSERT OR IGNORE INTO unfetched VALUES (?)", at + path[len(above) :])
+        sql = "SELECT path FROM mark WHERE mark = ? AND path >= ? AND path < ?"
+        for (path,) in self._catalogue.rows(sql, Mark.UNFETCHED, *span):
+            batch.add(PUT_MARK, Mark.UNFETCHED, at + path[len(above) :], None, None)
         batch.flush()
 
     def has(self, place: str) -> bool:
@@ -366,7 +371,7 @@ class _ListedFolder:
                 if found is None or reason or not path.startswith(PAYLOAD):
                     strange, line_of_first, fault = strange + 1, line_of_first or number, fault or line
                 elif not self._tree.is_there(path):
-                    self._catalogue.put("INSERT OR IGNORE INTO unfetched VALUES (?)", path)
+                    self._catalogue.mark(Mark.UNFETCHED, path)
                     inner = shown(path.removeprefix(above))
                     count, first = count + 1, first if count else (inner, shown(found[1]))
         if count:
@@ -400,8 +405,7 @@ class _ListedFolder:
                 lines = self._catalogue.rows(_LINES_IN_NO_PACKAGE, number, tags is not None)
                 own.put_many(PUT_LINE, lines)
                 if tags:  # they are few, and read at every level
-                    own.put(_PUT_SAMPLED, number)
-            own.put_many("INSERT INTO folder VALUES (?, ?)", self._catalogue.rows("SELECT * FROM folder"))
+                    own.put(_PUT_SAMPLED, Mark.SAMPLED, number)
             own.put_many("INSERT INTO disk VALUES (?, ?, ?)", self._catalogue.rows(_FILES_IN_NO_PACKAGE))
             own.index()
             for path, is_named in () if self._tree.is_packed else own.rows(_LOOSE):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import Any
 
 from metspack import sizes
 from metspack.checking import grouping, similarity
-from metspack.checking.catalogue import PUT_DONE, Catalogue, Row, folder_of, shown
+from metspack.checking.catalogue import Catalogue, Mark, Row, folder_of, is_marked, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files.listed import source_of
 from metspack.checking.ledger import LedgerUse, Remembering
@@ -39,6 +38,7 @@ from metspack.files.reading import (
 from metspack.model import Digest, Finding
 from metspack.packages.delivery import DeliveredPackage
 from metspack.processes import HERE, Executor
+from metspack.system import os
 
 Progress = Callable[[int], None]
 Counted = Callable[[Sampled], None]
@@ -70,11 +70,11 @@ SELECT c.path, 4, c.id, 0, c.place, NULL, NULL, c.length FROM cell c JOIN disk s
 WHERE NOT c.inside AND c.length <> s.size AND NOT {sizes.impossible_sql("c.length", "s.size")}
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = c.path AND e.size = c.length)
 UNION ALL
-SELECT a.path, 5, a.boundary, 0, '', a.algorithm, a.digest, NULL FROM archive a
+SELECT path, 5, boundary, 0, '', algorithm, digest, NULL FROM statement WHERE source = 'archive'
 UNION ALL
-SELECT path, 6, rowid, line, '', algorithm, digest, NULL FROM apart_object
+SELECT path, 6, rowid, line, '', algorithm, digest, NULL FROM statement WHERE source = 'PREMIS alone'
 """  # noqa: S608 -- names of columns
-_DOCUMENT = "SELECT document FROM apart_object WHERE rowid = ?"
+_DOCUMENT = "SELECT document FROM statement WHERE rowid = ?"
 # Of very many statements the equal ones are held once, with the first line.
 _MOST_OF_ONE = 10_000
 _SOURCES, _FEWEST = 1_000, 3  # sources that are named in all findings on a file, and in each
@@ -90,13 +90,20 @@ SELECT path, CASE rank WHEN {_LENGTH} THEN 'length:' || length
     ELSE algorithm || ':' || digest END AS fact
 FROM ({_ALL})
 """  # noqa: S608 -- constants
+_READ = "SELECT size, algorithm, digest FROM statement WHERE source = 'read' AND path = ?"
+_ALL_READ = f"""
+SELECT DISTINCT path FROM statement s WHERE source = 'read' AND NOT {is_marked(Mark.DONE, "s.path")}
+ORDER BY path
+"""  # noqa: S608 -- a constant
 _IS_METS = "SELECT 1 FROM mets WHERE path = ?"
 
 # The files of a batch, behind the last one's, and the statements on those from one path to another.
-_FILES = """
-SELECT path, size FROM disk WHERE path > ? AND kind = 'f' AND path NOT IN done ORDER BY path LIMIT ?
-"""
-_IN_SAMPLE = "AND (+path IN sampled OR +path IN (SELECT path FROM mets)) ORDER"
+_FILES = f"""
+SELECT path, size FROM disk WHERE path > ? AND kind = 'f' AND NOT {is_marked(Mark.DONE, "disk.path")}
+ORDER BY path LIMIT ?
+"""  # noqa: S608 -- a constant
+_IS_ANY_METS = "EXISTS (SELECT 1 FROM mets m WHERE m.path = disk.path)"
+_IN_SAMPLE = f"AND ({is_marked(Mark.SAMPLED, 'disk.path')} OR {_IS_ANY_METS}) ORDER"
 _FILES_OF_SAMPLE = _FILES.replace("ORDER", _IN_SAMPLE)
 _BETWEEN = "path >= ? AND path <= ?"
 _ALL_BETWEEN = f"SELECT * FROM ({_ALL}) WHERE {_BETWEEN} ORDER BY path, rank"  # noqa: S608 -- constants
@@ -173,19 +180,16 @@ class Fixity:
         With ``sampled`` only the files of the sample and the METS documents are read. ``jobs`` processes read
         them, or with None as many as are of use.
         """
+        for (path,) in self._catalogue.rows(_ALL_READ):
+            if rows := self._statements(path):
+                yield from self._read_one(path, rows)
+            self._catalogue.mark(Mark.DONE, path)
         yield from self._read_files(_FILES_OF_SAMPLE if sampled else _FILES, self._useful(jobs))
         yield from self._swapped()
         yield from self._wrong()
 
     def of_agreed(self, agreement: Agreement) -> Iterator[Finding]:
-        """Read the files of agreed segments; those that are not as stated are put into the catalogue.
-
-        Their METS were read before.
-        """
-        for path in agreement.documents():
-            if rows := self._statements(path):
-                yield from self._read_one(path, rows)
-            self._catalogue.put(PUT_DONE, path)
+        """Read the files of agreed segments; those that are not as stated are put into the catalogue."""
         for paths, found in agreement.unlike(self._progress):
             yield from self._judge_all([(path, self._statements(path)) for path in paths], found)
 
@@ -256,12 +260,11 @@ class Fixity:
         return HashedRun.of([self._hash(path, run.asked) for path in run.paths], run.asked.algorithms)
 
     def _hash(self, path: bytes, asked: Asked, whole: Hashing | None = None) -> Outcome:
-        agreement = self._places.agreement
-        segment = None if agreement is None or whole is not None else agreement.holding(path)
-        is_known = segment is not None and segment.mets == path and asked.is_plain
-        if segment is not None and is_known and segment.own.keys() >= set(asked.algorithms):
-            self._progress(segment.size)
-            return Hashed(size=segment.size, digests=segment.own, until=segment.own, text=None)
+        read = self._catalogue.all(_READ, path) if whole is None and asked.is_plain else []
+        found = {name: digest for _, name, digest in read}
+        if read and found.keys() >= set(asked.algorithms):
+            self._progress(read[0][0])
+            return Hashed(size=read[0][0], digests=found, until=found, text=None)
         try:
             with self._places.content(path) as content:
                 return hash_blocks(content.chunks(), asked, self._progress, whole)
@@ -291,7 +294,7 @@ class Fixity:
 
         def tasks() -> Iterator[PartRun]:
             for whole in wholes:
-                self._catalogue.put_many(PUT_DONE, [(p,) for p in whole.paths])
+                self._catalogue.mark_all(Mark.DONE, whole.paths)
                 given.append(whole)
                 self.ledger.look_at(whole.paths)
                 yield self._run(whole)

@@ -6,15 +6,18 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import chain, islice, pairwise, product, starmap
+from itertools import islice, pairwise, product, starmap
 
 from metspack.checking import grouping
 from metspack.checking.catalogue import (
     IN_OUTERMOST,
+    IS_GONE,
     OF_BAG,
     Batch,
     Catalogue,
+    Mark,
     folder_of,
+    is_marked,
     nearest_file,
     shown,
 )
@@ -30,19 +33,12 @@ from metspack.model import Finding, Severity
 from metspack.packages.metsfiles import is_of_lob
 from metspack.sizes import counted
 
-_LOST = """
-INSERT INTO lost SELECT e.path, e.size, e.algorithm, e.digest FROM entry e
-WHERE e.path IS NOT NULL AND e.digest IS NOT NULL AND NOT e.pseudo
-AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path)
-AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path) ORDER BY e.id
-"""
-_INDEX_LOST = (
-    "CREATE INDEX IF NOT EXISTS lost_size ON lost (size)",
-    "CREATE INDEX IF NOT EXISTS lost_digest ON lost (digest, algorithm, size)",
-    "CREATE INDEX IF NOT EXISTS lost_path ON lost (path)",
-)
-_IS_ONE_SO_LARGE = "SELECT EXISTS (SELECT 1 FROM lost WHERE size = ? OR size IS NULL)"
-_MATCH = "SELECT path FROM lost WHERE algorithm = ? AND digest = ? AND size IS ? ORDER BY rowid LIMIT 1"
+_LOST = "FROM entry WHERE differs = 'missing' AND digest IS NOT NULL"
+_ALGORITHMS = f"SELECT DISTINCT algorithm {_LOST} ORDER BY algorithm"
+_OF_SIZE = f"EXISTS (SELECT 1 {_LOST.replace('entry', 'entry INDEXED BY entry_missing_size')} AND size"
+_IS_ONE_SO_LARGE = f"SELECT 1 WHERE {_OF_SIZE} = ?) OR {_OF_SIZE} IS NULL)"
+_MATCH = f"SELECT path {_LOST} AND algorithm = ? AND digest = ? AND size IS ? ORDER BY id LIMIT 1"
+_IS_RENAMED = "UPDATE entry SET differs = 'renamed' WHERE path = ? AND differs IN ('missing', 'unclear')"
 
 
 def find(catalogue: Catalogue, places: CheckedTree, progress: Callable[[int], None]) -> None:
@@ -53,15 +49,11 @@ def find(catalogue: Catalogue, places: CheckedTree, progress: Callable[[int], No
     # This comes first: where no file is unlisted, the missing ones need no search.
     if not (found_unlisted := list(unlisted(catalogue))):
         return
-    catalogue.put(_LOST)
-    if not catalogue.has("SELECT 1 FROM lost"):
+    if not (algorithms := catalogue.all(_ALGORITHMS)):
         return
-    for sql in _INDEX_LOST:
-        catalogue.put(sql)
-    algorithms = catalogue.all("SELECT DISTINCT algorithm FROM lost ORDER BY algorithm")
     asked = Asked(algorithms=tuple(name for (name,) in algorithms))
     for path, size in found_unlisted:
-        if not catalogue.number(_IS_ONE_SO_LARGE, size):
+        if not catalogue.has(_IS_ONE_SO_LARGE, size):
             continue
         try:
             with places.content(path) as content:
@@ -70,8 +62,8 @@ def find(catalogue: Catalogue, places: CheckedTree, progress: Callable[[int], No
             continue
         for (name, digest), stated in product(hashed.digests.items(), (size, None)):
             if (found := catalogue.row(_MATCH, name, digest, stated)) is not None:
-                catalogue.put("INSERT INTO renamed VALUES (?, ?, ?)", found[0], path, name)
-                catalogue.put("DELETE FROM lost WHERE path = ?", found[0])
+                catalogue.mark(Mark.RENAMED, found[0], path, name)
+                catalogue.put(_IS_RENAMED, found[0])
                 break
 
 
@@ -80,57 +72,55 @@ _CANDIDATES = 2_000
 _IN_ANY_SCRIPT = re.compile(SEGMENT.pattern.replace("[0-9]", r"\d"))
 
 # All that may be missing or of another size: the few are found in one go, and looked at closely then.
-# For entries of METS, which the check of links covers, is_gone is NULL.
 _DIFFERING = """
-INSERT OR IGNORE INTO differing
-SELECT e.id, coalesce(d.kind, 'd') = 'd', e.pseudo OR e.path = x'' OR d.kind IS 'd'
-FROM entry e LEFT JOIN disk d ON d.path = e.path
-WHERE e.path IS NOT NULL AND NOT (d.kind IS 'f' AND coalesce(e.size, d.size) IS d.size)
+UPDATE entry SET differs = CASE
+    WHEN EXISTS (SELECT 1 FROM disk d WHERE d.path = entry.path AND d.kind <> 'd') THEN 'size'
+    WHEN pseudo OR path = x'' OR EXISTS (SELECT 1 FROM disk d WHERE d.path = entry.path) THEN 'unclear'
+    ELSE 'missing' END
+WHERE path IS NOT NULL AND differs IS NULL AND NOT EXISTS (
+    SELECT 1 FROM disk d
+    WHERE d.path = entry.path AND d.kind = 'f' AND coalesce(entry.size, d.size) IS d.size)
 """
+# The check of links covers them.
 _OF_METS = """
-INSERT OR IGNORE INTO differing SELECT e.id, NULL, 0 FROM mets c CROSS JOIN entry e ON e.path = c.path
+UPDATE entry SET differs = 'METS' WHERE id IN (
+    SELECT e.id FROM mets c CROSS JOIN entry e ON e.path = c.path)
 """
-# Nearly all are only reported as missing; the odd ones are looked at one by one.
-_RENAMED_IS_USUAL = """
-UPDATE differing SET is_odd = 0
-WHERE is_odd AND entry IN (SELECT e.id FROM renamed r CROSS JOIN entry e ON e.path = r.path)
-"""
-_ODDLY_MISSING = """
+_UNCLEAR = """
 SELECT e.id, m.path, e.line, e.xml_id, e.path, e.href,
     EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'd')
-FROM gone g CROSS JOIN entry e ON e.id = g.entry CROSS JOIN mets m ON m.id = e.mets
-WHERE g.is_odd ORDER BY g.entry
+FROM entry e CROSS JOIN mets m ON m.id = e.mets WHERE e.differs = 'unclear' ORDER BY e.id
 """
-_IS_TOLD = "UPDATE differing SET is_gone = 0 WHERE entry = ?"
+_IS_REPORTED = "UPDATE entry SET differs = 'reported' WHERE id = ?"
 # Of a file that METS list several times the first entry.
-_MISSING = """
-SELECT m.path, e.line, e.xml_id, e.path, e.other FROM (
-    SELECT min(e.id) AS first, e.*, (SELECT r.other FROM renamed r WHERE r.path = e.path) AS other
-    FROM gone g CROSS JOIN entry e ON e.id = g.entry WHERE e.path NOT IN unfetched GROUP BY e.path
-) e JOIN mets m ON m.id = e.mets ORDER BY e.first
-"""
-_ALGORITHM = "SELECT algorithm FROM renamed WHERE path = ?"
+_MISSING = f"""
+SELECT m.path, e.line, e.xml_id, e.path, r.other, r.note FROM (
+    SELECT min(e.id) AS first, e.* FROM entry e
+    WHERE {IS_GONE} AND NOT {is_marked(Mark.UNFETCHED, "e.path")} GROUP BY e.path
+) e JOIN mets m ON m.id = e.mets LEFT JOIN mark r ON r.mark = '{Mark.RENAMED}' AND r.path = e.path
+ORDER BY e.first
+"""  # noqa: S608 -- a constant
 _ALSO_LISTED = """
 SELECT m.path, e.line FROM entry e JOIN mets m ON m.id = e.mets
 WHERE e.path = ? ORDER BY e.id LIMIT -1 OFFSET 1
 """
-_LOST_CELLS = "SELECT archive, place FROM lost_cell WHERE path = ? ORDER BY rowid"
+_LOST_CELLS = "SELECT document, xml_id FROM statement WHERE source = 'cell' AND path = ? ORDER BY rowid"
 _IS_THERE = "SELECT 1 FROM disk WHERE path = ?"
 _SOURCES = 3  # METS documents that are named of all that list one file
 _SIZES = """
 SELECT m.path, e.line, e.xml_id, e.path, e.size, coalesce(c.size, d.size), c.id
-FROM differing x CROSS JOIN entry e ON e.id = x.entry JOIN mets m ON m.id = e.mets
+FROM entry e CROSS JOIN mets m ON m.id = e.mets
 LEFT JOIN mets c ON c.path = e.path LEFT JOIN disk d ON d.path = e.path AND d.kind = 'f'
-WHERE x.is_gone IS NOT 1 AND e.size IS NOT NULL AND coalesce(c.size, d.size) <> e.size
-AND NOT EXISTS (SELECT 1 FROM wrong w WHERE w.path = e.path AND w.code = 'F004') ORDER BY x.entry
+WHERE e.differs IN ('METS', 'size') AND e.size IS NOT NULL AND coalesce(c.size, d.size) <> e.size
+AND NOT EXISTS (SELECT 1 FROM wrong w WHERE w.path = e.path AND w.code = 'F004') ORDER BY e.id
 """
 _UNLISTED = f"""
 SELECT d.path, d.size FROM disk d WHERE d.kind = 'f'
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM manifest f WHERE f.path = d.path)
-AND NOT EXISTS (SELECT 1 FROM pack k WHERE k.path = d.path)
-AND d.path NOT IN (SELECT other FROM renamed)
+AND NOT {is_marked(Mark.PACK, "d.path")}
+AND NOT EXISTS (SELECT 1 FROM mark r WHERE r.mark = '{Mark.RENAMED}' AND r.other = d.path)
 AND NOT {IN_OUTERMOST.format("d.path")} ORDER BY d.path
 """  # noqa: S608 -- a constant
 _DAMAGED = "SELECT folder FROM mets WHERE ok = 0 ORDER BY folder"
@@ -154,14 +144,14 @@ AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path
 ORDER BY e.id
 """
 # The schema reports an ID that begins with a hash; the meaning is plain.
-_WITHOUT_HASH = "UPDATE fptr SET fileid = substr(fileid, 2) WHERE substr(fileid, 1, 1) = '#'"
+_WITHOUT_HASH = "UPDATE fptr SET fileid = substr(fileid, 2) WHERE div IS NULL AND fileid GLOB '#*'"
 _DANGLING = """
 SELECT m.path, f.line, f.fileid FROM fptr f JOIN mets m ON m.id = f.mets AND m.ok
-WHERE NOT EXISTS (SELECT 1 FROM entry e WHERE e.mets = f.mets AND e.xml_id = f.fileid)
+WHERE f.div IS NULL AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.mets = f.mets AND e.xml_id = f.fileid)
 AND NOT EXISTS (SELECT 1 FROM ident i WHERE i.mets = f.mets AND i.xml_id = f.fileid AND i.element = 'fileGrp')
 """
 _ARE_ANY_NAMED = """
-SELECT EXISTS (SELECT 1 FROM fptr WHERE mets = ?1)
+SELECT EXISTS (SELECT 1 FROM fptr WHERE mets = ?1 AND div IS NULL)
 OR EXISTS (SELECT 1 FROM edge WHERE parent = ?1 AND child IS NOT NULL)
 OR EXISTS (SELECT 1 FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href WHERE p.mets = ?1)
 """
@@ -170,19 +160,18 @@ _BOUNDS = "SELECT min(id), max(id) FROM entry WHERE mets = ?"
 # not looked for with each file.
 _UNPOINTED = """
 WITH RECURSIVE pointed (grp) AS (
-    SELECT id FROM grp WHERE mets = ?1 AND name IN (
+    SELECT id FROM section WHERE mets = ?1 AND name IN (
         SELECT i.xml_id FROM ident i WHERE i.mets = ?1 AND i.element = 'fileGrp'
-        AND EXISTS (SELECT 1 FROM fptr f WHERE f.mets = i.mets AND f.fileid = i.xml_id))
+        AND EXISTS (SELECT 1 FROM fptr f WHERE f.mets = i.mets AND f.fileid = i.xml_id AND f.div IS NULL))
     UNION
-    SELECT g.id FROM pointed p CROSS JOIN grp g ON g.mets = ?1 AND g.outer = p.grp
+    SELECT g.id FROM pointed p CROSS JOIN section g ON g.mets = ?1 AND g.outer = p.grp
 )
 SELECT (SELECT path FROM mets WHERE id = e.mets), e.line, e.xml_id FROM entry e
 WHERE e.id BETWEEN ?2 AND ?3 AND +e.mets = ?1 AND e.element = 'file' AND e.xml_id IS NOT NULL
 AND e.id NOT IN (
-    SELECT o.id FROM (SELECT DISTINCT fileid FROM fptr WHERE mets = ?1) f
+    SELECT o.id FROM (SELECT DISTINCT fileid FROM fptr WHERE mets = ?1 AND div IS NULL) f
     CROSS JOIN entry o ON o.mets = ?1 AND o.xml_id = f.fileid
-    UNION ALL SELECT entry FROM differing WHERE entry BETWEEN ?2 AND ?3 AND is_gone IS NULL
-)
+) AND e.differs IS NOT 'METS'
 AND NOT (e.href IS NULL AND EXISTS (SELECT 1 FROM entry o WHERE o.groupid = e.xml_id)
     AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.lob = e.xml_id))
 AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id)
@@ -221,7 +210,7 @@ AND EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'f') ORDER B
 # Of archives with the same bytes the first is found once, not for each of them.
 _ARCHIVES_TWICE = """
 WITH own AS MATERIALIZED (
-    SELECT e.* FROM (SELECT DISTINCT mets, path FROM siard) s
+    SELECT e.* FROM (SELECT DISTINCT mets, path FROM entry WHERE filed IS NOT NULL) s
     CROSS JOIN entry e ON e.mets = s.mets AND e.path = s.path
 ), alike AS MATERIALIZED (
     SELECT mets, size, algorithm, digest, min(path) AS path FROM own
@@ -306,9 +295,8 @@ def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Find
     The findings on all files below an unlisted folder are one; ``most`` are reported singly.
     """
     guesses = 0
-    catalogue.put(_RENAMED_IS_USUAL)
     batch = Batch(catalogue.put_many)
-    for number, mets, line, xml_id, path, href, is_folder in catalogue.rows(_ODDLY_MISSING):
+    for number, mets, line, xml_id, path, href, is_folder in catalogue.rows(_UNCLEAR):
         place = xml_id or ""
         places.put_all_back()  # any file may be the one that is meant
         if is_folder or not path:
@@ -322,20 +310,26 @@ def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Find
             yield Code.LEAVES_ROOT.at(mets, line, place, href=href, nearest=near)
         else:
             continue
-        batch.add(_IS_TOLD, number)
+        batch.add(_IS_REPORTED, number)
     batch.flush()
     together = grouping.FindingGroups()
     unlisted_folder = grouping.without(catalogue, _LISTED_BELOW)
-    own = ((path, size, unlisted_folder(path), "") for path, size in unlisted(catalogue))
-    for path, size, around, file in chain(own, catalogue.rows("SELECT * FROM stray")):
-        finding = Code.UNLISTED.at(path, found=f"{size:,}")
-        if OF_MACOS.fullmatch(path):  # a note on all of them
-            yield from together.take(b".", replace(finding, severity=Severity.INFO))
-        else:
-            yield from together.take(around, finding, file)
+    for path, size in unlisted(catalogue):
+        yield from take_unlisted(together, path, size, unlisted_folder(path))
     yield from together.release()
     if catalogue.is_any_path_twice:
         yield from grouping.each_counted(catalogue, _TWICE, most, _listed_twice)
+
+
+def take_unlisted(
+    together: grouping.FindingGroups, path: bytes, size: int, around: bytes | None
+) -> Iterator[Finding]:
+    """Take a file that no METS lists, and the folder around it without any that one does."""
+    finding = Code.UNLISTED.at(path, found=f"{size:,}")
+    if OF_MACOS.fullmatch(path):  # a note on all of them
+        yield from together.take(b".", replace(finding, severity=Severity.INFO))
+    else:
+        yield from together.take(around, finding)
 
 
 def _listed_twice(  # noqa: PLR0917 -- a row
@@ -356,11 +350,10 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     others = UnlistedNames(catalogue)
     absent = grouping.absent(catalogue)
     together = grouping.FindingGroups()
-    for mets, line, xml_id, path, other in catalogue.rows(_MISSING):
+    for mets, line, xml_id, path, other, algorithm in catalogue.rows(_MISSING):
         place = xml_id or ""
         if other is not None:
             source = _sources(catalogue, mets, line, path)
-            (algorithm,) = catalogue.row(_ALGORITHM, path) or ("",)
             facts = {"expected": shown(path), "found": shown(other), "algorithm": algorithm, "source": source}
             facts["likeness"] = likeness(shown(path), shown(other))
             before, now = grouping.moved(path, other) or (None, None)

@@ -6,7 +6,6 @@ into the same catalogue and compared in the same way.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
@@ -17,13 +16,16 @@ from metspack.checking.archives import forms
 from metspack.checking.catalogue import (
     BAG,
     IN_OUTERMOST,
+    IS_GONE,
     OF_BAG,
     PAYLOAD,
     Batch,
     Catalogue,
+    Mark,
     Row,
     folded_name,
     folder_of,
+    is_marked,
     shown,
     span_below,
 )
@@ -43,6 +45,7 @@ from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import OF_MACOS
 from metspack.model import Finding
 from metspack.packages.files import path_of
+from metspack.system import os
 
 # A line with one of these in it may not be plain; each other path is valid as it stands.
 _NOT_PLAIN = (b"\r", b"\0", b"\\", b"//", b"/.", b"/\n", b"  /", b"  .")
@@ -56,42 +59,42 @@ _MOST_GUESSES, _NEAR = 50, 2_000
 
 AT_ROOT = "SELECT path, kind FROM disk WHERE NOT instr(path, CAST('/' AS BLOB)) ORDER BY path"
 PUT_LIST = "INSERT INTO manifest (name, path, algorithm, read) VALUES (?, ?, ?, 0)"
-_NOT_THERE = """
+_NOT_THERE = f"""
 SELECT m.name, l.line, l.path FROM listed l CROSS JOIN manifest m ON m.id = l.manifest
 WHERE NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = l.path AND d.kind <> 'd')
-AND l.path NOT IN unfetched AND l.path NOT IN lost_mets
-AND NOT EXISTS (SELECT 1 FROM entry e CROSS JOIN gone g ON g.entry = e.id WHERE e.path = l.path)
-ORDER BY l.rowid
-"""
+AND NOT {is_marked(Mark.UNFETCHED, "l.path")} AND NOT {is_marked(Mark.LOST_METS, "l.path")}
+AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = l.path AND {IS_GONE}) ORDER BY l.rowid
+"""  # noqa: S608 -- a constant
 _NOT_NAMED = f"""
 SELECT d.path FROM manifest m CROSS JOIN disk d
 WHERE m.id = ? AND d.kind = 'f'
 AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.path = d.path AND l.manifest = m.id)
 AND NOT EXISTS (SELECT 1 FROM manifest o WHERE o.path = d.path)
-AND NOT EXISTS (SELECT 1 FROM pack k WHERE k.path = d.path)
-AND NOT EXISTS (SELECT 1 FROM renamed r JOIN listed l ON l.path = r.path AND l.manifest = m.id
-    WHERE r.other = d.path)
+AND NOT {is_marked(Mark.PACK, "d.path")}
+AND NOT EXISTS (SELECT 1 FROM mark r JOIN listed l ON l.path = r.path AND l.manifest = m.id
+    WHERE r.mark = '{Mark.RENAMED}' AND r.other = d.path)
 AND NOT EXISTS (
-    SELECT 1 FROM meant k JOIN listed l ON l.manifest = m.id
-        AND l.path = CAST(k.was || substr(d.path, length(k.folder) + 1) AS BLOB)
-    WHERE k.folder = (SELECT max(o.folder) FROM meant o WHERE o.folder <= d.path)
-    AND substr(d.path, 1, length(k.folder)) = k.folder
+    SELECT 1 FROM mark k JOIN listed l ON l.manifest = m.id
+        AND l.path = CAST(k.other || substr(d.path, length(k.path) + 1) AS BLOB)
+    WHERE k.mark = '{Mark.MOVED}' AND substr(d.path, 1, length(k.path)) = k.path
+    AND k.path = (SELECT max(o.path) FROM mark o WHERE o.mark = '{Mark.MOVED}' AND o.path <= d.path)
 )
 AND NOT EXISTS (
-    SELECT 1 FROM listed l JOIN pack k ON k.path = l.path WHERE l.manifest = m.id AND k.folder =
-        (SELECT max(o.folder) FROM pack o WHERE o.folder <= d.path)
-    AND substr(d.path, 1, length(k.folder)) = k.folder
+    SELECT 1 FROM listed l JOIN mark k ON k.path = l.path AND k.mark = '{Mark.PACK}'
+    WHERE l.manifest = m.id AND substr(d.path, 1, length(k.other)) = k.other
+    AND k.other = (SELECT max(o.other) FROM mark o WHERE o.mark = '{Mark.PACK}' AND o.other <= d.path)
 )
 AND NOT {IN_OUTERMOST.format("d.path")} ORDER BY d.path
 """  # noqa: S608 -- a constant
+_SIZE = "SELECT size FROM disk WHERE path = ? AND kind = 'f'"
 _NAMED_BELOW = "SELECT 1 FROM listed WHERE manifest = ? AND path > ? AND path < ?"
-_AGAINST_METS = """
+_AGAINST_METS = f"""
 SELECT f.name, l.line, l.path, l.digest, f.algorithm, e.digest, m.path, e.line
 FROM manifest f JOIN listed l ON l.manifest = f.id
 JOIN entry e ON e.path = l.path AND e.algorithm = f.algorithm JOIN mets m ON m.id = e.mets
 WHERE e.digest <> l.digest AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = l.path)
-AND l.path NOT IN sampled ORDER BY l.rowid
-"""
+AND NOT {is_marked(Mark.SAMPLED, "l.path")} ORDER BY l.rowid
+"""  # noqa: S608 -- constants
 
 
 def _not_named(catalogue: Catalogue, manifest: int) -> Iterator[Row]:
@@ -134,15 +137,12 @@ def _read(catalogue: Catalogue, places: CheckedTree, path: bytes) -> Iterator[Fi
     number = catalogue.put(PUT_LIST, os.fsdecode(path), path, reader.algorithm)
     manifest = Manifest(catalogue, number, os.fsdecode(path), reader)
     place = places.below(path)
-    is_marked = False
-    if places.agreement is not None:
-        with places.content(path) as content:
-            is_marked = bool(unmarked(content.blocks())[0])
-    if places.agreement is not None and place is not None and not is_marked:
+    if places.agreement is not None and place is not None:
+        places.check_holes(path, catalogue.number(_SIZE, path))
         yield from manifest.findings_between(place, places.agreement)
     else:
         with places.content(path) as content:
-            yield from manifest.findings(content)
+            yield from manifest.findings(content.blocks())
     catalogue.put("UPDATE manifest SET read = 1 WHERE id = ?", number)
 
 
@@ -162,7 +162,7 @@ def read_partial(
         if reader.algorithm not in OCTETS:
             yield not_computed(name, reader.algorithm, is_only=is_only)
             return
-        found = Manifest(catalogue, number, name, reader, itself=path).findings(content)
+        found = Manifest(catalogue, number, name, reader, itself=path).findings(content.blocks())
         yield from (each for each in found if each.code != Code.MANIFEST_FORM.id)
 
 
@@ -217,9 +217,9 @@ class Manifest:
         self._digest = ""  # of the last line; "" behind one out of order
         self._forms: dict[str, tuple[int, int]] = {}
 
-    def findings(self, content: Content) -> Iterator[Finding]:
+    def findings(self, blocks: Iterable[bytes]) -> Iterator[Finding]:
         """Yield the findings on the form of all lines."""
-        forms, blocks = unmarked(content.blocks())
+        forms, blocks = unmarked(blocks)
         for form in forms:
             self._note_form(1, form)
         yield from self._take(blocks)
@@ -232,6 +232,9 @@ class Manifest:
         back.
         """
         with reading.opening(place.root, place.segments) as descriptor:
+            if unmarked(reading.chunks(descriptor, 0, reading.BLOCK))[0]:  # places in it are other ones
+                yield from self.findings(reading.blocks(reading.chunks(descriptor)))
+                return
             at = 0
             for segment, stretch in agreement.stretches(self._reader.algorithm):
                 if stretch.start >= at:
@@ -358,9 +361,9 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
 def _alike(catalogue: Catalogue, path: bytes, absent: bytes | None) -> str:
     """Return the path that a missing one has in another Unicode form, case or encoding, or ""."""
     at = path if absent is None else absent
-    table, above = "disk" if absent is None else "folder", folder_of(at)
+    kind, above = "" if absent is None else "AND kind = 'd'", folder_of(at)
     meant = {folded_name(at), folded_name(at.decode("latin-1").encode())}
-    sql = f"SELECT path FROM {table} WHERE path > ? AND path < ? ORDER BY path LIMIT ?"  # noqa: S608 -- constants
+    sql = f"SELECT path FROM disk WHERE path > ? AND path < ? {kind} ORDER BY path LIMIT ?"  # noqa: S608 -- constants
     near = (
         each for (each,) in catalogue.rows(sql, above, above + b"\xff", _NEAR) if folded_name(each) in meant
     )

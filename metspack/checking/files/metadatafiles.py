@@ -15,7 +15,7 @@ from itertools import accumulate, islice, pairwise, takewhile
 from operator import itemgetter
 
 from metspack import digests, safexml, uris
-from metspack.checking.catalogue import Batch, Catalogue, shown
+from metspack.checking.catalogue import PUT_OBJECT, Batch, Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
@@ -40,9 +40,9 @@ _PREMIS, _DC = "PREMIS", "DC"
 _KINDS = frozenset(MDTYPES.values())
 
 _FILES = """
-SELECT r.mets, r.path, r.mdtype, r.mimetype, m.path, m.folder, r.line
-FROM reference r JOIN mets m ON m.id = r.mets JOIN disk d ON d.path = r.path AND d.kind = 'f'
-GROUP BY r.path ORDER BY min(r.rowid)
+SELECT e.mets, e.path, e.mdtype, e.mimetype, m.path, m.folder, e.line
+FROM entry e JOIN mets m ON m.id = e.mets JOIN disk d ON d.path = e.path AND d.kind = 'f'
+WHERE e.element = 'mdRef' GROUP BY e.path ORDER BY min(e.id)
 """
 # Objects are compared with at most a hundred statements on a file: no package has more, and for very many
 # objects on a file with very many statements the work would be the product.
@@ -74,17 +74,18 @@ SELECT document, min(line), count(*), NULL, '', size || ' bytes', parts, NULL, '
         (SELECT count(*) FROM piece n WHERE n.whole = o.xml_id AND n.origin = p.origin) AS named
     FROM object o JOIN piece p ON p.whole = o.xml_id AND p.origin IN (0, 3)
     JOIN disk d ON d.path = p.path AND d.kind = 'f' WHERE o.path IS NULL AND o.size IS NOT NULL
-    GROUP BY o.rowid
+    GROUP BY o.id
 ) WHERE size <> parts AND found = named GROUP BY document
 """
 _PUT_WHOLES = """
-INSERT INTO said SELECT o.xml_id, o.document, o.line, NULL, o.algorithm, o.digest, NULL FROM object o
+INSERT INTO statement (source, xml_id, document, line, algorithm, digest)
+SELECT 'whole', o.xml_id, o.document, o.line, o.algorithm, o.digest FROM object o
 WHERE o.path IS NULL AND o.algorithm IS NOT NULL
-AND EXISTS (SELECT 1 FROM piece p WHERE p.whole = o.xml_id AND p.origin IN (0, 3)) ORDER BY o.rowid
+AND EXISTS (SELECT 1 FROM piece p WHERE p.whole = o.xml_id AND p.origin IN (0, 3)) ORDER BY o.id
 """
 # Digests that only PREMIS states are compared with the files, when those are read.
 _PUT_APART = f"""
-INSERT INTO apart_object
+INSERT INTO statement (source, path, line, document, algorithm, digest)
 WITH p AS MATERIALIZED (
     SELECT o.path, o.line, o.document, o.algorithm, o.digest FROM object o
     WHERE o.path IS NOT NULL AND o.algorithm IS NOT NULL
@@ -98,7 +99,7 @@ WITH p AS MATERIALIZED (
     CROSS JOIN manifest f ON f.id = l.manifest
     UNION SELECT c.path, c.algorithm FROM d CROSS JOIN cell c ON c.path = d.path AND NOT c.inside
 )
-SELECT p.path, p.line, p.document, p.algorithm, p.digest FROM p
+SELECT 'PREMIS alone', p.path, p.line, p.document, p.algorithm, p.digest FROM p
 LEFT JOIN stated s ON s.path = p.path AND s.algorithm = p.algorithm WHERE s.path IS NULL
 ORDER BY p.document, p.line
 """  # noqa: S608 -- constants
@@ -142,8 +143,8 @@ SELECT c.path, NULL, c.algorithm, c.digest, 0 FROM json_each(?1) g
 """
 _STATED_OF_EACH = 20  # statements of a file: where there are more each object is kept
 _INDEX_OBJECTS = (
-    "CREATE INDEX IF NOT EXISTS object_path ON object (path)",
-    "CREATE INDEX IF NOT EXISTS object_id ON object (mets, xml_id)",
+    "CREATE INDEX IF NOT EXISTS statement_path ON statement (path) WHERE source = 'PREMIS'",
+    "CREATE INDEX IF NOT EXISTS statement_id ON statement (mets, xml_id) WHERE source = 'PREMIS'",
 )
 _METS = "SELECT path FROM mets WHERE id = ?"
 _HEX = re.compile(r"[0-9A-Fa-f]+")
@@ -198,7 +199,7 @@ class _InCatalogue:
         """Put an object's statement on a file into the catalogue."""
         algorithm, value = (None, None) if digest is None else (digest.algorithm, digest.value)
         self._batch.add(
-            _PUT_OBJECT, self._document, self._mets, identifier, path, line, size, algorithm, value
+            PUT_OBJECT, self._document, self._mets, identifier, path, line, size, algorithm, value
         )
 
     def flush(self) -> None:
@@ -454,7 +455,6 @@ class _MetadataFile:
 
 
 _NAMED = "SELECT path FROM object WHERE path IS NOT NULL AND path NOT IN (SELECT path FROM disk)"
-_PUT_OBJECT = "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 def _value(text: str, algorithm: str) -> str:

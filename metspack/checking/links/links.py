@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from metspack.checking import grouping
 from metspack.checking.catalogue import (
     PATHS_INDEX,
     Catalogue,
+    Mark,
     folder_of,
     nearest_file,
     shown,
@@ -22,7 +22,6 @@ from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
 from metspack.checking.links.mounting import (
     METS_IN_A_FOLDER,
-    PUT_OUTSIDE,
     SAME,
     LinkingMets,
     Mounting,
@@ -43,6 +42,7 @@ from metspack.mets import PLAIN_METS, is_mets_name, is_of_representation, packag
 from metspack.mets.fastreader import condensed
 from metspack.mets.links import By, Mptr, bare
 from metspack.model import Finding
+from metspack.system import os
 
 _MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
 _NEAR_KEPT = 1_000
@@ -64,34 +64,41 @@ WHERE m.mets = ? AND NOT m.up AND (m.part IS NOT NULL) = ? ORDER BY m.id
 _BESIDE = "SELECT href FROM mptr WHERE mets = ? AND div = ? AND named_by = ? ORDER BY id"
 _UNLINKED = """
 SELECT e.xml_id, e.line, e.path, coalesce(g.is_child, 0) FROM mets p JOIN entry e ON e.mets = p.id
-LEFT JOIN grp g ON g.id = e.grp
+LEFT JOIN section g ON g.id = e.grp
 WHERE p.id = ?1 AND p.leads AND e.path IS NOT NULL
 AND (g.is_child OR lower(CAST(substr(e.path, -8) AS TEXT)) = ?2)
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id AND m.part IS NULL)
 AND NOT EXISTS (SELECT 1 FROM mets WHERE path = e.path) ORDER BY e.id
 """
 # The outermost first: it may lead to those below it.
-_UNNAMED = """
-SELECT d.path FROM document d WHERE NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
+_UNNAMED = f"""
+SELECT d.path FROM mark d
+WHERE d.mark = '{Mark.DOCUMENT}' AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = d.path)
 AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = d.path)
 ORDER BY length(d.path) - length(replace(CAST(d.path AS TEXT), '/', '')), d.path
-"""
+"""  # noqa: S608 -- a constant
 _IS_LISTED = "SELECT 1 FROM entry WHERE path = ?"
-_FREE = """
-SELECT path FROM document WHERE path NOT IN (SELECT path FROM mets)
+_FREE = f"""
+SELECT path FROM mark WHERE mark = '{Mark.DOCUMENT}' AND path NOT IN (SELECT path FROM mets)
 AND path NOT IN (SELECT path FROM entry WHERE path IS NOT NULL) ORDER BY path LIMIT ?
+"""  # noqa: S608 -- a constant
+_LEADS_OUT = "UPDATE mptr SET outside = 1 WHERE id = ?"
+# Of mptrs with one location the first, where no entry has it.
+_OUTSIDE = """
+SELECT xml_id, line, href FROM entry WHERE mets = ?1 AND differs = 'outside' UNION ALL
+SELECT NULL, line, href FROM (SELECT min(id), line, href FROM mptr WHERE mets = ?1 AND outside
+    AND href NOT IN (SELECT href FROM entry WHERE mets = ?1 AND differs = 'outside') GROUP BY href)
 """
-_OUTSIDE = "SELECT xml_id, line, href FROM outside WHERE mets = ? ORDER BY rowid"
 # A METS that has an entry, where no other division names that entry.
 _OWN_PLACE = """
 SELECT 1 FROM entry e WHERE e.mets = ?1 AND e.path = ?2 AND NOT EXISTS (
-    SELECT 1 FROM beside b WHERE b.mets = ?1 AND b.fileid = e.xml_id AND b.div <> ?3)
+    SELECT 1 FROM fptr b WHERE b.mets = ?1 AND b.fileid = e.xml_id AND b.div <> ?3)
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = ?1 AND m.href = e.xml_id AND m.div <> ?3)
 """
 # The entries that a division's fptr and mptr name, of the first two hundred each: no package has more.
 _ENTRIES_BESIDE = """
 SELECT e.xml_id, e.path FROM (
-    SELECT * FROM (SELECT fileid, rowid AS number FROM beside INDEXED BY beside_div
+    SELECT * FROM (SELECT fileid, rowid AS number FROM fptr INDEXED BY fptr_div
         WHERE mets = ?1 AND div = ?2 ORDER BY rowid LIMIT 200)
     UNION ALL SELECT * FROM (SELECT href, id + (1 << 60) FROM mptr
         WHERE mets = ?1 AND div = ?2 AND part IS NULL LIMIT 200)
@@ -114,12 +121,12 @@ SELECT 1 WHERE NOT EXISTS (
     SELECT 1 FROM mptr m WHERE m.mets = ?1 AND NOT m.up AND m.part IS NULL AND m.named_by <> 'file ID')
 """
 _LED_BESIDE = """
-SELECT c.path FROM beside b CROSS JOIN mptr m ON m.mets = b.mets AND m.div = b.div
+SELECT c.path FROM fptr b CROSS JOIN mptr m ON m.mets = b.mets AND m.div = b.div
 CROSS JOIN edge e ON e.mptr = m.id CROSS JOIN mets c ON c.id = e.child
 WHERE b.mets = ? AND b.fileid = ? ORDER BY m.id
 """
 _LED_TO = "UPDATE entry SET path = ? WHERE mets = ? AND xml_id = ? AND path = ?"
-_LED_IN = "UPDATE entry SET path = ? WHERE mets = ? AND line = ? AND href = ?"
+_LED_IN = "UPDATE entry SET path = ?, differs = NULL WHERE mets = ? AND line = ? AND href = ?"
 # The METS in an entry that no mptr names, as long as no other link has led to that METS.
 _FREE_ENTRY = """
 SELECT e.path FROM entry e WHERE e.mets = ?1 AND e.xml_id = ?2 AND e.path IS NOT NULL
@@ -312,7 +319,7 @@ class LinkCheck:
         child = resolved(self._places, mets.path, pointer.href)
         called = self._beside(mets, pointer, By.OBJID)
         if child is None and self._leaves(pointer.href):
-            self._catalogue.put(PUT_OUTSIDE, mets.id, pointer.line, pointer.href)
+            self._catalogue.put(_LEADS_OUT, pointer.id)
         if child is None and called is not None:
             return  # the OBJID beside it names the child
         fault, other = None, self._listed_beside(mets, pointer, child)
@@ -530,8 +537,9 @@ class LinkCheck:
 
     def _mean(self, path: bytes, child: bytes = b"") -> None:
         """Note the METS that a link means; the files missing at the link are in its folder."""
-        folders = (folder_of(path), folder_of(child)) if child and folder_of(path) else (None, None)
-        self._catalogue.put("INSERT OR IGNORE INTO meant VALUES (?, ?, ?)", path, *folders)
+        self._catalogue.mark(Mark.MEANT, path)
+        if child and folder_of(path):
+            self._catalogue.mark(Mark.MOVED, folder_of(path), folder_of(child))
 
     def _claimed(self, mets: LinkingMets, pointer: _Pointer, outcome: MountOutcome) -> Iterator[Finding]:
         """Yield a finding if a package checked before has the same child."""

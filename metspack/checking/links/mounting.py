@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from operator import not_
 
 from metspack import uris
 from metspack.checking import inventory
-from metspack.checking.catalogue import Catalogue, Row, folder_of, shown
+from metspack.checking.catalogue import Catalogue, Mark, Row, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.links.objids import FoundPackage, ObjidIndex
 from metspack.checking.similarity import likeness
@@ -21,16 +20,12 @@ from metspack.containers.ipreader import unpacked_name
 from metspack.mets import METS_NAMES, is_mets_name
 from metspack.mets.links import By, bare, folder_of_objid
 from metspack.model import Finding
+from metspack.system import os
 
 SAME = "the same package under another name"
 """How a missing child is like the one that was found under another name."""
 
 _OTHERS = "the child of another parent"
-PUT_OUTSIDE = """
-INSERT INTO outside SELECT ?1, NULL, ?2, ?3
-WHERE NOT EXISTS (SELECT 1 FROM outside WHERE mets = ?1 AND href = ?3)
-"""
-"""Puts the location in an mptr that leads out of the package into the catalogue, once."""
 
 METS_IN_A_FOLDER = tuple(name.encode() for name in METS_NAMES)
 """The names that the METS of a folder may have."""
@@ -149,7 +144,7 @@ class Mounting:
     def _vacant(self, place: bytes | None) -> bytes | None:
         """Return the folder to mount a child as, or None without ``place`` or if the folder exists."""
         folder = b"" if place is None else folder_of(place).rstrip(b"/")
-        if not folder or self._catalogue.has("SELECT 1 FROM folder WHERE path = ?", folder):
+        if not folder or self._catalogue.is_folder(folder):
             return None
         return folder
 
@@ -195,7 +190,7 @@ class Mounting:
         if at is None:
             self._catalogue.apart.add(folder + b"/")
         if found.root == self._own and found.pack is not None:
-            self._catalogue.put("INSERT OR IGNORE INTO pack VALUES (?, ?)", found.pack, folder + b"/")
+            self._catalogue.mark(Mark.PACK, found.pack, folder + b"/")
         named = b"" if wanted.place is None else wanted.place.rpartition(b"/")[2]
         if wanted.place != path and named.lower() == name.lower():
             # The METS's own name may be written METS.xml there and mets.xml here.
@@ -443,7 +438,7 @@ class Upward:
             if above is not None:
                 yield Code.ANCESTOR_SILENT.at(path, at, expected=href, found=above[0])
                 return
-        if self._catalogue.has("SELECT 1 FROM meant WHERE path = ?", path):
+        if self._catalogue.is_marked(Mark.MEANT, path):
             return  # the finding on the link that should lead here names it
         if self._catalogue.number("SELECT ok FROM mets WHERE id = ?", _OWN):
             yield Code.ORPHAN.at(path, line, found=path, objid=objid or "")

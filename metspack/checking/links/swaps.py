@@ -7,7 +7,6 @@ and structMaps that do not name the same children.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, starmap
@@ -21,6 +20,7 @@ from metspack.digests import Hashers
 from metspack.errors import MetspackError
 from metspack.mets.links import By, bare, folder_of_objid
 from metspack.model import Finding
+from metspack.system import os
 
 _CALLED = """
 SELECT id, path, folder, parent, called, key, objid, line, found FROM mets
@@ -49,14 +49,14 @@ _OF_ANOTHER = """
 WITH own AS MATERIALIZED (
     SELECT DISTINCT e.mets, e.xml_id AS fileid, c.id AS child FROM entry e
     CROSS JOIN mets c ON c.path = e.path WHERE c.parent = e.mets
-    AND EXISTS (SELECT 1 FROM beside b WHERE b.mets = e.mets AND b.fileid = e.xml_id)
+    AND EXISTS (SELECT 1 FROM fptr b WHERE b.mets = e.mets AND b.fileid = e.xml_id AND b.div IS NOT NULL)
 ), division AS MATERIALIZED (
     SELECT q.mets, q.div, min(CASE WHEN q.part IS NULL AND d.child IS NOT NULL THEN q.id END) AS mptr
     FROM mptr q JOIN edge d ON d.mptr = q.id
-    WHERE EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.div = q.div)
+    WHERE EXISTS (SELECT 1 FROM fptr b WHERE b.mets = q.mets AND b.div = q.div)
     GROUP BY q.mets, q.div HAVING count(d.code) = 0
 )
-SELECT m.path, b.line, b.fileid, c.path, k.path FROM beside b CROSS JOIN division q
+SELECT m.path, b.line, b.fileid, c.path, k.path FROM fptr b CROSS JOIN division q
 ON q.mets = b.mets AND q.div = b.div AND q.mptr IS NOT NULL CROSS JOIN mets m ON m.id = b.mets
 CROSS JOIN own o ON o.fileid = b.fileid AND o.mets = b.mets CROSS JOIN mets c ON c.id = o.child
 CROSS JOIN edge d ON d.id = (
@@ -64,7 +64,7 @@ CROSS JOIN edge d ON d.id = (
 CROSS JOIN mets k ON k.id = d.child
 WHERE (b.mets, b.div, c.id) NOT IN (
     SELECT y.mets, y.div, x.child FROM mptr y JOIN edge x ON x.mptr = y.id
-    WHERE x.child IS NOT NULL AND EXISTS (SELECT 1 FROM beside w WHERE w.mets = y.mets AND w.div = y.div))
+    WHERE x.child IS NOT NULL AND EXISTS (SELECT 1 FROM fptr w WHERE w.mets = y.mets AND w.div = y.div))
 AND NOT EXISTS (SELECT 1 FROM fault f WHERE f.path = CAST(c.path AS TEXT) AND f.code IN (?, ?))
 GROUP BY b.rowid ORDER BY b.rowid
 """
@@ -72,10 +72,11 @@ GROUP BY b.rowid ORDER BY b.rowid
 _WITHOUT_FPTR = """
 WITH pointed AS MATERIALIZED (
     SELECT o.mets, o.map, min(o.id) AS first FROM mptr o WHERE o.childward AND NOT o.up AND o.part IS NULL
-    AND EXISTS (SELECT 1 FROM beside b WHERE b.mets = o.mets AND b.div = o.div) GROUP BY o.mets, o.map
+    AND EXISTS (SELECT 1 FROM fptr b WHERE b.mets = o.mets AND b.div = o.div) GROUP BY o.mets, o.map
 ), free AS MATERIALIZED (
     SELECT e.mets, c.id AS child, min(e.id) AS entry FROM mets c CROSS JOIN entry e ON e.path = c.path
-    WHERE NOT EXISTS (SELECT 1 FROM beside b WHERE b.mets = e.mets AND b.fileid = e.xml_id)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM fptr b WHERE b.mets = e.mets AND b.fileid = e.xml_id AND b.div IS NOT NULL)
     GROUP BY e.mets, c.id
 )
 SELECT m.path, q.line, e.xml_id, c.path FROM (
@@ -83,7 +84,7 @@ SELECT m.path, q.line, e.xml_id, c.path FROM (
     CROSS JOIN pointed p ON p.map = q.map AND p.mets = q.mets CROSS JOIN edge d ON d.mptr = q.id
     CROSS JOIN free f ON f.child = d.child AND f.mets = q.mets
     WHERE q.childward AND NOT q.up AND q.part IS NULL
-    AND NOT EXISTS (SELECT 1 FROM beside b WHERE b.mets = q.mets AND b.div = q.div)
+    AND NOT EXISTS (SELECT 1 FROM fptr b WHERE b.mets = q.mets AND b.div = q.div)
     GROUP BY p.first, q.div
 ) x JOIN mptr q ON q.id = x.mptr JOIN mets m ON m.id = q.mets JOIN mets c ON c.id = x.child
 JOIN entry e ON e.id = x.entry ORDER BY x.first, q.id
@@ -324,7 +325,7 @@ def _list_anew(catalogue: Catalogue, pairs: _Pairs) -> None:
 
 def divisions(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield the findings on divisions, once all links are followed and the catalogue is indexed."""
-    if catalogue.has("SELECT 1 FROM beside"):
+    if catalogue.has("SELECT 1 FROM fptr WHERE div IS NOT NULL"):
         for path, line, fileid, child, expected in catalogue.rows(_OF_ANOTHER, *_EXCHANGED):
             facts = {"fileid": fileid, "found": shown(child), "expected": shown(expected)}
             yield Code.DIVISION_DISAGREES.at(path, line, fileid, **facts)
@@ -348,7 +349,7 @@ WITH naming AS MATERIALIZED ({_NAMING} LIMIT 100), named AS MATERIALIZED (
     WHERE d.parent = ?1
 )
 SELECT e.line, d.href, s.name, o.name FROM edge d JOIN mptr e ON e.id = d.mptr AND e.childward
-CROSS JOIN naming n JOIN structmap s ON s.id = e.map JOIN structmap o ON o.id = n.map
+CROSS JOIN naming n JOIN section s ON s.id = e.map JOIN section o ON o.id = n.map
 LEFT JOIN named i ON i.child = d.child AND i.map = n.map
 WHERE d.parent = ?1 AND d.child IS NOT NULL AND i.map IS NULL ORDER BY e.id, o.name
 """  # noqa: S608 -- a constant

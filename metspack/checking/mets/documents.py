@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import count, repeat
 
 from metspack import digests, safexml, uris
 from metspack.checking.archives import forms
-from metspack.checking.catalogue import Batch, Catalogue, Row, fault, shown
+from metspack.checking.catalogue import PUT_OBJECT, Batch, Catalogue, Mark, Row, fault, shown
 from metspack.checking.codes import Code
 from metspack.checking.mets import schema
 from metspack.checking.mets.entries import FILES, PUT_ENTRY, FileGroups
@@ -20,6 +20,7 @@ from metspack.checking.options import Looking
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError, StoreError
+from metspack.files import reading
 from metspack.files.reading import HolesRefused
 from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import SEGMENT_GROUP, FolderStyle
@@ -40,9 +41,10 @@ from metspack.packages.metsfiles import (
 from metspack.stores.client import ObjectChanged
 from metspack.uris import Repair
 
-_PUT = "INSERT INTO fptr VALUES (?, ?, ?)"
-_WAIT = "INSERT INTO pointing VALUES (?, ?, ?)"
-_WAITING = "SELECT fileids, line, step FROM pointing ORDER BY rowid"
+_PUT_FPTR = "INSERT INTO fptr (mets, fileid, line, div) VALUES (?, ?, ?, ?)"
+# A run waits until it is seen whether files and fptrs agree.
+_PUT_RUN = "INSERT INTO fptr (fileid, line, step) VALUES (?, ?, ?)"
+_RUNS = "SELECT fileid, line, step FROM fptr WHERE step IS NOT NULL ORDER BY rowid"
 _BITS = 128
 _MANY_LINKS = 2_000  # from so many on, all are counted before the rest is read
 _BETWEEN = "\0"  # separates the FILEIDs of a run: no XML contains it
@@ -63,17 +65,18 @@ class Pointers:
     def add(self, fileids: Sequence[str], line: int, step: int = 0) -> None:
         """Take the FILEIDs of fptrs, of which the first is on a line, and the others a step further each."""
         self._pointed += sum_of_hashes(fileids)
-        self._catalogue.put(_WAIT, _BETWEEN.join(fileids), line, step)
+        self._catalogue.put(_PUT_RUN, _BETWEEN.join(fileids), line, step)
 
     def end(self) -> None:
         """Note in the catalogue that files and fptrs agree, or put in all fptrs for comparison."""
         if self._pointed and self._files == self._pointed:
             self._catalogue.put("UPDATE mets SET pointed = 1 WHERE id = ?", self._mets)
         else:
-            for fileids, line, step in self._catalogue.rows(_WAITING):
-                rows = zip(repeat(self._mets), fileids.split(_BETWEEN), count(line, step), strict=False)
-                self._catalogue.put_many(_PUT, rows)
-        self._catalogue.put("DELETE FROM pointing")
+            for fileids, line, step in self._catalogue.rows(_RUNS):
+                lines = count(line, step)
+                rows = zip(repeat(self._mets), fileids.split(_BETWEEN), lines, repeat(None), strict=False)
+                self._catalogue.put_many(_PUT_FPTR, rows)
+        self._catalogue.put("DELETE FROM fptr WHERE step IS NOT NULL")
 
 
 def sum_of_hashes(texts: Sequence[str]) -> int:
@@ -87,7 +90,6 @@ _SIZE = re.compile(r"[0-9]{1,18}")
 _TYPES = {"PHYSICAL", "LOGICAL", "LOBPOINTER", SPLITLOB}  # of structMaps, in METS and in the recommendation
 _OAIS = "OAISPACKAGETYPE"
 
-_PUT_SIARD = "INSERT INTO siard VALUES (?, ?, ?, ?)"
 _PUT_MPTR = """INSERT INTO mptr
     (href, line, div, mets, url, up, map, part, named_by, ancestor, childward, sibling, lob, place, child)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -98,8 +100,12 @@ _MPTRS = BulkInsert(
     shared=12,
     own=3,
 )
-_PUT_REFERENCE = "INSERT INTO reference VALUES (?, ?, ?, ?, ?)"
-_PUT_BESIDE = "INSERT INTO beside VALUES (?, ?, ?, ?)"
+# The first entry of the parent stands for all: what is stated by others is read once more.
+_ALGORITHMS = """
+SELECT algorithm FROM manifest UNION
+SELECT (SELECT e.algorithm FROM entry e WHERE e.mets = m.parent LIMIT 1) FROM mets m WHERE m.id = ?
+"""
+_PUT_READ = "INSERT INTO statement (source, path, size, algorithm, digest) VALUES ('read', ?, ?, ?, ?)"
 _PUT_PACKAGE_TYPE = "UPDATE mets SET package_type = ? WHERE id = ?"
 _PUT_TECHNICAL = """
 INSERT INTO technical VALUES (?1, ?4, ?2, ?3, ?3, ?5, ?5) ON CONFLICT DO UPDATE SET
@@ -109,14 +115,12 @@ INSERT INTO technical VALUES (?1, ?4, ?2, ?3, ?3, ?5, ?5) ON CONFLICT DO UPDATE 
     first = coalesce(min(first, excluded.first), first, excluded.first),
     last = coalesce(max(last, excluded.last), last, excluded.last)
 """
-_PUT_OBJECT = "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 # Objects of one section, or of one amdSec, whose statements differ are on several files, or on a file and its
 # source.
 _OF_SECTION = """
 SELECT nullif(algorithm, ''), first, line, CASE WHEN smallest = largest THEN smallest END FROM technical
 WHERE xml_id = ? AND first IS last ORDER BY algorithm = '', length(first) DESC
 """
-_PUT_OUTSIDE = "INSERT INTO outside VALUES (?, ?, ?, ?)"
 _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?)"
 
 
@@ -169,6 +173,7 @@ class DocumentReader:
             agreement.put_apart(segment, self._mets)
             sql = "UPDATE mets SET size = ?, ok = 1, pointed = 1 WHERE id = ?"
             self._catalogue.put(sql, segment.size, self._mets)
+            self._keep_digests(segment.size, segment.own)
             for fact in segment.facts:
                 yield from self._take(fact)
         else:
@@ -192,14 +197,16 @@ class DocumentReader:
         if kind is None or kind[0] in {"f", "d"}:
             yield of_opening(self._path, error)
         if isinstance(error, HolesRefused):
-            self._catalogue.put("INSERT OR IGNORE INTO done VALUES (?)", self._path)
+            self._catalogue.mark(Mark.DONE, self._path)
 
     def _parse(self, content: Content) -> Iterator[Finding]:
+        stated = {name for (name,) in self._catalogue.all(_ALGORITHMS, self._mets)} & digests.OCTETS.keys()
+        hashers = digests.Hashers(stated)
         validation = schema.Validation(self._grammar, self._name)
         with References(self._name) as references:
             try:
-                sink = SinkBeside(told=references.take, validated=validation.instead)
-                with closing(validation.watched(self._blocks(content))) as watched:
+                sink = SinkBeside(parsed=references.take, validated=validation.instead)
+                with closing(validation.watched(self._blocks(content, hashers))) as watched:
                     for each in condensed(watched, self._looking.budgets, sink=sink, has_links=True):
                         if isinstance(each, reader.Identified):  # it has no findings, and there are many
                             self._keep_identified(each)
@@ -221,10 +228,16 @@ class DocumentReader:
                 yield from schema.strict_findings(self._name, content.blocks, self._grammar)
             yield from references.findings(content.blocks)
         self._catalogue.put("UPDATE mets SET ok = 1 WHERE id = ?", self._mets)
+        self._keep_digests(hashers.size, {name: hashers.digest(name).value for name in stated})
 
-    def _blocks(self, content: Content) -> Iterator[bytes]:
+    def _keep_digests(self, size: int, found: Mapping[str, str]) -> None:
+        """Keep the digests of the document's bytes, which are not read again for them."""
+        rows = ((self._path, size, name, digest) for name, digest in found.items())
+        self._catalogue.put_many(_PUT_READ, rows)
+
+    def _blocks(self, content: Content, hashers: digests.Hashers) -> Iterator[bytes]:
         are_links_counted = False
-        for block in content.blocks():
+        for block in reading.blocks(content.chunks(), hashers.update):
             if self._links >= _MANY_LINKS and not are_links_counted:
                 check_links(content.blocks, self._looking.budgets)
                 are_links_counted = True
@@ -357,13 +370,13 @@ class DocumentReader:
                     left_digest = (None, None)
                 if left_size is not None or left_digest[1] is not None:
                     said = (line, left_size, *left_digest)
-                    self._batch.add(_PUT_OBJECT, self._path, self._mets, fact.id, path, *said)
+                    self._batch.add(PUT_OBJECT, self._path, self._mets, fact.id, path, *said)
         return fact
 
     def _keep_beside(self, fact: reader.Fact) -> None:
         """Keep an fptr whose div has an mptr, which METS has before it: both name one package."""
         if isinstance(fact, reader.Fptr) and fact.div and fact.div == self._division:
-            self._batch.add(_PUT_BESIDE, self._mets, fact.div, fact.fileid.strip(), fact.line)
+            self._batch.add(_PUT_FPTR, self._mets, fact.fileid.strip(), fact.line, fact.div)
 
     def _structmap(self, fact: reader.StructMap) -> Iterator[Finding]:
         """Yield that a structMap has a TYPE as its LABEL."""
@@ -449,13 +462,14 @@ class DocumentReader:
             self._pointers.add_files((fact.id,))
         path = None
         pseudo = False
+        differs = None
         if fact.href is not None:
             needed = fact.element == "file" and not is_aside(fact.groups, None)
             path, pseudo, refused = self._located(fact.href, fact.line, fact.id or "", needed=needed)
             is_of_mets = fact.element == "file" and is_mets_name(fact.href)
             if refused is not None and refused.code == Code.LEAVES_ROOT.id and is_of_mets:
                 # A child package may lie beside this one, which is found when all links are followed.
-                self._batch.add(_PUT_OUTSIDE, self._mets, fact.id, fact.line, fact.href)
+                differs = "outside"
             elif refused is not None:
                 yield refused
                 self._count_refused(fact.line)
@@ -466,22 +480,27 @@ class DocumentReader:
         yield from self._further(fact)
         if fact.id is None and fact.element == "file":
             yield Code.NO_FILE_ID.at(self._name, fact.line, href=fact.href or "")
-        if path is not None:
-            self._keep_of_its_own(path, fact)
         self._leads |= may_lead(fact, f"{fact.href}\n{shown(path or b'')}")
         fact = self._technical(fact, path)
         size, size_fault = self._size(fact)
         digest, digest_fault = self._digest(fact)
         yield from (each for each in (size_fault, digest_fault) if each is not None)
-        self._put_entry(fact, path, pseudo, size, digest)
+        self._put_entry(fact, path, pseudo, size, digest, differs)
 
-    def _put_entry(
-        self, fact: reader.File, path: bytes | None, pseudo: bool, size: int | None, digest: Digest | None
+    def _put_entry(  # noqa: PLR0917
+        self,
+        fact: reader.File,
+        path: bytes | None,
+        pseudo: bool,
+        size: int | None,
+        digest: Digest | None,
+        differs: str | None = None,
     ) -> None:
         key = self._catalogue.take_entries(1), self._mets, fact.element, fact.id, fact.groupid
         stated = size, digest and digest.algorithm, digest and digest.value
         where = self._groups.number(fact.groups), fact.line
-        self._batch.add(PUT_ENTRY, *key, *where, *stated, fact.href, path, pseudo, fact.seq)
+        further = *self._of_archive(path, fact), *self._of_metadata(fact), differs
+        self._batch.add(PUT_ENTRY, *key, *where, *stated, fact.href, path, pseudo, fact.seq, *further)
 
     def _count_refused(self, line: int) -> None:
         """Refuse a METS of endless references that lead out of the package, or nowhere."""
@@ -506,15 +525,22 @@ class DocumentReader:
             further = replace(fact, element="FLocat", id=None, groupid=None, seq=None, href=href)
             self._put_entry(further, path, pseudo, self._size(fact)[0], self._digest(fact)[0])
 
-    def _keep_of_its_own(self, path: bytes, fact: reader.File) -> None:
-        """Keep an archive and a metadata file, which are looked into later."""
-        if fact.element == "mdRef":
-            self._batch.add(_PUT_REFERENCE, self._mets, path, fact.mdtype, fact.mimetype, fact.line)
-        # A LOB may be a SIARD archive too; the package's is the one that the METS files as such.
+    @staticmethod
+    def _of_archive(path: bytes | None, fact: reader.File) -> tuple[bool | None, bool | None]:
+        """Return whether an archive is named and filed as one, or None twice for another file.
+
+        A LOB may be a SIARD archive too; the package's is the one that the METS files as such.
+        """
+        if path is None or fact.element == "FLocat":
+            return None, None
         filed = ARCHIVES in fact.groups
         named = forms.is_named(path, filed=filed)
-        if filed or (named and not any(map(SEGMENT_GROUP.fullmatch, fact.groups))):
-            self._batch.add(_PUT_SIARD, self._mets, path, named, filed)
+        is_one = filed or (named and not any(map(SEGMENT_GROUP.fullmatch, fact.groups)))
+        return (named, filed) if is_one else (None, None)
+
+    @staticmethod
+    def _of_metadata(fact: reader.File) -> tuple[str | None, str | None]:
+        return (fact.mdtype, fact.mimetype) if fact.element == "mdRef" else (None, None)
 
     def _located(
         self, href: str, line: int, place: str, *, may_leave: bool = False, needed: bool = False

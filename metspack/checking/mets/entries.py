@@ -7,8 +7,9 @@ from metspack.files.tempdb import BulkInsert
 from metspack.mets.links import SPLIT_LOBS, is_of_children
 
 PUT_ENTRY = """INSERT INTO entry
-    (id, mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo, seq)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (id, mets, element, xml_id, groupid, grp, line, size, algorithm, digest, href, path, pseudo, seq,
+    named, filed, mdtype, mimetype, differs)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 FILES = BulkInsert(
     "entry (id, mets, element, grp, algorithm, href, path, xml_id, size, digest, groupid, seq, line, pseudo)",
     """(?3 + {row} * ?4, ?5, ?6, ?7, ?8, ?{0}, CAST(?9 || ?{0} AS BLOB), ?{1}, ?{2}, ?{3}, ?{4}, ?{5},
@@ -19,7 +20,7 @@ FILES = BulkInsert(
 )
 """Files that are alike: shared are line, number, a step of each, METS, element, group, algorithm, folder."""
 _PUT_GROUP = """
-INSERT OR IGNORE INTO grp (mets, outer, name, is_child, is_whole, is_other) VALUES (?, ?, ?, ?, ?, ?)
+INSERT OR IGNORE INTO section (mets, outer, name, is_child, is_whole, is_other) VALUES (?, ?, ?, ?, ?, ?)
 """
 _OF_NO_LOBS = ("Documentation", "Schemas")
 
@@ -58,5 +59,5 @@ class FileGroups:
         )
         key = self._mets, outer, name
         self._catalogue.put(_PUT_GROUP, *key, *flags)
-        sql = "SELECT id FROM grp WHERE mets = ? AND outer = ? AND name = ?"
+        sql = "SELECT id FROM section WHERE mets = ? AND outer = ? AND name = ?"
         return self._catalogue.number(sql, *key), *flags

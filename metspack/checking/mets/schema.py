@@ -8,7 +8,6 @@ this project, or those of a folder.
 from __future__ import annotations
 
 import gc
-import os
 import re
 import time
 from collections import deque
@@ -29,6 +28,7 @@ from metspack.files import reading
 from metspack.mets import reader
 from metspack.mets.reader import METS, PREMIS_2, PREMIS_3, XLINK
 from metspack.model import Finding
+from metspack.system import os
 from metspack.uris import WHITE_SPACE
 
 CSIP = "https://DILCIS.eu/XML/METS/CSIPExtensionMETS"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from metspack.cli.options.groups import RareHeading, option
 from metspack.cli.options.package import LIMITS, DivisionGroup
 from metspack.errors import ConfigError
 from metspack.sizes import counted
+from metspack.system import quoted
 
 if TYPE_CHECKING:
     from metspack.building.build import Built
@@ -198,5 +198,5 @@ def tell(made: Built | Described, target: Path, *, json_output: bool, quiet: boo
         if made.made_of is not None and (said := made.made_of.words()):
             console.out(said)
         console.out(f"seal: {made.seal}")
-        check = f"metspack check {shlex.quote(str(target))}"
+        check = f"metspack check {quoted(str(target))}"
         console.out(f"{done}; {common.proof(made.checked)}: {check}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from metspack.digests import MANIFESTS
 from metspack.errors import ConfigError, SourceError
 from metspack.layouts.names import SIARD
 from metspack.sizes import counted
+from metspack.system import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -248,5 +248,5 @@ def _tell(restored: Restored, output: Path, *, siard: bool) -> None:
         return
     console.out(
         f"Written to {output}; every LOB was verified. To check again at any time: "
-        f"cd {shlex.quote(str(output))} && sha256sum -c {MANIFESTS['SHA-256']}"
+        f"cd {quoted(str(output))} && sha256sum -c {MANIFESTS['SHA-256']}"
     )

@@ -30,9 +30,10 @@ class DialectFacts:
     """Facts of a dialect, read before a package is made in it; ``summary`` is for people.
 
     ``checksum`` is the default algorithm of METS. ``options`` are the names of the options that only this
-    dialect takes, each with the values to choose from (none: any). ``no_sidecars`` is the reason why its
-    packages have no mapping.txt and manifest.txt, ``not_in_place`` the reason why it cannot describe a folder
-    in place; each is "" without one. ``merges``: it can put parent and children together into one package.
+    dialect takes, each with the values to choose from (empty: any value). ``no_sidecars`` is the reason why
+    its packages have no mapping.txt and manifest.txt, ``not_in_place`` the reason why it cannot describe a
+    folder in place; each is "" without one. ``merges``: it can put parent and children together into one
+    package.
     """
 
     summary: str
@@ -44,7 +45,7 @@ class DialectFacts:
 
 
 def facts(name: str) -> DialectFacts:
-    """Return the facts of the dialect with a name; raises ``ConfigError`` when there is none."""
+    """Return the facts of the dialect with a name; raises ``ConfigError`` for another name."""
     if name not in DIALECTS:
         raise ConfigError(f"there is no dialect {name!r}", hint=f"There are {', '.join(DIALECTS)}.")
     found: DialectFacts = import_module(DIALECTS[name]).FACTS
@@ -52,7 +53,7 @@ def facts(name: str) -> DialectFacts:
 
 
 def named(name: str) -> type[Dialect]:
-    """Return the dialect with a name; raises ``ConfigError`` when there is none."""
+    """Return the dialect with a name; raises ``ConfigError`` for another name."""
     facts(name)
     found: type[Dialect] = import_module(f"{DIALECTS[name]}.dialect").DIALECT
     return found

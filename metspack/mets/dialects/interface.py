@@ -22,7 +22,7 @@ from metspack.mets.reader import Fact
 from metspack.siard.metadata import Metadata
 
 HREF_STYLES = ("relative", "file-uri")
-"""How METS files name files; the first is the default."""
+"""Styles of the locations of files in METS; the first is the default."""
 
 Names = tuple[str, ...]
 """The names of the folders, and of the file, on the path of a file."""
@@ -101,10 +101,11 @@ class Footprint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildMets:
-    """A child IP as its parent names it; ``content`` is the folder of its LOBs, the rest is of its METS.
+    """A child IP as its parent lists it.
 
     ``path`` is its place: its ``folder``, or the file in which this is packed; it has ``total`` bytes.
-    ``files`` and their ``bytes`` are its LOBs and parts of LOBs, ``digests`` those of its METS.
+    ``content`` is the folder of its LOBs: ``files`` LOBs and parts with ``bytes`` in all. ``digests`` and
+    the other facts are those of its METS.
     """
 
     objid: str
@@ -167,10 +168,10 @@ class DialectOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageFacts:
-    """The facts from which a dialect describes a package: options, and the archive's ``metadata``.
+    """The facts of a package that a dialect describes: options, and the archive's ``metadata``.
 
-    ``mets_profile`` None is the dialect's own, ``options`` None are its defaults, and so are those of another
-    dialect.
+    ``mets_profile`` and ``options`` of None stand for the dialect's defaults, and so do another dialect's
+    ``options``.
     """
 
     name: str
@@ -255,7 +256,7 @@ class Dialect(ABC):
     @classmethod
     @abstractmethod
     def of(cls, package: PackageFacts) -> Self:
-        """Return the dialect that describes a package; raises ``ConfigError`` for unsupported options."""
+        """Return the dialect of a package's options; raises ``ConfigError`` for unsupported ones."""
 
     @classmethod
     def options(cls, given: Mapping[str, object]) -> DialectOptions | None:
@@ -281,7 +282,7 @@ class Dialect(ABC):
 
     @classmethod
     def packed_objid(cls, objid: str, options: DialectOptions | None) -> str:
-        """Return the default OBJID of a parent whose IPs are packed; ``objid`` is that of one in folders."""
+        """Return the default OBJID of a parent with packed IPs, from that of one with folders."""
         return objid
 
     # --- places -----------------------------------------------------------------------------------------
@@ -310,11 +311,11 @@ class Dialect(ABC):
     def write_child(
         self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[PlacedRun]]
     ) -> dict[str, Hashers]:
-        """Write all files of a child IP beside its LOBs; return the digests of each, METS too, by path.
+        """Write all files of a child IP beside its LOBs; return the digests of each file by path.
 
-        ``parent`` is its parent's OBJID; ``files`` yields anew at every call those that it holds in the order
-        of placing, their paths below ``spot.content``. The digests are those of ``filetable.algorithms``.
-        Raises ``TargetError`` and ``ConfigError``.
+        ``parent`` is its parent's OBJID; ``files`` yields its files in the order of placing at every call,
+        with paths below ``spot.content``. The digests are those of ``filetable.algorithms``. Raises
+        ``TargetError`` and ``ConfigError``.
         """
 
     @abstractmethod

@@ -2,7 +2,7 @@
 
 They are written from the texts of the requirements, a package at a time, on the good package of
 `tests/packages/csip.py`. A recipe that is valid changes it in a way that a requirement allows; no requirement
-is told then but those that the recipe names. docs/conformance.md has the readings.
+is told then but those that the recipe names. docs/rules.md has the readings.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from metspack.packages.files import FolderTree
 from tests.laws import law
 
 MD5, SHA1 = "d41d8cd98f00b204e9800998ecf8427e", "da39a3ee5e6b4b0d3255bfef95601890afd80709"
-TABLES = [f"SELECT * FROM {table}" for table in ("entry", "fptr", "ident", "mptr", "siard")]  # noqa: S608
+TABLES = [f"SELECT * FROM {table}" for table in ("entry", "fptr", "ident", "mptr")]  # noqa: S608
 
 Values = dict[str, str]
 

@@ -164,7 +164,7 @@ def test_a_place_for_the_seal_is_refused_before_anything_is_made(
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="there is no ssh-keygen")
 def test_the_page_says_how_to_sign_it(metspack: Commands, source: Path, tmp_path: Path) -> None:
-    page = (CHECKOUT / "docs" / "seal.md").read_text(encoding="utf-8")
+    page = (CHECKOUT / "docs" / "checking.md").read_text(encoding="utf-8")
     first, second = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
     metspack("build", source, "-o", tmp_path / "out", "--seal", tmp_path / "out.seal", "-q")
 

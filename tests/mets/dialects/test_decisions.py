@@ -1,4 +1,4 @@
-"""What depends on the dialect is asked of it: nothing outside its folder decides by its name or class."""
+"""Only the folder of a dialect decides by its name or class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.test_static_rules import TREES, found
 
 FOLDER = "mets/dialects/"
 FACE = "api.py"
-"""The public names, of which some are a dialect's own: it gives them to others, and decides nothing."""
+"""The public names, some of them of one dialect, which this module only passes on."""
 
 CLASSES = {"Dialect", *(dialects.named(name).__name__ for name in dialects.DIALECTS)}
 REGISTRY = {"DIALECTS", "dialects.DIALECTS"}
@@ -48,8 +48,8 @@ def is_compared(node: ast.expr) -> bool:
     sides = [node.left, *node.comparators]
     others = [each for each in sides if not is_dialect(each)]
     is_none = all(isinstance(each, ast.Constant) and each.value is None for each in others)
-    is_known = all(ast.unparse(each) in REGISTRY for each in others)
-    return len(others) < len(sides) and not (is_none or is_known)
+    is_registered = all(ast.unparse(each) in REGISTRY for each in others)
+    return len(others) < len(sides) and not (is_none or is_registered)
 
 
 def is_judged_by_class(node: ast.AST) -> bool:

@@ -19,10 +19,10 @@ OF_MERGING: tuple[Callable[[Any], object], ...] = (
 )
 
 
-@pytest.mark.parametrize("asked", OF_MERGING)
-def test_what_a_dialect_does_not_do_it_refuses(asked: Callable[[Any], object]) -> None:
+@pytest.mark.parametrize("call", OF_MERGING)
+def test_what_a_dialect_does_not_do_it_refuses(call: Callable[[Any], object]) -> None:
     with pytest.raises(ConfigError, match=r"^packages of this dialect cannot be merged$") as refused:
-        asked(None)
+        call(None)
     assert "metspack convert" in refused.value.hint
 
 

@@ -1,4 +1,4 @@
-"""A third dialect, registered by one line and known to nobody else, does all that dialects do."""
+"""A third dialect, registered by one line, does all that dialects do."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class Recommendation(Dialect):
             "index": spot.index,
             "parent_objid": parent,
             "pointer_id": ids.element_id(parent, f"{spot.objid} parent"),
-            **self._said(),
+            **self._shared_facts(),
         }
         file = writer.RowFormat(partial(_row, "file", child=child), partial(self._href, spot.ip))
         pointer = writer.RowFormat(partial(_row, "pointer"))
@@ -133,7 +133,7 @@ class Recommendation(Dialect):
                 "owner_id": f"{objid}.{content.name.upper()}",
                 "group_id": ids.element_id(objid, "child IPs"),
                 "pointer_id": ids.element_id(objid, "SIARD central file"),
-                **self._said(),
+                **self._shared_facts(),
             },
             "siard": None if siard is None else self._siard(objid, content.name, siard),
             "has_children": len(content.children) > 0,
@@ -175,7 +175,7 @@ class Recommendation(Dialect):
             "transformation": "ZIP64" if siard.zip64 else "ZIP",
         }
 
-    def _said(self) -> dict[str, object]:
+    def _shared_facts(self) -> dict[str, object]:
         return {
             "type": "SIARD_lobs INDEX" if self.version is None else f"SIARD{self.version} INDEX",
             "label": "SIARD LOBs" if self.version is None else f"SIARD {self.version}",

@@ -116,7 +116,9 @@ def test_a_packed_child_that_has_changed_is_not_what_the_manifests_have(tmp_path
     assert "F026" in codes(package)
 
 
-def test_a_missing_child_is_told_and_what_remains_is_not_given_back_as_if_it_were_all(tmp_path: Path) -> None:
+def test_a_missing_child_is_reported_and_what_remains_is_not_given_back_as_if_it_were_all(
+    tmp_path: Path,
+) -> None:
     package = built(tmp_path, by_objid())
     shutil.rmtree(children(package)[1])
     assert "L010" in codes(package)

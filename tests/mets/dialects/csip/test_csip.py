@@ -64,7 +64,7 @@ def root(path: Path) -> Any:
 
 
 def findings(package: Path) -> list[str]:
-    """Return what is wrong with a package; that a LOB lies in parts is not."""
+    """Return the findings on a package, except that a LOB is in parts."""
     found = checking.check(package)
     return [f"{each.path}: {each.code} {each.message}" for each in found if each.code != "S010"]
 
@@ -183,7 +183,7 @@ def test_a_urn_is_named_as_one_and_its_colons_are_no_part_of_a_folder(tmp_path: 
 
 
 @pytest.mark.parametrize(("version", "profile"), [("1.0", "csip"), ("2.2", "cits-siard")])
-def test_versions_and_profiles_are_said_as_cits_siard_has_them(
+def test_versions_and_profiles_are_stated_as_cits_siard_has_them(
     tmp_path: Path, version: str, profile: str
 ) -> None:
     package = built(tmp_path, csip(profile=profile, agents=Agents(submitter="X")), version=version)
@@ -283,7 +283,7 @@ def test_a_parent_without_lobs_has_no_children(tmp_path: Path) -> None:
     assert findings(package) == []
 
 
-def test_the_layout_is_that_of_the_archives_version_unless_another_is_asked_for(tmp_path: Path) -> None:
+def test_the_layout_is_that_of_the_archives_version_unless_another_is_requested(tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "N.siard", b"x")
     made = build.build(source, tmp_path / "own", replace(OPTIONS, layout=None))
     assert (made.layout, made.warnings) == ("siard22", ())
@@ -317,7 +317,7 @@ def test_the_layout_is_that_of_the_archives_version_unless_another_is_asked_for(
         (csip(agents=Agents(submitter="\0")), "U+0000"),
     ],
 )
-def test_what_cannot_be_said_is_refused_before_anything_is_written(
+def test_what_cannot_be_stated_is_refused_before_anything_is_written(
     tmp_path: Path, options: BuildOptions, words: str
 ) -> None:
     with pytest.raises(ConfigError, match=re.escape(words)) as raised:
