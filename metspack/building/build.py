@@ -14,7 +14,7 @@ from metspack.building import attempts, check_made, manifests, relocation, segme
 from metspack.building import options as building_options
 from metspack.building.options import BuildOptions, Built
 from metspack.building.parents import Parent, PlacedSegments, SegmentSpots
-from metspack.building.placing import Links, planned_links
+from metspack.building.placing import link_words, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.resumption import COMPARED, OF_TASKS, EarlierRun
 from metspack.building.segments import SegmentTask, TaskPlaced
@@ -170,10 +170,10 @@ class BuildWork:
             self._earlier.prepare(lambda name: OF_TASKS.fullmatch(name) or staging.work / name == root)
             course = self._plan_all(staging, departures)
             readership, missed = self.readership(course.split)
-            links = self._links(staging, course)
+            linked, linked_bytes = self._links(staging, course)
             (files, size), most = self.needed(course), self.division.limits.bytes
             done, moved = self._earlier.done(course)
-            files, size = files - max(links.lobs, done), size - max(links.bytes, moved)
+            files, size = files - max(linked, done), size - max(linked_bytes, moved)
             size = self.sending.room(size, course, most, self.options.jobs)
             check_space(staging, files=files, bytes_=size)
             remarked = list(remarks())
@@ -204,12 +204,12 @@ class BuildWork:
                 *self._about_lobs(course, placed.notes),
                 *missed,
                 *checked,
-                *links.words(course.lobs),
+                *link_words(linked, course.lobs),
                 *remarked,
             ),
             readers=readership,
             unopened=(self.parent.archive_path,) if self.version == "1.0" and self.traits.lobs else (),
-            linked=links.lobs if self._is_linking else None,
+            linked=linked if self._is_linking else None,
             made_of=self.made_of,
             children=placed,
             handed_over=handed_over,
@@ -256,15 +256,15 @@ class BuildWork:
     def _is_linking(self) -> bool:
         return self.options.link_mode is LinkMode.HARDLINK
 
-    def _links(self, staging: Partial, course: Course) -> Links:
-        """Return the LOBs to hard-link.
+    def _links(self, staging: Partial, course: Course) -> tuple[int, int]:
+        """Return the number of LOBs to hard-link, and their bytes.
 
         Raises ``TargetError`` for one on another file system, ``ConfigError`` when no LOB can be linked.
         """
         if not self._is_linking:
-            return Links()
+            return 0, 0
         found = planned_links(staging.work, range(course.segments), staging.device())
-        if course.lobs and not found.lobs:
+        if course.lobs and not found[0]:
             raise ConfigError(
                 "no LOB can be hard-linked: none is a whole file outside an archive, and not larger than a "
                 "segment",

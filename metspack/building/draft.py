@@ -152,9 +152,8 @@ class _Leaving:
 
     def path(self, layout: Layout) -> str:
         """Return the path of the last LOB in its segment, "" without LOBs."""
-        if (last := self._last) is None:
-            return ""
-        return layout.lob_path(last.place, last.shared.extension)
+        last = self._last
+        return "" if last is None else layout.lob_path(last.place, last.shared.extension)
 
 
 def drafted(path: Path, options: BuildOptions, progress: Progress | None = None) -> Draft:

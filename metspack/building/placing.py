@@ -27,27 +27,20 @@ from metspack.sizes import counted
 from metspack.sources.lobstream import Contents, OpenHoldings, Passage, what, where
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Links:
-    """LOBs that are hard-linked: their number, and their bytes."""
-
-    lobs: int = 0
-    bytes: int = 0
-
-    def words(self, lobs: int) -> Iterator[Notice]:
-        """Yield a warning on the effect of hard links, if any; ``lobs`` counts all LOBs."""
-        if self.lobs:
-            others = lobs - self.lobs
-            copied = f", {counted(others, 'other was', 'others were')} copied" if others else ""
-            yield Notice(
-                "lob-hard-linked",
-                f"{counted(self.lobs, 'LOB')} hard-linked to the files of the source{copied}: a later edit "
-                "of such a file is an edit of the package too",
-            )
+def link_words(linked: int, lobs: int) -> Iterator[Notice]:
+    """Yield a warning on the effect of hard links, if any; ``linked`` of all LOBs are such."""
+    if linked:
+        others = lobs - linked
+        copied = f", {counted(others, 'other was', 'others were')} copied" if others else ""
+        yield Notice(
+            "lob-hard-linked",
+            f"{counted(linked, 'LOB')} hard-linked to the files of the source{copied}: a later edit "
+            "of such a file is an edit of the package too",
+        )
 
 
-def planned_links(work: Path, segments: Iterable[int], device: int) -> Links:
-    """Return the LOBs of some segments that can be hard-linked: those that are whole files.
+def planned_links(work: Path, segments: Iterable[int], device: int) -> tuple[int, int]:
+    """Return how many LOBs of some segments can be hard-linked, those that are whole files, and their bytes.
 
     ``work`` holds the slices, ``device`` is that of the target. Raises ``TargetError`` for a whole file on
     another device.
@@ -62,7 +55,7 @@ def planned_links(work: Path, segments: Iterable[int], device: int) -> Links:
                 raise _is_elsewhere(run.lob(next(at for at, each in enumerate(devices) if each != device)))
             lobs += len(run)
             size += run.bytes
-    return Links(lobs=lobs, bytes=size)
+    return lobs, size
 
 
 def _is_elsewhere(lob: LobRef) -> TargetError:
@@ -153,7 +146,10 @@ class Placing:
         links = self._link_folder(segment) if shared.folders is not None else None
         contents: Contents = repeat(None, number)
         stated: list[tuple[str, Sequence[str]]] = []
-        if self._is_plain(run):
+        # Others need more than to be read whole and compared with their stated digests.
+        is_asked = bool(self.algorithms) and shared.digest is None
+        is_known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
+        if is_known and not is_asked and not run.is_apart:
             given = ((shared.digest, run.digests), (shared.proof, run.proofs))
             stated = [(name, values) for name, values in given if name is not None]
             contents = (
@@ -184,12 +180,6 @@ class Placing:
             moved=self.moved,
             apart=apart,
         )
-
-    def _is_plain(self, run: LobRun) -> bool:
-        """Return whether LOBs need only be read whole and compared with their stated digests."""
-        is_asked = bool(self.algorithms) and run.shared.digest is None
-        known = {run.shared.digest, run.shared.proof} - {None} <= OCTETS.keys()
-        return known and not is_asked and not run.is_apart
 
     def _link_folder(self, segment: Destination) -> Folder | None:
         """Return the segment if whole files are linked into it, else None."""

@@ -58,7 +58,7 @@ class Relocation:
             )
             for each in sorted(columns)
         }
-        self._digests = _Digests(self.work, self.corrected)
+        self._digest_of = _digests(self.work, self.corrected)
         self._renamed: set[Column] = set()
         self._tables = {column[:2] for column in (*columns, *self.stays)}
 
@@ -114,7 +114,7 @@ class Relocation:
 
         def files(run: CellRun) -> list[str] | None:
             column = column_of(run.place(0))
-            if column not in self.course.columns or self._digests.tasks:
+            if column not in self.course.columns or self.corrected:
                 return None
             self._renamed.add(column)
             return self._files(run, self._uses[column].before, following[column])
@@ -174,7 +174,7 @@ class Relocation:
             self.name, self.course.keys[number][1], cell.place, extension_of(cell.file)
         )
         file = f"{before}{own}"
-        digest = self._digests.of(cell.place.id, number)
+        digest = self._digest_of(cell.place.id, number)
         self.sharing.tell(cell.place.id, file, digest)
         return NewCell(file=file, digest=digest)
 
@@ -186,29 +186,24 @@ class Relocation:
         return NewCell(file=entry if plain else uris.quoted(entry.split("/")))
 
 
-class _Digests:
-    """Digests for cells, read in the order of the cells from the files of the ``tasks``."""
+def _digests(work: Path, tasks: Mapping[int, int]) -> Callable[[str, int], Digest | None]:
+    """Return a function for digests of cells, called in the order of the cells; ``tasks`` wrote them."""
+    lines: dict[int, Iterator[tuple[str, str, str]]] = {}
+    waiting: dict[int, tuple[str, str, str] | None] = {}
 
-    def __init__(self, work: Path, tasks: Mapping[int, int]) -> None:
-        self._work = work
-        self.tasks = tasks
-        self._lines: dict[int, Iterator[tuple[str, str, str]]] = {}
-        self._waiting: dict[int, tuple[str, str, str] | None] = {}
+    def of(place: str, segment: int) -> Digest | None:
+        if (task := tasks.get(segment)) is None:
+            return None
+        if task not in lines:
+            lines[task] = segments.json_lines(segments.notes_path(work, segments.DIGESTS, task))
+            waiting[task] = next(lines[task], None)
+        found = waiting[task]
+        if found is None or found[0] != place:
+            return None
+        waiting[task] = next(lines[task], None)
+        return Digest(algorithm=found[1], value=found[2])
 
-    def of(self, place: str, segment: int) -> Digest | None:
-        task = self.tasks.get(segment)
-        if task is None:
-            return None
-        if task not in self._lines:
-            self._lines[task] = iter(
-                segments.json_lines(segments.notes_path(self._work, segments.DIGESTS, task))
-            )
-            self._waiting[task] = next(self._lines[task], None)
-        waiting = self._waiting[task]
-        if waiting is None or waiting[0] != place:
-            return None
-        self._waiting[task] = next(self._lines[task], None)
-        return Digest(algorithm=waiting[1], value=waiting[2])
+    return of
 
 
 def upgrade_notes(archive: Archive) -> Iterator[Notice]:

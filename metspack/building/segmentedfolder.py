@@ -283,10 +283,8 @@ class SegmentedLobs(tempdb.Scratch):
         self._folder = folder
         self._checksum = checksum
         self._prefixes: dict[int, str] = {}
-        self.inside = self.undigested = self.bytes = self.lobs = 0
-        self.shared = 0
+        self.inside = self.undigested = self.bytes = self.lobs = self.shared = self.unnamed = 0
         self.example = ("", "")
-        self.unnamed = 0
         self.strangers: list[str] = []
         self.notes: Counter[str] = Counter()
         super().__init__(

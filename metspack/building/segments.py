@@ -71,19 +71,10 @@ class SegmentTask:
     clears: bool = False
 
     @property
-    def number(self) -> int:
-        """The task's number: that of its first segment."""
-        return self.segments[0].number
-
-    @property
-    def sliced(self) -> Path:
-        """The folder of the slices."""
-        return self.plan or self.work
-
-    @property
     def label(self) -> str:
         """The task in the names of its files: its number, or number and start of a stretch."""
-        return f"{self.number}" if self.is_described else _label(self.number, self.stretch)
+        number = self.segments[0].number
+        return f"{number}" if self.is_described else _label(number, self.stretch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,7 +308,7 @@ def clear(task: SegmentTask) -> None:
     first = task.segments[len(task.finished)]
     if not task.is_described:
         writing.remove(notes_path(task.work, PLACED, task.label))
-        for each in slices.runs(slices.path(task.sliced, first.number), task.stretch):
+        for each in slices.runs(slices.path(task.plan or task.work, first.number), task.stretch):
             for path in placing.lob_paths(task.layout, each):
                 writing.remove(task.package / first.content / path)
         return
@@ -347,7 +338,7 @@ def _place_segment(
     with closing(Placements()) as placements:
 
         def place_in(target: Destination) -> None:
-            found = slices.runs(slices.path(task.sliced, spot.number), task.stretch)
+            found = slices.runs(slices.path(task.plan or task.work, spot.number), task.stretch)
             for placed in placer.place(found, target):
                 placements.add(placed)
                 if placed.part_of:
@@ -402,13 +393,13 @@ def described_segments(
 def _describe_together(task: SegmentTask, disk: writing.SyncedTogether) -> TaskPlaced:
     """Describe a segment after all its stretches were placed."""
     (spot,) = task.segments
-    labels = [_label(task.number, each.stretch) for each in task.placed]
+    labels = [_label(spot.number, each.stretch) for each in task.placed]
     with closing(Placements()) as placements:
         for label in labels:
             for each in placed_files(task.work, label):
                 placements.add(each)
         child = _describe_again(placements, spot, task)
-    target = notes_path(task.work, DIGESTS, task.number)
+    target = notes_path(task.work, DIGESTS, spot.number)
     writing.remove(target)
     with writing.NewFile(target) as digests:
         for label in labels:
@@ -419,7 +410,7 @@ def _describe_together(task: SegmentTask, disk: writing.SyncedTogether) -> TaskP
     for stretch in task.placed:
         notes.update(stretch.notes)
     done = SegmentDone(
-        number=task.number,
+        number=spot.number,
         digest=task.digests[0] if task.digests else "",
         files=child.files,
         bytes=child.bytes,

@@ -690,15 +690,8 @@ def hash_file(
         return error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartRun:
-    """The files that are the parts of one whole, in order, and the digests wanted of the whole.
-
-    Each file is a trusted root, names below it, and the digests wanted of it.
-    """
-
-    files: tuple[tuple[Path, tuple[str, ...], Asked], ...]
-    asked: Asked
+PartRun = tuple[Asked, tuple[tuple[Path, tuple[str, ...], Asked], ...]]
+"""The digests wanted of a whole, and its parts in order: a trusted root, names below it, and those wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -711,6 +704,7 @@ class HashedParts:
 
 def hash_parts(run: PartRun, progress: Callable[[int], None]) -> HashedParts:
     """Read the parts of a whole, each once, and return the result for each and for the whole."""
-    whole = Hashing(run.asked)
-    parts = [hash_file(root, segments, asked, progress, whole) for root, segments, asked in run.files]
+    asked, files = run
+    whole = Hashing(asked)
+    parts = [hash_file(root, segments, each, progress, whole) for root, segments, each in files]
     return HashedParts(parts=tuple(parts), whole=whole.result())

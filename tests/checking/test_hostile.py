@@ -202,8 +202,7 @@ def test_a_part_of_holes_is_not_read_beyond_the_budget(tmp_path: Path) -> None:
         pytest.skip("the file system keeps no holes")
     holes = (1 << 21) - (1 << 17)
     asked = reading.Asked(algorithms=("MD5",), holes=holes - 1)
-    run = reading.PartRun(files=((tmp_path, ("file",), asked),), asked=asked)
-    (outcome,) = reading.hash_parts(run, untold).parts
+    (outcome,) = reading.hash_parts((asked, ((tmp_path, ("file",), asked),)), untold).parts
     assert isinstance(outcome, reading.HolesRefused)
     asked = replace(asked, holes=holes)
     assert isinstance(reading.hash_file(tmp_path, ("file",), asked, untold), reading.Hashed)

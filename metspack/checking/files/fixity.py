@@ -320,12 +320,9 @@ class Fixity:
         """Return how to read the parts of a whole; without files when one of them is packed."""
         places = [place for path in whole.paths if (place := self._places.below(path)) is not None]
         if len(places) < len(whole.paths):
-            return PartRun(files=(), asked=whole.asked)
+            return whole.asked, ()
         files = zip(places, self._asked_of(whole), strict=True)
-        return PartRun(
-            files=tuple((place.root.absolute(), place.segments, asked) for place, asked in files),
-            asked=whole.asked,
-        )
+        return whole.asked, tuple((place.root.absolute(), place.segments, asked) for place, asked in files)
 
     def _read_packed_parts(self, whole: Parts) -> HashedParts:
         joined = Hashing(whole.asked)
