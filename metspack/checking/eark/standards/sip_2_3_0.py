@@ -1,4 +1,4 @@
-"""The differences of E-ARK SIP 2.3.0 from 2.2.0, after the draft of its METS profile of 2025-04-08; pure.
+"""Differences of E-ARK SIP 2.3.0 from 2.2.0, by its draft profile of 2025-04-08; pure.
 
 Half of the requirements are gone, and the numbers of others have another meaning.
 """
