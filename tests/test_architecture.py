@@ -46,7 +46,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 874,
     "inspecting": 655,
     "packages": 2_991,
-    "checking": 14_267,
+    "checking": 14_198,
     "building": 3_161,
     "reporting": 2_401,
     "restoring": 1_693,
