@@ -9,16 +9,7 @@ from metspack.checking.eark.document import Outline, StatedFileGroup, TypedFile
 from metspack.checking.eark.profiles import Opening
 from metspack.checking.held import AgreedSegment, ManifestStretch
 from metspack.mets.links import Mptr
-from metspack.mets.reader import (
-    Agent,
-    File,
-    Fptr,
-    Identified,
-    MetsHeader,
-    Root,
-    StatedObject,
-    StructMap,
-)
+from metspack.mets.reader import Agent, File, Fptr, Identified, MetsHeader, Root, StatedObject, StructMap
 from metspack.system import os
 
 _KINDS: dict[str, Any] = {

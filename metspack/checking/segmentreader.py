@@ -23,13 +23,7 @@ from metspack.checking.held import AgreedColumns, AgreedSegment, ManifestStretch
 from metspack.checking.mets import schema
 from metspack.checking.mets.documents import sum_of_hashes
 from metspack.checking.mets.references import References
-from metspack.checking.reconciliation import (
-    Compared,
-    DifferenceError,
-    NotHeld,
-    SegmentSources,
-    Statement,
-)
+from metspack.checking.reconciliation import Compared, DifferenceError, NotHeld, SegmentSources, Statement
 from metspack.containers.ipreader import Content, OpenPacks
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers
 from metspack.errors import MetspackError, TargetError
@@ -521,12 +515,7 @@ def _stretch(look: SegmentLook, algorithm: str, lines: ColumnParts) -> ManifestS
     if not number:
         raise DifferenceError
     return ManifestStretch(
-        start=start,
-        stop=stop,
-        lines=number,
-        first=first,
-        last=last,
-        ending=ending.decode(),
+        start=start, stop=stop, lines=number, first=first, last=last, ending=ending.decode()
     )
 
 

@@ -50,11 +50,6 @@ class CheckedTree(MountedTree):
         self._base_of = lru_cache(1)(self._base)  # a document's references come one after the other
         self._here: list[tuple[bytes, tuple[str, ...]]] = _lies(b"", base)
 
-    @property
-    def agreed_files(self) -> int:
-        """Return the number of files that are not put into the catalogue."""
-        return 0 if self.agreement is None else self.agreement.held
-
     def put_back(self, *paths: bytes) -> None:
         """Put the files of agreed segments that paths lead into into the catalogue."""
         for path in paths:

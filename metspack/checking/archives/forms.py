@@ -24,7 +24,7 @@ from metspack.siard import metadata
 from metspack.siard.entries import ArchiveEntries
 
 _LISTED = """
-SELECT DISTINCT e.path FROM entry e WHERE e.filed IS NOT NULL
+SELECT DISTINCT e.path FROM entry e INDEXED BY entry_archive WHERE e.filed IS NOT NULL
 AND e.filed >= (SELECT max(filed) FROM entry o WHERE o.mets = e.mets AND o.filed IS NOT NULL) AND (e.named
 OR NOT (EXISTS (SELECT 1 FROM entry o WHERE o.mets = e.mets AND o.path < e.path AND o.filed IS NOT NULL)
     OR EXISTS (SELECT 1 FROM entry o WHERE o.mets = e.mets AND o.path > e.path AND o.filed IS NOT NULL)))

@@ -104,11 +104,7 @@ class Surroundings:
     """The bags and lists around the packages of a check: in the folders given, and bags above."""
 
     def __init__(
-        self,
-        packages: Sequence[DeliveredPackage],
-        given: Sequence[Path],
-        packs: OpenPacks,
-        looking: Looking,
+        self, packages: Sequence[DeliveredPackage], given: Sequence[Path], packs: OpenPacks, looking: Looking
     ) -> None:
         self._given = [os.path.join(os.path.realpath(each), "") for each in given]
         self._looking, self._packs = looking, packs

@@ -171,7 +171,8 @@ class Fixity:
     def of_documents(self, *, manifests: bool) -> Iterator[Finding]:
         """Read the METS documents, to compare the statements of other METS and ``manifests``."""
         statements = f"{_BY_METS} UNION ALL {_BY_MANIFEST}" if manifests else _BY_METS
-        yield from self._read(_OF_METS.format(statements))
+        for path, rows in groupby(self._catalogue.rows(_OF_METS.format(statements)), key=itemgetter(0)):
+            yield from self._read_one(path, list(rows))
         yield from self._wrong()
 
     def of_files(self, *, sampled: bool = False, jobs: int | None = 1) -> Iterator[Finding]:
@@ -198,10 +199,6 @@ class Fixity:
             return 1
         files, size = self._catalogue.row("SELECT count(*), sum(size) FROM disk WHERE kind = 'f'") or (0, 0)
         return self._executor.useful(jobs, files=files, size=size or 0)
-
-    def _read(self, sql: str) -> Iterator[Finding]:
-        for path, rows in groupby(self._catalogue.rows(sql), key=itemgetter(0)):
-            yield from self._read_one(path, list(rows))
 
     def _read_files(self, sql: str, jobs: int) -> Iterator[Finding]:
         """Read files with a statement some at a time, in ``jobs`` processes; they are judged in order."""

@@ -41,7 +41,8 @@ _KINDS = frozenset(MDTYPES.values())
 
 _FILES = """
 SELECT e.mets, e.path, e.mdtype, e.mimetype, m.path, m.folder, e.line
-FROM entry e JOIN mets m ON m.id = e.mets JOIN disk d ON d.path = e.path AND d.kind = 'f'
+FROM entry e INDEXED BY entry_metadata JOIN mets m ON m.id = e.mets
+JOIN disk d ON d.path = e.path AND d.kind = 'f'
 WHERE e.element = 'mdRef' GROUP BY e.path ORDER BY min(e.id)
 """
 # Objects are compared with at most a hundred statements on a file: no package has more, and for very many

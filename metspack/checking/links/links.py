@@ -10,14 +10,7 @@ from itertools import islice
 
 from metspack import uris
 from metspack.checking import grouping
-from metspack.checking.catalogue import (
-    PATHS_INDEX,
-    Catalogue,
-    Mark,
-    folder_of,
-    nearest_file,
-    shown,
-)
+from metspack.checking.catalogue import PATHS_INDEX, Catalogue, Mark, folder_of, nearest_file, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
 from metspack.checking.links.mounting import (

@@ -218,7 +218,7 @@ def test_a_check_that_was_stopped_goes_on(
 
     def stopping(*given: Any) -> Any:
         calls[0] += 1
-        if calls[0] == 3:
+        if calls[0] == 2:  # four METS were hashed while they were read, and four files in the first run
             raise Interrupted
         return true(*given)
 
