@@ -168,3 +168,11 @@ def test_lobs_are_restored_by_table_column_and_key(metspack: Commands, out: Path
     outcome = metspack("restore", out, "-o", tmp_path / "none", "--siard", "--key", "3")
     assert (outcome.code, "--key cannot be combined with --siard" in outcome.err) == (2, True)
     assert not (tmp_path / "none").exists()
+
+
+def test_files_are_named_by_key(metspack: Commands, out: Path, tmp_path: Path) -> None:
+    chosen = ("--table", "Categories", "--column", "Picture", "--key", "7", "--names", "key")
+    metspack.fine("restore", out, "-o", tmp_path / "one", *chosen)
+    assert (tmp_path / "one" / "content" / "dbo.Categories" / "7_Picture.png").is_file()
+    refused = metspack("restore", out, "-o", tmp_path / "N.siard", "--siard", "--names", "key")
+    assert (refused.code, "--names cannot be combined with --siard" in refused.err) == (2, True)
