@@ -136,9 +136,9 @@ def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) 
                 assert isinstance(each, survey.Surveyed)  # noqa: S101 -- one by one
                 verdict, paths = None, tuple[str, ...]()
                 if each.lob is not None:
-                    if (known := survey.holdings(source, each.lob, held)) is not held:
+                    if (present := survey.holdings(source, each.lob, held)) is not held:
                         opened.check_unchanged()
-                        held, opened = known, stack.enter_context(OpenHoldings(known))
+                        held, opened = present, stack.enter_context(OpenHoldings(present))
                     paths = survey.paths(held, each.lob)
                     if accepted is not None:
                         verdict = verdict_on(each.lob, opened, accepted, progress.advance)
