@@ -6,8 +6,8 @@ LOBs, and ``open_lob`` and ``restore`` give LOBs back. The other functions are n
 ``plan``, ``convert``, ``describe``, ``merge``, ``links``, ``inspect``, ``explain``,
 ``list_lobs``, ``cat``, ``shards``, ``restore_dry_run``, ``restore_siard`` and ``status``.
 
-Functions print nothing. Paths are ``str`` or ``Path``. A failure is a ``MetspackError``, with an ``id`` for
-programs, and ``message`` and ``hint`` for people. docs/python.md has examples.
+Functions return values and never print. Paths are ``str`` or ``Path``. A failure is a ``MetspackError``,
+with an ``id`` for programs, and ``message`` and ``hint`` for people. docs/python.md has examples.
 """
 
 from __future__ import annotations

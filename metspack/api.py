@@ -1,4 +1,4 @@
-"""The public API: the commands as functions that print nothing."""
+"""The public API: the commands as functions that return values."""
 
 from __future__ import annotations
 
@@ -174,8 +174,8 @@ def build(
 
     ``source`` is an archive in any form, or a folder of LOBs. The same call resumes the work that a stopped
     call left beside ``target`` (``status`` reports it), unless it is to ``restart``;
-    ``discard_on_interrupt`` leaves nothing when interrupted. Raises ``SourceError``, ``PlanError``,
-    ``TargetError``, also when ``target`` exists, and ``ConfigError``; then nothing is made at ``target``.
+    ``discard_on_interrupt`` removes it when interrupted. Raises ``SourceError``, ``PlanError``,
+    ``TargetError``, also when ``target`` exists, and ``ConfigError``; then ``target`` is unchanged.
     """
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
     options = replace(_stated(_given(options, BuildOptions)), terms=terms)
@@ -231,7 +231,7 @@ def merge(
 
     The dialect is always csip; ``jobs`` processes copy files, as many as help when None.
     Children that are not among them are looked for in the ``roots``, by OBJID. Raises as ``build`` does; then
-    nothing is left there.
+    ``target`` is unchanged.
     """
     options = _stated(replace(_given(options, PackageOptions), dialect=dialects.for_merging()))
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
@@ -253,7 +253,7 @@ def check(
     """Return the report of a check of packages: folders, METS files, zip or tar files.
 
     It is an iterator of findings, and has ``ok``. Nothing is read before the first of them is requested.
-    Raises ``ConfigError`` for an option that cannot be used, and when there is nothing to check.
+    Raises ``ConfigError`` for an option that cannot be used, and without a package to check.
     """
     created = clock.now(os.environ) if "SOURCE_DATE_EPOCH" in os.environ else ""
     return CheckReport(_named(path), _given(options, CheckOptions), created=created, progress=progress)
@@ -355,7 +355,7 @@ def restore(
     """Write the LOBs of the package at ``path`` as whole, proven files into a new folder.
 
     The same call resumes the work that a stopped call left beside ``target``, unless ``restart`` removes it.
-    Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing is left at ``target``.
+    Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then ``target`` is unchanged.
     """
     options = _given(options, RestoreOptions)
     terms = StagingTerms(restart=restart, discards=discard_on_interrupt)
@@ -380,7 +380,7 @@ def restore_siard(
     ``target`` is the .siard file or a new folder for it; with ``Into.FOLDER`` a folder for it and its LOBs.
     ``archive`` names one of several archives, ``lob_folder_style`` is how it leads to that folder of LOBs,
     ``roots`` are as ``convert`` has them.
-    Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then nothing is left at ``target``.
+    Raises ``SourceError``, ``TargetError`` and ``ConfigError``; then ``target`` is unchanged.
     """
     options = RestoreOptions(
         archive=archive,
@@ -433,9 +433,9 @@ def cat(
     ``verify``, only proven bytes of ranges are yielded; the bytes of a whole LOB are proven once the iterator
     has ended without an error. Raises ``SourceError`` and ``ConfigError``; warns as ``open_lob`` does.
     """
-    asked = [parsed_range(each) for each in ranges]
+    wanted = [parsed_range(each) for each in ranges]
     with PackageReader(as_place(path), budgets, as_places(roots)) as package:
-        yield from joining.extracted(package, optionfields.checked("lob", str, lob), asked, verify=verify)
+        yield from joining.extracted(package, optionfields.checked("lob", str, lob), wanted, verify=verify)
 
 
 def list_lobs(
@@ -514,7 +514,7 @@ class Package(Closable):
         return f"Package({str(self.path)!r})"
 
     def close(self) -> None:
-        """Forget what was read."""
+        """Release the package and the facts read from it."""
         self._reader.close()
 
     @property
@@ -534,15 +534,15 @@ class Package(Closable):
         found = []
         for names in self._reader.archives:
             with cells.opened_archive(self._reader, names, self._budgets) as archive:
-                known = archive.metadata
+                stated = archive.metadata
             found.append(
                 ArchiveSummary(
                     path="/".join(names),
-                    siard_version=known.version,
-                    database=known.dbname,
-                    owner=known.data_owner,
-                    timespan=known.origin_timespan,
-                    tables=tuple(each.label for each in known.tables),
+                    siard_version=stated.version,
+                    database=stated.dbname,
+                    owner=stated.data_owner,
+                    timespan=stated.origin_timespan,
+                    tables=tuple(each.label for each in stated.tables),
                 )
             )
         return tuple(found)

@@ -43,7 +43,7 @@ _REST = 1.0  # seconds before workers are checked again after one could not be r
 _LOOK = 0.1  # seconds between two looks at the results
 _ASK = 3.0  # seconds between two requests for the list of workers
 _REPORTED = 1 << 18  # bytes that a worker moves before it looks whether they are still wanted
-_TOLD = 0.5  # seconds between two progress reports of a worker
+_PAUSE = 0.5  # seconds between two progress reports of a worker
 _CRITICAL = 50  # logging.CRITICAL, whose module is slow to import
 _NAMED = 5  # workers that a message names
 _AGAIN = "Start it again (dask scheduler, dask worker) and run the same command again."
@@ -185,7 +185,7 @@ class Cluster:
         """Raise ``TargetError`` unless there are workers and all of them are fit."""
         answers = self._answers(terms)
         for _ in range(1, _TRIES):
-            if any(isinstance(said, OSError) for said in answers.values()):
+            if any(isinstance(answer, OSError) for answer in answers.values()):
                 time.sleep(_REST)  # in which the scheduler notices who is dead
                 answers = self._answers(terms)
         if not answers:
@@ -194,7 +194,7 @@ class Cluster:
                 hint="Start some on machines that see the same files: "
                 f"dask worker {self.address} --nthreads 1",
             )
-        if unfit := [_fault(worker, said) for worker, said in sorted(answers.items()) if said]:
+        if unfit := [_fault(worker, answer) for worker, answer in sorted(answers.items()) if answer]:
             raise _refusal(self.address, unfit)
 
     def _answers(self, terms: WorkerTerms) -> dict[str, str | Exception]:
@@ -262,7 +262,7 @@ class ClusterExecutor(Executor):
         return jobs
 
     def prepare(self, work: Callable[..., object], wanted: int | None, *, files: int) -> None:
-        """Do nothing: the workers are there."""
+        """Accept the call: the workers run already."""
 
     def _open(self, jobs: int) -> Pool:
         del jobs
@@ -271,7 +271,7 @@ class ClusterExecutor(Executor):
 
 @dataclass(slots=True)
 class _Errand:
-    """A task that was given out, Dask's future for it, and that of its end, which is fetched at once.
+    """A submitted task, Dask's future for it, and the future of its end, fetched at once.
 
     ``moved`` are the bytes done so far by the ``worker`` that does it.
     """
@@ -286,7 +286,7 @@ class _Errand:
 
 
 class ClusterPool(Generic[Task, Result]):
-    """The workers of a cluster at some work, after checking that each is fit for it; a ``processes.Pool``.
+    """The workers of a cluster, each checked to be fit for the work; a ``processes.Pool``.
 
     They must see ``sights``. Raises ``TargetError`` for an unfit worker.
     """
@@ -302,7 +302,7 @@ class ClusterPool(Generic[Task, Result]):
         self.waiting: dict[Future[Result], _Errand] = {}
         self._moved = self._shown = 0
         self._changed = threading.Event()
-        self._asked = self._seen = time.monotonic()
+        self._requested = self._seen = time.monotonic()
         self.jobs = cluster.jobs
         self._client.subscribe_topic(run, self._hear)
 
@@ -346,14 +346,14 @@ class ClusterPool(Generic[Task, Result]):
             self._shown = done
 
     def wait(self) -> None:
-        """Wait a moment for a result; raises ``TargetError`` when the scheduler or all workers are gone.
+        """Wait a moment for a result; raises ``TargetError`` without a scheduler or workers.
 
         Workers may be away for ``_PATIENCE``.
         """
         if self._client.status not in {"running", "connecting"}:
             raise self._cluster.gone()
-        if (now := time.monotonic()) - self._asked >= _ASK:
-            self._asked = now
+        if (now := time.monotonic()) - self._requested >= _ASK:
+            self._requested = now
             with _quiet():
                 if self._cluster.ask(self._client.ncores):
                     self._seen = now
@@ -366,7 +366,7 @@ class ClusterPool(Generic[Task, Result]):
         self._changed.clear()
 
     def shutdown(self) -> None:
-        """Stop the tasks given out, and remove what they began."""
+        """Stop the submitted tasks, and remove their unfinished results."""
         self._remote.stop()
         left = [errand.given for errand in self.waiting.values()]
         self.waiting.clear()
@@ -404,10 +404,10 @@ class ClusterPool(Generic[Task, Result]):
 
     def _hear(self, event: Any) -> None:
         """Take a worker's progress report; called in a thread of Dask's."""
-        _when, said = event
+        _when, report = event
         for errand in list(self.waiting.values()):
-            if errand.key == said["key"] and said["bytes"] > errand.moved:
-                errand.worker, errand.moved = said["worker"], said["bytes"]
+            if errand.key == report["key"] and report["bytes"] > errand.moved:
+                errand.worker, errand.moved = report["worker"], report["bytes"]
 
 
 async def _called(function: Callable[..., Any], *given: object, **named: object) -> Any:
@@ -445,13 +445,13 @@ def _failure(error: Any) -> Exception:
     return error if isinstance(error, Exception) else RuntimeError(str(error))
 
 
-def _fault(worker: str, said: str | Exception) -> str:
+def _fault(worker: str, answer: str | Exception) -> str:
     """Return why a worker is unfit, from its answer."""
-    if isinstance(said, OSError):
-        return f"{worker} does not answer: {said}"
-    if isinstance(said, Exception):
-        return f"{worker} has no metspack {__version__}: {said}"
-    return said
+    if isinstance(answer, OSError):
+        return f"{worker} does not answer: {answer}"
+    if isinstance(answer, Exception):
+        return f"{worker} has no metspack {__version__}: {answer}"
+    return answer
 
 
 def _refusal(address: str, unfit: Sequence[str]) -> TargetError:
@@ -472,7 +472,7 @@ _sighted: set[str] = set()  # the runs whose sights this worker has checked
 
 
 def _unfitness(terms: WorkerTerms, dask_worker: Any) -> str:
-    """Return how this worker differs from what it must be, "" when it is fit."""
+    """Return the reason why this worker is unfit, or ""."""
     name, threads = dask_worker.name, dask_worker.state.nthreads
     if threads != 1:
         return f"worker {name} has {threads} threads, expected one in a process"
@@ -508,10 +508,10 @@ def _run(terms: WorkerTerms, work: Work[Any, Any], task: Any, key: str) -> _Task
     if unfit := _unfitness(terms, worker):
         return _TaskEnd(name, error=_refusal(terms.address, [unfit]))
     done = unreported = 0
-    told = time.monotonic()
+    reported = time.monotonic()
 
     def moved(amount: int) -> None:
-        nonlocal done, unreported, told
+        nonlocal done, unreported, reported
         done += amount
         unreported += amount
         if unreported < _REPORTED:
@@ -519,8 +519,8 @@ def _run(terms: WorkerTerms, work: Work[Any, Any], task: Any, key: str) -> _Task
         unreported = 0
         if not (os.path.lexists(terms.wanted) if terms.wanted else _is_held(worker, key)):
             raise Stopped
-        if (now := time.monotonic()) - told > _TOLD:
-            told = now
+        if (now := time.monotonic()) - reported > _PAUSE:
+            reported = now
             worker.log_event(terms.run, {"key": key, "worker": name, "bytes": done})
 
     try:

@@ -22,7 +22,7 @@ OCTETS = {
 }
 """The METS names of the algorithms that can be computed, and the bytes of their digests.
 
-They are of METS 1.12.1, CHECKSUMTYPE; of its others, HAVAL, MNP, TIGER and WHIRLPOOL, Python has none.
+They are of METS 1.12.1, CHECKSUMTYPE; Python lacks its others: HAVAL, MNP, TIGER and WHIRLPOOL.
 """
 
 
@@ -86,14 +86,14 @@ class Seal:
         """Return the paths whose lines differ; empty where one of the seals has only a value."""
         if not (self.lines and other.lines):
             return ()
-        odd = {*self.lines} ^ {*other.lines}
+        only = {*self.lines} ^ {*other.lines}
         return tuple(
-            dict.fromkeys(line.partition(" ")[2][1:] for line in (*other.lines, *self.lines) if line in odd)
+            dict.fromkeys(line.partition(" ")[2][1:] for line in (*other.lines, *self.lines) if line in only)
         )
 
 
 class Sealed:
-    """A result that has a seal, or none where nothing was made."""
+    """A result with a seal, or with None if no package was made."""
 
     __slots__ = ()
 
@@ -279,7 +279,7 @@ def parsed(text: str, algorithm: str | None = None) -> Digest | None:
 
     Takes ``md5<hex>`` (SIARD 1.0 and 2.0, P_4.3-3), ``SHA-256:<hex or Base64>`` (2.0,
     messageDigestType) and a bare value with ``algorithm`` given beside it (2.1, 2.2); hex in either
-    letter case. Any other value counts as none.
+    letter case. Any other value counts as absent.
     """
     if algorithm in OCTETS and len(text) == 2 * OCTETS[algorithm] and _HEX.fullmatch(text):
         return Digest(algorithm=algorithm, value=text.lower())  # as nearly all are written

@@ -37,7 +37,7 @@ class SourceError(MetspackError):
 
 
 class SourceNotFoundError(SourceError):
-    """There is nothing at the path of the source."""
+    """The path of the source does not exist."""
 
     id = "source-not-found"
 
@@ -67,7 +67,7 @@ class TargetError(MetspackError):
 
 
 class TargetExistsError(TargetError):
-    """There is something at the path of the target, and nothing is overwritten."""
+    """The path of the target exists already, and is not overwritten."""
 
     id = "target-exists"
 
@@ -93,7 +93,7 @@ class ConfigError(MetspackError):
 class Interrupted(BaseException):
     """Ctrl-C or a request to end; no handler may swallow it, only put it off.
 
-    ``signal`` is its number; ``kept`` states the work kept for resuming, "" for none, and ``hint`` how.
+    ``signal`` is its number; ``kept`` states the work kept for resuming, or is "", and ``hint`` how.
     """
 
     def __init__(self, signal: int = 2) -> None:

@@ -1,4 +1,4 @@
-"""Limits of segments, and budgets for what is read of an unknown source."""
+"""Limits of segments, and budgets for reading untrusted input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metspack.optionfields import OptionField
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The limits of a segment; None is no limit. A segment may reach its limits exactly.
+    """The limits of a segment; None means unlimited. A segment may reach its limits exactly.
 
     ``bytes`` may be written ``"4GB"``, and both ``"none"``. Raises ``ConfigError`` for a limit below 1.
     """
@@ -31,7 +31,7 @@ class Budgets:
     ``holes`` are bytes of a file that were never written (of a sparse file), which a check reads as zeros.
     ``names`` are different ones of elements and attributes in one document: a parser keeps them all.
     ``findings`` are those of one code that a check reports one by one, and errors that ``shards`` reports:
-    further ones are counted.
+    all others are counted.
     ``others`` are agents, ``fileGrp`` and elements unknown to METS in one METS.
     ``missing`` are LOBs of an archive that may be looked for in vain, each in every possible place.
     """

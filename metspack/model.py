@@ -1,7 +1,7 @@
 """Values that pass from stage to stage: LOBs, limits, segments, findings.
 
 Sizes and offsets are bytes. Rows are counted from 1, schemas and tables by the number in their folder,
-segments from 0 (recommendation 0.28 §5.1). The module imports nothing of metspack.
+segments from 0 (recommendation 0.28 §5.1). The module imports no other one of metspack.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LobCell:
     """A table cell with a ``file`` attribute, and its attributes as they are written.
 
     ``file`` is the attribute's value, undecoded; ``length`` is bytes for binary and characters for
-    text (SIARD 2.2 T_6.2-1), None when absent; ``digest`` is None when the cell has none.
+    text (SIARD 2.2 T_6.2-1), None when absent; ``digest`` is None when absent.
     """
 
     place: LobPlace
@@ -83,9 +83,8 @@ class Columnar:
 class CellRun(Columnar):
     """LOB cells of one column in consecutive rows with the same attributes, as columns.
 
-    Columns have one length; ``lengths`` and ``digests`` are empty where the cells have none. ``algorithm`` is
-    that of the digests.
-    ``starts`` are the offsets of the cells' start tags in the table's document.
+    Columns have one length; ``lengths`` and ``digests`` are empty for cells without. ``algorithm`` is that of
+    the digests. ``starts`` are the offsets of the cells' start tags in the table's document.
     """
 
     schema: int
@@ -172,7 +171,7 @@ Extent = ZipExtent | FileExtent
 class Proofs:
     """Digests of a LOB's bytes that METS has: of the whole, and of each of its extents.
 
-    None where METS has no digest; ``extents`` is empty where METS has none of any extent.
+    None where METS has no digest; ``extents`` is empty where METS has no digest of any extent.
     """
 
     whole: Digest | None = None
@@ -252,7 +251,7 @@ class RunShared:
     """The values that the LOBs of a run have in common.
 
     ``digest`` and ``proof`` are the algorithms of the digests in cells and in METS, None without any;
-    ``is_measured``: each cell has a length, else none has one. ``folders`` are those of all files below root
+    ``is_measured``: all cells have a length, or all lack it. ``folders`` are those of all files below root
     ``holding``; None for entries of zip file ``holding``.
     """
 
@@ -270,7 +269,7 @@ class RunShared:
 
     @property
     def mets_type(self) -> str:
-        """The media type that METS states or is to state."""
+        """The media type that METS states, or will state."""
         return self.media_type if self.recorded is None else self.recorded
 
 
@@ -302,7 +301,7 @@ class LobRun(Columnar):
     ``files`` are the cells' attributes of that name; ``entries`` the names of their entries in the archive,
     empty for LOBs outside it. ``extents`` are the columns of the extents' values beside their sizes: name,
     modified, inode and device of files; name, offset, limit, compressed, crc, method and flags of entries.
-    ``lengths`` are the cells', empty where they have none or the sizes of their LOBs; ``digests`` and
+    ``lengths`` are the cells', empty if absent or equal to the sizes of the LOBs; ``digests`` and
     ``proofs`` are empty where ``shared`` has no algorithm for them. ``paths`` are those of their files where
     the layout does not decide.
     """
@@ -360,22 +359,22 @@ class LobRun(Columnar):
 
     @property
     def is_apart(self) -> bool:
-        """Whether it is one LOB, or a part of one, that columns do not suffice to read."""
+        """True for one LOB, or a part of one, that columns alone cannot describe."""
         return self.detail is not None or self.part is not None
 
     @property
     def is_continued(self) -> bool:
-        """Whether it is a further part of a LOB."""
+        """True for the second or a later part of a LOB."""
         return self.part is not None and self.part.number > 0
 
     @property
     def is_split(self) -> bool:
-        """Whether the LOB's bytes are in several extents."""
+        """True if the LOB's bytes are in several extents."""
         return self.detail is not None and len(self.detail.extents) > 1
 
     @property
     def stated_lengths(self) -> Sequence[int | None]:
-        """The lengths in the cells, None where there is none."""
+        """The lengths in the cells, or None for those without."""
         return self.lengths or (self.sizes if self.shared.is_measured else [None] * len(self))
 
     def places(self) -> Iterator[tuple[int, tuple[str, ...] | None, Sequence[str]]]:
@@ -567,7 +566,7 @@ class Severity(Enum):
     INFO = "info"
 
     def __lt__(self, other: object) -> bool:
-        """Whether this is less severe."""
+        """Return whether this is less severe."""
         if not isinstance(other, Severity):
             return NotImplemented
         worst_first = list(Severity)
@@ -578,7 +577,7 @@ class Severity(Enum):
 class Explanation:
     """The explanation of a code or requirement: its meaning, its clause and its remedy.
 
-    ``example`` is the XML, or the paths, to write for a requirement; empty where there is none.
+    ``example`` is the XML, or the paths, to write for a requirement; empty without one.
     """
 
     code: str
@@ -595,12 +594,12 @@ class Explanation:
 
 
 MOST_PLACES = 10_000
-"""The most places that one finding has; its ``count`` includes all further ones."""
+"""The most places that one finding has; its ``count`` includes all others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingPlace:
-    """A further place of a finding: file, line and a narrower place, as ``Finding`` has them."""
+    """Another place of a finding: file, line and a narrower place, as ``Finding`` has them."""
 
     path: str
     line: int = 0
@@ -614,7 +613,7 @@ class Finding:
     ``path`` is the file concerned, relative to the package root with ``/``; ``line`` counts from 1, 0
     without a line; ``place`` narrows it further (an id, a cell). ``facts`` are the values from which the
     message was made, as sorted pairs. ``requirement`` is the requirement of E-ARK concerned (``CSIP60``),
-    empty for none. One cause in many places is one finding: ``count`` is the number of places, ``others`` are
+    or empty. One cause in many places is one finding: ``count`` is the number of places, ``others`` are
     those beside the first, at most ``MOST_PLACES`` in all.
     """
 

@@ -1,4 +1,4 @@
-"""Fields of options, which read what is given once: words as values, anything else an error."""
+"""Fields of options that convert the given value once: words to values, all else an error."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class OptionField(Generic[Value, Given]):
 
 
 def chosen(option: str, values: Iterable[Value], given: object) -> Value:
-    """Return the value that is given, or that has the given name; raises ``ConfigError`` for any other."""
+    """Return the given value, or the one with the given name; raises ``ConfigError``."""
     values = list(values)
     for each in values:
         if given == each or given == name_of(each):
             return each
-    known = ", ".join(map(name_of, values))
-    raise ConfigError(f"{option} {given!r} is not known", hint=f"Choose one of {known}.")
+    names = ", ".join(map(name_of, values))
+    raise ConfigError(f"{option} {given!r} is not known", hint=f"Choose one of {names}.")
 
 
 def name_of(value: object) -> str:
@@ -53,7 +53,7 @@ def name_of(value: object) -> str:
 
 
 def choice(values: Iterable[Any], default: Any) -> OptionField[Any, Any]:
-    """Return the field of one of some values, which takes its name as well; of None too as a default."""
+    """Return the field of one of some values or its name; of None too as a default."""
 
     def read(option: str, given: object) -> object:
         return None if given is None and default is None else chosen(option, values, given)
@@ -91,14 +91,14 @@ def paths(read: Callable[[Any], tuple[Path, ...]]) -> OptionField[tuple[Path, ..
 
 
 def instance(kind: type[Value], default: Value | None = None) -> OptionField[Value, Value]:
-    """Return the field of an object of one kind; made without arguments where none is the default."""
+    """Return the field of an object of one kind; ``kind()`` without a default."""
     return OptionField(
         kind() if default is None else default, lambda option, given: checked(option, kind, given)
     )
 
 
 def checked(option: str, kind: type[Value], given: object) -> Value:
-    """Return what is given if it is of a kind; raises ``ConfigError`` for anything else."""
+    """Return the given value if it is of a kind; raises ``ConfigError`` for all others."""
     if isinstance(given, kind):
         return given
     raise ConfigError(
@@ -112,7 +112,7 @@ def flag(*, default: bool = False) -> OptionField[bool, Any]:
 
 
 def number(default: int | None, read: Callable[[str, str], int | None]) -> OptionField[int | None, Any]:
-    """Return the field of a whole number from 1 on or None, which takes what ``read`` takes as well."""
+    """Return the field of a whole number from 1 on, or None, or a text for ``read``."""
     return OptionField(
         default, lambda option, given: read(given, option) if isinstance(given, str) else whole(option, given)
     )

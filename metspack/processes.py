@@ -60,14 +60,14 @@ class Pool(Protocol):
         """Report the bytes moved since the last call."""
 
     def wait(self) -> None:
-        """Wait a moment for a result; raises ``TargetError`` where none can come."""
+        """Wait a moment for a result; raises ``TargetError`` if no result can come."""
 
     def shutdown(self) -> None:
         """End the work, finished or not."""
 
 
 class Underway(Generic[Task, Result]):
-    """Work that was begun; ``is_beside`` where workers do it while this process does other things.
+    """Work in progress; ``is_beside`` if workers do it while this process does other work.
 
     Tasks that are ``added`` while results are taken are done before those that are left.
     """
@@ -161,7 +161,7 @@ class Executor:
         *,
         is_growing: bool = False,
     ) -> Underway[Task, Result]:
-        """Begin some work, with up to ``jobs`` workers if it is worth them; taking its results completes it.
+        """Begin some work with up to ``jobs`` workers, if they pay; taking its results completes it.
 
         With ``is_growing`` it is worth them, and ``tasks`` may pause
         until the first result is taken. The first error, in the order of the tasks, stops the rest and is
@@ -342,7 +342,7 @@ class Ahead(Generic[Result]):
         self._coming = deque(self._pool.submit(_advance, self._task) for _ in range(_WAITING))
 
     def come(self) -> Iterator[Result]:
-        """Yield the results that have arrived by now, without waiting for more; raises nothing."""
+        """Yield the results that have arrived by now, without waiting for more; never raises."""
         while self._coming and self._coming[0] not in self._pool.waiting and not self._coming[0].exception():
             yield from self._next()
 
@@ -434,13 +434,13 @@ def _outcome(moved: Callable[..., None], work: Work[Any, Any], task: Any) -> tup
 
 
 def _get_ready(_work: Callable[..., object], _moved: Moved) -> None:
-    """Do nothing: what the work needs was imported when its name was read."""
+    """Import the modules of the work, as reading its name does."""
 
 
 def _advance(
     begun: tuple[Callable[..., Iterable[Result]], tuple[object, ...]], _moved: Moved
 ) -> list[Result]:
-    """Return the next result of some work, which the first call begins, or an empty list after the last."""
+    """Begin some work on the first call; return its next result, or an empty list at the end."""
     if not _ahead:
         work, given = begun
         _ahead.append(iter(work(*given)))

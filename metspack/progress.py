@@ -38,7 +38,7 @@ class WorkerProgress(Protocol):
 
 
 class Silent:
-    """An observer that shows nothing; stages are logged as ``metspack`` (``logging``, at INFO)."""
+    """An observer without a display; stages are logged as ``metspack`` (``logging``, at INFO)."""
 
     def stage(self, name: str, total: int | None) -> None:
         """Log that a stage begins."""
@@ -47,7 +47,7 @@ class Silent:
         getLogger("metspack").info("%s", name if total is None else f"{name}: {total:,} bytes")
 
     def advance(self, amount: int) -> None:
-        """Do nothing."""
+        """Ignore the amount."""
 
 
 def begin_lobs(progress: Progress, name: str, total: int, lobs: int) -> None:

@@ -129,10 +129,10 @@ def unusual_declaration(head: bytes) -> str:
     if declared is None:
         return ""
     version, encoding = declared[1], declared[2] or b"utf-8"
-    said = [] if version == b"1.0" else [f"XML {version.decode('ascii', 'replace')}"]
+    unusual = [] if version == b"1.0" else [f"XML {version.decode('ascii', 'replace')}"]
     if encoding.lower() not in _USUAL:
-        said.append(f"in {encoding.decode('ascii', 'replace')}")
-    return " ".join(said)
+        unusual.append(f"in {encoding.decode('ascii', 'replace')}")
+    return " ".join(unusual)
 
 
 def feed(parser: expat.XMLParserType, blocks: Iterable[bytes]) -> None:
@@ -201,7 +201,7 @@ def compiled_schema(files: Mapping[str, Path]) -> etree.XMLSchema:
     """Return one schema made of W3C XML Schema files, given by target namespace.
 
     Namespaces are imported in the order given, so that an import of an earlier one, from any location, finds
-    it there already: libxml2 fetches nothing for it. Raises ``XmlError``.
+    it there already: libxml2 never fetches files for it. Raises ``XmlError``.
     """
     bundle = etree.Element(f"{_XS}schema", targetNamespace="urn:metspack:bundle")
     for namespace, path in files.items():
@@ -220,7 +220,7 @@ class _Discarding:
     """A parser target that discards all events, so that no tree is built."""
 
     def close(self) -> None:
-        """Return nothing."""
+        """Return None: no tree was built."""
 
 
 class Validator:

@@ -18,7 +18,7 @@ _HINT = "Write 2100-3599 (first and last byte, from 0), 2100- (to the end) or -5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByteRange:
-    """A range of bytes from ``first`` to ``last`` inclusive, of which one may be None.
+    """A range of bytes from ``first`` to ``last`` inclusive; one of the two may be None.
 
     ``first`` None: the last ``last`` bytes. ``last`` None: up to the end.
     """
@@ -206,7 +206,7 @@ class HandedOver:
 
     A size is that of all files of a folder, or of a packed IP's file. Paths are relative to the target. A
     parent without a separate folder has the path "."; all files outside the other IPs belong to it, manifests
-    included. ``path`` is the other's, "" where there is none. ``is_estimated``: nothing is built.
+    included. ``path`` is the other's, "" without one. ``is_estimated``: of a plan, not of a package.
     """
 
     path: str

@@ -76,7 +76,7 @@ _FILE_RELATIVE = re.compile(r"file:(?://(?=\./)|(?!/))", re.IGNORECASE)
 _ESCAPED_SLASH = re.compile("%2F", re.IGNORECASE)
 
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
-"""The usual reference, which means itself: no dot at the start of a name, nothing escaped."""
+"""The usual reference, which means itself: no dot at the start of a name, and no escapes."""
 
 CHARACTERS = r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})"
 """A character of a URI (RFC 3986, 2), as a pattern."""
@@ -111,7 +111,7 @@ def parsed(text: str) -> Reference:
 
     Taken: relative and absolute paths, ``file:`` without a host or with localhost, drives (RFC 8089
     E.2, ``C:\x``). Split at ``/`` first, then percent-decoded exactly once. Raises ``ReferenceRefused``
-    for any other text, and nothing else. ``~``, ``$``, ``*``, ``;`` and ``+`` mean themselves.
+    for any other text. ``~``, ``$``, ``*``, ``;`` and ``+`` mean themselves.
     """
     if _STEPS.fullmatch(text):
         return Reference(kind=Kind.RELATIVE, segments=tuple(text.split("/")))
@@ -139,7 +139,7 @@ def parsed(text: str) -> Reference:
 
 
 def on_share(text: str) -> Reference | None:
-    r"""Return the reference to a file on a share (``\\host\share\x``), or None for any other text.
+    r"""Return the reference to a file on a share (``\\host\share\x``), or None.
 
     The share is its ``drive``, written with backslashes. Raises ``ReferenceRefused`` as ``parsed`` does.
     """
@@ -364,7 +364,7 @@ def joined(base: Sequence[str], reference: Reference) -> tuple[str, ...]:
     """Return the names from a root to the target of ``reference`` in the folder ``base``.
 
     ``base`` is below the root. An absolute path starts at the root for any base
-    (``file:///Northwind_lobseg_0/mets.xml`` of recommendation 0.16); callers that allow none check
+    (``file:///Northwind_lobseg_0/mets.xml`` of recommendation 0.16); callers that refuse it check
     ``reference.kind``. Raises ``ReferenceRefused`` for a step above the root (``leaves-root``) and a drive
     (``drive``), which has no root: a caller that maps drives walks ``reference.segments`` below its folder.
     """

@@ -53,7 +53,7 @@ def _code_of(sent: int) -> int:
 
 
 def _leave(sent: int, _frame: FrameType | None) -> NoReturn:
-    """End the process at once: there is nothing to clean up yet, or nothing any more.
+    """End the process at once, before or after any work to clean up.
 
     An exception would fail to end it during an import or the end of Python.
     """
@@ -72,7 +72,7 @@ def _interrupt(sent: int, _frame: FrameType | None) -> NoReturn:
 def _send_again(lost: sys.UnraisableHookArgs) -> bool:
     """Send a signal again whose interruption Python swallowed, and return whether it did.
 
-    Python does so where it ends a generator by itself. All further signals are ignored by then.
+    Python does so when it closes a generator. All further signals are ignored by then.
     """
     from metspack.errors import Interrupted  # noqa: PLC0415
 
@@ -91,8 +91,8 @@ def _send_again(lost: sys.UnraisableHookArgs) -> bool:
 def main() -> NoReturn:
     """Run the command line and exit with its code.
 
-    0 fine, 1 findings, 2 usage, 3 source, 4 target, 5 target exists already, 6 stopped earlier and can go on,
-    70 a fault of ours, 130 interrupted, 143 ended by SIGTERM, 141 when the reader of stdout left.
+    0 fine, 1 findings, 2 usage, 3 source, 4 target, 5 target exists already, 6 interrupted, to be
+    resumed, 70 a bug of ours, 130 interrupted, 143 ended by SIGTERM, 141 when the reader of stdout left.
     """
     _answer(_leave)
     answer_closing()
@@ -141,13 +141,13 @@ def _exit_code() -> int:
     except cli_console.ReaderLeft:
         cli_console.forget_output()
         return EXIT_PIPE
-    except Exception as error:  # noqa: BLE001 -- the last line of defence: a fault of ours is shown, not hidden
+    except Exception as error:  # noqa: BLE001 -- the last line of defence: a bug of ours is shown, not hidden
         if isinstance(error.__cause__, Interrupted):  # as Python 3.11 has it where a class is made
             raise error.__cause__ from None
-        if (told := of_system(error, _running())) is None:
+        if (refused := of_system(error, _running())) is None:
             cli_console.fault()
             return EXIT_FAULT
-        cli_console.end_with_error(told.id, told.message, told.hint)
+        cli_console.end_with_error(refused.id, refused.message, refused.hint)
         return EXIT_TARGET
     return code
 

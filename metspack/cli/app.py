@@ -52,10 +52,10 @@ class Commands(Mapping[str, Any]):
 @cache
 def _load(name: str) -> Any:
     """Return a command; its module has the function."""
-    alone = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+    single = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
     function = show_help if name == "help" else getattr(import_module(f"metspack.cli.commands.{name}"), name)
-    alone.command(name, cls=Command)(expanded(function, *_around(name)))
-    return typer.main.get_command(alone)
+    single.command(name, cls=Command)(expanded(function, *_around(name)))
+    return typer.main.get_command(single)
 
 
 def _around(name: str) -> tuple[type[Group], ...]:
@@ -122,7 +122,7 @@ def metspack(
     ctx: typer.Context,
     version: bool = option("-V --version", "Print the version."),
     json_output: bool = option(
-        "--json", "With --version, print it as JSON; of a command's result, write --json after it."
+        "--json", "With --version, print it as JSON. For results, write --json after the command."
     ),
 ) -> None:
     """Package a SIARD archive whose large objects (LOBs) no longer fit in one folder.
@@ -132,7 +132,7 @@ def metspack(
     and files are intact.
 
     Exit codes: 0 fine, 1 findings, 2 usage, 3 the source or plan is refused, 4 the target cannot be
-    written, 5 the target exists already, 6 stopped earlier and can go on, 70 a fault of metspack, 130 and
+    written, 5 the target exists already, 6 interrupted earlier, to be resumed, 70 a bug in metspack, 130 and
     143 interrupted.
     """
     if version:

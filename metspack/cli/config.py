@@ -61,7 +61,7 @@ def _own_file() -> Path | None:
         return None
     if os.stat(os.curdir).st_mode & stat.S_IWOTH:
         console.warning(
-            f"{_FILE} is not read: everybody may write to this folder; --config {_FILE} reads it all the same"
+            f"{_FILE} is not read: everybody may write to this folder; --config {_FILE} reads it anyway"
         )
         return None
     return _FILE
@@ -103,10 +103,10 @@ def _document(file: Path) -> dict[str, Any]:
     except (OSError, SourceError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ConfigError(
-            f"{file}: cannot be read: {reason}", hint="Name another file by --config."
+            f"{file}: cannot be read: {reason}", hint="Name another file with --config."
         ) from None
     if len(data) > _LONGEST:
-        raise ConfigError(f"{file}: larger than {_LONGEST:,} bytes", hint="Name another file by --config.")
+        raise ConfigError(f"{file}: larger than {_LONGEST:,} bytes", hint="Name another file with --config.")
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # a number may be too long for Python, too

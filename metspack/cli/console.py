@@ -101,14 +101,14 @@ def expect_json() -> None:
 def end_with_error(name: str, message: str, hint: str = "", details: Iterable[str] = ()) -> None:
     """Print the error that ends the run; ``name`` is its id for programs (docs/ingest.md).
 
-    Where the result was to be JSON and nothing of it was printed, it is a line of JSON on stdout as well.
+    If a result in JSON was requested and has not begun, the error is also a line of JSON on stdout.
     """
     message, hint, *details = map(shown, (message, hint, *details))
     error(message, hint, details)
     if _result["is_json"] and not _result["is_begun"] and sys.stdout is not None:
-        said = {"id": name, "message": message, "details": details, "hint": hint}
+        printed = {"id": name, "message": message, "details": details, "hint": hint}
         with suppress(OSError, ReaderLeft, TargetError):  # what cannot be written is on stderr
-            _print(json.dumps({"error": said}))
+            _print(json.dumps({"error": printed}))
             finish()
 
 
@@ -193,7 +193,7 @@ def styled(pieces: Iterable[tuple[str, str]]) -> None:
 
 
 def width() -> int | None:
-    """Return the number of columns of stdout's terminal; None without one: nothing is wrapped."""
+    """Return the number of columns of stdout's terminal, or None: then lines are not wrapped."""
     if not _is_terminal(sys.stdout):
         return None
     from rich.console import Console  # noqa: PLC0415 -- heavy: only where a person looks at it
@@ -472,7 +472,7 @@ def interrupt() -> None:
 
 @contextmanager
 def progress(command: str = "", *, quiet: bool) -> Iterator[Shown]:
-    """Yield a display of progress: a bar on a terminal, lines elsewhere, nothing when quiet.
+    """Yield a display of progress: a bar on a terminal, lines elsewhere, silent when quiet.
 
     ``command`` is the one whose stages are numbered. The log, if there is one, gets events in any case.
     """

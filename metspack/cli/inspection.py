@@ -78,7 +78,7 @@ def print_verification(verification: Verification, facts: SourceFacts) -> None:
     console.out(f"verified  {counted(verification.lobs, 'LOB')}, {counted(verification.bytes, 'byte')} read")
     by = [f"{number:,} by {name}" for name, number in sorted(verification.algorithms.items())]
     if verification.part_digests:
-        by.append(f"{verification.part_digests:,} with the digest of the last part alone (accepted)")
+        by.append(f"{verification.part_digests:,} with the digest of the last part only (accepted)")
     console.out(f"digests   {', '.join([*by, f'{verification.undigested:,} without'])}")
     units = [f"{number:,} in {unit}" for unit, number in sorted(verification.units.items())]
     console.out(f"lengths   {', '.join([*units, f'{verification.unmeasured:,} without'])}")
@@ -111,12 +111,12 @@ def _head(source: Source, found: Inspection, facts: SourceFacts) -> None:
 
 
 def _form(source: Archive) -> str:
-    said = ""
+    words = ""
     if source.container is None:
-        said = ", unpacked"
+        words = ", unpacked"
     elif len(source.container.medium.paths) > 1:
-        said = f", in {len(source.container.medium.paths):,} parts"
-    return said + (f", below {source.prefix}" if source.prefix else "")
+        words = f", in {len(source.container.medium.paths):,} parts"
+    return words + (f", below {source.prefix}" if source.prefix else "")
 
 
 def _counts(found: Inspection) -> Iterator[str]:
@@ -125,7 +125,7 @@ def _counts(found: Inspection) -> Iterator[str]:
     if found.inline is not None:
         yield f"{found.inline:,} inline"
     if found.datalinks:
-        yield counted(found.datalinks, "link alone (never followed)", "links alone (never followed)")
+        yield counted(found.datalinks, "link only (never followed)", "links only (never followed)")
     for kind in KINDS:
         if number := found.losses[kind]:
             yield f"{number:,} {kind}"
@@ -154,7 +154,7 @@ def _row(column: LobColumn) -> tuple[object, ...]:
         column.label,
         " ".join(column.found.type.split()) or "-",
         levels or "-",
-        _several([(_kind(said), number) for said, number in sorted_by_value(column.cells)]) or "-",
+        _several([(_kind(kind), number) for kind, number in sorted_by_value(column.cells)]) or "-",
         column.inside,
         column.outside,
         column.lost,
@@ -169,8 +169,8 @@ def _level(level: Level) -> str:
     return f"{_kind(level[0])} {level[1]}".rstrip()
 
 
-def _kind(said: LevelKind) -> str:
-    return "none" if said is LevelKind.NIL else said.value
+def _kind(kind: LevelKind) -> str:
+    return "none" if kind is LevelKind.NIL else kind.value
 
 
 def _several(counts: Sequence[tuple[str, int]]) -> str:

@@ -168,7 +168,7 @@ def test_a_file_in_a_folder_that_everybody_may_write_to_is_not_read(
     assert outcome.code == 0
     assert outcome.err == (
         "warning: metspack.toml is not read: everybody may write to this folder; "
-        "--config metspack.toml reads it all the same\n"
+        "--config metspack.toml reads it anyway\n"
     )
     assert metspack("explain", "L001", "--config", FILE).code == 2
     here.chmod(0o755)

@@ -15,7 +15,7 @@ NONE = CheckSummary(packages=1, files=2, links=3, bytes=4, errors=0, warnings=0,
 def test_a_line_names_place_severity_and_code() -> None:
     found = Code.MPTR_WITHOUT_FILE.at("mets.xml", 41, href="X", nearest="Y")
     expected = (
-        "mets.xml:41: error L001 mptr 'X' names no file: the same METS has no file with this ID; "
+        "mets.xml:41: error L001 mptr 'X' names no file: no file entry of this METS has that ID; "
         "nearest is 'Y'"
     )
     assert reporting.line(found) == expected

@@ -48,7 +48,7 @@ class Archives:
         "Z007", WARNING, "No SIARD archive",
         "the parent METS lists no .siard file",
         INDEX,
-        "Nothing says which cells the LOBs belong to.",
+        "Without the archive, nothing shows which cells the LOBs belong to.",
         "Add the archive to the package and to the parent METS.",
     )  # fmt: skip
     LOB_MISSING = Rule(
@@ -79,20 +79,20 @@ class Archives:
     )  # fmt: skip
     CELL_AGAINST_METS = Rule(
         "Z014", ERROR, "Cell and METS disagree",
-        "the cell's {algorithm} is {found}, {source} says {expected} for {file!r}",
+        "the cell's {algorithm} is {found}, {source} states {expected} for {file!r}",
         CELLS,
-        "The cell points to another file, or one of the two was changed.",
+        "The cell names another file, or one of the two was changed.",
         REBUILD,
     )  # fmt: skip
     CELL_DIGEST_DIFFERS = Rule(
         "Z015", ERROR, "Cell's digest differs",
-        "the {algorithm} of {file!r} is {found}, {source} says {expected}; {others}",
+        "the {algorithm} of {file!r} is {found}, expected {expected} ({source}); {others}",
         CELLS,
-        "The cell does not point to the LOB that was archived, or the LOB has changed.",
+        "The cell does not name the LOB that was archived, or the LOB has changed.",
     )  # fmt: skip
     LENGTH_DIFFERS = Rule(
         "Z016", ERROR, "Cell's length differs",
-        "the cell's length is {expected}, {file!r} has {found}",
+        "{file!r} has {found}, expected {expected} (the cell's length)",
         CELLS,
         "The LOB was truncated, extended or replaced.",
     )  # fmt: skip
@@ -101,12 +101,12 @@ class Archives:
         "no cell of the archive names this file",
         "SIARD 2.2, section 6.2",
         "The LOB exists, but the database no longer refers to it; a row may have been lost. It is an error "
-        "where METS says which row it is of, for there is no cell in that row.",
+        "if METS states the row of the LOB, because that row has no cell for it.",
         "Compare the table's rows with the source.",
     )  # fmt: skip
     LOB_IN_TWO_CELLS = Rule(
         "Z018", WARNING, "Two cells name one file",
-        "the cell names {file!r}, and so does cell {other}",
+        "this cell and cell {other} both name {file!r}",
         "SIARD 2.2, section 6.2",
         "One of the two may have lost its own LOB.",
         "Compare both rows with the source.",
@@ -114,7 +114,7 @@ class Archives:
     # Z019 was "Another convention for locations", now P101 to P119; the number is not to be used again.
     ARCHIVE_DIGEST = Rule(
         "Z020", ERROR, "Archive's messageDigest differs",
-        "metadata.xml says {algorithm} {expected}, the content has {found}",
+        "the {algorithm} of the content is {found}, expected {expected} (metadata.xml)",
         "SIARD 2.2, section 5.1 (messageDigest)",
         "The tables were changed after the digest was written.",
         "Find out which tool rewrote the archive; if the change was intended, recompute the digest.",
@@ -130,51 +130,50 @@ class Archives:
         "Z021", WARNING, "Cells without a digest",
         "cells of this column without a digest: {count}, the first is {other}",
         CELLS,
-        "The LOB is known to be unchanged, but not to belong to this row.",
+        "METS and manifests prove that the LOBs are unchanged, but not that each belongs to its row.",
         "Build the package again with digests added to the cells: metspack build --add-digests.",
     )  # fmt: skip
 
     ARCHIVE_PACKED = Rule(
         "Z023", WARNING, "Cells of the archive not checked",
-        "the archive is compressed again in {found!r}; its bytes are checked, its cells are not: {reason}",
+        "the archive is compressed again in {found!r}; its bytes were checked, its cells were not: {reason}",
         "metspack, roots",
-        "Cells are read in place where the archive's bytes are not compressed again: as a file, in a tar "
-        "file or stored in a zip file. A compressed one is inflated into a temporary file, at the level full "
-        "alone, and within a budget.",
-        "Check at the level full; for a large archive raise --budget inflated=N, and see that SQLITE_TMPDIR "
-        "names a folder with room for it, or unpack the package and check the result.",
+        "Cells are read in place if the archive is a file, in a tar file, or stored in a zip file. A "
+        "compressed archive is first inflated into a temporary file, only at level full and within a budget.",
+        "Check with --level full. For a large archive, raise --budget inflated=N and set SQLITE_TMPDIR to a "
+        "folder with enough space, or unpack the package and check the folder.",
     )  # fmt: skip
     ARCHIVE_DIGEST_OPEN = Rule(
         "Z024", INFO, "Archive's messageDigest not compared",
         "the archive's messageDigest cannot be compared with its content: {reason}",
         "SIARD 2.2, section 5.1 (messageDigest)",
         "The archive itself does not prove that its tables are unchanged since it was made.",
-        "Nothing to do; the digests in METS and manifests are compared.",
+        "Nothing to do; the check compares the digests in METS and manifests.",
     )  # fmt: skip
     VERSION_LABEL = Rule(
         "Z025", WARNING, "METS names another SIARD version",
-        "the METS has the TYPE {found!r}, but {file!r} is of version {expected}",
+        "the METS has the TYPE {found!r}, but {file!r} is of SIARD version {expected}",
         "recommendation 0.16, Parent IP mets file, TYPE",
         "Software that relies on the METS reads the archive by the wrong rules.",
         "Find out which is right and correct the other.",
     )  # fmt: skip
     VERSION_FOLDER = Rule(
         "Z026", WARNING, "Two SIARD versions in one archive",
-        "the folder in header/siardversion/ says {found}, metadata.xml says {expected}",
+        "header/siardversion/ has the folder {found}, metadata.xml states version {expected}",
         "SIARD 2.2, P_4.2-4",
         "Software that relies on the folder reads the archive by the wrong rules.",
         "Find out which is right; then rewrite the archive with the tool that made it.",
     )  # fmt: skip
     LOB_AMBIGUOUS = Rule(
         "Z030", ERROR, "LOB in two places",
-        "the cell's {file!r} can be {found!r} or {other!r}, which differ, and nothing says which",
+        "the cell's {file!r} leads to {found!r} or to {other!r}, which differ",
         STATEMENT,
         "Readers that follow different conventions use different files for this LOB.",
         "Compare both with the source; write the location as the statement defines it, and the LOB's digest.",
     )  # fmt: skip
     ROWS_DIFFER = Rule(
         "Z031", ERROR, "Number of rows differs",
-        "the table has {found} rows, metadata.xml says {expected}",
+        "the table has {found} rows, expected {expected} (metadata.xml)",
         "SIARD 2.2, P_4.3-10",
         "Rows were lost or added after the archive was made; the LOBs of lost rows are lost with them.",
     )  # fmt: skip
@@ -182,8 +181,8 @@ class Archives:
         "Z032", WARNING, "Unexpected entries in the archive",
         "entries that are neither in content/ nor in header/: {count}, the first is {found!r}",
         "SIARD 2.2, P_4.2-1",
-        "Other software may reject the archive, and nothing in it says what these entries are.",
-        "Find out what they are; keep them beside the archive instead.",
+        "Other software may reject the archive, and nothing in it explains these entries.",
+        "Find out what they are, and keep them beside the archive.",
     )  # fmt: skip
     ENTRY_OF_NOTHING = Rule(
         "Z033", WARNING, "Orphan entries in the archive",
@@ -208,35 +207,34 @@ class Archives:
     )  # fmt: skip
     SPLIT_LOB_ELSEWHERE = Rule(
         "Z036", ERROR, "Cell does not name its split LOB",
-        "the cell's LOB should be {found!r}, where there is neither a file nor its parts; the parts of this "
-        "LOB in METS ({count}) begin with {first!r}, expected a cell that names {expected!r}",
+        "the cell leads to {found!r}, where neither the LOB nor its parts are; expected {expected!r}: the "
+        "parts in METS ({count}) begin with {first!r}",
         f"{STATEMENT}; recommendation 0.28, §5.3",
-        "The cell names the whole: the place of the first part without the part's suffix. Software that "
-        "follows the cell does not find the LOB.",
-        "Correct the cell, or put the parts where it says.",
+        "A cell names a split LOB by the path of its first part without the part's suffix. Software that "
+        "follows this cell does not find the LOB.",
+        "Correct the cell, or move the parts to where the cell leads.",
     )  # fmt: skip
 
     ID_OF_ANOTHER_CELL = Rule(
         "Z037", WARNING, "LOB with the ID of another cell",
-        "cells whose LOB has the ID of a cell without it in METS: {count}, the first names {file!r}, whose "
-        "ID is {found} according to {source}",
+        "cells whose LOB has another cell's ID in METS: {count}, the first names {file!r}, whose ID is "
+        "{found} according to {source}",
         "recommendation 0.28, §5.2.4",
-        "Archive and METS disagree on the row; rows may have been added, removed or exchanged. What is "
-        "restored as files is named by the cell.",
+        "Archive and METS disagree on the row; rows may have been added, removed or exchanged.",
         "Compare the rows with the source; then restore the archive or the METS.",
     )  # fmt: skip
     IDS_OF_TWO_ARCHIVES = Rule(
         "Z047", ERROR, "LOBs of two archives have the same IDs",
         "LOBs with the IDs of LOBs of {found!r}: {count}, the first is {other}",
         "METS 1.12.1, file (ID)",
-        "An ID does not say which of the two LOBs is meant, so neither is restored.",
-        "Build the package again: LOBs of added archives have IDs with a prefix.",
+        "The ID does not identify one LOB, so restore writes neither of them.",
+        "Package each archive on its own: metspack build ARCHIVE -o OUT.",
     )  # fmt: skip
     ARCHIVE_NAME = Rule(
         "Z038", ERROR, "Archive not named .siard",
-        "METS files this as the archive, but its name does not end in .siard",
+        "METS lists this file as the SIARD archive, but its name does not end in .siard",
         "SIARD 2.2, G_4.1-5",
-        "Programs know an archive by its extension: metspack restore and convert do not find this one.",
+        "Programs recognise an archive by its extension: metspack restore and convert do not find this one.",
         "Rename the file and update every reference to it.",
     )  # fmt: skip
     ARCHIVE_DIGEST_EMPTY = Rule(
@@ -244,28 +242,29 @@ class Archives:
         "metadata.xml has a messageDigest without a digest",
         "SIARD 2.2, section 5.1 (messageDigest)",
         "The archive itself does not prove that its tables are unchanged since it was made.",
-        "Find out which tool rewrote the archive; the digests in METS and manifests are compared.",
+        "Find out which tool rewrote the archive. The check compares the digests in METS and manifests.",
     )  # fmt: skip
     MAPPING_EMPTY = Rule(
         "Z050", INFO, "mapping.txt without a line",
         "the file maps no segment folder",
         "SIARD 2.2, S_8.1.2-0",
-        "The file is optional and this one says nothing; its lines may have been lost.",
+        "The file is optional, and this one has no lines; they may have been lost.",
         "Nothing to do if all segment folders are in the package; otherwise restore the file.",
     )  # fmt: skip
     NO_TABLE_ACCEPTED = Rule(
         "Z052", INFO, "Table missing in the source",
-        "the archive has no {expected}, which holds the rows of table {table}; METS notes that it was "
-        "missing in the source, and accepted",
+        "the archive has no {expected}, which holds the rows of table {table}; METS records that it was "
+        "missing in the source and accepted",
         "SIARD 2.2, P_4.2-3",
-        "Its rows were not there when the archive was packaged with --accept missing-table.",
-        "Ask the producer of the archive for a complete copy, and package that.",
+        "The table was already missing when the archive was packaged with --accept missing-table.",
+        "Ask the producer for a complete copy of the archive, and package that.",
     )  # fmt: skip
     ARCHIVE_DIGEST_REPLACED = Rule(
         "Z051", INFO, "Archive's messageDigest replaced at packaging",
         "{archive}: {reason}",
         "SIARD 2.2, section 5.1 (messageDigest)",
-        "The archive had been changed after it was sealed, or the two were never compared: the digest that "
-        "the archive has now is no proof that it is what was archived.",
-        "Compare the old value with what the producer of the archive says, and the archive with their copy.",
+        "The archive was changed after its messageDigest was written, or the digest was wrong from the "
+        "start. The digest that the archive has now does not prove that it is the archive as it was "
+        "produced.",
+        "Ask the producer for the original messageDigest, or compare the archive with the producer's copy.",
     )  # fmt: skip

@@ -31,13 +31,13 @@ class FixityCodes:
     )  # fmt: skip
     SIZE_DIFFERS = Rule(
         "F002", ERROR, "Size differs",
-        "the file has {found} bytes, {source} says {expected}",
+        "the file has {found} bytes, expected {expected} ({source})",
         FILE,
         "The file was truncated, extended or replaced, or the METS was edited.",
     )  # fmt: skip
     DIGEST_DIFFERS = Rule(
         "F003", ERROR, "Digest differs",
-        "the file's {algorithm} is {found}, {source} says {expected}; {others}",
+        "the file's {algorithm} is {found}, expected {expected} ({source}); {others}",
         FILE,
         "The bytes are not the ones from which the recorded digest was computed.",
     )  # fmt: skip
@@ -66,9 +66,9 @@ class FixityCodes:
         "F007", WARNING, "Digest cannot be checked",
         "{reason}, expected one of {expected}",
         "METS 1.12.1, CHECKSUMTYPE",
-        "A digest is given, but metspack cannot compute this algorithm, so it proves nothing here. Of a LOB "
-        "it is an error, for METS cannot prove then that the LOB is what it was; so is a bag's only list.",
-        "Rewrite the METS, or the list, with one of the algorithms named.",
+        "metspack cannot compute this digest, so it proves nothing. It is an error for a LOB, which then "
+        "has no usable digest in METS, and for a bag's only manifest.",
+        "Rewrite the METS, or the manifest, with one of the algorithms that the message names.",
     )  # fmt: skip
     MALFORMED_DIGEST = Rule(
         "F008", ERROR, "Malformed digest",
@@ -93,14 +93,14 @@ class FixityCodes:
     )  # fmt: skip
     CHILD_DIGEST_STALE = Rule(
         "F011", ERROR, "Child METS changed",
-        "the child METS's {algorithm} is {found}, {source} says {expected}; {others}",
+        "the child METS's {algorithm} is {found}, expected {expected} ({source}); {others}",
         TO_CHILD,
         "The child METS was edited after the parent METS was written; everything it lists is in doubt.",
         REPLACE,
     )  # fmt: skip
     CHILD_SIZE_STALE = Rule(
         "F012", ERROR, "Size of a child METS differs",
-        "the child METS has {found} bytes, {source} says {expected}",
+        "the child METS has {found} bytes, expected {expected} ({source})",
         TO_CHILD,
         "The child METS was edited after the parent METS was written; everything it lists is in doubt.",
         REPLACE,
@@ -109,8 +109,8 @@ class FixityCodes:
         "F013", WARNING, "File listed twice",
         "{expected!r} is also listed at {other}",
         FILE,
-        "Two entries point to the same file, so one of them may have lost its own. Of two LOBs that is an "
-        "error, for restore cannot tell whose the file is.",
+        "Two entries name one file, so one of them may have lost its own. It is an error for two LOBs, "
+        "because restore cannot tell which of them the file is.",
         "Give each entry its own file, or remove the second entry.",
     )  # fmt: skip
     RENAMED = Rule(
@@ -122,7 +122,7 @@ class FixityCodes:
     )  # fmt: skip
     EMPTY = Rule(
         "F015", ERROR, "File is empty",
-        "the file has {found} bytes, {source} says {expected}",
+        "the file has {found} bytes, expected {expected} ({source})",
         FILE,
         "Only the file's name is left, as after a copy to a full disk or an interrupted transfer.",
     )  # fmt: skip
@@ -131,8 +131,7 @@ class FixityCodes:
         "the package has no {expected}",
         _PACKAGE,
         "Only a manifest covers the parent METS, and only SHA-256 withstands deliberate manipulation.",
-        "Restore it from another copy, or write the manifests (md5sum, sha256sum) from a package that has "
-        "passed a check.",
+        "Restore it from another copy, or write it with md5sum or sha256sum once the package passes a check.",
     )  # fmt: skip
     MANIFEST_LINE = Rule(
         "F021", ERROR, "Malformed manifest line",
@@ -143,7 +142,7 @@ class FixityCodes:
     )  # fmt: skip
     MANIFEST_FORM = Rule(
         "F022", WARNING, "Manifest not in canonical form",
-        "{reason} ({count} times, first here)",
+        "{reason} (lines: {count}, first here)",
         _PACKAGE,
         "The manifest can be read, but two manifests of the same files may differ in their bytes.",
         "Sort by path as UTF-8 bytes; write lower-case hex, two spaces, path and LF; list each path once.",
@@ -163,27 +162,27 @@ class FixityCodes:
     )  # fmt: skip
     MANIFEST_AGAINST_METS = Rule(
         "F025", ERROR, "Manifest and METS disagree",
-        "the manifest's {algorithm} of {place!r} is {found}, {source} says {expected}",
+        "the manifest states the {algorithm} {found} for {place!r}, {source} states {expected}",
         f"{_PACKAGE}; {_LOBS}",
-        "One of the two was changed; only reading the file shows which (--level full).",
-        REPLACE,
+        "One of the two was changed; the file itself shows which.",
+        "See which is right with --level full; take the other from another copy of the package.",
     )  # fmt: skip
     MANIFEST_DIGEST_DIFFERS = Rule(
         "F026", ERROR, "Manifest's digest differs",
-        "the file's {algorithm} is {found}, {source} says {expected}; {others}",
+        "the file's {algorithm} is {found}, expected {expected} ({source}); {others}",
         f"{_PACKAGE}; {_LOBS}",
         "The bytes are not the ones from which the recorded digest was computed.",
     )  # fmt: skip
     LOB_MANIFEST_LINE = Rule(
         "F027", WARNING, "Line of manifest.txt not understood",
-        "lines that are not a digest, a space, a flag and a path: {count}, the first is {found!r}",
+        "malformed lines (expected a digest, a space, a flag and a path): {count}, the first is {found!r}",
         _LOBS,
         "The line proves nothing about any LOB.",
         "Rewrite the file as md5sum does, or remove it: METS has the same digests.",
     )  # fmt: skip
     LOB_MANIFEST_INCOMPLETE = Rule(
         "F028", INFO, "LOBs that manifest.txt does not list",
-        "LOBs outside the archive that it does not list: {count}, the first is {found!r}",
+        "LOBs outside the archive that are not listed: {count}, the first is {found!r}",
         _LOBS,
         "The standard does not require the file to list all LOBs; a check against it alone misses these.",
         "Nothing to do; METS has the digests of all LOBs.",
@@ -191,26 +190,26 @@ class FixityCodes:
 
     BAG_FILE_MISSING = Rule(
         "F040", ERROR, "File of a bag missing",
-        "the bag's {manifest} names this file, which is not there",
+        "the bag's {manifest} lists this file, which does not exist",
         f"{_BAG}, 3",
         "The bag is not complete: a file has been lost, renamed or moved, or was never fetched.",
     )  # fmt: skip
     BAG_INCOMPLETE = Rule(
         "F041", ERROR, "Payload file not in the bag's manifest",
-        "the bag's {manifest} does not name this file",
+        "the bag's {manifest} does not list this file",
         f"{_BAG}, 3",
         "The file was added after the bag was made, or the manifest has lost a line.",
         "Find out where the file comes from; then take it out, or make the bag again.",
     )  # fmt: skip
     BAG_DIFFERS = Rule(
         "F042", ERROR, "Bag and its files disagree",
-        "the bag's {manifest} says {expected}; found {found}",
+        "the bag's {manifest} states {expected}, found {found}",
         f"{_BAG}, 2.2",
-        "A manifest or another file about the bag was changed, or files were added or lost.",
+        "A manifest, or another tag file of the bag, was changed, or files were added or lost.",
     )  # fmt: skip
     BAG_LINE = Rule(
         "F043", ERROR, "Line of a bag's manifest not understood",
-        "the bag's {manifest}: lines that are not understood: {count}, the first is {found!r}",
+        "malformed lines in the bag's {manifest}: {count}, the first is {found!r}",
         f"{_BAG}, 2.1.3",
         "The line proves nothing about any file.",
     )  # fmt: skip
@@ -218,24 +217,22 @@ class FixityCodes:
         "F044", ERROR, "Bag without a manifest",
         "the bag has no manifest of its payload (manifest-sha256.txt)",
         f"{_BAG}, 2.1.3",
-        "Nothing in the bag says which files belong to it, and what bytes they have.",
+        "Without a manifest, nothing shows which files belong to the bag and whether they are intact.",
         "Get the bag again from another copy.",
     )  # fmt: skip
     NOT_FETCHED = Rule(
         "F045", INFO, "Files of a bag not fetched",
-        "files that are not here and are still to be fetched: {count}, the first is {expected!r} from {url}",
+        "files still to be fetched: {count}, the first is {expected!r} from {url}",
         f"{_BAG}, 2.2.3",
-        "A bag may leave files of its payload elsewhere; until they are fetched nothing is known of them.",
-        "Fetch the files from where fetch.txt says they are, and check the bag again.",
+        "A bag may leave files of its payload elsewhere; they cannot be checked until they are fetched.",
+        "Fetch the files from the URLs in fetch.txt, then check the bag again.",
     )  # fmt: skip
     SEAL_DIFFERS = Rule(
         "F046", ERROR, "Seal differs",
         "the seal is {found}, expected {expected}: {reason}",
         "metspack check --seal",
-        "A manifest or the parent's METS is another than when the seal was made, even if all their digests "
-        "agree with the files.",
-        "Compare with a copy that has the seal. Unless the package was changed on purpose, trust nothing in "
-        "it.",
+        "A manifest or the parent METS changed after the seal was made, even if all digests agree now.",
+        "Compare with a copy that has this seal. Unless the change was intended, do not rely on the package.",
     )  # fmt: skip
 
 
@@ -273,14 +270,14 @@ class Segments:
     )  # fmt: skip
     SPLIT_LENGTH = Rule(
         "S011", ERROR, "Parts do not add up",
-        "the parts ({count}) have {found} in total, the cell says {expected}",
+        "the parts ({count}) have {found} in total, expected {expected} (the cell's length)",
         "SIARD 2.2, S_8.1.1-0",
         "A part is missing, is truncated or belongs to another LOB.",
     )  # fmt: skip
 
     PART_MISSING = Rule(
         "S012", ERROR, "Part not listed in its child",
-        "part {expected!r} is not listed in {child!r}, where the parent says it is",
+        "part {expected!r} is not listed in {child!r}, where the parent METS locates it",
         "recommendation 0.28, §5.3; metspack package form, split LOBs",
         "The LOB cannot be joined because one of its parts is missing.",
     )  # fmt: skip
@@ -295,7 +292,7 @@ class Segments:
         "S014", ERROR, "Part of a LOB found twice",
         "{reason}",
         "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
-        "Their names do not show which of the two belongs to the LOB.",
+        "The names do not show which of the files belongs to the LOB.",
         "Compare both with the digests in the METS, or with the source; then remove the wrong one.",
     )  # fmt: skip
     PARTS_BESIDE_WHOLE = Rule(
@@ -308,60 +305,60 @@ class Segments:
 
     WHOLE_SIZE = Rule(
         "S016", ERROR, "Size of the parts differs from the whole",
-        "the parts ({count}) have {found} bytes in total, {source} says {expected}",
+        "the parts ({count}) have {found} bytes in total, expected {expected} ({source})",
         "recommendation 0.28, §5.3; metspack package form, split LOBs",
         "A part is missing, is truncated or belongs to another LOB, or the METS was edited.",
     )  # fmt: skip
     WHOLE_DIGEST = Rule(
         "S017", ERROR, "Joined LOB's digest differs",
-        "the {algorithm} of the parts joined ({count}) is {found}, {source} says {expected}",
+        "the {algorithm} of the joined parts ({count}) is {found}, expected {expected} ({source})",
         "recommendation 0.28, §5.3; SIARD 2.2, S_8.1.1-0",
-        "Each part may match its child METS and the whole still be wrong: parts may be out of order, missing "
-        "or from another LOB.",
+        "Each part may match its child METS, but parts are out of order, missing or from another LOB.",
     )  # fmt: skip
     PART_DIGEST = Rule(
         "S018", WARNING, "Cell has the digest of the last part only",
-        "the cell's {algorithm}, {expected}, is that of the last part; joined ({count}), they have {found}",
+        "the cell's {algorithm} {expected} is that of the last part only; the joined parts ({count}) have "
+        "{found}",
         "SIARD 2.2, T_6.2-1 and S_8.1.1-0",
         "DBPTK writes such cells. The cell proves nothing about the other parts; METS and manifests do.",
         "Write the digest of the whole LOB into the cell; until then, rely on METS and manifests.",
     )  # fmt: skip
     ORDER_UNCERTAIN = Rule(
-        "S023", ERROR, "Order of a LOB's parts not certain",
+        "S023", ERROR, "Order of a LOB's parts uncertain",
         "{reason}",
         "METS 1.12.1, div (ORDER) and file (SEQ); metspack package form, split LOBs",
-        "ORDER in the parent's map, SEQ in the children and the files' names say in which order the parts "
-        "are joined; joined in another order they are not the LOB.",
-        "Find the order whose joined bytes have the cell's digest, and correct what says another one.",
+        "ORDER in the parent's map, SEQ in the children and the file names give the order in which the "
+        "parts are joined; joined in another order, they are not the LOB.",
+        "Find the order in which the joined bytes have the cell's digest, and correct what differs from it.",
     )  # fmt: skip
     PARTS_DISAGREE = Rule(
         "S024", ERROR, "Map and children name different parts",
         "{reason}",
         "METS 1.12.1, file (GROUPID); metspack package form, split LOBs",
         "A part may belong to another LOB, or a LOB may be joined without one of its parts.",
-        "Find out which is right, the parent's map or the child's METS, and correct the other.",
+        "Find out whether the parent's map or the child METS is right, and correct the other.",
     )  # fmt: skip
     LOB_NOT_MAPPED = Rule(
         "S025", ERROR, "Split LOB not in the parent's map",
-        "no SPLITLOB structMap says where the parts of this LOB are; found by GROUPID: {count}",
+        'no structMap TYPE="SPLITLOB" locates the parts of this LOB; parts found by GROUPID: {count}',
         "metspack package form, split LOBs",
-        "The order is that of SEQ alone, and only the size of the whole, or the name of the last part, shows "
-        "that no part is missing.",
+        "Only SEQ gives the order; only the whole's size, or the last part's name, shows that none is "
+        "missing.",
         "Build the package again, or add the LOB to the map.",
     )  # fmt: skip
     WHOLE_NOT_DESCRIBED = Rule(
         "S026", ERROR, "Whole of a split LOB not described",
-        "the parent's METS does not say what the parts of this LOB make up, expected {expected}; parts found "
-        "by GROUPID: {count}",
+        "the parent METS does not describe the whole LOB, expected {expected}; parts found by GROUPID: "
+        "{count}",
         "metspack package form, split LOBs",
-        "A last part that is missing would not be noticed in METS, so the LOB is not joined from it.",
-        "Restore the parent's METS from another copy, or build the package again.",
+        "METS would not show that the last part is missing, so restore does not join the LOB.",
+        "Restore the parent METS from another copy, or build the package again.",
     )  # fmt: skip
     PARTS_LISTED_APART = Rule(
-        "S027", ERROR, "Parts listed as files of their own",
-        "the cell's LOB is in parts, which METS lists without saying that they belong together: {count}",
+        "S027", ERROR, "Parts listed as separate files",
+        "METS lists the parts of the cell's LOB as separate files: {count}",
         "METS 1.12.1, file (GROUPID, SEQ); metspack package form, split LOBs",
-        "The files' names alone say that they are parts of one LOB, so restore does not join them.",
+        "Only the file names show that they are parts of one LOB, so restore does not join them.",
         "Build the package again from the archive: metspack build describes the whole in METS.",
     )  # fmt: skip
     MAPPING_LINE = Rule(
@@ -369,19 +366,19 @@ class Segments:
         "{found!r} does not map a segment folder: {reason}",
         "SIARD 2.2, S_8.1.2-0",
         "The line does not show where the folder is stored.",
-        "Write the folder relative to that of the .siard, a space and a URI: seg_0/ file:///srv/store/.",
+        "Write folder (relative to that of the .siard), space and URI, such as seg_0/ file:///srv/store/",
     )  # fmt: skip
     SEGMENT_MAPPED = Rule(
         "S021", INFO, "Segment folder stored elsewhere in the package",
-        "{expected!r} is stored in {found!r}, as mapping.txt says ({href!r})",
+        "{expected!r} is stored in {found!r}, according to mapping.txt ({href!r})",
         "SIARD 2.2, S_8.1.2-0",
         "Its LOBs are found through mapping.txt; software that does not read it will miss them.",
-        "Nothing is required; or move the folder to where the archive expects it.",
+        "Nothing to do, or move the folder to where the archive expects it.",
     )  # fmt: skip
     SEGMENT_AWAY = Rule(
         "S022", WARNING, "Segment folder not in the package",
-        "{expected!r} is stored at {href!r}, as mapping.txt says, and is not in this package",
+        "{expected!r} is not in this package but at {href!r}, according to mapping.txt",
         "SIARD 2.2, S_8.1.2-0",
-        "A mapping is valid where the archive was made; what it points to is not archived with the package.",
+        "A mapping is valid where the archive was made; what it locates elsewhere is not in the package.",
         "Move the folder into the package; LOBs whose files are missing are reported separately.",
     )  # fmt: skip

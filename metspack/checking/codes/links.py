@@ -12,7 +12,7 @@ class LinkCodes:
 
     MPTR_WITHOUT_FILE = Rule(
         "L001", ERROR, "Parent mptr without a file entry",
-        "mptr {href!r} names no file: the same METS has no file with this ID",
+        "mptr {href!r} names no file: no file entry of this METS has that ID",
         TO_CHILD,
         "The mptr identifies the child; only the file entry with the same ID gives its location.",
         "Give the file entry of the child METS the ID that the mptr names, which is the child's OBJID.",
@@ -21,22 +21,23 @@ class LinkCodes:
         "L002", ERROR, "Child METS missing",
         "mptr {href!r} leads to {expected!r}, which does not exist",
         TO_CHILD,
-        "A whole child package with all its LOBs is lost, or is not where the parent says it is.",
-        "Put the child package back beside the parent, under the name that the parent METS gives it; if it "
-        "is lost, take it from another copy of the package.",
+        "A whole child package with all its LOBs is lost, or is elsewhere than the parent METS states.",
+        "Put the child package back under the path that the message names; if it is lost, take it from "
+        "another copy of the package. For a child on another medium, check again with --root DIR.",
     )  # fmt: skip
     CHILD_OBJID_DIFFERS = Rule(
         "L003", ERROR, "Child OBJID differs",
         "the child's OBJID is {found!r}, but the parent names {expected!r}",
         TO_CHILD,
         "The package found there is not the child that the parent means, or its METS was edited.",
-        "Check whether two child packages were swapped; otherwise restore the child METS.",
+        "Compare with the other children: if two were swapped, give each its own folder again; otherwise "
+        "restore the child METS from another copy of the package.",
     )  # fmt: skip
     CHILD_TWICE = Rule(
         "L004", ERROR, "Child named twice",
         "mptr {href!r} leads to {expected!r}, which another mptr already names",
         TO_CHILD,
-        "Two mptr elements cannot mean the same child; readers never reach the METS of the other one.",
+        "Two mptr elements name one child; another child may have lost its mptr, and readers never reach it.",
         "Give each child METS its own file entry and mptr.",
     )  # fmt: skip
     CHILD_WITHOUT_MPTR = Rule(
@@ -57,12 +58,12 @@ class LinkCodes:
         "L007", ERROR, "mptr without href",
         "an mptr has no xlink:href",
         "METS 1.12.1, mptr",
-        "It leads nowhere.",
+        "The link leads nowhere.",
         "Write the OBJID of the intended package into xlink:href.",
     )  # fmt: skip
     LINK_LOOP = Rule(
         "L008", ERROR, "Link loop",
-        "mptr {href!r} leads back to {expected!r}, which is this METS or one above it",
+        "mptr {href!r} leads back to {expected!r}, which is this METS or an ancestor of it",
         TO_CHILD,
         "A package cannot be its own child.",
         "Name the parent in a structMap labelled 'parent IP' and the children in a structMap of their own.",
@@ -71,30 +72,30 @@ class LinkCodes:
         "L009", ERROR, "METS links to itself",
         "mptr {href!r} is this METS's own OBJID",
         TO_CHILD,
-        "A package is neither its own child nor its own parent; the package that was meant is unknown.",
-        "Write the OBJID of the intended package.",
+        "A package is neither its own child nor its own parent; the intended package is unknown.",
+        "Write the OBJID of the intended package into xlink:href.",
     )  # fmt: skip
     CHILD_NOWHERE = Rule(
         "L010", ERROR, "Child not found",
-        "none of the packages searched has the OBJID {href!r}",
+        "no package searched has the OBJID {href!r}",
         _BY_OBJID,
-        "The parent names the child by its OBJID alone, and none of the folders searched holds that package.",
-        "Name the folders, disks or packed files that hold the children: --root DIR.",
+        "The parent names the child by its OBJID only, and no folder searched holds that package.",
+        "Check again with the folders, disks or packed files that hold the children: --root DIR.",
     )  # fmt: skip
     CHILD_ELSEWHERE = Rule(
         "L011", INFO, "Child found elsewhere",
-        "the child {href!r} was found by its OBJID: {found!r}",
+        "the child {href!r} was found by its OBJID, in another place than the parent states: {found!r}",
         _BY_OBJID,
-        "It is checked as if it were where the parent says; software that follows locations will miss it. In "
-        "the package itself that is an error, for restore looks for it where the parent says.",
-        "Put it there, or keep a record of which medium holds which child.",
+        "The check used it; software that follows locations will miss it. Inside the package itself this is "
+        "an error, because restore looks for the child only where the parent locates it.",
+        "Move it to the location that the parent states, or keep a record of which medium holds which child.",
     )  # fmt: skip
     CHILD_COPIES = Rule(
         "L012", WARNING, "Child found more than once",
-        "the child {href!r} lies in {found!r}, which is checked, and in {other!r}",
+        "the child {href!r} exists twice: {found!r} was checked, {other!r} was not",
         _BY_OBJID,
-        "Only one of the copies is checked; the other may differ.",
-        "Check each copy separately, with roots that hold only that copy.",
+        "The copy that was not checked may differ.",
+        "Check each copy separately: --root with a folder that holds only that copy.",
     )  # fmt: skip
     OTHER_PARENT = Rule(
         "L020", ERROR, "Child names another parent",
@@ -107,12 +108,12 @@ class LinkCodes:
         "L021", ERROR, "Child without a parent mptr",
         "the child METS has no mptr that names its parent {expected!r}",
         TO_PARENT,
-        "On a medium of its own, the child does not say which package it is part of.",
+        "Once separated from the parent, the child does not show which package it belongs to.",
         "Add a structMap labelled 'parent IP' with an mptr whose xlink:href is the parent's OBJID.",
     )  # fmt: skip
     PARENT_NOT_HERE = Rule(
         "L022", INFO, "Child checked without its parent",
-        "this is a child package; its parent {expected!r} is not part of this check",
+        "this is a child package; its parent {expected!r} was not checked with it",
         TO_PARENT,
         "Only the parent METS shows whether the parent names this child.",
         "Check the parent package; that checks the link in both directions.",
@@ -130,130 +131,129 @@ class LinkCodes:
         "this METS names the parent {expected!r}, but the parent ({found!r}) does not name this METS",
         TO_CHILD,
         "The link works in one direction only: from the parent, this child is never reached.",
-        "Look for a newer version of the parent METS, or add the child to it.",
+        "Look for a newer version of the parent METS, or add the child to the parent METS.",
     )  # fmt: skip
     PARENT_NOWHERE = Rule(
         "L025", WARNING, "Parent not found in the roots",
-        "none of the packages searched has the parent's OBJID, {expected!r}",
+        "no package searched has the parent's OBJID {expected!r}",
         TO_PARENT,
         "Only the parent METS shows whether the parent names this child.",
-        "Name the folder or packed file that holds the parent: --root DIR.",
+        "Check again with the folder or packed file that holds the parent: --root DIR.",
     )  # fmt: skip
     STYLES_DISAGREE = Rule(
         "L026", ERROR, "Links disagree",
         "{reason}",
         "E-ARK AIP 2.2, METS identifier, and listings 2 and 3",
-        "One package is linked in several ways that contradict each other; nothing says which is right.",
+        "Several links to one package contradict each other; nothing shows which is right.",
         "Find out which link is right, and correct the others.",
     )  # fmt: skip
     SIBLING_NOWHERE = Rule(
         "L027", WARNING, "Sibling not found in the roots",
-        "the parent ({found!r}) also names {expected!r}, which is not among the packages searched",
+        "the parent ({found!r}) also names {expected!r}, which no package searched has as its OBJID",
         _BY_OBJID,
-        "Not all of the parent's other children are available; their state is unknown.",
-        "Name the folders, disks or packed files that hold them (--root DIR), or check the parent.",
+        "Some of the parent's other children were not found; their state is unknown.",
+        "Check again with the folders, disks or packed files that hold them: --root DIR.",
     )  # fmt: skip
     TWO_PARENTS = Rule(
         "L028", ERROR, "Child of two parents",
         "mptr {href!r} leads to {expected!r}, which is already a child of {other!r}",
         TO_CHILD,
-        "A child belongs to one parent; two cannot both be right.",
-        "Compare both with the parent that the child names.",
+        "A child belongs to one parent; one of the two is wrong.",
+        "See which parent the child METS names; remove the child's mptr and file entry from the other.",
     )  # fmt: skip
     CHILD_SILENT = Rule(
         "L029", INFO, "Child does not name its parent",
-        "the child names no parent; {expected!r} names it",
+        "the child METS does not name its parent; the parent {expected!r} names it",
         "E-ARK AIP 2.2, Child AIP references parent AIP (optional)",
-        "The link works in one direction only, which E-ARK AIP allows; the child does not name its package.",
+        "The link works in one direction only, which E-ARK AIP allows; separated from the parent, the child "
+        "does not show which package it belongs to.",
         "Nothing to do; a structMap labelled 'parent AIP' in the child METS would name the parent.",
     )  # fmt: skip
     FOLDER_LINKED = Rule(
         "L031", ERROR, "Link to a folder",
         "{href!r} leads to a folder; the METS in it, {found!r}, was used instead",
         TO_CHILD,
-        "The check understood it; restore and other software look for a file at that location and find none.",
-        "Write the location of the METS file itself.",
+        "The check used the METS in the folder; restore and other software expect a file at that location.",
+        "Write the path of the METS file into xlink:href.",
     )  # fmt: skip
     CHILDREN_SWAPPED = Rule(
         "L032", ERROR, "Child packages swapped",
-        "this is the child {found!r}, and {other!r} is {expected!r}: {count} children lie in each other's "
+        "this is the child {found!r}, and {other!r} is {expected!r}: {count} children are in each other's "
         "folders",
         TO_CHILD,
-        "No data is necessarily lost, but software that follows the parent METS or the archive reads the "
-        "wrong files. Everything else was checked as if the folder names were swapped back.",
-        "Give each folder the name of the child that lies in it.",
+        "The files may all be intact, but software that follows the parent METS or the archive reads the "
+        "wrong ones. The other checks treat the folders as if they were swapped back.",
+        "Rename the folders: each gets the name of the child that is in it.",
     )  # fmt: skip
     CHILDREN_EXCHANGED = Rule(
         "L033", ERROR, "Children exchanged in the parent",
-        "the parent names {expected!r} where {other!r} lies ({found!r}), and {other!r} elsewhere "
-        "({where!r}): {count} children are exchanged",
+        "the parent names {expected!r} at {found!r}, where {other!r} is, and {other!r} at {where!r}: "
+        "{count} children are exchanged",
         TO_CHILD,
-        "The folders are called as their METS are; it is the parent that was edited. Readers take each child "
-        "for another. Everything else was checked as if the parent named them rightly.",
-        "Put the names, or the locations, right in the parent METS.",
+        "Folders and child METS agree, so the parent METS was edited. Readers take each child for another. "
+        "The other checks treat the parent as if it named them rightly.",
+        "Correct the children's IDs, or their locations, in the parent METS.",
     )  # fmt: skip
     DIVISION_DISAGREES = Rule(
         "L034", ERROR, "Division names two children",
-        "the fptr {fileid!r} is of {found!r}, but the mptr beside it leads to {expected!r}",
+        "the fptr {fileid!r} names {found!r}, but the mptr beside it leads to {expected!r}",
         _BY_OBJID,
         "A division describes one child, but the size and digest beside it belong to another.",
         "Give the fptr the ID of the file entry of the child that the mptr names.",
     )  # fmt: skip
     DIVISION_WITHOUT_FPTR = Rule(
         "L035", INFO, "Child's division lacks an fptr",
-        "no fptr names the file entry {fileid!r} of the child {found!r}, as others are named",
+        "no fptr names the file entry {fileid!r} of the child {found!r}; the other children have one",
         _BY_OBJID,
         "No standard requires the fptr; where all other divisions have it, it may have been lost.",
-        "Nothing is required; or add the fptr to the child's division.",
+        "Nothing to do, or add the fptr to the child's division.",
     )  # fmt: skip
     CHILD_BY_LOCATION = Rule(
-        "L036", ERROR, "Child named by its location alone",
-        "the division names {found!r} by its location, {href!r}, and not by its OBJID, as the others are",
+        "L036", ERROR, "Child named by location only",
+        "the division names {found!r} by its location {href!r} only; the other divisions also give the OBJID",
         _BY_OBJID,
-        "Parent and children are found by OBJID wherever they lie; a location does not identify the child, "
-        "and packages cannot be merged by it. The other divisions of this structMap have both.",
+        "A location does not identify the child: packages that were moved are found and merged by OBJID.",
         "Add an mptr whose xlink:href is the child's OBJID.",
     )  # fmt: skip
     WRONG_DIRECTION = Rule(
-        "L037", ERROR, "Link labelled with the other direction",
+        "L037", ERROR, "Link labelled with the wrong direction",
         "mptr {href!r} names {found}, but is labelled as if it named {expected}",
         TO_CHILD,
-        "Readers follow the label and take a parent for a child, or a child for the parent. It was followed "
-        "as it is meant.",
-        "Name the parent in a structMap labelled 'parent IP', children in divisions labelled 'child IP'.",
+        "Readers follow the label and confuse parent and child. The check followed the intended direction.",
+        "Name the parent in a structMap labelled 'parent IP', and children in divisions labelled 'child IP'.",
     )  # fmt: skip
     CHILD_OF_ANOTHER_KIND = Rule(
         "L038", WARNING, "Child of another package type",
-        "the child's OAISPACKAGETYPE is {found!r}, that of its parent ({parent!r}) {expected!r}",
+        "the child's OAISPACKAGETYPE is {found!r}, expected {expected!r} as in its parent ({parent!r})",
         "E-ARK AIP 2.2, Parent AIP references child AIPs; CSIP 2.2, CSIP9",
-        "Parent and children are one package; one of them has come from, or become, another.",
+        "Parent and children form one package of one type; one of them was edited, or comes from elsewhere.",
         "Find out which of the two is right, and correct the other.",
     )  # fmt: skip
     LOB_IN_TWO_CHILDREN = Rule(
         "L039", ERROR, "LOB in two children",
         "{id!r} is also the ID of {other!r}, which the cell names; no cell names {found!r}",
         "recommendation 0.16, Recommendation for using METS to index folders containing BLOBS",
-        "The ID says which LOB a file is; of two files, software that relies on it may take the wrong one.",
-        "Remove the one that the archive does not name, or give it an ID of its own.",
+        "The ID identifies the LOB; software that relies on it may take the wrong one of the two files.",
+        "Remove the file that the archive does not name, or give it an ID of its own.",
     )  # fmt: skip
     ANCESTOR_SILENT = Rule(
-        "L040", INFO, "Ancestor found, which names no children",
-        "the ancestor {expected!r} was found ({found!r}); it does not name this METS, as is usual for RODA",
+        "L040", INFO, "Ancestor does not name its descendants",
+        "the ancestor {expected!r} ({found!r}) does not name this METS, as is usual for RODA",
         "RODA structural map, Ancestors (commons-ip); E-ARK AIP 2.2, Parent AIP references child AIPs",
-        "RODA places a package below its ancestors when it is ingested; the link leads up only, by design.",
+        "RODA places a package below its ancestors on ingest; by design, only the descendant has the link.",
         "Nothing to do.",
     )  # fmt: skip
     PACKAGES_ALIKE = Rule(
         "L041", INFO, "Two packages with the same OBJID",
-        "the package {other!r} has the OBJID {found!r} too",
+        "the package {other!r} also has the OBJID {found!r}",
         "E-ARK CSIP 2.2, CSIP1",
-        "They may be two copies or versions of one package; links lead to the one that lies nearest.",
-        "Check whether both are meant to be there, and which of them is the one to keep.",
+        "They may be two copies or versions of one package; links lead to the nearest one.",
+        "Check whether both should be there, and which of them to keep.",
     )  # fmt: skip
     ROOT_WITHOUT_METS = Rule(
         "L030", WARNING, "Root without a METS",
         "there is no METS in this root or in a zip or tar file in it",
         "metspack, roots",
         "No package can be found there; it may be the wrong folder, or a medium that is not mounted.",
-        "Check the path and that the medium is mounted.",
+        "Check the path, and that the medium is mounted.",
     )  # fmt: skip

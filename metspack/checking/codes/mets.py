@@ -12,7 +12,7 @@ class MetsCodes:
         "M001", ERROR, "METS missing",
         "the package has no {expected}",
         INDEX,
-        "Without a METS, nothing says what belongs to the package.",
+        "Only a METS states what belongs to the package.",
         "Restore the METS, or give the path of the METS file instead of the package's folder.",
     )  # fmt: skip
     PACKAGE_UNREADABLE = Rule(
@@ -24,28 +24,28 @@ class MetsCodes:
     )  # fmt: skip
     FORM_NOT_READ = Rule(
         "M013", ERROR, "Package format not supported",
-        "files of the form {found!r} are not read, so what is in it was not checked",
+        "files of the form {found!r} are not read; the content was not checked",
         "metspack package form, files",
-        "A package in it is not looked at, and may be damaged or not be there at all.",
+        "A package in it may be damaged or missing.",
         "Unpack it (tar xzf FILE for .tar.gz) and check the folder, or have it sent as a folder, zip or tar.",
     )  # fmt: skip
     PACKAGE_NOT_COME = Rule(
         "M014", ERROR, "Package not delivered",
         "the package {expected!r} is expected, but no package given has this OBJID or name",
         "metspack check --expect",
-        "The package was not delivered, or lies elsewhere or under another name.",
-        "Have the package sent, or give the folder that it lies in as well; correct the list if it is wrong.",
+        "The package was not delivered, or is in another folder or under another name.",
+        "Have the package sent, or check its folder as well; correct the list if it is wrong.",
     )  # fmt: skip
     PACKAGE_NOT_ANNOUNCED = Rule(
         "M015", WARNING, "Package not announced",
         "{source} lists no package with this OBJID or name: {found}",
         "metspack check --expect",
-        "It was delivered by mistake, or is one of those that seem not to have come, under another name.",
-        "Ask who sent it; add it to the list, or take it out of the delivery.",
+        "It was delivered by mistake, or is an announced package under another name.",
+        "Ask the sender; add it to the list, or take it out of the delivery.",
     )  # fmt: skip
     PACKAGE_ANNOUNCED_TWICE = Rule(
         "M017", INFO, "Package announced twice",
-        "{expected!r} was announced in line {other} already",
+        "{expected!r} is already announced in line {other}",
         "metspack check --expect",
         "One of the two lines may have been meant for another package, whose absence then goes unnoticed.",
         "Compare the list with its source.",
@@ -54,22 +54,22 @@ class MetsCodes:
         "M016", INFO, "Not a package, but the source of one",
         "{reason}. {expected}",
         "metspack package form, files",
-        "Without a METS nothing in it could be checked, and no package beside it contains it.",
-        "Make a package of it with that command, or find the package that it was taken from.",
+        "It has no METS and was not checked, and no package beside it contains it.",
+        "Package it with that command, or find the package that it was taken from.",
     )  # fmt: skip
     NOT_ARRIVED = Rule(
-        "M044", WARNING, "Package that seems not to have arrived whole",
+        "M044", WARNING, "Package apparently incomplete",
         "{found}; expected a package: its folder, or a zip or tar file of it",
         "metspack package form, files",
-        "A package in it cannot be read, and nothing of it was checked.",
-        "Wait for the end of its transfer, or have it sent again, and check the delivery again.",
+        "A package in it cannot be read and was not checked.",
+        "Wait until its transfer has finished, or have it sent again; then check the delivery again.",
     )  # fmt: skip
     OTHER_ENTRY = Rule(
-        "M045", INFO, "Entry of a delivery that is no package",
+        "M045", INFO, "Delivery entry outside all packages",
         "{found}, which is in no package and in no manifest",
         "metspack package form, files",
-        "It was delivered beside the packages, and nothing states what it should be.",
-        "Keep it with the delivery, or have it listed in a manifest if it belongs to one.",
+        "It was delivered beside the packages, and nothing states what it is for.",
+        "Keep it with the delivery; if it belongs to a package, have it listed there.",
     )  # fmt: skip
     NOT_METS = Rule(
         "M002", ERROR, "Not a METS document",
@@ -131,8 +131,7 @@ class MetsCodes:
         "M010", ERROR, "In-place build not finished",
         "{found} beside the package shows that an in-place build is running or was interrupted",
         "metspack build --keep-segments --in-place",
-        "The folder is neither as it was nor a complete package: some METS files are in place, the parent "
-        "METS is not.",
+        "The folder is no complete package yet: some METS files are in place, the parent METS is missing.",
         "Run metspack build --keep-segments --in-place again: it removes what was written and starts over.",
     )  # fmt: skip
 
@@ -140,7 +139,7 @@ class MetsCodes:
         "M020", ERROR, "Not valid METS",
         "{reason}",
         "METS 1.12.1 schema; CSIP and SIP 2.2 attributes",
-        "Software that relies on the schema rejects the document, or reads it in its own way.",
+        "Software that relies on the schema rejects the document or misreads it.",
         "Correct the element on that line; metspack build writes valid METS.",
     )  # fmt: skip
     MORE_NOT_VALID = Rule(
@@ -169,7 +168,7 @@ class MetsCodes:
         "{attribute} of {element} is OTHER, but {expected} does not name the kind (elements: {count})",
         "METS 1.12.1, OTHERLOCTYPE, OTHERMDTYPE, OTHERROLE, OTHERTYPE",
         "Later readers cannot tell what kind was meant.",
-        "Name the kind in the attribute given.",
+        "Name the kind in the attribute that the message names.",
     )  # fmt: skip
     OTHER_UNUSED = Rule(
         "M025", WARNING, "Conflicting types",
@@ -180,7 +179,7 @@ class MetsCodes:
     )  # fmt: skip
     HREF_NOT_OF_LOCTYPE = Rule(
         "M026", WARNING, "href does not match its LOCTYPE",
-        "the href {href!r} of {element} is not a valid {expected}, which its LOCTYPE says it is",
+        "the LOCTYPE of {element} requires a valid {expected}, found the href {href!r}",
         "METS 1.12.1, LOCTYPE; RFC 3986, RFC 8141",
         "Software that resolves such identifiers cannot resolve this one.",
         "Correct the href or the LOCTYPE (OTHER with OTHERLOCTYPE for local identifiers).",
@@ -198,16 +197,16 @@ class MetsCodes:
         "the METS has more than {expected} bytes and was not validated by the second schema engine",
         "metspack check --strict-schema",
         "The second engine needs ten times the document's size in memory; the first engine has validated it.",
-        "Nothing is required; or validate it with another tool on a machine with enough memory.",
+        "Nothing to do, or validate it with another tool on a machine with enough memory.",
     )  # fmt: skip
 
     OBJID_PADDED = Rule(
         "M035", WARNING, "White space around an OBJID",
         "the OBJID is {found!r}, with white space around it",
         "METS 1.12.1, OBJID; XML Schema, whiteSpace of string",
-        "metspack compares it without. In an OBJID white space is kept, in an xlink:href it is not: other "
-        "software finds that a link to this package names another one.",
-        "Remove the white space.",
+        "metspack ignores the white space. XML keeps it in an OBJID but not in an xlink:href, so other "
+        "software does not find this package by its links.",
+        "Remove the white space from the OBJID.",
     )  # fmt: skip
     ORDER_TWICE = Rule(
         "M036", WARNING, "ORDER used twice among children",
@@ -221,22 +220,22 @@ class MetsCodes:
         "a structMap has the LABEL {found!r}, which is a TYPE, and the TYPE {type!r}",
         "METS 1.12.1, structMap; recommendation 0.16, Using METS to refer between child IP(s) and parent IP",
         "metspack understood it; software that looks for its TYPE or LABEL does not find it.",
-        "Exchange the two.",
+        "Exchange the values of TYPE and LABEL.",
     )  # fmt: skip
     MAP_OF_ANOTHER_TYPE = Rule(
         "M039", WARNING, "structMap's TYPE does not fit its content",
         "an mptr of a structMap of the TYPE {found!r} names this part of a LOB: {part}",
         "metspack package form, split LOBs",
         "A structMap of the TYPE SPLITLOB names parts of LOBs (CONTENTIDS), any other names packages; with "
-        "another TYPE it is read as what it is not.",
+        "the wrong TYPE, readers take one for the other.",
         "Give each structMap its own TYPE, or build the package again.",
     )  # fmt: skip
     CHILD_OF_ANOTHER_TYPE = Rule(
         "M038", INFO, "Child METS of another TYPE",
-        "the child's TYPE is {found!r}, that of its parent ({parent!r}) and of others {expected!r}",
+        "the child's TYPE is {found!r}; its parent ({parent!r}) and others have {expected!r}",
         "METS 1.12.1, mets, TYPE",
         "No standard requires them to agree; if they do not, the child may belong to another package.",
-        "Nothing is required; compare with the other children.",
+        "Compare with the other children; if the child belongs to this package, nothing to do.",
     )  # fmt: skip
 
     REQUIREMENT_BROKEN = Rule(
@@ -244,7 +243,7 @@ class MetsCodes:
         "{rule} ({need}): {expected}; found {found} (places: {count})",
         "CSIP 2.2.0, E-ARK SIP 2.2.0, CITS SIARD 1.0; docs/rules.md",
         "The package claims to follow the standard but does not; repositories may reject it.",
-        "Add what the requirement demands at the place it names, or correct the profile that is claimed.",
+        "Add what the requirement demands at the place that it names, or correct the stated profile.",
     )  # fmt: skip
     RECOMMENDATION_NOT_FOLLOWED = Rule(
         "M031", WARNING, "Recommendation of CSIP, SIP or CITS SIARD not followed",
@@ -258,7 +257,7 @@ class MetsCodes:
         "{rule} ({need}): {expected}; found {found} (places: {count})",
         "CSIP 2.2.0, E-ARK SIP 2.2.0, CITS SIARD 1.0; docs/rules.md",
         "Something optional is present without what the standard requires along with it.",
-        "Add what is missing.",
+        "Add what is missing, or remove the option.",
     )  # fmt: skip
 
     METADATA_FILE_DAMAGED = Rule(
@@ -269,21 +268,22 @@ class MetsCodes:
     )  # fmt: skip
     METADATA_FILE_OF_ANOTHER_KIND = Rule(
         "M041", ERROR, "Metadata file of another kind",
-        "the root element is {found!r}; {source} says that the file is {expected}",
+        "the root element is {found!r}, expected {expected} ({source})",
         "METS 1.12.1, mdRef, MDTYPE",
-        "The metadata was exchanged for something else, or METS does not say what it is.",
+        "The file was replaced by another one, or METS states the wrong kind.",
         "Restore the file from another copy of the package, or correct its MDTYPE.",
     )  # fmt: skip
     PREMIS_DIFFERS = Rule(
         "M042", ERROR, "PREMIS and METS disagree on a file",
-        "{file!r} has {found} here, {source} says {expected} (files: {count})",
+        "this document states {found} for {file!r}, expected {expected} ({source}; files: {count})",
         "PREMIS 3.0, 1.5.2 fixity and 1.5.3 size",
-        "One of the two was changed; what METS says is compared with the file's bytes.",
+        "One of the two was changed; the check compares METS with the file's bytes.",
         REBUILD,
     )  # fmt: skip
     PREMIS_NOWHERE = Rule(
         "M043", WARNING, "PREMIS gives a wrong location for a file",
-        "{file!r} is not in the package; other files are where this document says (files: {count})",
+        "{file!r}, which this document names, is not in the package (files: {count}); other files that it "
+        "names are",
         "PREMIS 3.0, 1.7 storage",
         "The history that PREMIS records cannot be assigned to any file of the package.",
         REBUILD,
@@ -311,8 +311,7 @@ class Xml:
         "{reason}",
         "metspack, safety of input",
         "No ordinary document needs this much; a hostile one might.",
-        "If the document is genuine, raise the budget: --budget depth=200, links=500000, names=200000 or "
-        "attribute=4000000.",
+        "If the document is genuine, raise the budget: --budget depth=N, links=N, names=N or attribute=N.",
     )  # fmt: skip
     DECLARATION = Rule(
         "X004", WARNING, "Unusual XML declaration",

@@ -29,8 +29,8 @@ def _by(convention: Convention, remedy: str, why: str = _TRYING, severity: Sever
         id_of(convention),
         severity,
         f"LOBs by convention {letter}: {title}",
-        f"cells of this column found by convention {letter}, {title}: {{count}} (the first, {{other}}, names "
-        "{file!r}, which is {found!r} in the {side})",
+        f"cells of this column located by convention {letter}, {title}: {{count}} (the first, {{other}}, "
+        "names {file!r}, which is {found!r} in the {side})",
         f"{STATEMENT}; this convention: {convention.source}",
         f"{convention.text} {why}",
         remedy,
@@ -44,7 +44,7 @@ class Paths:
         "P001", ERROR, "File entry without a location",
         "file {id!r} has no FLocat with an xlink:href",
         FLOCAT,
-        "The entry describes a file but does not say where it is.",
+        "The entry describes a file but does not locate it.",
         "Add an FLocat whose xlink:href is the file's location, relative to the METS.",
     )  # fmt: skip
     REFUSED = Rule(
@@ -59,8 +59,8 @@ class Paths:
         "{href!r} leads out of the package",
         "RFC 3986, §5.2; metspack package form, files",
         "A file outside is not archived with the package, and metspack never opens it.",
-        "Move the file into the package and write its location relative to the METS. If the METS lies in a "
-        "subfolder, or a child beside this package, name the folder that holds both: --root DIR.",
+        "Move the file into the package and write its location relative to the METS. If the METS is in a "
+        "subfolder, or a child is beside this package, check with the folder that holds both: --root DIR.",
     )  # fmt: skip
     PSEUDO_ABSOLUTE = Rule(
         "P004", WARNING, "Pseudo-absolute locations",
@@ -115,7 +115,7 @@ class Paths:
         "P011", WARNING, "Packed file cannot be opened",
         "cannot be opened: {reason}",
         "metspack, roots; SIARD 2.2, L_7.1-1",
-        "A child packed in it cannot be found; where it is the package's own segment that is an error.",
+        "A child packed in it cannot be found. It is an error if the file is a segment of the package.",
         "If it holds a package, restore it from another copy; otherwise leave it out of the roots.",
     )  # fmt: skip
     PACKED_DAMAGED = Rule(
@@ -128,8 +128,8 @@ class Paths:
         "P013", WARNING, "Absolute locations",
         "absolute locations that lead to the package's present folder: {count}, the first is {href!r}",
         "RFC 8089; metspack package form, files",
-        "They were followed because they lead into the package; once it is moved, they no longer do. It is "
-        "an error where one is of a METS, an archive or a LOB, for restore does not follow it.",
+        "The check followed them because they lead into the package; once it is moved, they no longer do. "
+        "It is an error for a METS, an archive or a LOB, because restore does not follow such locations.",
         "Write locations relative to the METS.",
     )  # fmt: skip
 
@@ -146,23 +146,23 @@ class Paths:
         "P015", INFO, "Several paths for one file",
         "the file entry has the path {href!r}, which was followed, and {other!r}",
         FLOCAT,
-        "METS allows several locations for copies, but does not specify which of two paths to follow. "
-        "What lies at each was compared with the entry's size and digest.",
-        "Nothing is required; or list the copy in a file entry of its own.",
+        "METS allows several locations for copies, but does not specify which of two paths to follow. The "
+        "check compared the file at each path with the entry's size and digest.",
+        "Nothing to do, or list the copy in a file entry of its own.",
     )  # fmt: skip
     CONTENT_TWICE = Rule(
         "P016", INFO, "File both beside and inside the METS",
         "the file entry has the location {href!r}, which was followed, and an FContent",
         "METS 1.12.1, FLocat and FContent",
-        "Nothing says which of the two other software reads; the FContent was not looked at.",
-        "Remove one of the two.",
+        "Other software may read either of the two; the check ignored the FContent.",
+        "Remove the FLocat or the FContent.",
     )  # fmt: skip
     ARCHIVE_TWICE = Rule(
         "P017", WARNING, "One archive under two names",
         "the SIARD archive has the size and digest of {other!r}: it is a copy of it",
         "recommendation 0.16, Recommendation for using METS to index folders containing BLOBS",
-        "Both name the same LOBs; commands that read an archive ask which one is meant.",
-        "Remove one of the two, with its entry.",
+        "Both name the same LOBs; commands that read an archive refuse to choose between them.",
+        "Remove one of the two files, with its file entry.",
     )  # fmt: skip
 
     # P1 and the number of a letter in the alphabet: the convention by which cells locate their LOBs.
@@ -210,7 +210,7 @@ class Paths:
     BY_L = _by(
         Convention.LOB_ROOT,
         f"{_AS_STATED}; ../ is the parent of the folder that holds the .siard.",
-        "In a check, this is the package's own folder; nothing in the archive says so.",
+        "In a check, this is the package's own folder; the archive does not state it.",
     )
     BY_R = _by(
         Convention.RENAMED,
@@ -221,21 +221,20 @@ class Paths:
     BY_S = _by(
         Convention.SIARD_FOLDER,
         f"{_AS_STATED}.",
-        "Nothing in the archive says so; the folder was found by trying.",
+        "The archive does not state it; the folder was found by trying.",
     )
     LOBS_IN_STYLE = Rule(
         "P121", INFO, "LOBs located for other readers",
-        "{found}: the LOBs are located in the style {other}, as METS notes, and not by the DILCIS Board's "
+        "{found}: LOBs are located in the style {other}, as METS records, and not by the DILCIS Board's "
         "statement",
         STATEMENT,
-        "This was asked for when the archive was packaged (--for, --lob-folder-style), so that programs find "
-        "the LOBs that do not follow the statement.",
-        "Leave it, or write the package in another style: metspack convert.",
+        "The archive was packaged for programs that follow other rules (--for, --lob-folder-style).",
+        "Nothing to do, or write the package in another style: metspack convert --lob-folder-style.",
     )  # fmt: skip
     LOCATION_REPAIRED = Rule(
         "P120", WARNING, "Malformed LOB locations",
-        "cells of this column found through locations with {reason}: {count} (the first, {other}, names "
-        "{file!r}, which is {found!r} in the {side})",
+        "cells of this column located in spite of {reason}: {count} (the first, {other}, names {file!r}, "
+        "which is {found!r} in the {side})",
         f"RFC 3986, §2 and §5.2; {CELLS}",
         "metspack understood them; other software may not.",
         "Write locations with forward slashes, percent-encoded (%20 for a space) and with nothing around "
@@ -250,7 +249,7 @@ class NameCodes:
         "N001", WARNING, "Name not allowed on Windows",
         "{reason}",
         "Microsoft, Naming Files, Paths, and Namespaces",
-        "The package cannot be copied completely to every file system.",
+        "The package cannot be copied completely to Windows.",
         "Rename the file and update every reference to it, or warn those who will copy the package.",
     )  # fmt: skip
     ALIKE = Rule(
@@ -264,6 +263,6 @@ class NameCodes:
         "N003", WARNING, "Name is not UTF-8",
         "the name is not UTF-8",
         "RFC 3986, §2.5",
-        "No METS can refer to the file, and systems display its name differently.",
-        "Rename the file.",
+        "METS cannot refer to the file, and systems display its name differently.",
+        "Give the file a name in UTF-8, and list it under that name.",
     )  # fmt: skip

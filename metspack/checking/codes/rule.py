@@ -17,10 +17,10 @@ CELLS = "SIARD 2.2, T_6.2-1"
 FILE = "METS 1.12.1, file"
 FLOCAT = "METS 1.12.1, FLocat"
 RESTORE = "Restore the file from another copy of the package or from the source it was built from."
-REBUILD = "Find out what was changed and why; then either rewrite the METS from the files or restore both."
+REBUILD = "Find out what was changed and why; then rewrite the METS from the files, or restore both."
 REPLACE = (
-    "Replace what was changed from another copy of the package; if it was changed on purpose, rewrite METS "
-    "and manifests from the files."
+    "Take what was changed from another copy of the package; if the change was intended, rewrite METS and "
+    "manifests from the files."
 )
 
 _HINTS = {"nearest", "likeness"}

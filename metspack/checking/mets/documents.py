@@ -575,7 +575,7 @@ class DocumentReader:
         algorithm = digests.algorithm_name(fact.checksum_type or "")
         if algorithm is None:
             found, known = fact.checksum_type or "", ", ".join(digests.OCTETS)
-            reason = f"CHECKSUMTYPE is {found!r}" if found else "no CHECKSUMTYPE says what CHECKSUM is"
+            reason = f"CHECKSUMTYPE is {found!r}" if found else "CHECKSUM has no CHECKSUMTYPE"
             rule = Code.UNKNOWN_ALGORITHM
             at = rule.error_at if is_of_lob(fact.id, fact.groups) else rule.at
             return None, at(*where, found=found, reason=reason, expected=known)

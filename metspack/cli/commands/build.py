@@ -73,8 +73,8 @@ def build(
 
     OUT holds the archive without its LOBs, a folder with METS for every segment, the parent's METS, and
     manifests for md5sum -c and sha256sum -c. Every LOB is compared with the digest and length in its cell
-    while it is copied. The source is only read. OUT appears complete or not at all; until then all is made in
-    OUT.partial, where the same command goes on after a stop (metspack status OUT.partial).
+    while it is copied. The source is only read. OUT appears complete or not at all; until then everything
+    is in OUT.partial, where the same command resumes (metspack status OUT.partial).
 
     `metspack build Northwind.siard -o out --max-files 4 --max-bytes 45000`
     """
@@ -196,8 +196,8 @@ def tell(made: Built | Described, target: Path, *, json_output: bool, quiet: boo
             console.out(readers.sentence())
         if made.handed_over is not None:
             console.out(f"{made.handed_over.sentence()}.")
-        if made.made_of is not None and (said := made.made_of.words()):
-            console.out(said)
+        if made.made_of is not None and (origin := made.made_of.words()):
+            console.out(origin)
         console.out(f"seal: {made.seal}")
         check = f"metspack check {quoted(str(target))}"
         console.out(f"{done}; {common.proof(made.checked)}: {check}")

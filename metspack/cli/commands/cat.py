@@ -36,7 +36,7 @@ def cat(  # noqa: PLR0917 -- a command's options
     ),
     no_verify: bool = option(
         "--no-verify",
-        "Do not compare digests; of a range, read only the range.",
+        "Do not compare digests; with --range, read only the range.",
     ),
     shard: Path | None = option(
         "--shard FILE",
@@ -47,7 +47,7 @@ def cat(  # noqa: PLR0917 -- a command's options
     root: list[Path] | None = option(
         "--root DIR",
         "Folder, disk, zip or tar file in which to look for children that are not in their places "
-        "(repeatable); of a shard, the folder that holds its files: nothing outside it is opened.",
+        "(repeatable); with --shard, the folder that holds its files: no file outside it is opened.",
     ),
     unit: str | None = option(
         "--unit UNIT",
@@ -62,7 +62,7 @@ def cat(  # noqa: PLR0917 -- a command's options
     ),
     budget: list[str] | None = common.BUDGET,
 ) -> None:
-    """Write the bytes of a LOB to stdout, joined from its parts, and nothing else.
+    """Write the bytes of a LOB, joined from its parts, to stdout.
 
     They are compared with the digests in METS and in the archive. **With --range**, each part that is
     touched is verified as a whole before any of it is written. A whole LOB is verified while it is written:
@@ -74,13 +74,13 @@ def cat(  # noqa: PLR0917 -- a command's options
     """
     from metspack.sizes import parsed_range  # noqa: PLC0415 -- commands load what they need
 
-    asked = [parsed_range(each) for each in ranges or ()]
+    wanted = [parsed_range(each) for each in ranges or ()]
     if shard is not None:
         if package is not None:
             raise ConfigError("OUT and --shard cannot be combined", hint=_USE)
         if not root or len(root) > 1:
             raise ConfigError("--shard requires --root, the folder that holds its files", hint=_USE)
-        _pour(_of_shard(shard, root[0], unit, shard_lob, asked))
+        _pour(_of_shard(shard, root[0], unit, shard_lob, wanted))
         return
     for name, value in (("--unit", unit), ("--lob", shard_lob)):
         if value is not None:
@@ -91,7 +91,7 @@ def cat(  # noqa: PLR0917 -- a command's options
         )
     place = table, column, tuple(key or ())
     budgets = common.budgets(budget)
-    _pour(_of_package(package, lob, place, asked, budgets, root or (), verify=not no_verify))
+    _pour(_of_package(package, lob, place, wanted, budgets, root or (), verify=not no_verify))
 
 
 def _of_package(  # noqa: PLR0917 -- the command's options

@@ -79,11 +79,11 @@ class LookGroup(Group):
     seal: str | None = option(
         "--seal VALUE|FILE",
         "Seal that the package must have: sha256:..., as build printed it, or the file that its --seal "
-        "wrote, which tells which file differs (F046).",
+        "wrote, which shows which file differs (F046).",
     )
     ledger: Path | None = option(
         "--ledger FILE",
-        "Remember in FILE when each file was verified; by it, a check that was stopped goes on.",
+        "Record in FILE when each file was verified; an interrupted check resumes from it.",
     )
     older_than: str | None = option(
         "--older-than PERIOD",
@@ -139,7 +139,7 @@ class ProvenanceGroup(Group, panel=_RARE_REPORTS):
         left_out = set(_PROVENANCE.read_all("--withhold", self.withhold or ()))
 
         def fact(part: str, given: str | None) -> str | None:
-            """Return a fact, "" where it is left out, None where it is to be looked up."""
+            """Return a fact: "" leaves it out, None looks it up."""
             return "" if part in left_out else given or ("" if self.no_provenance else None)
 
         created = fact("time", _created(self.created))
@@ -213,7 +213,7 @@ def check(
     budget: list[str] | None = common.BUDGET,
     quiet: bool = common.QUIET,
 ) -> None:
-    """Check that parent and children name each other, and that every file is as METS and manifests say.
+    """Check that parent and children name each other, and compare files with METS and manifests.
 
     Only what is on disk counts; the package may come from any software. Children that are not in their
     places are searched for by OBJID under each **--root** and in the packages given. Every finding has a
@@ -263,7 +263,7 @@ def check_existing(target: Path, objid: str, budgets: Budgets, *, json_output: b
     """Check in full a package that was to be made and exists already, and print the result.
 
     ``objid`` is the OBJID that it was to get, or "". Exits with 1 for errors, and for a package with another
-    OBJID: it was made of another source, or by other options.
+    OBJID: it was built from another source, or with other options.
     """
     from metspack.checking.options import CheckOptions  # noqa: PLC0415 -- commands load what they need
     from metspack.reporting import json  # noqa: PLC0415
@@ -285,7 +285,7 @@ def check_existing(target: Path, objid: str, budgets: Budgets, *, json_output: b
     if is_same is False:
         console.error(
             f"{target} is another package: its OBJID is {', '.join(found)}, expected {objid}",
-            "It was made of another source or by other options: compare them, and choose another target.",
+            "It was built from another source or with other options: compare, or choose another target.",
         )
     if is_same is False or frame.is_failed:
         raise typer.Exit(1)
@@ -307,7 +307,7 @@ def _checked(
 
 
 def _created(given: str | None) -> str | None:
-    """Return the time for reports, or None where none is stated."""
+    """Return the time for reports, or None."""
     if given is None:
         return clock.now(os.environ) if "SOURCE_DATE_EPOCH" in os.environ else None
     if given.strip().lower() == "now":

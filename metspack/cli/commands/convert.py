@@ -35,7 +35,7 @@ def convert(
     json_output: bool = common.JSON,
     quiet: bool = common.QUIET,
 ) -> None:
-    """Re-segment a package with other limits or another layout, without restoring its LOBs first.
+    """Re-segment a package with other limits or another layout, without restoring its LOBs.
 
     NEW is what metspack build would make of the original archive, with the name and the OBJID of OUT; with
     the options and the time (SOURCE_DATE_EPOCH) of OUT it has the same bytes. Every LOB is compared with the

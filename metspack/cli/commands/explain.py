@@ -22,7 +22,7 @@ def explain(
 ) -> None:
     """Explain the code of a finding: its meaning, its rule, the remedy, and what to write.
 
-    The word readers lists the programs that read archives, with what they find of LOBs outside one.
+    The word readers lists the programs that read archives, and the external LOBs that each finds.
 
     `metspack explain L001`
 
@@ -33,25 +33,25 @@ def explain(
     from metspack import checking  # noqa: PLC0415 -- commands load what they need
 
     if code.strip().lower() == _READERS:
-        _tell_readers(json_output=json_output)
+        _print_readers(json_output=json_output)
         return
-    said = checking.explained(code)
+    found = checking.explained(code)
     if json_output:
-        console.document(said.to_json())
+        console.document(found.to_json())
         return
-    console.prose(f"{said.code}  {said.title} ({said.severity.value})")
+    console.prose(f"{found.code}  {found.title} ({found.severity.value})")
     console.out()
-    console.prose(said.meaning)
+    console.prose(found.meaning)
     console.out()
-    console.prose(f"Rule:  {said.clause}", _HANGING)
-    console.prose(f"To do: {said.remedy}", _HANGING)
-    if said.example:
+    console.prose(f"Rule:  {found.clause}", _HANGING)
+    console.prose(f"To do: {found.remedy}", _HANGING)
+    if found.example:
         console.out()
-        for line in said.example.splitlines():
+        for line in found.example.splitlines():
             console.out(line)
 
 
-def _tell_readers(*, json_output: bool) -> None:
+def _print_readers(*, json_output: bool) -> None:
     from metspack.layouts.readers import READERS  # noqa: PLC0415 -- commands load what they need
 
     if json_output:

@@ -133,9 +133,9 @@ def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) 
         advance = None if weight is None else progress.advance
         for column_of, _, batches in survey.by_table(source, advance):
             for found in batches:
-                if (known := source.holdings()) != held:  # of packed segments that were found meanwhile
+                if (present := source.holdings()) != held:  # of packed segments that were found meanwhile
                     opened.check_unchanged()
-                    held, opened = known, stack.enter_context(OpenHoldings(known))
+                    held, opened = present, stack.enter_context(OpenHoldings(present))
                 for each in found.cells():
                     (cell, run, *_), verdict = each, None
                     paths = () if run is None else survey.paths(held, run)

@@ -71,8 +71,8 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
             writer.writerow(_COLUMNS)
             writer.writerows(map(_csv_row, rows))
         if found.files:
-            said = "listed in METS, named by no cell and without a LOB's ID: not listed here"
-            console.warning(f"{counted(found.files, 'file')} {said}")
+            reason = "listed in METS, named by no cell and without a LOB's ID: not listed here"
+            console.warning(f"{counted(found.files, 'file')} {reason}")
         is_bad = bool(found.faulty or opened.faults)
     if is_bad:
         raise typer.Exit(1)

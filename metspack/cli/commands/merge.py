@@ -49,12 +49,12 @@ def merge(
     json_output: bool = common.JSON,
     quiet: bool = common.QUIET,
 ) -> None:
-    """Merge a parent and its children into one package; METS, PREMIS and schemas are regenerated.
+    """Merge a parent and its children into one package, with new METS, PREMIS and schemas.
 
     The data files of all packages are copied unchanged to representations/rep1/data: each is compared with
-    the digest in its METS while it is copied, and none is overwritten. The parent's profile, types,
+    the digest in its METS while it is copied, and no file is overwritten. The parent's profile, types,
     agents, descriptive metadata and documentation are kept unless options name others. OUT is only read. DIR
-    appears complete or not at all; a merge that was stopped goes on with the same command.
+    appears complete or not at all; the same command resumes an interrupted merge.
 
     `metspack merge out -o whole`
     """

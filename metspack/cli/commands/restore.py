@@ -89,8 +89,8 @@ def restore(
     The files are in the folders of the archive, such as content/schema0/table2/lob4/record0.bin, without
     segments, and with manifests for md5sum -c and sha256sum -c. Parts are joined. Every LOB is compared with
     the digests of its parts and of the whole in METS, and with its cell, while it is written. The package is
-    only read. TARGET appears complete or not at all; a restore of files that was stopped goes on with the
-    same command.
+    only read. TARGET appears complete or not at all; the same command resumes an interrupted restore
+    of files.
 
     `metspack restore out -o lobs`
 

@@ -50,7 +50,7 @@ def shards(  # noqa: PLR0917 -- a command's options
 
     Exits with 1 when the parts in the children are not those in the parent's map (consistsOf), parts are
     missing, a file is missing or differs in size from METS, or a cell names a LOB that no METS lists; the
-    other LOBs are listed all the same.
+    other LOBs are listed nevertheless.
 
     `metspack shards out s0.t2.c4.r14 --format doms > film.xml`
     """
@@ -76,7 +76,7 @@ class _ShardListing:
         self._lob = lob
         self._base = base
         self._budgets = budgets
-        self._told = 0
+        self._reported = 0
         self.is_bad = False
 
     def shards(self) -> Iterator[Shard]:
@@ -85,10 +85,10 @@ class _ShardListing:
 
         for each in self._check_lobs():
             yield writing.shard(self._package, each, base=self._base)
-        if (more := self._told - self._budgets.findings) > 0:
+        if (more := self._reported - self._budgets.findings) > 0:
             console.error(
                 f"and {counted(more, 'more error')}, counted and not reported one by one",
-                f"--budget findings=N tells N of them, not {self._budgets.findings:,}.",
+                f"--budget findings=N reports N of them, not {self._budgets.findings:,}.",
             )
 
     def _check_lobs(self) -> Iterator[HeldLob]:
@@ -97,35 +97,35 @@ class _ShardListing:
         package = self._package
         lob = None if self._lob is None else writing.held(package, self._lob)
         for fault in package.faults if lob is None else ():
-            self._tell(fault.message, fault.hint)
-        told = self._tell_all(writing.unrelated(package, lob))
+            self._report(fault.message, fault.hint)
+        reported = self._report_all(writing.unrelated(package, lob))
         for each in package.ids() if lob is None else (lob,):
             try:
                 held_lob = package.lob(each)
             except SourceError as error:
-                if self._lob is not None and not told:
+                if self._lob is not None and not reported:
                     raise
-                if each not in told:
-                    self._tell(error.message, error.hint)
+                if each not in reported:
+                    self._report(error.message, error.hint)
                 continue
-            if not self._tell_all(writing.misplaced(package.index.files, held_lob)):
+            if not self._report_all(writing.misplaced(package.index.files, held_lob)):
                 yield held_lob
         if lob is None and not package.faults:  # cells of unreadable children would all be reported
-            self._tell_all(writing.unlisted(package, self._budgets))
+            self._report_all(writing.unlisted(package, self._budgets))
 
-    def _tell_all(self, disagreements: Iterable[Disagreement]) -> set[str]:
+    def _report_all(self, disagreements: Iterable[Disagreement]) -> set[str]:
         """Report disagreements; return the LOBs that they concern."""
-        told = set()
+        reported = set()
         for each in disagreements:
-            told.add(each.lob)
-            self._tell(each.message)
-        return told
+            reported.add(each.lob)
+            self._report(each.message)
+        return reported
 
-    def _tell(self, message: str, hint: str = "") -> None:
+    def _report(self, message: str, hint: str = "") -> None:
         """Count an error, and print it unless there are too many."""
         self.is_bad = True
-        self._told += 1
-        if self._told <= self._budgets.findings:
+        self._reported += 1
+        if self._reported <= self._budgets.findings:
             console.error(message, hint)
 
 

@@ -1,4 +1,4 @@
-"""``metspack status``: the state of a run, and the way to continue a stopped one."""
+"""``metspack status``: the state of a run, and the way to resume an interrupted one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _UNFINISHED = 6
 
 
 def status(
-    target: Path = argument("OUT", "Target of a build, convert, merge, restore or add, or its OUT.partial."),
+    target: Path = argument("OUT", "Target of a build, convert, merge or restore, or its OUT.partial."),
     json_output: bool = common.JSON,
     quiet: bool = common.QUIET,
 ) -> None:
-    """Show how far the run is that makes OUT, and how to go on with one that was stopped.
+    """Show the progress of the run that makes OUT, and how to resume it after an interruption.
 
-    Reads the journal in OUT.partial and changes nothing, also while the run is at work. Exits with 6 when the
-    run was stopped and can go on, with 0 when it is running, or when OUT is complete.
+    Only reads the journal in OUT.partial, also while the run is at work. Exits with 6 when the run was
+    interrupted and can be resumed, with 0 while it is running or when OUT is complete.
 
     `metspack status out.partial`
     """

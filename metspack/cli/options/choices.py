@@ -25,7 +25,7 @@ class Choice:
         return [name for name in map(optionfields.name_of, self._values()) if name.startswith(incomplete)]
 
     def read(self, option: str, text: str) -> Any:
-        """Return the value with a given name; raises ``ConfigError`` when there is none."""
+        """Return the value with a given name; raises ``ConfigError`` for any other name."""
         return optionfields.chosen(option, self._values(), text)
 
     def read_all(self, option: str, texts: Iterable[str] | None) -> frozenset[Any]:

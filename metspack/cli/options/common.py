@@ -26,7 +26,7 @@ METS = RareHeading("METS")
 SAFETY = RareHeading("Safety")
 PACKAGE = "Package"
 _LOCATIONS = "Location of LOBs"
-_STOPPED = RareHeading("Stopped runs")
+_INTERRUPTED = RareHeading("Interrupted runs")
 _CONFIGURATION = RareHeading("Configuration")
 _READ = ("source", "package", "packages", "containers", "first", "second")
 """The names of the commands' arguments whose paths are read."""
@@ -72,7 +72,7 @@ TABLE = option(
 COLUMN = option("--column NAME", "Only LOBs of columns of this name: Picture, or c4 as in IDs.", default="")
 KEY = option(
     "--key TEXT",
-    "Only LOBs of the row with this primary key; of a key of several columns, repeated in their order.",
+    "Only LOBs of the row with this primary key; for several key columns, repeat it in their order.",
 )
 
 
@@ -80,14 +80,14 @@ JSON = option("--json", "Print the result as JSON.")
 QUIET = option("-q --quiet", "Print only errors and warnings.")
 CLUSTER = option(
     "--cluster ADDRESS",
-    "Let the workers of a Dask cluster do it, that see the same files: tcp://HOST:PORT of its scheduler, "
-    "or local:N for N workers on this machine. The output does not depend on it.",
+    "Run on the workers of a Dask cluster, which must see the same files: tcp://HOST:PORT of its "
+    "scheduler, or local:N for N workers on this machine. The output does not depend on it.",
     rare=True,
 )
 IF_EXISTS = option(
     "--if-exists WHAT",
-    "What to do when the target is there already: fail (exit code 5; the default), or check (check it in "
-    "full, and end with the verdict; a package of another source is an error).",
+    "What to do when the target exists already: fail (exit code 5; the default), or check (check it in "
+    "full, and exit with the verdict; a package from another source is an error).",
     choice=choices.of("fail", "check"),
     show_default=False,
     rare=True,
@@ -100,8 +100,8 @@ BUDGET = option(
     "attribute, metadata and elements (of metadata.xml), "
     "inflated (bytes of a compressed archive that check inflates into a temporary file), names "
     "(different ones in an XML document), holes (bytes of a sparse file that check reads as zeros), "
-    "findings (of one code, each shown by itself), and missing (LOBs of an archive that are looked for "
-    "and not found). Repeatable.",
+    "findings (of one code, shown one by one), and missing (LOBs not found before the search stops). "
+    "Repeatable.",
     SAFETY,
     to="budgets",
     read=budgets,
@@ -111,9 +111,9 @@ FOLDER_STYLE = option(
     "--lob-folder-style STYLE",
     "Form of LOB locations in the archive: dilcis (lobFolder of the database and of the "
     "column, relative to the folder that holds the .siard, as the DILCIS Board states; the "
-    "default), sfa (lobFolder of the column, or of the field that has the LOB, alone, relative "
+    "default), sfa (only a lobFolder of the column, or of the field that has the LOB, relative "
     "to the .siard as if it were a folder, for the SIARD Suite), or dbptk (what DBPTK finds: "
-    "lobFolder of the column alone in SIARD 2.2, none in 2.0 and 2.1).",
+    "only a lobFolder of the column in SIARD 2.2, none in 2.0 and 2.1).",
     PACKAGE,
     rare=True,
     choice=choices.folder_styles,
@@ -205,18 +205,18 @@ class LocationGroup(Group, panel=_LOCATIONS):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StagingGroup(Group, panel=_STOPPED):
-    """The treatment of the work of a run that was stopped."""
+class StagingGroup(Group, panel=_INTERRUPTED):
+    """The handling of interrupted runs."""
 
     restart: bool = option(
         "--restart",
-        "Start over: remove what an earlier run of a command, which was stopped, left beside the target. "
-        "Without it the same command goes on there.",
+        "Start over: remove what an interrupted run left beside the target. Without it, the same command "
+        "resumes that run.",
         to=None,
     )
     discard_on_interrupt: bool = option(
         "--discard-on-interrupt",
-        "Leave nothing when interrupted, instead of keeping what is done to go on with.",
+        "When interrupted, remove what is done instead of keeping it for resuming.",
         to=None,
     )
 
@@ -296,7 +296,7 @@ def _check_outside(log: Path, given: Mapping[str, object]) -> None:
 
 
 def is_to_be_checked(target: Path, if_exists: str) -> bool:
-    """Return whether a target exists already and is to be checked; raises ``ConfigError``."""
+    """Return whether to check a target that exists already; raises ``ConfigError``."""
     choices.of("fail", "check").read("--if-exists", if_exists)
     return if_exists == "check" and os.path.lexists(target)
 

@@ -50,7 +50,7 @@ class Option(OptionInfo):
 
     @property
     def rare(self) -> bool:
-        """Whether the short help leaves it out."""
+        """True if the short help leaves it out."""
         return isinstance(self.rich_help_panel, RareHeading) if self.is_rare is None else self.is_rare
 
     def read(self, value: Any) -> Any:
@@ -81,8 +81,8 @@ def option(
     help and ``panel`` the heading above it, that of the group without one. Among ``others`` are Typer's, such
     as ``default``: of a value None, of a switch False, and ``...`` for an option that must be given. In a
     group, its value goes ``to`` the field of that name of the options that a function takes: to the field of
-    the option's name when ``to`` is empty, to none when it is None. ``choice`` or ``read`` converts the
-    value. The short help leaves out a ``rare`` option; an option below a ``RareHeading`` is rare unless
+    the option's name when ``to`` is empty, and to no field when it is None. ``choice`` or ``read`` converts
+    the value. The short help leaves out a ``rare`` option; an option below a ``RareHeading`` is rare unless
     ``rare`` is given.
     """
     words = usage.split()
@@ -101,9 +101,9 @@ def option(
 
 
 def argument(metavar: str, text: str, choice: Choice | None = None, *, default: object = ...) -> Any:
-    """Return an argument as the default of a command's parameter; ``...`` for one that must be given."""
+    """Return an argument as a parameter's default; ``...`` for one that must be given."""
     completion = choice.begun if choice else None
-    # What may not be read is the source's fault, which whoever opens it reports.
+    # An unreadable path is a fault of the source: opening it reports it.
     return typer.Argument(
         default, metavar=metavar, help=text, autocompletion=completion, show_default=False, readable=False
     )
@@ -114,7 +114,7 @@ class Group:
     """Options that belong together: a command with a parameter of this type gets them as one value."""
 
     def __init_subclass__(cls, panel: str | None = None) -> None:
-        """Make fields of the options, below the heading ``panel`` where they have none of their own."""
+        """Make fields of the options, below the heading ``panel`` unless they name another one."""
         for name, each in list(vars(cls).items()):
             if isinstance(each, Option):
                 each.rich_help_panel = each.rich_help_panel or panel

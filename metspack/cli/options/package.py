@@ -75,7 +75,7 @@ class DivisionGroup(Group, panel=LIMITS):
     )
     layout: str | None = option(
         "--layout LAYOUT",
-        "Names of folders and files: lobseg (Northwind_lobseg_0/content/..., for all LOBs alike; the "
+        "Names of folders and files: lobseg (Northwind_lobseg_0/content/..., for all columns together; the "
         "default), or siard22 (Northwind_lobs/s0_t2_c4/seg_0/..., for each column; the default for "
         "SIARD 2.2 with --dialect csip).",
         PACKAGE,
@@ -124,7 +124,7 @@ class DivisionGroup(Group, panel=LIMITS):
 
 
 def _once(name: str, value: str | None, other: str, same: str | None) -> str | None:
-    """Return the value of an option that has two names; raises ``ConfigError`` if both are given."""
+    """Return the value of an option with two names; raises ``ConfigError`` if both are given."""
     if value is not None and same is not None:
         raise ConfigError(f"{other} is another name for {name}, and both are given", hint="Give one of them.")
     return value if same is None else same

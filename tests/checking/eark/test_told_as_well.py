@@ -128,7 +128,7 @@ def test_it_stands_at_the_end_of_the_line(tmp_path: Path) -> None:
     root = csip.forge(tmp_path / "package")
     _sized(_PREMIS)(root)
     (size,) = (each for each in check(root) if each.code == "F002")
-    assert line(size).endswith("METS.xml line 28 says 10 (CSIP41)")
+    assert line(size).endswith("expected 10 (METS.xml line 28) (CSIP41)")
 
 
 def test_packages_that_claim_nothing_break_nothing(tmp_path: Path) -> None:
