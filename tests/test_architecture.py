@@ -35,7 +35,7 @@ ORDER = (
 """Each imports only from those further up; those that stand side by side know nothing of each other."""
 
 BUDGETS: Mapping[str, int] = {
-    "system": 535,
+    "system": 536,
     "(foundation)": 2_855,
     "stores": 335,
     "files": 2_990,

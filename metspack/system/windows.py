@@ -477,7 +477,8 @@ def lseek(descriptor: int, offset: int, how: int) -> int:
 def fsync(descriptor: int) -> None:
     """Put a file on disk; Windows writes entries of folders by itself."""
     if not _is_folder(descriptor):
-        os.fsync(descriptor)
+        with suppress(PermissionError):  # open for reading: a hard link to what others wrote
+            os.fsync(descriptor)
 
 
 def unlink(path: Path, *, dir_fd: int | None = None) -> None:
