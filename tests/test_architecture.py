@@ -35,7 +35,7 @@ ORDER = (
 """Packages in levels: each imports only from levels above its own."""
 
 BUDGETS: Mapping[str, int] = {
-    "system": 520,
+    "system": 536,
     "(foundation)": 2_874,
     "stores": 335,
     "files": 2_988,

@@ -351,7 +351,7 @@ class SegmentedLobs(tempdb.Scratch):
         if prefix is None:
             root = os.path.realpath(self._archive.resolver.roots[extent.root])
             prefix = self._prefixes[extent.root] = os.path.relpath(root, self._folder.root)
-        path = os.path.normpath(os.path.join(prefix, *extent.path))
+        path = os.path.normpath(os.path.join(prefix, *extent.path)).replace(os.sep, "/")
         if path.startswith("../"):
             raise SourceError(
                 f"{what(lob)} lies outside {self._folder.root}",
@@ -477,6 +477,6 @@ def descriptions(root: Path) -> Iterator[str]:
 
     for folder, _, names in os.walk(root, onerror=fail):
         for name in names:
-            path = os.path.relpath(os.path.join(folder, name), root)
+            path = os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")
             if is_mets_name(name) or is_manifest(path):
                 yield path

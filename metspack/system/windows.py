@@ -105,6 +105,10 @@ class _Tag(ctypes.Structure):
 
 _ntdll = ctypes.WinDLL("ntdll")
 _kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
+_kernel32.DeviceIoControl.argtypes = (
+    *(wintypes.HANDLE, wintypes.DWORD, ctypes.c_void_p, wintypes.DWORD, ctypes.c_void_p, wintypes.DWORD),
+    *(ctypes.c_void_p, ctypes.c_void_p),
+)
 _kernel32.CloseHandle.argtypes = (wintypes.HANDLE,)
 _kernel32.GetFileInformationByHandleEx.argtypes = (
     wintypes.HANDLE,
@@ -140,11 +144,12 @@ _STATUSES = {
 }
 _IS_TAG, _IS_REPARSE = 9, 0x400
 _NO_LINKS = {1, 50}  # ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED: file systems without hard links
+_ALLOCATED, _MORE = 0x940CF, 234  # FSCTL_QUERY_ALLOCATED_RANGES, ERROR_MORE_DATA: there are further ones
 _IN_USE = 32  # ERROR_SHARING_VIOLATION
 
 
 def _refused(number: int, name: str, words: str = "") -> OSError:
-    return OSError(number, words or os.strerror(number), name)
+    return OSError(number, words or os.strerror(number), name or None)
 
 
 def _handle(
@@ -451,18 +456,29 @@ def readv(descriptor: int, buffers: Sequence[memoryview]) -> int:
 
 
 def lseek(descriptor: int, offset: int, how: int) -> int:
-    """Move in a file; a sparse file counts as one hole where holes are looked for."""
+    """Move in a file, also to the next hole or the next data of a sparse one, as Linux does."""
+    if how not in {SEEK_DATA, SEEK_HOLE}:
+        return os.lseek(descriptor, offset, how)
+    size, count = os.fstat(descriptor).st_size, wintypes.DWORD()
+    asked, found = (ctypes.c_longlong * 2)(offset, size - offset), (ctypes.c_longlong * 2)()
+    is_known = _kernel32.DeviceIoControl(
+        *(msvcrt.get_osfhandle(descriptor), _ALLOCATED, asked, 16, found, 16, ctypes.byref(count), None)
+    )
+    if not is_known and ctypes.get_last_error() != _MORE:
+        return size if how == SEEK_HOLE else offset  # a file system without holes
+    start, length = found if count.value else (size, 0)
     if how == SEEK_HOLE:
-        return offset
-    if how == SEEK_DATA:
+        return min(size, start + length) if start <= offset else offset
+    if start >= size:
         raise _refused(errno.ENXIO, "")
-    return os.lseek(descriptor, offset, how)
+    return max(start, offset)
 
 
 def fsync(descriptor: int) -> None:
     """Put a file on disk; Windows writes entries of folders by itself."""
     if not _is_folder(descriptor):
-        os.fsync(descriptor)
+        with suppress(PermissionError):  # open for reading: a hard link to what others wrote
+            os.fsync(descriptor)
 
 
 def unlink(path: Path, *, dir_fd: int | None = None) -> None:

@@ -88,12 +88,17 @@ SOME = (
     "convert b7 -o c7 --pack zip",
     "check c7 --level full",
     "merge b1 -o m1",
+    "build kept/Northwind.siard -o linked --link-mode hardlink --max-files 3",
+    "check linked --level full",
+    "build kept --keep-segments --in-place",
+    "build kept --keep-segments --in-place",
+    "check kept --level full",
 )
 
 
 OF_OTHERS = (
     "inspect {}.siard --json",
-    "build {}.siard -o o-{} --max-files 5",
+    "build {}.siard -o o-{} --max-files 300 --max-bytes 1MB",
     "check o-{} --json",
     "list o-{} --format jsonl",
     "restore o-{} -o o-{}-lobs",
@@ -179,7 +184,7 @@ def main() -> None:
     packages = json.loads(Path("packages.json").read_text("utf-8"))
     found: dict[str, Any] = {"commands": [run(each) for each in commands()]}
     found["findings"] = {name: findings(given) for name, given in packages.items()}
-    made = {*BUILDS, *(f"{name}-lobs" for name in BUILDS), "m3", "c1", "c3", "c7", "m1"}
+    made = {*BUILDS, *(f"{name}-lobs" for name in BUILDS), "m3", "c1", "c3", "c7", "m1", "kept", "linked"}
     made |= {f"o-{name}{suffix}" for name in others() for suffix in ("", "-lobs", "-csip", "-merged")}
     found["trees"] = {name: tree(name) for name in sorted(made)}
     found["files"] = {

@@ -64,8 +64,9 @@ class Environment:
     def started(self) -> Iterator[None]:
         """Keep the services of Wine for the length of a block: each command would start them."""
         variables, quiet = self.variables, subprocess.DEVNULL
-        begin = ["wineserver", "-p"]
-        subprocess.run(begin, env=variables, stdin=quiet, stdout=quiet, stderr=quiet, check=True)
+        for word in ("-k", "-w", "-p"):  # end one that is left, wait until it has ended, begin one that stays
+            line = ["wineserver", word]
+            subprocess.run(line, env=variables, stdin=quiet, stdout=quiet, stderr=quiet, check=word == "-p")
         boot = ["wine", "wineboot", "--init"]
         subprocess.run(
             boot, env=variables, stdin=quiet, stdout=quiet, stderr=quiet, check=True, timeout=_STARTED

@@ -118,6 +118,24 @@ def a_link_is_not_opened(folder: Path) -> None:
 
 
 @promise
+def a_mount_that_comes_and_goes_is_not_entered(folder: Path) -> None:
+    """Mounts of Linux are reparse points under Wine; root has one come and go meanwhile."""
+    from metspack.files import reading
+
+    place = folder.parent / "mounted"
+    ending, read, refused = time.monotonic() + 20, 0, 0
+    while (place / "is_root").exists() and time.monotonic() < ending:
+        try:
+            with reading.opening(place, ("sub", "f")) as descriptor:
+                assert b"".join(reading.chunks(descriptor)) == b"granted"
+                read += 1
+        except OSError as error:
+            refused += "link" in str(error)
+    print(f"read {read:,} times, refused {refused:,} times")
+    assert bool(read) == bool(refused)
+
+
+@promise
 def an_open_folder_is_not_replaced(folder: Path) -> None:
     calls = windows()
 
@@ -298,6 +316,16 @@ def another_run_at_work_is_seen(folder: Path) -> None:
     assert done["code"] == 4, done
     assert "another run is at work" in done["err"], done
     journal.close()
+
+
+@promise
+def a_file_without_holes_has_none(folder: Path) -> None:
+    calls = windows()
+    (folder / "f").write_bytes(bytes(100_000))
+    descriptor = calls.open(folder / "f", calls.O_RDONLY)
+    assert calls.lseek(descriptor, 5, calls.SEEK_HOLE) == 100_000
+    assert calls.lseek(descriptor, 5, calls.SEEK_DATA) == 5
+    calls.close(descriptor)
 
 
 @promise
