@@ -19,6 +19,7 @@ lint:
 
 types:
     {{uv}} mypy
+    {{uv}} mypy --platform win32 metspack/system
 
 # All tests with branch coverage: 97 % overall, 100 % of the pure modules. Those that fail system calls count them.
 test:
@@ -151,6 +152,10 @@ fuzz seconds="60" *options:
 # Hostile input at full size: time, memory and growth of each against the bounds; `just hostile --list`.
 hostile *options:
     {{uv}} python -m tests.hostile {{options}}
+
+# On Windows, by Wine: commands, packages and findings as here, and the promises about files. Needs apt's wine and wine64.
+windows *options:
+    {{uv}} python -m tests.windows {{options}}
 
 # Mutate the code of planner, resolver, parts, link checker and journal; `just mutants links --every 10`, `--write` for the page.
 mutants *options:

@@ -23,7 +23,7 @@ from typing import Any
 
 from metspack import cluster
 from metspack.building.parents import Parent, PlacedSegments, SegmentSpots
-from metspack.building.segments import SegmentDone, TaskPlaced, named_child
+from metspack.building.segments import SegmentDone, named_child
 from metspack.cluster import ClusterExecutor, ClusterPool, RemoteWork
 from metspack.layouts import lobseg
 from metspack.limits import Limits
@@ -102,7 +102,7 @@ def described(course: Course, package: Path) -> int:
         done = SegmentDone(
             number=number, digest="", files=1, bytes=child.bytes, sizes=(0, 0, 0), child=child, notes={}
         )
-        placed.take(TaskPlaced(numbers=(number,), done=(done,)))
+        placed.take((done,))
     content = Parent(dialect=dialect, objid="PARENT", name=_NAME).content(package, placed)
     return sum(each.size for each in dialect.write_parent(package, content).values())
 

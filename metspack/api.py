@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -67,6 +66,7 @@ from metspack.restoring.siard import Into, restore_archive
 from metspack.sizes import parsed_range
 from metspack.sources import opening
 from metspack.sources.archive import Grants
+from metspack.system import os
 
 __all__ = [
     "Agents",

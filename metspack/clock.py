@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import getpass
-import os
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from metspack.errors import ConfigError
+from metspack.system import os
 
 
 def now(environment: Mapping[str, str]) -> str:
@@ -59,5 +59,5 @@ def operator() -> str:
     """Return the login name of the user, or else the user's number."""
     try:
         return getpass.getuser()
-    except (OSError, KeyError):  # in a container, users need not have names
+    except (OSError, KeyError, ImportError):  # in a container, users need not have names
         return f"user {os.getuid()}"

@@ -7,7 +7,6 @@ again, and a task that is done twice change nothing.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import threading
@@ -15,23 +14,21 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
-from metspack.errors import ConfigError, MetspackError, TargetError
-from metspack.processes import Executor, Moved, Pool, Work
+from metspack.errors import ConfigError, MetspackError, TargetError, check_available
+from metspack.processes import Executor, Moved, Pool, Result, Stopped, Task, Work
 from metspack.progress import Credit
 from metspack.resources import __version__
 from metspack.sizes import counted
+from metspack.system import os
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
-
-Task = TypeVar("Task")
-Result = TypeVar("Result")
 
 FORMS = "tcp://HOST:PORT or local:N"
 """The forms of a cluster's address."""
@@ -120,27 +117,22 @@ class _SilentError(TargetError):
     """The cluster's answer is overdue."""
 
 
-class _Unwanted(Exception):  # noqa: N818 -- not an error: the client asked for it
-    """The result is no longer wanted."""
-
-
 def unique_name() -> str:
     """Return a unique name for a run or an attempt, which no output shows."""
     return os.urandom(8).hex()
 
 
-@contextmanager
-def opened(address: str | None, credit: Credit = lambda _workers: None) -> Iterator[Cluster | None]:
-    """Give a cluster for the length of a block, or None without an address.
+def opened(
+    address: str | None, credit: Credit = lambda _workers: None
+) -> AbstractContextManager[Cluster | None]:
+    """Return what gives a cluster for the length of a block, or None without an address.
 
     ``credit`` gets the bytes done by each worker. Raises ``ConfigError`` for an invalid address and where
     Dask is not installed, ``TargetError`` where no scheduler answers.
     """
-    if address is None:
-        yield None
-        return
-    with closing(Cluster(address, credit)) as cluster:
-        yield cluster
+    if address is not None:
+        check_available("--cluster")
+    return nullcontext() if address is None else closing(Cluster(address, credit))
 
 
 class Cluster:
@@ -526,7 +518,7 @@ def _run(terms: WorkerTerms, work: Work[Any, Any], task: Any, key: str) -> _Task
             return
         unreported = 0
         if not (os.path.lexists(terms.wanted) if terms.wanted else _is_held(worker, key)):
-            raise _Unwanted
+            raise Stopped
         if (now := time.monotonic()) - reported > _PAUSE:
             reported = now
             worker.log_event(terms.run, {"key": key, "worker": name, "bytes": done})

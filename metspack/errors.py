@@ -7,6 +7,8 @@ import errno
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from metspack.system import LACKING
+
 
 class MetspackError(Exception):
     """A command cannot be carried out; ``hint`` is the remedy.
@@ -126,7 +128,18 @@ _HINTS = {
     errno.EACCES: _REFUSED,
     errno.EPERM: _REFUSED,
     errno.EROFS: _REFUSED,
+    errno.EBUSY: "Close it there, and run the same command again.",
+    errno.EILSEQ: "Pack the IPs (--pack zip), give another --name, or work on Linux or in WSL.",
 }
+
+
+def check_available(what: str) -> None:
+    """Raise ``ConfigError`` for a feature that this system lacks."""
+    if what in LACKING:
+        raise ConfigError(
+            f"{what} cannot be used by metspack on Windows",
+            hint="Use it in WSL or in a container, or leave it out.",
+        )
 
 
 def hint_of(error: OSError) -> str:

@@ -55,6 +55,10 @@ BY_EXTENSION = {
 }
 """IANA media types by lower-case file extension."""
 
+_USUAL = {"image/jpeg": "jpg", "text/html": "html"}
+EXTENSIONS = {kind: name for name, kind in reversed(BY_EXTENSION.items()) if kind != DEFAULT} | _USUAL
+"""The usual file extension of each media type."""
+
 REGISTERED = {
     "application/csv": "text/csv",
     "application/excel": "application/vnd.ms-excel",
@@ -129,6 +133,11 @@ _XML = "application/xml"
 _UNLIKE_XML = ("audio", "font", "image", "video")
 
 
+def type_of_bytes(head: bytes) -> str | None:
+    """Return the media type that a file's first bytes prove, or None."""
+    return next((name for name, starts in _SIGNATURES.items() if head.startswith(starts)), None)
+
+
 def another_type(kind: str, head: bytes) -> str | None:
     """Return a file's type by its first bytes where it contradicts ``kind``, or None.
 
@@ -137,7 +146,7 @@ def another_type(kind: str, head: bytes) -> str | None:
     """
     bare = essence(kind)
     is_xml = "xml" in bare
-    actual = next((name for name, starts in _SIGNATURES.items() if head.startswith(starts)), None)
+    actual = type_of_bytes(head)
     if actual is None and head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<?xml"):
         is_other = bare in _SIGNATURES or (bare.partition("/")[0] in _UNLIKE_XML and not is_xml)
         return _XML if is_other else None

@@ -6,7 +6,7 @@ segments from 0 (recommendation 0.28 §5.1). The module imports no other one of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import Enum, unique
 from functools import total_ordering
@@ -211,9 +211,7 @@ class LobRef:
     def shared(self) -> RunShared:
         """The values that LOBs in one run have in common, with this LOB's first extent."""
         first, cell, proof = self.extents[0], self.cell, self.proofs.whole
-        holding, folders = (
-            (first.archive, None) if isinstance(first, ZipExtent) else (first.root, first.path[:-1])
-        )
+        holding, folders, _ = _place(first)
         return RunShared(
             schema=cell.place.schema,
             table=cell.place.table,
@@ -304,7 +302,8 @@ class LobRun(Columnar):
     empty for LOBs outside it. ``extents`` are the columns of the extents' values beside their sizes: name,
     modified, inode and device of files; name, offset, limit, compressed, crc, method and flags of entries.
     ``lengths`` are the cells', empty if absent or equal to the sizes of the LOBs; ``digests`` and
-    ``proofs`` are empty where ``shared`` has no algorithm for them.
+    ``proofs`` are empty where ``shared`` has no algorithm for them. ``paths`` are those of their files where
+    the layout does not decide.
     """
 
     shared: RunShared
@@ -316,10 +315,11 @@ class LobRun(Columnar):
     proofs: Sequence[str] = ()
     extents: Sequence[Sequence[Any]]
     entries: Sequence[str] = ()
+    paths: Sequence[str] = ()
     detail: LobDetail | None = None
     part: Part | None = None
 
-    OF_EACH = ("rows", "files", "sizes", "lengths", "digests", "proofs", "entries")
+    OF_EACH = ("rows", "files", "sizes", "lengths", "digests", "proofs", "entries", "paths")
 
     @classmethod
     def of(cls, lobs: Sequence[LobRef]) -> Self:
@@ -377,6 +377,11 @@ class LobRun(Columnar):
         """The lengths in the cells, or None for those without."""
         return self.lengths or (self.sizes if self.shared.is_measured else [None] * len(self))
 
+    def places(self) -> Iterator[tuple[int, tuple[str, ...] | None, Sequence[str]]]:
+        """Yield the files or entries that hold the LOBs: a holding, folders (None: entries) and names."""
+        together = [(self.shared.holding, self.shared.folders, self.extents[0])]
+        return iter(together) if self.detail is None else map(_place, self.detail.extents)
+
     @property
     def starts(self) -> Sequence[Any]:
         """The offsets in the zip file at which the LOBs begin, or the names of their files."""
@@ -405,8 +410,8 @@ class LobRun(Columnar):
         if self.shared.folders is not None:
             return ()
         if self.detail is not None:
-            of_one = (each for each in self.detail.extents if isinstance(each, ZipExtent))
-            return [getattr(each, name) for each in of_one if each.archive == self.shared.holding]
+            found = zip(self.detail.extents, self.places(), strict=True)
+            return [getattr(each, name) for each, (archive, *_) in found if archive == self.shared.holding]
         column: Sequence[int] = self.extents[OF_ENTRY.index(name)]
         return column
 
@@ -429,19 +434,12 @@ class LobRun(Columnar):
         if self.detail is not None:
             return self.detail.extents[0]
         shared, size = self.shared, self.sizes[number]
-        own = [column[number] for column in self.extents]
+        name, *own = (column[number] for column in self.extents)
         if shared.folders is None:
-            values = dict(zip(OF_ENTRY, own, strict=True))
-            return ZipExtent(**values, size=size, archive=shared.holding)
-        name, modified, inode, device = own
-        return FileExtent(
-            root=shared.holding,
-            path=(*shared.folders, name),
-            size=size,
-            modified=modified,
-            inode=inode,
-            device=device,
-        )
+            values = dict(zip(OF_ENTRY[1:], own, strict=True))
+            return ZipExtent(name=name, **values, size=size, archive=shared.holding)
+        values = dict(zip(("modified", "inode", "device"), own, strict=True))
+        return FileExtent(root=shared.holding, path=(*shared.folders, name), size=size, **values)
 
     def lob(self, number: int) -> LobRef:
         """Return one of the LOBs, by its place in the run from 0."""
@@ -467,6 +465,13 @@ class LobRun(Columnar):
         )
 
 
+def _place(extent: Extent) -> tuple[int, tuple[str, ...] | None, Sequence[str]]:
+    """Return the holding of an extent, its folders (None: an entry) and its name."""
+    if isinstance(extent, ZipExtent):
+        return extent.archive, None, (extent.name,)
+    return extent.root, extent.path[:-1], extent.path[-1:]
+
+
 def _own(extent: Extent) -> tuple[Any, ...]:
     """Return the values of an extent that its run has as columns."""
     if isinstance(extent, ZipExtent):
@@ -476,6 +481,29 @@ def _own(extent: Extent) -> tuple[Any, ...]:
 
 def _digest(algorithm: str | None, values: Sequence[str], number: int) -> Digest | None:
     return None if algorithm is None else Digest(algorithm=algorithm, value=values[number])
+
+
+class Notice(str):
+    """A warning for people; ``id`` is that of its kind, for programs."""
+
+    __slots__ = ("id",)
+
+    id: str
+
+    def __new__(cls, id_: str, words: str) -> Self:
+        """Return the words as a warning of a kind."""
+        made = super().__new__(cls, words)
+        made.id = id_
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return self.id, str(self)
+
+
+def noticed(warnings: Iterable[Notice]) -> dict[str, list[str]]:
+    """Return warnings and the ids of their kinds as members of a JSON object."""
+    found = [*warnings]
+    return {"warnings": [*map(str, found)], "warning_ids": [each.id for each in found]}
 
 
 @unique

@@ -6,7 +6,6 @@ is done in the calling process.
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
@@ -18,6 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from metspack.errors import MetspackError, TargetError
+from metspack.system import begin_processes, hold_signals, let_signals_through, os
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _REPORTED = 1 << 18  # bytes a worker moves before it reports them, and checks whether it is still wanted
 _WAITING = 4  # results for each process from which on there are no further tasks for it
 _LOOK = 0.1  # seconds between two looks at the workers' reports
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Less than this is read before further processes have started.
 _SMALL_FILES, _SMALL_BYTES = 2_000, 100_000_000
 
@@ -229,14 +228,15 @@ class Processes:
     def __init__(self, jobs: int) -> None:
         # Heavy, and most packages are too small for a second process.
         import multiprocessing  # noqa: PLC0415
-        from multiprocessing import resource_tracker  # noqa: PLC0415
 
-        resource_tracker.ensure_running()  # in this thread, as it ends the holding back of signals
-        # Not forked: the parent has threads (progress) and open databases, which a fork would copy half-way.
-        self._context = multiprocessing.get_context("spawn")
-        # Every worker counts for itself.
-        self._counts = self._context.RawArray("Q", jobs)
-        self._stop = self._context.RawValue("b", 0)
+        with _starting():
+            begin_processes()
+            # Not forked: the parent has threads (progress) and open databases, which a fork would copy
+            # half-way.
+            self._context = multiprocessing.get_context("spawn")
+            # Every worker counts for itself.
+            self._counts = self._context.RawArray("Q", jobs)
+            self._stop = self._context.RawValue("b", 0)
         self._shown = 0
         self.jobs = jobs
         self.waiting: set[Future[Any]] = set()
@@ -250,7 +250,8 @@ class Processes:
     def submit(self, work: Work[Any, Any], task: Any, /) -> Future[Any]:
         """Give out a task, to a process that is free or may be started."""
         if self._begun < min(self.jobs, len(self.waiting) + 1):
-            threading.Thread(target=self._employ, args=(self._begun,), daemon=True).start()
+            with _starting():
+                threading.Thread(target=self._employ, args=(self._begun,), daemon=True).start()
             self._begun += 1
         from concurrent.futures import Future  # noqa: PLC0415 -- heavy; loaded while processes start
 
@@ -293,11 +294,12 @@ class Processes:
                 pipe = pipe or self._start(number)
                 pipe.send(call)
                 result, error = pipe.recv()
-            except (EOFError, OSError) as fault:
-                result, error = None, fault if pipe is None else _ended()
+            except (EOFError, OSError):
+                result, error = None, _ended()
                 self._fault = error
             except Exception as fault:  # noqa: BLE001 -- what cannot be sent or read, for who waits for it
                 result, error = None, fault
+                self._fault = error if pipe is None else self._fault
             if error is None:
                 future.set_result(result)
             else:
@@ -315,13 +317,14 @@ class Processes:
         Handlers of signals run in another thread, and the process begins with signals held back: so it starts
         whole.
         """
-        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-        pipe, theirs = self._context.Pipe()
-        with theirs:
-            given = theirs, self._counts, number, self._stop
-            # It has no children of its own, and is ended should this process end without it.
-            process = self._context.Process(target=_serve, args=given, daemon=True)
-            process.start()
+        hold_signals()
+        with _starting():
+            pipe, theirs = self._context.Pipe()
+            with theirs:
+                given = theirs, self._counts, number, self._stop
+                # It has no children of its own, and is ended should this process end without it.
+                process = self._context.Process(target=_serve, args=given, daemon=True)
+                process.start()
         self.processes.append(process)
         return pipe
 
@@ -381,7 +384,7 @@ def _serve(pipe: Connection, counts: Any, number: int, stop: Any) -> None:
             counts[number] += unreported
             unreported = 0
             if stop.value:
-                raise _Stopped
+                raise Stopped
 
     with suppress(EOFError, OSError):  # the parent wants no more, or is gone
         while True:
@@ -400,20 +403,20 @@ def _begin() -> None:
 
     # Ctrl-C reaches every process of the terminal; only the parent decides on its meaning.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    let_signals_through()
     _parent.append(multiprocessing.parent_process())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if sys.gettrace() is None:  # what measures coverage writes its file when a process has ended
         from multiprocessing import util  # noqa: PLC0415 -- loaded in a worker
 
         # Nothing is left to be done then, and to take all modules apart takes longer than many a task.
-        util.Finalize(None, os._exit, (0,), exitpriority=-100)
+        util.Finalize(None, os._exit, (0,), exitpriority=-100)  # noqa: SLF001 -- a function for all
 
 
 def _end_with_parent() -> None:
     """End this process when the parent is gone, which may have been killed."""
     _parent[0].join()
-    os._exit(1)
+    os._exit(1)  # noqa: SLF001 -- as above
 
 
 def _outcome(moved: Callable[..., None], work: Work[Any, Any], task: Any) -> tuple[Any, Exception | None]:
@@ -422,7 +425,7 @@ def _outcome(moved: Callable[..., None], work: Work[Any, Any], task: Any) -> tup
         result = work(task, moved)
         moved(0, least=0)
     except Exception as error:  # noqa: BLE001 -- the parent's to deal with
-        if not isinstance(error, (MetspackError, _Stopped)):
+        if not isinstance(error, (MetspackError, Stopped)):
             import traceback  # noqa: PLC0415 -- heavy
 
             error.add_note(f"In a worker process:\n{traceback.format_exc()}")
@@ -444,7 +447,7 @@ def _advance(
     return list(islice(_ahead[0], 1))
 
 
-class _Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for it
+class Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for it
     """The parent no longer wants the result."""
 
 
@@ -464,7 +467,17 @@ def cores() -> int:
     """Return the number of processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1  # macOS
+    return os.cpu_count() or 1  # macOS, Windows
+
+
+@contextmanager
+def _starting() -> Iterator[None]:
+    """Raise ``TargetError`` where the system starts no process or thread in the block."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        hint = "It allows no more processes, open files or memory (ulimit -a): use fewer with -j 1."
+        raise TargetError(f"no further process can be started on this machine: {error}", hint=hint) from error
 
 
 def _ended() -> TargetError:

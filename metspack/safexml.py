@@ -147,7 +147,9 @@ def feed_block(parser: expat.XMLParserType, block: bytes, *, final: bool) -> Non
     try:
         parser.Parse(block, final)
         if final:
-            parser.StartDoctypeDeclHandler = None  # it refers to the parser, and would keep it alive
+            # They refer to the parser, and would keep it and all that they refer to in memory.
+            parser.StartDoctypeDeclHandler = parser.StartElementHandler = None
+            parser.EndElementHandler = parser.CharacterDataHandler = None
     except expat.ExpatError as error:
         if block.startswith(_UTF_32):  # XML allows it, expat does not support it
             raise XmlError("not readable: it is in UTF-32, expected UTF-8", line=1, column=1) from None

@@ -198,12 +198,6 @@ def are_plain(texts: Sequence[str], *, behind_steps: bool = False) -> bool:
     return lines.count("\n") == len(texts) and pattern.fullmatch(lines) is not None
 
 
-def steps_up(text: str) -> int:
-    """Return the number of ``../`` before a plain path; 0 without any, or for any other text."""
-    found = _STEPS.fullmatch(text)
-    return 0 if found is None else found[1].count("/")
-
-
 def _check_text(text: str, stripped: str) -> None:
     if not stripped:
         _refuse(text, "empty", "is empty", "A reference names a file; write its path.")

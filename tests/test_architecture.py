@@ -13,6 +13,7 @@ from tests.laws import of_each
 from tests.syntax import Trees, lines_of_code, nodes, parsed, walk, written
 
 ORDER = (
+    {"system"},
     {"(foundation)"},
     {"stores"},
     {"files", "layouts"},
@@ -34,24 +35,25 @@ ORDER = (
 """Packages in levels: each imports only from levels above its own."""
 
 BUDGETS: Mapping[str, int] = {
-    "(foundation)": 2_847,
+    "system": 520,
+    "(foundation)": 2_874,
     "stores": 335,
-    "files": 2_981,
-    "layouts": 586,
+    "files": 2_988,
+    "layouts": 592,
     "containers": 1_805,
-    "siard": 1_886,
-    "locations": 1_863,
-    "sources": 1_737,
-    "mets": 3_115,
-    "planning": 874,
-    "inspecting": 655,
-    "packages": 2_991,
-    "checking": 14_267,
-    "building": 3_161,
-    "reporting": 2_401,
-    "restoring": 1_693,
-    "merging": 850,
-    "cli": 3_169,
+    "siard": 1_891,
+    "locations": 1_867,
+    "sources": 1_728,
+    "mets": 3_174,
+    "planning": 877,
+    "inspecting": 563,
+    "packages": 2_985,
+    "checking": 14_324,
+    "building": 3_097,
+    "reporting": 2_402,
+    "restoring": 1_797,
+    "merging": 848,
+    "cli": 3_184,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

@@ -1,5 +1,6 @@
 """Work shared by processes: order, progress, and how workers begin and end."""
 
+import errno
 import itertools
 import multiprocessing
 import os
@@ -110,6 +111,34 @@ def test_a_signal_at_any_moment_ends_the_work_and_its_processes() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def refused(*_: object, **__: object) -> None:
+    raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+
+def full(*_: object, **__: object) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+@pytest.mark.parametrize(
+    ("what", "fails"),
+    [
+        ("multiprocessing.context.SpawnProcess.start", refused),
+        ("multiprocessing.resource_tracker.ensure_running", refused),
+        ("multiprocessing.context.SpawnContext.Pipe", refused),
+        ("threading.Thread.start", full),
+    ],
+)
+def test_where_no_process_can_be_started_the_error_says_so(
+    monkeypatch: pytest.MonkeyPatch, what: str, fails: Callable[..., None]
+) -> None:
+    monkeypatch.setattr(what, fails)
+    with pytest.raises(TargetError) as caught:
+        list(processes.results(moved_in_turn, itertools.repeat((1,), 9), 2, lambda _: None))
+    assert caught.value.message.startswith("no further process can be started on this machine: ")
+    assert "-j 1" in caught.value.hint
+    assert not multiprocessing.active_children()
 
 
 def test_cores_are_those_that_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:

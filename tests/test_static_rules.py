@@ -50,8 +50,8 @@ PATH_WRITING = {
         "write_text",
     ),
 }
-WHOLE = ("files/__init__.py",)
-"""Where calls are made again that did less than they were asked for."""
+WHOLE = ("files/__init__.py", "system/windows.py")
+"""Where calls are made again that did less than they were asked for, and where Windows makes POSIX's."""
 BANNED_MODULES = {
     "cgi": "nothing here talks to a web",
     "ftplib": "no network",
@@ -251,7 +251,7 @@ def test_no_text_is_run_as_code() -> None:
 def test_files_are_opened_in_files_reading_and_files_writing_alone() -> None:
     wrong = [
         (name, *each)
-        for name, tree in outside("files/reading.py", "files/writing.py")
+        for name, tree in outside("files/reading.py", "files/writing.py", "system/windows.py")
         for each in opening(tree)
     ]
     assert not wrong, found(
@@ -282,6 +282,34 @@ def test_the_file_system_is_changed_in_files_writing_alone() -> None:
         wrong,
         "changes to the file system go through files/writing.py, those to mirrors through files/mirrors.py:",
     )
+
+
+OF_SYSTEM = {
+    "_winapi",
+    "ctypes.wintypes",
+    "fcntl",
+    "msvcrt",
+    "nt",
+    "os",
+    "platform",
+    "posix",
+    "pwd",
+    "winreg",
+}
+"""Modules that only one system has, or that differ between them; ``system`` gives ``os`` and ``fcntl``."""
+
+
+def test_the_platform_is_asked_for_in_system_alone() -> None:
+    wrong = [
+        (name, node.lineno, ast.unparse(node))
+        for name, tree in outside("system/")
+        for node in nodes(tree)
+        if (isinstance(node, ast.Import) and OF_SYSTEM & {each.name for each in node.names})
+        or (isinstance(node, ast.ImportFrom) and node.module in OF_SYSTEM)
+        or (isinstance(node, ast.Attribute) and ast.unparse(node) in {"sys.platform", "os.name"})
+        or (isinstance(node, ast.Attribute) and re.fullmatch(r"SIGHUP|SIGBREAK|pthread_\w+", node.attr))
+    ]
+    assert not wrong, found(wrong, "what differs between systems is in system/:")
 
 
 def test_reading_opens_for_reading_only() -> None:
@@ -342,7 +370,7 @@ def test_some_calls_have_one_place(pattern: str, places: tuple[str, ...], rule: 
     [
         (
             "os.environ",
-            ("cli/", "api.py", "stores/", "files/mirrors.py"),
+            ("cli/", "api.py", "stores/", "files/mirrors.py", "system/windows.py"),
             "the environment is read at the outermost rooms, and that of stores by their client:",
         ),
         ("sys.argv", ("cli/",), "only the command line reads its arguments:"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from metspack import checking
 from metspack.checking.codes import Code
 from metspack.errors import TargetError
 from metspack.limits import Budgets
-from metspack.model import Finding, Severity
+from metspack.model import Finding, Notice, Severity
 from metspack.progress import Progress
 from metspack.sizes import counted
 
@@ -46,11 +46,12 @@ class CheckOutcome:
     errors: list[Finding] = field(default_factory=list)
     warned: dict[str, tuple[Finding, int]] = field(default_factory=dict)
 
-    def warnings(self) -> Iterator[str]:
-        """Yield one sentence for each code or requirement with warnings."""
-        for first, count in self.warned.values():
-            more = f" (and {count - 1:,} more of {checking.told_as(first)})" if count > 1 else ""
-            yield f"the package was checked: {first.path}: {first.code} {first.message}{more}"
+    def warnings(self) -> Iterator[Notice]:
+        """Yield one sentence for each code or requirement with warnings, which is its id."""
+        for told_as, (first, count) in self.warned.items():
+            more = f" (and {count - 1:,} more of {told_as})" if count > 1 else ""
+            words = f"the package was checked: {first.path}: {first.code} {first.message}{more}"
+            yield Notice(told_as, words)
 
 
 def check_outcome(
@@ -95,11 +96,13 @@ def check_made(
     whole: bool,
     known: Collection[str] = (),
     jobs: int | None = 1,
+    given: Sequence[str] = (),
     note: Callable[[Collection[str]], object],
-) -> tuple[str, ...]:
+) -> tuple[Notice, ...]:
     """Return the warnings of a package that was just written.
 
-    Raises ``TargetError`` when the check finds errors, after calling ``note`` with their paths.
+    Raises ``TargetError`` when the check finds errors, after calling ``note`` with their paths. ``given`` are
+    the options that decide what METS states, to be named where a requirement is broken.
     """
     found = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
     if wrong := found.errors:
@@ -115,7 +118,15 @@ def check_made(
         raise TargetError(
             f"the new package failed its own check: {first.path}: {first.code} {first.message} "
             f"({counted(len(wrong), 'finding')}); nothing was published",
-            hint=f"{_DISK if any(each.code in _BYTES for each in wrong) else ''}What it concerns is made "
-            "anew when the run goes on. If it happens again, report it as a fault of metspack.",
+            hint=f"{_DISK if any(each.code in _BYTES for each in wrong) else ''}"
+            f"{_options_words(wrong, given)}What it concerns is made anew when the run goes on. If it "
+            "happens again, report it as a fault of metspack.",
         )
     return tuple(found.warnings())
+
+
+def _options_words(wrong: Iterable[Finding], given: Sequence[str]) -> str:
+    """Return a sentence on options that may have broken a requirement, "" where none may."""
+    if not given or not any(each.requirement for each in wrong):
+        return ""
+    return f"{' or '.join(given)} may have led there: leave out what does not go with the profile. "

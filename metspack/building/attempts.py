@@ -7,7 +7,6 @@ records it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -26,6 +25,7 @@ from metspack.files.byteranges import Below, Stretch
 from metspack.files.staging import open_stretch
 from metspack.processes import HERE, Executor
 from metspack.sources.lobstream import Holdings
+from metspack.system import os
 
 _ATTEMPTS = "attempts"  # the folder of the attempts in the working folder of a run
 _GONE = "attempts-gone"
@@ -131,13 +131,12 @@ def _copy_notes(task: SegmentTask, own: SegmentTask) -> None:
             reading.opening(segments.notes_path(task.work, kind, task.label)) as descriptor,
             writing.NewFile(segments.notes_path(own.work, kind, own.label)) as copy,
         ):
-            for block in reading.chunks(descriptor, 0, size):
-                copy.write(block)
+            copy.write_all(reading.chunks(descriptor, 0, size), size)
 
 
 def _finished(task: SegmentTask) -> TaskPlaced | None:
     """Return the result of a task that an earlier run finished, or None for any other."""
-    return segments.placed_of(task, task.finished) if len(task.finished) == len(task.segments) else None
+    return task.finished if len(task.finished) == len(task.segments) else None
 
 
 def accept(task: SegmentTask, made: Attempt, worker: str) -> TaskPlaced:
@@ -151,7 +150,7 @@ def accept(task: SegmentTask, made: Attempt, worker: str) -> TaskPlaced:
     with accepting(task, task.label, name) as disk:
         for each in done:
             segments.record(task, each, disk, worker=worker)
-    return segments.placed_of(task, (*task.finished, *done))
+    return *task.finished, *done
 
 
 PLACING = RemoteWork(work=attempt, known=_finished, accept=accept)

@@ -13,8 +13,8 @@ from metspack import cluster, processes
 from metspack.building import attempts, check_made, manifests, relocation, segments, targets
 from metspack.building import options as building_options
 from metspack.building.options import BuildOptions, Built
-from metspack.building.parents import Parent, PlacedChildren, PlacedSegments, SegmentSpots
-from metspack.building.placing import Links, planned_links
+from metspack.building.parents import Parent, PlacedSegments, SegmentSpots
+from metspack.building.placing import link_words, planned_links
 from metspack.building.relocation import Relocation, prepare_upgrade, upgrade_notes
 from metspack.building.resumption import COMPARED, OF_TASKS, EarlierRun
 from metspack.building.segments import SegmentTask, TaskPlaced
@@ -28,10 +28,10 @@ from metspack.files.reading import as_path
 from metspack.files.staging import Partial, Staging, check_outside, check_space, check_vacant, stage
 from metspack.layouts import FolderStyle, Layout, readers
 from metspack.layouts.interface import check_style
-from metspack.layouts.readers import LobTraits
+from metspack.layouts.readers import LobTraits, Readership
 from metspack.mets import CSIP_METS, PLAIN_METS, filetable, ids
 from metspack.mets.dialects.interface import SegmentSpot, SiardFile
-from metspack.model import LinkMode
+from metspack.model import LinkMode, Notice
 from metspack.planning import assignment, slices
 from metspack.planning.assignment import Column, Course, SegmentGroups
 from metspack.planning.division import slip_words
@@ -79,7 +79,7 @@ def build_from(
     *,
     command: str = "build",
     identity: str = "",
-    remarks: Callable[[], Iterable[str]] = tuple,
+    remarks: Callable[[], Iterable[Notice]] = tuple,
     sending: targets.Sending | None = None,
 ) -> Built:
     """Build the package of a source that is open already, as ``build`` does.
@@ -88,6 +88,7 @@ def build_from(
     ``remarks`` returns further warnings about the source, and is called after planning.
     """
     progress = progress or Silent()
+    building_options.check_reader(options)
     run = building_options.run_facts(command, options, identity or opening.identity(source))
     with processes.keeping(), Sharing(shares=isinstance(source, Archive)) as sharing:
         work = BuildWork(source, sharing, options, progress)
@@ -120,13 +121,11 @@ class BuildWork:
             self.plan.header.division if self.plan else building_options.division(options, self.version)
         )
         self.name = building_options.name(options, source.stem, self.plan.header.name if self.plan else None)
-        is_folder_name = building_options.names_folders(options)
-        self.objid = building_options.objid(options, self.name, self.archive, is_folder_name=is_folder_name)
+        self.objid = building_options.objid(options, self.name, self.archive)
         if self.objid.startswith(ids.child_objid(f"{self.name}_").removesuffix("_mets")):
             raise ConfigError(
                 f"the OBJID {self.objid!r} has the form of a child's", hint="Choose another with --id."
             )
-        building_options.check_reader(options)
         self.dialect = building_options.dialect(options, self.name, self.objid, self.archive, self.version)
         manifests.check(self.layout, options)
         self.packing = None if options.pack is None else Packing(form=options.pack, created=options.created)
@@ -163,18 +162,18 @@ class BuildWork:
         """The layout of the segments."""
         return self.division.layout
 
-    def make(self, staging: Staging, remarks: Callable[[], Iterable[str]] = tuple) -> Built:
+    def make(self, staging: Staging, remarks: Callable[[], Iterable[Notice]] = tuple) -> Built:
         """Make the package in the staging folder, or the parts that an earlier run left undone."""
         self._earlier = EarlierRun(staging)
         with closing(Departures.of(self.archive)) as departures, self._ending:
             root = self.parent.make_root(staging)
             self._earlier.prepare(lambda name: OF_TASKS.fullmatch(name) or staging.work / name == root)
             course = self._plan_all(staging, departures)
-            building_options.check_texts(self.options, self.version, self.traits, self.division.limits)
-            links = self._links(staging, course)
+            readership, missed = self.readership(course.split)
+            linked, linked_bytes = self._links(staging, course)
             (files, size), most = self.needed(course), self.division.limits.bytes
             done, moved = self._earlier.done(course)
-            files, size = files - max(links.lobs, done), size - max(links.bytes, moved)
+            files, size = files - max(linked, done), size - max(linked_bytes, moved)
             size = self.sending.room(size, course, most, self.options.jobs)
             check_space(staging, files=files, bytes_=size)
             remarked = list(remarks())
@@ -186,15 +185,6 @@ class BuildWork:
             siard, placed = self._write_all(staging, course, departures)
         staging.journal.record(event=journal.DESCRIBED)
         sealed, handed_over, checked = self._describe(staging, siard, placed)
-        archive_path = self.dialect.archive_path(self.objid, self.name)
-        readership, missed = building_options.readership(
-            self.options,
-            self.style,
-            self.version,
-            self.layout,
-            replace(self.traits, split=course.split),
-            is_merged="/" in archive_path,
-        )
         return Built(
             target=staging.target,
             checked=building_options.checked_level(self.options),
@@ -214,16 +204,32 @@ class BuildWork:
                 *self._about_lobs(course, placed.notes),
                 *missed,
                 *checked,
-                *links.words(course.lobs),
+                *link_words(linked, course.lobs),
                 *remarked,
             ),
             readers=readership,
-            unopened=(archive_path,) if self.version == "1.0" and self.traits.lobs else (),
-            linked=links.lobs if self._is_linking else None,
+            unopened=(self.parent.archive_path,) if self.version == "1.0" and self.traits.lobs else (),
+            linked=linked if self._is_linking else None,
             made_of=self.made_of,
-            children=PlacedChildren(placed),
+            children=placed,
             handed_over=handed_over,
             sealed=sealed,
+        )
+
+    def readership(self, split: int) -> tuple[Readership | None, tuple[Notice, ...]]:
+        """Return the readers of the LOBs, and a sentence on LOBs that they miss.
+
+        There are none without LOBs beside an archive. Raises ``ConfigError`` for a CLOB in parts behind which
+        the intended reader finds no other.
+        """
+        reader = self.options.reader
+        readers.check_texts(reader, self.version, self.traits, self.division.limits.bytes)
+        if self.version is None or not self.traits.lobs:
+            return None, ()
+        written = readers.Writing(version=self.version, layout=self.layout.name, style=self.style)
+        traits, is_merged = replace(self.traits, split=split), "/" in self.parent.archive_path
+        return readers.readership(written, traits, is_merged=is_merged), readers.missed_words(
+            reader, written, traits
         )
 
     def _plan_all(self, staging: Partial, departures: Departures) -> Course:
@@ -250,15 +256,15 @@ class BuildWork:
     def _is_linking(self) -> bool:
         return self.options.link_mode is LinkMode.HARDLINK
 
-    def _links(self, staging: Partial, course: Course) -> Links:
-        """Return the LOBs that are to be hard-linked.
+    def _links(self, staging: Partial, course: Course) -> tuple[int, int]:
+        """Return the number of LOBs to hard-link, and their bytes.
 
         Raises ``TargetError`` for one on another file system, ``ConfigError`` when no LOB can be linked.
         """
         if not self._is_linking:
-            return Links()
+            return 0, 0
         found = planned_links(staging.work, range(course.segments), staging.device())
-        if course.lobs and not found.lobs:
+        if course.lobs and not found[0]:
             raise ConfigError(
                 "no LOB can be hard-linked: none is a whole file outside an archive, and not larger than a "
                 "segment",
@@ -266,34 +272,40 @@ class BuildWork:
             )
         return found
 
-    def _about_lobs(self, course: Course, notes: Mapping[str, int]) -> Iterator[str]:
+    def _about_lobs(self, course: Course, notes: Mapping[str, int]) -> Iterator[Notice]:
         """Yield warnings about the LOBs; ``notes`` counts LOBs by the tasks' remark on them."""
         archive = self.archive
         if course.undigested and archive is not None and not self.options.add_digests:
-            yield (
+            yield Notice(
+                "lob-without-digest",
                 f"{counted(course.undigested, 'LOB')} without a digest in the cell: verified by the CRC-32 "
-                "of the zip entry where there is one and, where the cell has one, the length"
+                "of the zip entry where there is one and, where the cell has one, the length",
             )
         for what, number in sorted(notes.items()):
-            yield f"{what}: {number:,}"
+            yield Notice("lob-remark", f"{what}: {number:,}")
         yield from self.sharing.words()
         if archive is None:
-            yield "there is no SIARD archive, so the expected number of LOBs is unknown"
+            yield Notice("no-archive", "there is no SIARD archive, so the expected number of LOBs is unknown")
             return
         number, first = (0, "") if archive.container is None else archive.container.hollow()
         if number:
-            yield (
+            yield Notice(
+                "entry-hollow",
                 f"{counted(number, 'entry', 'entries')} of the archive marked as deflated without a deflate "
-                f"stream, the first {first}: taken as empty, as size and CRC-32 say"
+                f"stream, the first {first}: taken as empty, as size and CRC-32 say",
             )
         yield from archive.conventions()
         if self.version == "1.0" and course.files:
-            yield (
+            yield Notice(
+                "lob-folder-added",
                 "SIARD 1.0 has no lobFolder; it was added to metadata.xml so that readers of later "
-                "versions find the LOBs"
+                "versions find the LOBs",
             )
         for value in archive.metadata.unread_digests:
-            yield f"the archive's messageDigest {value!r} could not be understood and was left as it is"
+            yield Notice(
+                "digest-unread",
+                f"the archive's messageDigest {value!r} could not be understood and was left as it is",
+            )
 
     def needed(self, course: Course) -> tuple[int, int]:
         """Return the largest possible number of new files and folders, and of their bytes."""
@@ -307,7 +319,7 @@ class BuildWork:
 
     def _describe(
         self, staging: Partial, siard: Hashers | None, placed: PlacedSegments
-    ) -> tuple[Seal, HandedOver, tuple[str, ...]]:
+    ) -> tuple[Seal, HandedOver, tuple[Notice, ...]]:
         """Describe the parent, write the manifests, and check the package.
 
         Returns the seal, the sizes of the largest IP and the parent, and the warnings.
@@ -325,6 +337,7 @@ class BuildWork:
             whole=self.options.verify and not self.sending.is_remote,
             known=() if self.archive is None else self.archive.miscounted,
             jobs=self.options.jobs,
+            given=building_options.mets_options(self.options),
             note=lambda paths: self._earlier.record_faults(
                 paths, ((spot.number, self._path_of(spot)) for spot in placed.spots())
             ),
@@ -401,7 +414,7 @@ class BuildWork:
         if written is None:
             return None, placed
         siard, left_out = written
-        self.warnings += left_out
+        self.warnings += (Notice("archive-reduced", each) for each in left_out)
         return siard, placed
 
     def _place_ahead(self, staging: Partial, course: Course) -> None:

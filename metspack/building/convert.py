@@ -6,7 +6,6 @@ archive while they are read; the cell proves each LOB in any case.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +18,7 @@ from metspack.errors import ConfigError, SourceError
 from metspack.files.staging import check_target
 from metspack.layouts.names import is_archive
 from metspack.mets import is_mets_name
+from metspack.model import Notice
 from metspack.packages import delivery
 from metspack.packages import package as packages_package
 from metspack.packages import source as packages_source
@@ -27,6 +27,7 @@ from metspack.progress import Progress, Silent
 from metspack.sizes import counted
 from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
+from metspack.system import os
 
 _SEVERAL = (
     "Only a package of one archive can be converted. Restore each and build a package of it: metspack "
@@ -110,14 +111,11 @@ def _check_never_had_mets(folder: Path) -> None:
     for place, _, names in os.walk(folder):
         for name in sorted(names):
             found = Path(place, name)
-            if is_mets_name(name):
-                what = str(found)
-            elif (
-                place == str(folder) and is_manifest(name) and (line := next(delivery.mets_listed(found), ""))
-            ):
-                what = f"{found}, which lists {line}"
-            else:
+            is_own = place == str(folder) and is_manifest(name)
+            listed = next(delivery.mets_listed(found), "") if is_own else ""
+            if not (listed or is_mets_name(name)):
                 continue
+            what = f"{found}, which lists {listed}" if listed else f"{found}"
             raise SourceError(
                 f"{folder} holds no mets.xml, but {what}: the parent METS is missing",
                 hint="Get it from another copy of the package; without it, changed and missing files "
@@ -138,7 +136,7 @@ def _archive(folder: Path) -> Path:
     )
 
 
-def _words(source: Packaged) -> Iterator[str]:
+def _words(source: Packaged) -> Iterator[Notice]:
     if left := source.unnamed_count():
-        yield f"{counted(left, 'LOB')} that METS lists and no cell names: left out"
+        yield Notice("lob-unnamed", f"{counted(left, 'LOB')} that METS lists and no cell names: left out")
     yield from source.remarks()

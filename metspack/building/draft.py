@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from metspack.building import options as building_options
-from metspack.building.build import BuildOptions
+from metspack.building.build import BuildOptions, BuildWork
+from metspack.building.parents import SegmentSpots
 from metspack.containers.ipwriter import packed_size
 from metspack.containers.zipformat import CENTRAL, LOCAL
 from metspack.digests import MANIFEST_ALGORITHMS, OCTETS
-from metspack.files.reading import as_path
-from metspack.layouts import Layout, readers
-from metspack.layouts.interface import check_style
-from metspack.layouts.readers import LobTraits, Readership
+from metspack.layouts import Layout
+from metspack.layouts.readers import Readership
 from metspack.mets import ids
-from metspack.mets.dialects.interface import Dialect, SegmentSpot, SegmentWords
-from metspack.model import LobRun, PlannedSegment
+from metspack.mets.dialects.interface import Dialect, SegmentSpot
+from metspack.model import LobRun, Notice, PlannedSegment, noticed
 from metspack.planning import assignment, planfile
 from metspack.planning.division import planned, slip_words
 from metspack.planning.planfile import PlanHeader
@@ -52,7 +50,7 @@ class Draft:
     lobs: int
     split: int
     kept: int
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
     readers: Readership | None = None
 
     @property
@@ -67,7 +65,7 @@ class Draft:
 
     @property
     def handed_over(self) -> HandedOver:
-        """The sizes of the largest IP and the parent, for documents of usual and LOBs of average size."""
+        """The estimated sizes of the largest IP and of the parent."""
         footprint, digest = self.dialect.footprint, 2 * OCTETS[self.dialect.checksum_type]
         form = "" if self.pack is None else f".{self.pack}"
         ips = []
@@ -112,11 +110,11 @@ class Draft:
             "bytes": self.bytes,
             "handed_over": self.handed_over.document(),
             "segments": [
-                {"name": self.folder(each), "objid": self.child_objid(each), **planfile.described(each)}
+                {"name": self.folder(each), "objid": self.spot(each).objid, **planfile.described(each)}
                 for each in self.segments
             ],
             "readers": self.readers.document() if self.readers else [],
-            "warnings": list(self.warnings),
+            **noticed(self.warnings),
         }
 
     def folder(self, segment: PlannedSegment) -> str:
@@ -124,22 +122,11 @@ class Draft:
         layout = self.header.division.layout
         return layout.segment_folder(self.header.name, segment.container, segment.index)
 
-    def child_objid(self, segment: PlannedSegment) -> str:
-        """Return the OBJID of the child IP that a segment becomes."""
-        return self.spot(segment).objid
-
     def spot(self, segment: PlannedSegment) -> SegmentSpot:
         """Return the folder of the child IP that a segment becomes, and its OBJID."""
         layout, name = self.header.division.layout, self.header.name
-        words = SegmentWords(
-            number=segment.index,
-            index=segment.index,
-            parent=self.objid,
-            name=name,
-            word=layout.segment_id(name, segment.container, segment.index),
-            folder=self.folder(segment),
-        )
-        return self.dialect.spot(words)
+        spots = SegmentSpots(dialect=self.dialect, layout=layout, name=name, parent=self.objid)
+        return spots.at(segment.index, segment.container, segment.index)
 
 
 class _Leaving:
@@ -165,9 +152,8 @@ class _Leaving:
 
     def path(self, layout: Layout) -> str:
         """Return the path of the last LOB in its segment, "" without LOBs."""
-        if (last := self._last) is None:
-            return ""
-        return layout.lob_path(last.place, last.shared.extension)
+        last = self._last
+        return "" if last is None else layout.lob_path(last.place, last.shared.extension)
 
 
 def drafted(path: Path, options: BuildOptions, progress: Progress | None = None) -> Draft:
@@ -175,7 +161,6 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
 
     Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
-    given = None if options.name is None else ids.given_name(options.name)
     progress = progress or Silent()
     segments: list[PlannedSegment] = []
     split = 0
@@ -184,18 +169,12 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         opening.opened(path, options.budgets, options.grants) as source,
         Sharing(shares=isinstance(source, Archive)) as sharing,
     ):
-        archive = source if isinstance(source, Archive) else None
-        traits = LobTraits(has_types=archive is not None and archive.metadata.has_types)
-        version = building_options.written_version(archive, options.siard_version)
-        style = readers.style_for(options.reader, options.lob_folder_style, version)
-        if version is not None:
-            check_style(style, version)
-        name = given or ids.package_name(source.stem)
-        division = building_options.division(options, version)
+        work = BuildWork(source, sharing, options, progress)
+        archive, division = work.archive, work.division
         stays = assignment.columns_inside(source, options.min_size, progress)
         own = (
             first
-            for found in map(traits.take, assignment.moving_lobs(source, stays, progress))
+            for found in map(work.traits.take, assignment.moving_lobs(source, stays, progress))
             for first in sharing.firsts(found, division.layout.container(found.place))
         )
         for event in planned(
@@ -206,31 +185,19 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
             else:
                 split += event.run.part is not None and not event.run.is_continued
         source.check_unchanged()
-        building_options.check_texts(options, version, traits, division.limits)
-        objid = building_options.objid(
-            options, name, archive, is_folder_name=building_options.names_folders(options)
-        )
-        dialect = building_options.dialect(options, name, objid, archive, version)
-        readership, missed = building_options.readership(
-            options,
-            style,
-            version,
-            division.layout,
-            replace(traits, split=split),
-            is_merged="/" in dialect.archive_path(objid, name),
-        )
+        readership, missed = work.readership(split)
         containers = len({each.container for each in segments})
         words = () if archive is None else assignment.words_on_columns(archive, stays, options.min_size or 0)
         return Draft(
             header=PlanHeader(
-                name=name,
+                name=work.name,
                 source_size=source.size,
                 metadata_sha256=sha256(source.metadata_document).hexdigest(),
                 division=division,
                 min_size=options.min_size,
             ),
-            dialect=dialect,
-            objid=objid,
+            dialect=work.dialect,
+            objid=work.objid,
             version=None if archive is None else archive.metadata.version,
             pack=options.pack,
             archive_bytes=max(0, source.size - leaving.bytes),
@@ -256,10 +223,5 @@ def objid_of(source: Path, options: BuildOptions) -> str:
 
     It follows from the name and the metadata of the archive. Raises ``SourceError`` and ``ConfigError``.
     """
-    with opening.opened(source, options.budgets, options.grants) as opened:
-        archive = opened if isinstance(opened, Archive) else None
-        planned = planfile.PlanFile(as_path(options.plan)).header.name if options.plan else None
-        name = building_options.name(options, opened.stem, planned)
-        return building_options.objid(
-            options, name, archive, is_folder_name=building_options.names_folders(options)
-        )
+    with opening.opened(source, options.budgets, options.grants) as opened, Sharing(shares=False) as sharing:
+        return BuildWork(opened, sharing, options, Silent()).objid

@@ -5,7 +5,6 @@ METS files and manifests are added. Existing files keep their bytes, places and 
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,10 +27,12 @@ from metspack.files.transaction import Transaction
 from metspack.layouts import lobseg
 from metspack.mets import PLAIN_METS, dialects, ids
 from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
-from metspack.mets.filetable import PlacedFile, PlacedRun, Placements, in_runs
+from metspack.mets.filetable import PlacedFile, PlacedRun, Placements
+from metspack.model import Notice
 from metspack.progress import Progress, Silent
 from metspack.sizes import HandedOver, counted
 from metspack.sources.archive import Archive
+from metspack.system import os
 
 _FINDINGS = 20
 _DESCRIPTIONS = 100
@@ -78,7 +79,7 @@ class _InPlaceWork:
     staging: Transaction
     options: PackageOptions
     progress: Progress
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[Notice] = field(default_factory=list)
     puts: list[str] = field(default_factory=list)
     """The files to be added to the folder, in this order."""
 
@@ -228,7 +229,7 @@ class _InPlaceWork:
             )
             writing.make_directories(self.staging.package / spot.content)
             with closing(Placements()) as placements:
-                for run in in_runs(lobs.files(spot.content)):
+                for run in lobs.files(spot.content):
                     placements.add(run)
                 children.append(segments.describe(placements, spot, task))
             self.puts.append(f"{spot.ip}/{self.dialect.mets}")
@@ -281,25 +282,39 @@ class _InPlaceWork:
     def _warn(self, archive: Archive, lobs: SegmentedLobs) -> None:
         if lobs.undigested:
             self.warnings.append(
-                f"{counted(lobs.undigested, 'LOB')} without a digest in the cell: only the length, if "
-                "there is one, shows that they are what was archived"
+                Notice(
+                    "lob-without-digest",
+                    f"{counted(lobs.undigested, 'LOB')} without a digest in the cell: only the length, if "
+                    "there is one, shows that they are what was archived",
+                )
             )
-        self.warnings += [f"{what}: {number:,}" for what, number in sorted(lobs.notes.items()) if number]
+        self.warnings += [
+            Notice("lob-remark", f"{what}: {number:,}") for what, number in sorted(lobs.notes.items())
+        ]
         if lobs.shared:
             first, other = lobs.example
             self.warnings.append(
-                f"{counted(lobs.shared, 'cell')} name a LOB that another cell names too: {other} that of "
-                f"{first}, for example; each file is listed once, with the first cell's id"
+                Notice(
+                    "lob-shared",
+                    f"{counted(lobs.shared, 'cell')} name a LOB that another cell names too: {other} that of "
+                    f"{first}, for example; each file is listed once, with the first cell's id",
+                )
             )
         if lobs.unnamed:
             names = ", ".join(lobs.strangers)
             self.warnings.append(
-                f"{counted(lobs.unnamed, 'file')} in segments that no cell names ({names}"
-                f"{', ...' if lobs.unnamed > len(lobs.strangers) else ''}): listed as unreferenced"
+                Notice(
+                    "file-unreferenced",
+                    f"{counted(lobs.unnamed, 'file')} in segments that no cell names ({names}"
+                    f"{', ...' if lobs.unnamed > len(lobs.strangers) else ''}): listed as unreferenced",
+                )
             )
         if lobs.inside:
             self.warnings.append(
-                f"{counted(lobs.inside, 'LOB')} inside the archive: described by the archive alone"
+                Notice(
+                    "lob-inside",
+                    f"{counted(lobs.inside, 'LOB')} inside the archive: described by the archive alone",
+                )
             )
         self.warnings += archive.conventions()
 

@@ -12,11 +12,12 @@ from metspack import clock, layouts, optionfields
 from metspack.containers.ipwriter import FORMS
 from metspack.digests import OCTETS, Hashers, Seal, Sealed
 from metspack.errors import ConfigError
-from metspack.files import reading
+from metspack.files import reading, writing
 from metspack.files.journal import USUAL, RunFacts, StagingTerms
 from metspack.files.reading import StrPath, as_path
-from metspack.layouts import FolderStyle, Layout, readers
-from metspack.layouts.readers import LobTraits, Readership
+from metspack.layouts import FolderStyle, readers
+from metspack.layouts.names import SIARD
+from metspack.layouts.readers import Readership
 from metspack.limits import Budgets, Limits
 from metspack.mets import dialects, ids
 from metspack.mets.dialects.interface import (
@@ -27,7 +28,7 @@ from metspack.mets.dialects.interface import (
     PackageFacts,
     Software,
 )
-from metspack.model import LinkMode
+from metspack.model import LinkMode, Notice, noticed
 from metspack.optionfields import OptionField
 from metspack.planning.division import DEFAULT_PRESET, PRESETS, Division, Split
 from metspack.progress import Progress
@@ -88,6 +89,11 @@ class PackageOptions:
     budgets: OptionField[Budgets, Budgets] = optionfields.instance(Budgets)
 
     @property
+    def names_folders(self) -> bool:
+        """True if folders must have the OBJIDs as names, letter by letter."""
+        return False
+
+    @property
     def algorithm(self) -> str:
         """The algorithm of the digests in METS: that of ``checksum``, or the dialect's."""
         return self.checksum or dialects.facts(self.dialect).checksum
@@ -132,6 +138,11 @@ class BuildOptions(PackageOptions):
     jobs: OptionField[int | None, int | None] = optionfields.jobs()
     cluster: str | None = None
 
+    @property
+    def names_folders(self) -> bool:
+        """True if folders must have the OBJIDs as names, letter by letter: in packs, and for some readers."""
+        return self.pack is not None or (self.reader is not None and readers.named(self.reader).names_folders)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadePackage(Sealed):
@@ -149,7 +160,7 @@ class MadePackage(Sealed):
     segments: int
     files: int
     bytes: int
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
     checked: str
     unopened: tuple[str, ...] = ()
     made_of: SourceFacts | None = None
@@ -181,7 +192,7 @@ class MadePackage(Sealed):
     def to_json(self) -> dict[str, object]:
         """Return the result as data for JSON."""
         children = [each.document() for each in self.children]
-        return json_head() | self.document() | {"children": children, "warnings": list(self.warnings)}
+        return json_head() | self.document() | {"children": children, **noticed(self.warnings)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,8 +229,15 @@ def checked_level(options: PackageOptions) -> str:
 def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
     """Return the package's name: the plan's, the given one, or one from the source's stem.
 
-    Raises ``ConfigError`` for an invalid name, and for one that differs from the plan's.
+    Raises ``ConfigError`` for an invalid name, and for one that differs from the plan's; ``TargetError``
+    where the system cannot hold an archive of that name.
     """
+    found = _name(options, stem, planned)
+    writing.check_names([f"{found}{SIARD}"])
+    return found
+
+
+def _name(options: PackageOptions, stem: str, planned: str | None) -> str:
     chosen = None if options.name is None else ids.given_name(options.name)
     if planned is None:
         return chosen or ids.package_name(stem)
@@ -231,20 +249,10 @@ def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
     return ids.given_name(planned)
 
 
-def names_folders(options: BuildOptions) -> bool:
-    """Return whether folders must be called by OBJIDs, letter by letter: in packs, and for some readers."""
-    return options.pack is not None or (
-        options.reader is not None and readers.named(options.reader).names_folders
-    )
-
-
-def objid(
-    options: PackageOptions, name: str, archive: Archive | None, *, is_folder_name: bool = False
-) -> str:
+def objid(options: PackageOptions, name: str, archive: Archive | None) -> str:
     """Return the parent's OBJID: the given one, or one made from name and metadata.
 
-    Without an archive to make one from it is "". ``is_folder_name`` means that a folder must have its very
-    letters, for which a dialect may have another default. Raises ``ConfigError`` for an invalid OBJID.
+    Without an archive to make one from it is "". Raises ``ConfigError`` for an invalid OBJID.
     """
     if options.objid is not None:
         return ids.given_objid(options.objid)
@@ -252,7 +260,7 @@ def objid(
         return ""
     document = offsets.document(archive.metadata_document, depth=archive.budgets.depth)
     made = ids.package_objid(name, document)
-    if not is_folder_name:
+    if not options.names_folders:
         return made
     return dialects.named(options.dialect).packed_objid(made, options.dialect_options)
 
@@ -345,31 +353,6 @@ def check_reader(options: BuildOptions) -> None:
         reader.check(own | {"dialect": options.dialect}, options.pack)
 
 
-def check_texts(options: BuildOptions, version: str | None, traits: LobTraits, limits: Limits) -> None:
-    """Raise ``ConfigError`` for a CLOB in parts behind which the intended reader finds no other."""
-    readers.check_texts(options.reader, version, traits, limits.bytes)
-
-
-def readership(
-    options: BuildOptions,
-    style: FolderStyle,
-    version: str | None,
-    layout: Layout,
-    traits: LobTraits,
-    *,
-    is_merged: bool,
-) -> tuple[Readership | None, tuple[str, ...]]:
-    """Return the programs that find a package's LOBs, and a warning on LOBs that the intended one misses.
-
-    There are none without LOBs beside an archive.
-    """
-    if version is None or not traits.lobs:
-        return None, ()
-    written = readers.Writing(version=version, layout=layout.name, style=style)
-    found = readers.readership(written, traits, is_merged=is_merged)
-    return found, readers.missed_words(options.reader, written, traits)
-
-
 _NOT_OF_BYTES = {"created", "is_dated", "terms", "budgets", "jobs", "cluster", "verify", "given"}
 """Options that leave every byte of a package the same."""
 
@@ -393,6 +376,17 @@ def option_facts(options: Any) -> dict[str, str]:
     """Return the options of a command that decide bytes, as words by their names."""
     told = ((name.replace("_", "-"), _words(name, value)) for name, value in _told(options))
     return {name: words for name, words in told if words not in {"", "none"}}
+
+
+_FLAGS = {"agents": "--submitter", "package-type": "--type"}
+
+
+def mets_options(options: PackageOptions) -> tuple[str, ...]:
+    """Return the given options that decide what METS states, as the command line has them."""
+    own = dialects.named(options.dialect).options({})
+    usual = option_facts(replace(options, mets_profile=None, dialect_options=own))
+    given = option_facts(options).items()
+    return tuple(_FLAGS.get(name, f"--{name}") for name, words in given if usual.get(name) != words)
 
 
 def _told(options: Any) -> Iterator[tuple[str, Any]]:

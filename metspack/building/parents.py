@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.files import writing
 from metspack.files.staging import Partial
 from metspack.layouts import Layout
-from metspack.mets.dialects.interface import ChildMets, Dialect, ParentContent, SegmentSpot, SegmentWords
+from metspack.mets.dialects.interface import ChildMets, Dialect, ParentContent, SegmentSpot
 from metspack.planning.assignment import SegmentKeys
 from metspack.sizes import HandedOver
 
@@ -27,14 +27,17 @@ class SegmentSpots:
 
     dialect: Dialect
     layout: Layout
-    keys: SegmentKeys
+    keys: SegmentKeys = field(default_factory=SegmentKeys)
     name: str
     parent: str
 
     def of(self, number: int) -> SegmentSpot:
         """Return the folder of a segment in the package, and its OBJID."""
-        container, index = self.keys[number]
-        words = SegmentWords(
+        return self.at(number, *self.keys[number])
+
+    def at(self, number: int, container: str, index: int) -> SegmentSpot:
+        """Return the place of a segment by the number in its container."""
+        return self.dialect.spot(
             number=number,
             index=index,
             parent=self.parent,
@@ -42,11 +45,10 @@ class SegmentSpots:
             word=self.layout.segment_id(self.name, container, index),
             folder=self.layout.segment_folder(self.name, container, index),
         )
-        return self.dialect.spot(words)
 
 
-class PlacedSegments:
-    """Facts for the parent on segments and their LOBs, taken task by task.
+class PlacedSegments(Sequence[ChildMets]):
+    """The segments in the parent's order, taken task by task and made on access.
 
     ``split`` are the tasks with split LOBs, ``corrected`` those that wrote digests for cells, by the numbers
     of their segments; ``notes`` count the notes on all LOBs. Facts that follow from a segment's number are
@@ -65,25 +67,28 @@ class PlacedSegments:
 
     def take(self, task: TaskPlaced) -> None:
         """Take the result of a task."""
-        digests, wholes, _ = task.last.sizes
-        self.notes.update(task.last.notes)
-        self.split += [task.number] if wholes else []
-        self.corrected.update(dict.fromkeys(task.numbers if digests else (), task.number))
-        for number, done in zip(task.numbers, task.done, strict=True):
-            child = done.child
-            if child is None:
+        digests, wholes, _ = task[-1].sizes
+        self.notes.update(task[-1].notes)
+        self.split += [task[0].number] if wholes else []
+        for done in task:
+            if digests:
+                self.corrected[done.number] = task[0].number
+            if (child := done.child) is None:
                 continue
             stated = {self._spots.dialect.checksum_type: child.checksum, **child.digests}
             values = [stated[each] for each in self._algorithms]
             facts = (child.size, child.files, child.bytes, child.total, *values)
-            self._facts[number] = json.dumps(facts, separators=(",", ":")).encode()
+            self._facts[done.number] = json.dumps(facts, separators=(",", ":")).encode()
 
     def spots(self) -> Iterator[SegmentSpot]:
         """Yield the segments in the order of the parent."""
         return map(self._spots.of, self.ordered)
 
-    def child(self, number: int) -> ChildMets:
-        """Return a segment as its parent names it."""
+    def __len__(self) -> int:
+        return len(self.ordered)
+
+    def __getitem__(self, at: int) -> ChildMets:  # type: ignore[override]
+        number = self.ordered[at]
         size, files, bytes_, total, *digests = json.loads(self._facts[number])
         return named_child(
             self._spots.of(number),
@@ -92,19 +97,6 @@ class PlacedSegments:
             (size, files, bytes_, total),
             dict(zip(self._algorithms, digests, strict=True)),
         )
-
-
-class PlacedChildren(Sequence[ChildMets]):
-    """Segments as the parent names them and in its order, each made on access."""
-
-    def __init__(self, placed: PlacedSegments) -> None:
-        self._placed = placed
-
-    def __len__(self) -> int:
-        return len(self._placed.ordered)
-
-    def __getitem__(self, at: int) -> ChildMets:  # type: ignore[override]
-        return self._placed.child(self._placed.ordered[at])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
@@ -167,7 +159,7 @@ class Parent:
         for path, each in files.items():
             sizes[path.partition("/")[0] if "/" in path or self.pack else ""] += each.size
         own = sizes.pop(self.path) + (0 if self.path else manifests.size(package))
-        children = ((each.path, each.total) for each in PlacedChildren(placed))
+        children = ((each.path, each.total) for each in placed)
         return HandedOver.of(chain(sizes.items(), children), self.path, own)
 
     def content(self, work: Path, placed: PlacedSegments) -> ParentContent:
@@ -176,7 +168,7 @@ class Parent:
             objid=self.objid,
             name=self.name,
             siard=None,
-            children=PlacedChildren(placed),
+            children=placed,
             split=lambda: segments.split_lobs(work, placed.split),
             parts=lambda: segments.split_parts(work, placed.split),
         )

@@ -14,39 +14,33 @@ from itertools import islice, repeat
 from pathlib import Path
 
 from metspack.containers.ipwriter import Destination, Folder
-from metspack.digests import MANIFEST_ALGORITHMS, OCTETS, Hashers, digest_function
+from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import SourceError, TargetError
 from metspack.files import reading, writing
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts import Layout
 from metspack.mets.filetable import ManifestLines, PlacedRun, algorithms
-from metspack.model import LONGEST, FileExtent, LobRef, LobRun, Part
+from metspack.model import LONGEST, FileExtent, LobRef, LobRun, Notice, Part
 from metspack.planning import slices
 from metspack.processes import Moved
 from metspack.sizes import counted
 from metspack.sources.lobstream import Contents, OpenHoldings, Passage, what, where
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Links:
-    """LOBs that are hard-linked: their number, and their bytes."""
-
-    lobs: int = 0
-    bytes: int = 0
-
-    def words(self, lobs: int) -> Iterator[str]:
-        """Yield a warning on the effect of hard links, if any; ``lobs`` counts all LOBs."""
-        if self.lobs:
-            others = lobs - self.lobs
-            copied = f", {counted(others, 'other was', 'others were')} copied" if others else ""
-            yield (
-                f"{counted(self.lobs, 'LOB')} hard-linked to the files of the source{copied}: a later edit "
-                "of such a file is an edit of the package too"
-            )
+def link_words(linked: int, lobs: int) -> Iterator[Notice]:
+    """Yield a warning on the effect of hard links, if any; ``linked`` of all LOBs are such."""
+    if linked:
+        others = lobs - linked
+        copied = f", {counted(others, 'other was', 'others were')} copied" if others else ""
+        yield Notice(
+            "lob-hard-linked",
+            f"{counted(linked, 'LOB')} hard-linked to the files of the source{copied}: a later edit "
+            "of such a file is an edit of the package too",
+        )
 
 
-def planned_links(work: Path, segments: Iterable[int], device: int) -> Links:
-    """Return the LOBs of some segments that can be hard-linked: those that are whole files.
+def planned_links(work: Path, segments: Iterable[int], device: int) -> tuple[int, int]:
+    """Return how many LOBs of some segments can be hard-linked, those that are whole files, and their bytes.
 
     ``work`` holds the slices, ``device`` is that of the target. Raises ``TargetError`` for a whole file on
     another device.
@@ -61,7 +55,7 @@ def planned_links(work: Path, segments: Iterable[int], device: int) -> Links:
                 raise _is_elsewhere(run.lob(next(at for at, each in enumerate(devices) if each != device)))
             lobs += len(run)
             size += run.bytes
-    return Links(lobs=lobs, bytes=size)
+    return lobs, size
 
 
 def _is_elsewhere(lob: LobRef) -> TargetError:
@@ -131,8 +125,8 @@ class Placing:
     algorithms: tuple[str, ...] = ()
     accepted: frozenset[str] = frozenset()
     moved: Moved
-    ended: Callable[[Passage], None]
-    joined: Callable[[Passage], None]
+    ended: Callable[[Passage], object] = lambda _: None
+    joined: Callable[[Passage], object] = lambda _: None
     links: bool = False
     goes_on: bool = False
     _split: Passage | None = field(default=None, init=False)
@@ -152,7 +146,10 @@ class Placing:
         links = self._link_folder(segment) if shared.folders is not None else None
         contents: Contents = repeat(None, number)
         stated: list[tuple[str, Sequence[str]]] = []
-        if self._is_plain(run):
+        # Others need more than to be read whole and compared with their stated digests.
+        is_asked = bool(self.algorithms) and shared.digest is None
+        is_known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
+        if is_known and not is_asked and not run.is_apart:
             given = ((shared.digest, run.digests), (shared.proof, run.proofs))
             stated = [(name, values) for name, values in given if name is not None]
             contents = (
@@ -183,12 +180,6 @@ class Placing:
             moved=self.moved,
             apart=apart,
         )
-
-    def _is_plain(self, run: LobRun) -> bool:
-        """Return whether LOBs need only be read whole and compared with their stated digests."""
-        is_asked = bool(self.algorithms) and run.shared.digest is None
-        known = {run.shared.digest, run.shared.proof} - {None} <= OCTETS.keys()
-        return known and not is_asked and not run.is_apart
 
     def _link_folder(self, segment: Destination) -> Folder | None:
         """Return the segment if whole files are linked into it, else None."""
@@ -292,7 +283,8 @@ def _check_link(file: FileExtent, folder: Folder, path: str) -> None:
 def lob_paths(layout: Layout, run: LobRun) -> list[str]:
     """Return the paths of LOBs, or of a part of one, in their segment."""
     end = "" if run.part is None else layout.part_suffix(run.part)
-    return [path + end for path in layout.lob_paths(run.place, run.rows, run.shared.extension)]
+    paths = run.paths or layout.lob_paths(run.place, run.rows, run.shared.extension)
+    return [path + end for path in paths]
 
 
 def fragment(work: Path, number: int, algorithm: str) -> Path:
@@ -326,13 +318,6 @@ def write_lines(rows: Iterable[tuple[str, str, str]], md5: writing.NewFile, sha2
     while batch := list(islice(found, LONGEST)):
         md5.write(b"".join([manifest_line(value, path) for path, value, _ in batch]))
         sha256.write(b"".join([manifest_line(value, path) for path, _, value in batch]))
-
-
-def write_pack_fragments(path: str, pack: Hashers, work: Path, number: int) -> None:
-    """Write the line of both manifests for a segment that is packed as one file, into ``work``."""
-    for algorithm in MANIFEST_ALGORITHMS:
-        with writing.NewFile(fragment(work, number, algorithm)) as file:
-            file.write(manifest_line(pack.digest(algorithm).value, path))
 
 
 def manifest_line(digest: str, path: str) -> bytes:

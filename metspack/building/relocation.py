@@ -14,7 +14,7 @@ from metspack.files import reading
 from metspack.layouts import Layout
 from metspack.layouts.interface import folder_use
 from metspack.layouts.names import FolderStyle
-from metspack.model import CellRun, Digest, LobCell
+from metspack.model import CellRun, Digest, LobCell, Notice
 from metspack.planning.assignment import Column, Course, SegmentsOfColumn, column_of, first_place
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
@@ -58,7 +58,7 @@ class Relocation:
             )
             for each in sorted(columns)
         }
-        self._digests = _Digests(self.work, self.corrected)
+        self._digest_of = _digests(self.work, self.corrected)
         self._renamed: set[Column] = set()
         self._tables = {column[:2] for column in (*columns, *self.stays)}
 
@@ -114,7 +114,7 @@ class Relocation:
 
         def files(run: CellRun) -> list[str] | None:
             column = column_of(run.place(0))
-            if column not in self.course.columns or self._digests.tasks:
+            if column not in self.course.columns or self.corrected:
                 return None
             self._renamed.add(column)
             return self._files(run, self._uses[column].before, following[column])
@@ -139,7 +139,7 @@ class Relocation:
         )
         own = self._own_files(those, before, segments_of) if alone else []
         self.sharing.tell_files(those, own)
-        shared = {first: self.sharing.told(first)[0] for first in {*firsts} if first is not None}
+        shared = {first: self.sharing.stored(first)[0] for first in {*firsts} if first is not None}
         placed = iter(own)
         return [next(placed) if first is None else shared[first] for first in firsts]
 
@@ -167,14 +167,14 @@ class Relocation:
     def _outside(self, cell: LobCell, before: str, segments_of: SegmentsOfColumn) -> NewCell:
         first = self.sharing.first(cell.place.id)
         if first is not None:
-            file, digest = self.sharing.told(first)
+            file, digest = self.sharing.stored(first)
             return NewCell(file=file, digest=digest)
         number, _ = segments_of.take(1)
         own = self.layout.cell_file(
             self.name, self.course.keys[number][1], cell.place, extension_of(cell.file)
         )
         file = f"{before}{own}"
-        digest = self._digests.of(cell.place.id, number)
+        digest = self._digest_of(cell.place.id, number)
         self.sharing.tell(cell.place.id, file, digest)
         return NewCell(file=file, digest=digest)
 
@@ -186,44 +186,43 @@ class Relocation:
         return NewCell(file=entry if plain else uris.quoted(entry.split("/")))
 
 
-class _Digests:
-    """Digests for cells, read in the order of the cells from the files of the ``tasks``."""
+def _digests(work: Path, tasks: Mapping[int, int]) -> Callable[[str, int], Digest | None]:
+    """Return a function for digests of cells, called in the order of the cells; ``tasks`` wrote them."""
+    lines: dict[int, Iterator[tuple[str, str, str]]] = {}
+    waiting: dict[int, tuple[str, str, str] | None] = {}
 
-    def __init__(self, work: Path, tasks: Mapping[int, int]) -> None:
-        self._work = work
-        self.tasks = tasks
-        self._lines: dict[int, Iterator[tuple[str, str, str]]] = {}
-        self._waiting: dict[int, tuple[str, str, str] | None] = {}
-
-    def of(self, place: str, segment: int) -> Digest | None:
-        task = self.tasks.get(segment)
-        if task is None:
+    def of(place: str, segment: int) -> Digest | None:
+        if (task := tasks.get(segment)) is None:
             return None
-        if task not in self._lines:
-            self._lines[task] = iter(
-                segments.json_lines(segments.notes_path(self._work, segments.DIGESTS, task))
-            )
-            self._waiting[task] = next(self._lines[task], None)
-        waiting = self._waiting[task]
-        if waiting is None or waiting[0] != place:
+        if task not in lines:
+            lines[task] = segments.json_lines(segments.notes_path(work, segments.DIGESTS, task))
+            waiting[task] = next(lines[task], None)
+        found = waiting[task]
+        if found is None or found[0] != place:
             return None
-        self._waiting[task] = next(self._lines[task], None)
-        return Digest(algorithm=waiting[1], value=waiting[2])
+        waiting[task] = next(lines[task], None)
+        return Digest(algorithm=found[1], value=found[2])
+
+    return of
 
 
-def upgrade_notes(archive: Archive) -> Iterator[str]:
+def upgrade_notes(archive: Archive) -> Iterator[Notice]:
     """Yield sentences on the treatment of values that have no place in SIARD 2.2.
 
     Raises ``SourceError``, naming table and column, for types and names that 2.2 lacks.
     """
     depth = archive.budgets.depth
-    yield from upgrade.upgraded_metadata(archive.metadata_document, depth=depth, what=archive.name)[1]
+    _, notes = upgrade.upgraded_metadata(archive.metadata_document, depth=depth, what=archive.name)
+    yield from (Notice("upgrade-value", each) for each in notes)
     for name in archive.tree.names(HEADER):
         if name.startswith(upgrade.VERSION_FOLDERS):
             if not name.endswith("/") or name.count("/") > upgrade.VERSION_FOLDERS.count("/"):
-                yield f"{name} is left out: {upgrade.VERSION_FOLDER} takes its place"
+                yield Notice("upgrade-entry", f"{name} is left out: {upgrade.VERSION_FOLDER} takes its place")
         elif not name.endswith("/") and name not in {metadata.NAME, upgrade.METADATA_SCHEMA}:
-            yield f"{name} is kept as it is: it was made for metadata of SIARD {upgrade.SOURCE}"
+            yield Notice(
+                "upgrade-entry",
+                f"{name} is kept as it is: it was made for metadata of SIARD {upgrade.SOURCE}",
+            )
 
 
 def prepare_upgrade(archive: Archive, departures: Departures, progress: Progress) -> Upgrade:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from metspack.planning import slices
 from metspack.planning.assignment import Course, PlacedBefore
 from metspack.planning.slices import SliceStretch
 from metspack.sources.opening import SourceFacts
+from metspack.system import os
 
 COMPARED = "compared"
 """The event of a compared messageDigest; its ``made_of`` are the facts of the source."""

@@ -5,35 +5,46 @@ Paths are relative to the folder, with ``/``. The facts on each file are kept on
 
 from __future__ import annotations
 
-import os
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
 from pathlib import Path
 
 from metspack import uris
-from metspack.building.segments import PART_DIGESTS, PARTS, UTF16_LENGTHS, WHOLES, json_line, notes_path
+from metspack.building.placing import Placing
+from metspack.building.segments import (
+    PARTS,
+    WHOLES,
+    json_line,
+    notes_path,
+    remarks,
+    whole_line,
+)
 from metspack.digests import Hashers, is_manifest
 from metspack.errors import SourceError
-from metspack.files import tempdb, walking, writing
+from metspack.files import reading, tempdb, walking, writing
+from metspack.files.reading import Stamp
 from metspack.files.staging import Partial
 from metspack.files.threads import ThreadedHashers
 from metspack.files.walking import Entry
+from metspack.layouts import lobseg
 from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, SEG
 from metspack.locations import splitparts
 from metspack.mediatypes import media_type
 from metspack.mets import filetable, is_mets_name
-from metspack.mets.filetable import COLUMNS, PlacedFile
+from metspack.mets.filetable import PlacedFile, PlacedRun
 from metspack.mets.ids import ncname
-from metspack.model import FileExtent, LobRef, LobRun, ZipExtent
+from metspack.model import FileExtent, LobRef, LobRun, Part, ZipExtent
 from metspack.planning import slices
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
 from metspack.siard import entries, metadata
-from metspack.sources.archive import Archive, extension_of, in_runs, raising
-from metspack.sources.lobstream import OpenHoldings, Passage, what
+from metspack.sources.archive import Archive, extension_of, in_runs
+from metspack.sources.lobstream import OpenHoldings, what
+from metspack.system import os
 from metspack.uris import ReferenceRefused, shown
 
 _FILES = "the files of the folder"
@@ -83,20 +94,19 @@ class SegmentedFolder(tempdb.Scratch):
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        columns = "path TEXT, segment TEXT, size INTEGER, modified INTEGER, inode TEXT, device TEXT, lob TEXT"
-        super().__init__(f"CREATE TABLE file ({columns})", "BEGIN")
+        super().__init__(
+            "CREATE TABLE file (path TEXT, segment TEXT, size INTEGER, stamp TEXT, lob TEXT)", "BEGIN"
+        )
         try:
             with tempdb.explained(_FILES), closing(walking.entries(root)) as found:
-                self._database.executemany(
-                    "INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, NULL)", self._rows(found)
-                )
+                self._database.executemany("INSERT INTO file VALUES (?, ?, ?, ?, NULL)", self._rows(found))
                 # An index made at the end is sorted in one go.
                 self._database.execute("CREATE UNIQUE INDEX file_path ON file (path)")
         except BaseException:
             self.close()
             raise
 
-    def _rows(self, found: Iterable[Entry]) -> Iterator[tuple[str, str | None, int, int, str, str]]:
+    def _rows(self, found: Iterable[Entry]) -> Iterator[tuple[str, str | None, int, str]]:
         for entry in found:
             if entry.stamp is None:
                 continue
@@ -107,15 +117,8 @@ class SegmentedFolder(tempdb.Scratch):
             path = "/".join(entry.path)
             segment = segment_folder(path)
             # An inode may have 64 bits, one more than SQLite's integers.
-            stamp = entry.stamp
-            yield (
-                path,
-                None if segment is None else segment.path,
-                stamp.size,
-                stamp.modified,
-                str(stamp.inode),
-                str(stamp.device),
-            )
+            stamp = json.dumps(entry.stamp)
+            yield path, None if segment is None else segment.path, entry.stamp.size, stamp
 
     def archives(self) -> list[str]:
         """Return the names of the SIARD archives in the root: whole, in parts or unpacked."""
@@ -225,12 +228,9 @@ class SegmentedFolder(tempdb.Scratch):
         return self._extents("lob IS NULL AND segment IS NULL")
 
     def _extents(self, which: str) -> Iterator[FileExtent]:
-        sql = f"SELECT path, size, modified, inode, device FROM file WHERE {which} ORDER BY path"  # noqa: S608 -- ours
-        for path, size, modified, inode, device in self._database.execute(sql):
-            names = tuple(path.split("/"))
-            yield FileExtent(
-                root=0, path=names, size=size, modified=modified, inode=int(inode), device=int(device)
-            )
+        sql = f"SELECT path, stamp FROM file WHERE {which} ORDER BY path"  # noqa: S608 -- ours
+        for path, stamp in self._database.execute(sql):
+            yield FileExtent(root=0, path=tuple(path.split("/")), **Stamp(*json.loads(stamp))._asdict())
 
     def amounts(self) -> tuple[int, int]:
         """Return the number of files and the sum of their bytes."""
@@ -241,13 +241,11 @@ class SegmentedFolder(tempdb.Scratch):
         """Raise ``SourceError`` when files were added, removed or changed after their listing."""
         seen = 0
         with closing(walking.entries(self.root)) as found:
-            for path, _, *stamp in self._rows(found):
-                row = self._database.execute(
-                    "SELECT size, modified, inode, device FROM file WHERE path = ?", (path,)
-                ).fetchone()
+            for path, _, _, stamp in self._rows(found):
+                row = self.row("SELECT stamp FROM file WHERE path = ?", path)
                 if row is None:
                     raise self._changed(f"{shown(path)} was added")
-                if list(row) != stamp:
+                if row != (stamp,):
                     raise self._changed(f"{shown(path)} was changed")
                 seen += 1
         if seen != (files := self.amounts()[0]):
@@ -265,7 +263,6 @@ _UNDIVIDED = f"{_SEGMENTS} AND instr(segment, '/') = 0"
 _HAS_LOBS = "SELECT 1 FROM file WHERE segment = ? AND lob IS NOT NULL LIMIT 1"
 
 
-_PUT = f"INSERT INTO file (segment, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"  # noqa: S608
 _LOBS = "the LOBs of the folder"
 _LISTED, _AGAIN = 0, 1  # the slices: LOBs to be listed, and those only to be compared with their cells
 _EXAMPLES = 3
@@ -285,16 +282,13 @@ class SegmentedLobs(tempdb.Scratch):
         self._archive = archive
         self._folder = folder
         self._checksum = checksum
-        self._algorithms = filetable.algorithms(checksum)
         self._prefixes: dict[int, str] = {}
-        self.inside = self.undigested = self.bytes = self.lobs = 0
-        self.shared = 0
+        self.inside = self.undigested = self.bytes = self.lobs = self.shared = self.unnamed = 0
         self.example = ("", "")
-        self.unnamed = 0
         self.strangers: list[str] = []
         self.notes: Counter[str] = Counter()
         super().__init__(
-            f"CREATE TABLE file (n INTEGER PRIMARY KEY, segment TEXT, {', '.join(COLUMNS)})",
+            "CREATE TABLE placed (n INTEGER PRIMARY KEY, segment TEXT, files TEXT)",
             "BEGIN",
         )
 
@@ -308,8 +302,9 @@ class SegmentedLobs(tempdb.Scratch):
             slices.Slice(slices.path(staging.work, _LISTED)) as listed,
             slices.Slice(slices.path(staging.work, _AGAIN)) as again,
         ):
-            for run in raising(in_runs(self._claimed(sharing, again))):
-                listed.add(run)
+            for is_apart, lobs in groupby(self._claimed(sharing, again), _is_split):
+                for run in chain.from_iterable(map(_parts, lobs)) if is_apart else in_runs(lobs):
+                    listed.add(run)
 
     def _claimed(self, sharing: Sharing, again: slices.Slice) -> Iterator[LobRef]:
         """Yield the LOBs that have claimed their files; those whose files others have go ``again``."""
@@ -380,97 +375,92 @@ class SegmentedLobs(tempdb.Scratch):
             writing.NewFile(notes_path(work, WHOLES, 0)) as wholes,
             writing.NewFile(notes_path(work, PARTS, 0)) as parts,
         ):
-            for lob in _lobs_of(work, _LISTED):
-                if is_split(lob):
-                    passage = Passage(lob, holdings, (self._checksum,), accepted)
-                    for part, segment in self._read_parts(lob, passage, progress):
-                        parts.write(json_line(lob.place.id, part, objids[segment]))
-                    checksum = passage.hashers.digest(self._checksum).value
-                    wholes.write(json_line(lob.place.id, lob.size, passage.media_type, checksum))
-                else:
-                    passage = Passage(lob, holdings, self._algorithms, accepted)
-                    for block in passage.portion():
-                        progress.advance(len(block))
-                    passage.end()
-                    file = self._placed(lob.place.id, passage.media_type, passage.hashers)
-                    self._take(self._path(lob, lob.extents[0]), file)
-                self._note(passage)
-            for lob in _lobs_of(work, _AGAIN):
-                passage = Passage(lob, holdings, (), accepted)
-                for _block in passage.portion():
-                    pass
-                passage.end()
-                self._note(passage)
+            placing = Placing(
+                holdings,
+                lobseg.LAYOUT,
+                checksum=self._checksum,
+                accepted=accepted,
+                moved=progress.advance,
+                ended=lambda passage: self.notes.update(remarks(passage)),
+                joined=lambda passage: wholes.write(whole_line(passage, self._checksum)),
+            )
+            for run in slices.runs(slices.path(work, _LISTED)):
+                (placed,) = placing.place([run], _InPlace())
+                segment = self._take(replace(placed, path=self._paths(run)))
+                for lob, part in zip(placed.part_of, placed.id, strict=False):
+                    parts.write(json_line(lob, part, objids[segment]))
+            placing.moved = lambda _: None  # the files of the others are read already
+            for _ in placing.place(slices.runs(slices.path(work, _AGAIN)), _InPlace()):
+                pass
             holdings.check_unchanged()
             for extent in self._folder.unnamed():
                 self._read_unnamed(extent, progress)
-            self._database.execute("CREATE INDEX file_segment ON file (segment, n)")
+            self._database.execute("CREATE INDEX placed_segment ON placed (segment, n)")
 
-    def _read_parts(self, lob: LobRef, passage: Passage, progress: Progress) -> Iterator[tuple[str, str]]:
-        """Read the parts of a LOB; yield the id and the segment's folder of each."""
-        for number, extent in enumerate(lob.extents):
-            hashers = ThreadedHashers(self._algorithms)
-            for block in passage.portion(extent.size):
-                hashers.update(block)
-                progress.advance(len(block))
-            part = self._placed(f"{lob.place.id}.p{number}", lob.media_type, hashers)
-            part = replace(part, part_of=lob.place.id, sequence=number)
-            yield part.id, self._take(self._path(lob, extent), part)
-        passage.end()
-
-    def _note(self, passage: Passage) -> None:
-        self.notes[PART_DIGESTS] += passage.is_part_digest
-        self.notes[UTF16_LENGTHS] += passage.unit == "UTF-16 units"
+    def _paths(self, run: LobRun) -> list[str]:
+        """Return the path of each LOB's file, or of that of the part, below the folder."""
+        number = 0 if run.part is None else run.part.number
+        return [self._path(lob, lob.extents[number]) for lob in run.lobs()]
 
     def _read_unnamed(self, extent: FileExtent, progress: Progress) -> None:
-        path = "/".join(extent.path)
         self.unnamed += 1
-        if self.unnamed <= _EXAMPLES:
-            self.strangers.append(path)
         # No LOB's id begins so: theirs are s<schema>.t<table>...
         file, _ = self.read_whole(extent, f"unreferenced.{self.unnamed}", progress)
-        self._take(path, file)
+        if self.unnamed <= _EXAMPLES:
+            self.strangers.append(file.path)
+        self._take(PlacedRun.of([file]))
 
     def read_whole(
         self, extent: FileExtent, identifier: str, progress: Progress
     ) -> tuple[PlacedFile, Hashers]:
         """Read a file that is not a LOB; return it with its path below the folder, and its digests."""
-        hashers = ThreadedHashers(self._algorithms)
-        for block in entries.contents(self._folder.root, extent):
-            hashers.update(block)
-            progress.advance(len(block))
+        hashers = ThreadedHashers(filetable.algorithms(self._checksum))
+        hashers.take(reading.told(entries.contents(self._folder.root, extent), progress.advance))
         path = "/".join(extent.path)
         kind = media_type(None, extension_of(path))
-        return replace(self._placed(identifier, kind, hashers), path=path), hashers
+        return filetable.placed_file(identifier, path, kind, hashers, self._checksum), hashers
 
-    def _placed(self, identifier: str, kind: str, hashers: Hashers) -> PlacedFile:
-        return filetable.placed_file(identifier, "", kind, hashers, self._checksum)
-
-    def _take(self, path: str, file: PlacedFile) -> str:
-        """Keep the facts on a file; return the folder of its segment."""
-        segment = self._folder.segment_of(path)
-        row = filetable.row_of(replace(file, path=path[len(segment) + 1 :]))
-        self._database.execute(_PUT, (segment, *row))
+    def _take(self, run: PlacedRun) -> str:
+        """Keep files of one folder; return the folder of their segment."""
+        segment = self._folder.segment_of(run.path[0])
+        own = replace(run, path=[path[len(segment) + 1 :] for path in run.path])
+        sql = "INSERT INTO placed (segment, files) VALUES (?, ?)"
+        self._database.execute(sql, (segment, filetable.text_of(own)))
         return segment
 
-    def files(self, segment: str) -> Iterator[PlacedFile]:
+    def files(self, segment: str) -> Iterator[PlacedRun]:
         """Yield a segment's files: LOBs and parts in the order of cells, then others by path."""
-        sql = f"SELECT {', '.join(COLUMNS)} FROM file WHERE segment = ? ORDER BY n"  # noqa: S608 -- ours
-        for row in self._database.execute(sql, (segment,)):
-            yield filetable.file_of(row)
+        sql = "SELECT files FROM placed WHERE segment = ? ORDER BY n"
+        for (files,) in self._database.execute(sql, (segment,)):
+            yield filetable.placed_of(files)
 
     def turns(self) -> dict[str, int]:
         """Return the segments, each with the number of its first file in reading order."""
-        return dict(self._database.execute("SELECT segment, min(n) FROM file GROUP BY segment"))
+        return dict(self._database.execute("SELECT segment, min(n) FROM placed GROUP BY segment"))
 
 
-def _lobs_of(work: Path, number: int) -> Iterator[LobRef]:
-    """Yield the LOBs of a slice one by one."""
-    for run in slices.runs(slices.path(work, number)):
-        yield from run.lobs()
+class _InPlace:
+    """A destination of files that stay where they are."""
+
+    def put(self, _path: str, blocks: Iterable[bytes], _size: int) -> None:
+        """Take the bytes of a file, which proves them."""
+        for _ in blocks:
+            pass
+
+    def put_small(self, _path: str, _data: bytes | memoryview) -> None:
+        """Discard the bytes of a small file, whose reader proves them."""
 
 
-def is_split(lob: LobRef) -> bool:
+def _parts(lob: LobRef) -> Iterator[LobRun]:
+    """Yield the parts of a LOB, each a file."""
+    run, offset = LobRun.of([lob]), 0
+    for number, extent in enumerate(lob.extents):
+        end = offset + extent.size
+        yield replace(run, part=Part(number=number, offset=offset, size=extent.size, is_last=end == lob.size))
+        offset = end
+
+
+def _is_split(lob: LobRef) -> bool:
     """Return whether a LOB is in parts; a single part is recognised by its name."""
     extent = lob.extents[0]
     if len(lob.extents) > 1 or isinstance(extent, ZipExtent):
@@ -480,7 +470,7 @@ def is_split(lob: LobRef) -> bool:
 
 
 def descriptions(root: Path) -> Iterator[str]:
-    """Yield the paths of METS documents and manifests in a folder; raises OSError where it is unreadable."""
+    """Yield the paths of a folder's METS and manifests; raises OSError if unreadable."""
 
     def fail(error: OSError) -> None:
         raise error

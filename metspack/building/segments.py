@@ -29,7 +29,7 @@ from metspack.mets.dialects.interface import (
     SplitLob,
     SplitPart,
 )
-from metspack.mets.filetable import PlacedRun, Placements
+from metspack.mets.filetable import ManifestLines, PlacedRun, Placements
 from metspack.planning import slices
 from metspack.planning.slices import SliceStretch
 from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
@@ -71,19 +71,10 @@ class SegmentTask:
     clears: bool = False
 
     @property
-    def number(self) -> int:
-        """The task's number: that of its first segment."""
-        return self.segments[0].number
-
-    @property
-    def sliced(self) -> Path:
-        """The folder of the slices."""
-        return self.plan or self.work
-
-    @property
     def label(self) -> str:
         """The task in the names of its files: its number, or number and start of a stretch."""
-        return f"{self.number}" if self.is_described else _label(self.number, self.stretch)
+        number = self.segments[0].number
+        return f"{number}" if self.is_described else _label(number, self.stretch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,22 +111,8 @@ class SegmentDone(StretchDone):
         return super(SegmentDone, cls).restored({**event, **nested})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskPlaced:
-    """Result of a task: the numbers of its segments, and its finished segments or stretch."""
-
-    numbers: tuple[int, ...]
-    done: tuple[SegmentDone, ...]
-
-    @property
-    def last(self) -> SegmentDone:
-        """The last segment, with the notes of the whole task, or the stretch."""
-        return self.done[-1]
-
-    @property
-    def number(self) -> int:
-        """The task's number: that of its first segment."""
-        return self.numbers[0]
+TaskPlaced = tuple[SegmentDone, ...]
+"""Result of a task: its segments, the last one with the notes of the whole task, or its stretch."""
 
 
 UTF16_LENGTHS = "LOBs whose length in the table is in UTF-16 units"
@@ -224,24 +201,29 @@ class _ProvenLobs:
         return self.digests.size, self.wholes.size, self.parts.size
 
     def note_lob(self, passage: Passage) -> None:
-        lob, task = passage.lob, self._task
-        said = lob.cell.digest
-        algorithm = None
-        if passage.is_part_digest and said is not None:
-            self.notes[PART_DIGESTS] += 1
-            algorithm = said.algorithm
-        elif said is None:
-            algorithm = task.add_digests
+        said, added = passage.lob.cell.digest, self._task.add_digests
+        algorithm = added if said is None else said.algorithm if passage.is_part_digest else None
         if algorithm is not None:
             digest = passage.hashers.digest(algorithm)
-            self.digests.write(json_line(lob.place.id, digest.algorithm, digest.value))
-        if passage.unit == "UTF-16 units":
-            self.notes[UTF16_LENGTHS] += 1
+            self.digests.write(json_line(passage.lob.place.id, digest.algorithm, digest.value))
+        self.notes.update(remarks(passage))
 
     def note_whole(self, passage: Passage) -> None:
-        lob = passage.lob
-        checksum = passage.hashers.digest(self._task.dialect.checksum_type).value
-        self.wholes.write(json_line(lob.place.id, lob.size, passage.media_type, checksum))
+        self.wholes.write(whole_line(passage, self._task.dialect.checksum_type))
+
+
+def whole_line(passage: Passage, checksum: str) -> bytes:
+    """Return the note on a split LOB that was read, with its digest by an algorithm."""
+    lob, value = passage.lob, passage.hashers.digest(checksum).value
+    return json_line(lob.place.id, lob.size, passage.media_type, value)
+
+
+def remarks(passage: Passage) -> Iterator[str]:
+    """Yield the remarks on a LOB that was read, which are counted."""
+    if passage.is_part_digest:
+        yield PART_DIGESTS
+    if passage.unit == "UTF-16 units":
+        yield UTF16_LENGTHS
 
 
 def json_line(*fields: object) -> bytes:
@@ -258,13 +240,13 @@ def place(task: SegmentTask, moved: Callable[[int], None]) -> TaskPlaced:
     """
     moved(sum(each.bytes for each in task.finished))
     if len(task.finished) == len(task.segments):
-        return placed_of(task, task.finished)
+        return task.finished
     with open_stretch(task.work) as disk:
         if task.placed:
             return _describe_together(task, disk)
         if task.clears:
             clear(task)
-        return placed_of(task, (*task.finished, *place_rest(task, moved, disk)))
+        return *task.finished, *place_rest(task, moved, disk)
 
 
 def place_rest(
@@ -321,17 +303,12 @@ def record(task: SegmentTask, done: SegmentDone, disk: writing.SyncedTogether, *
         done.record(task.journal, **said)
 
 
-def placed_of(task: SegmentTask, done: Sequence[SegmentDone]) -> TaskPlaced:
-    """Return the result of a task from its finished segments or stretch."""
-    return TaskPlaced(numbers=tuple(spot.number for spot in task.segments), done=tuple(done))
-
-
 def clear(task: SegmentTask) -> None:
     """Remove the unfinished segments, or the unfinished stretch, of an earlier run."""
     first = task.segments[len(task.finished)]
     if not task.is_described:
         writing.remove(notes_path(task.work, PLACED, task.label))
-        for each in slices.runs(slices.path(task.sliced, first.number), task.stretch):
+        for each in slices.runs(slices.path(task.plan or task.work, first.number), task.stretch):
             for path in placing.lob_paths(task.layout, each):
                 writing.remove(task.package / first.content / path)
         return
@@ -361,7 +338,7 @@ def _place_segment(
     with closing(Placements()) as placements:
 
         def place_in(target: Destination) -> None:
-            found = slices.runs(slices.path(task.sliced, spot.number), task.stretch)
+            found = slices.runs(slices.path(task.plan or task.work, spot.number), task.stretch)
             for placed in placer.place(found, target):
                 placements.add(placed)
                 if placed.part_of:
@@ -381,11 +358,12 @@ def _place_segment(
         with task.packing.open_pack(task.package, spot.ip, work, MANIFEST_ALGORITHMS) as pack:
             place_in(pack.below(spot.content.removeprefix(spot.ip).removeprefix("/")))
             writing.make_directories(work / spot.ip)
-            files = _write_documents(placements, spot, task, work)
+            files = task.dialect.write_child(work, spot, task.parent, placements.runs)
             pack.take(work, spot.ip, files)
             packed = pack.finish()
         writing.remove(work)
-        placing.write_pack_fragments(task.packing.file(spot.ip), packed, task.work, spot.number)
+        file = {task.packing.file(spot.ip): packed}
+        placing.write_manifest_fragments(ManifestLines(), "", task.work, spot.number, file)
         child = _child(placements, files, spot, task, packed.size)
         return child, placements.count, placements.size
 
@@ -402,37 +380,37 @@ def described_segments(
     """
     stretches: list[SegmentDone] = []
     for each in results:
-        if each.last.child is not None:
+        last = each[-1]
+        if last.child is not None:
             yield each
             continue
-        stretches.append(each.last)
-        if each.last.stretch.is_last:
-            do(replace(task_of(each.numbers), placed=tuple(stretches)))
+        stretches.append(last)
+        if last.stretch.is_last:
+            do(replace(task_of((last.number,)), placed=tuple(stretches)))
             stretches.clear()
 
 
 def _describe_together(task: SegmentTask, disk: writing.SyncedTogether) -> TaskPlaced:
     """Describe a segment after all its stretches were placed."""
     (spot,) = task.segments
-    labels = [_label(task.number, each.stretch) for each in task.placed]
+    labels = [_label(spot.number, each.stretch) for each in task.placed]
     with closing(Placements()) as placements:
         for label in labels:
             for each in placed_files(task.work, label):
                 placements.add(each)
         child = _describe_again(placements, spot, task)
-    target = notes_path(task.work, DIGESTS, task.number)
+    target = notes_path(task.work, DIGESTS, spot.number)
     writing.remove(target)
     with writing.NewFile(target) as digests:
         for label in labels:
             with reading.opening(notes_path(task.work, DIGESTS, label)) as descriptor:
-                for block in reading.chunks(descriptor):
-                    digests.write(block)
+                digests.write_all(reading.chunks(descriptor), 0)
         size = digests.size
     notes: Counter[str] = Counter()
     for stretch in task.placed:
         notes.update(stretch.notes)
     done = SegmentDone(
-        number=task.number,
+        number=spot.number,
         digest=task.digests[0] if task.digests else "",
         files=child.files,
         bytes=child.bytes,
@@ -441,7 +419,7 @@ def _describe_together(task: SegmentTask, disk: writing.SyncedTogether) -> TaskP
         notes=dict(notes),
     )
     record(task, done, disk)
-    return placed_of(task, (done,))
+    return (done,)
 
 
 def _describe_again(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> ChildMets:
@@ -450,7 +428,7 @@ def _describe_again(placements: Placements, spot: SegmentSpot, task: SegmentTask
     for each in (work, *(placing.fragment(task.work, spot.number, name) for name in MANIFEST_ALGORITHMS)):
         writing.remove(each)
     writing.make_directories(work / spot.ip)
-    files = _write_documents(placements, spot, task, work)
+    files = task.dialect.write_child(work, spot, task.parent, placements.runs)
     for path in files:
         writing.make_directories((task.package / path).parent)
         writing.supersede(work / path, task.package / path)
@@ -461,16 +439,9 @@ def _describe_again(placements: Placements, spot: SegmentSpot, task: SegmentTask
 
 def describe(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> ChildMets:
     """Describe a segment, write its lines of the manifests, and return it as a child."""
-    files = _write_documents(placements, spot, task, task.package)
+    files = task.dialect.write_child(task.package, spot, task.parent, placements.runs)
     placing.write_manifest_fragments(placements, f"{spot.content}/", task.work, spot.number, files)
     return _child(placements, files, spot, task)
-
-
-def _write_documents(
-    placements: Placements, spot: SegmentSpot, task: SegmentTask, root: Path
-) -> dict[str, Hashers]:
-    """Write the documents of an IP below ``root``, and return their digests by path."""
-    return task.dialect.write_child(root, spot, task.parent, placements.runs)
 
 
 def _child(

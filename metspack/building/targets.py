@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from metspack.mets import is_mets_name
 from metspack.mets.dialects.interface import SegmentSpot
 from metspack.model import LinkMode
 from metspack.planning.assignment import Course
+from metspack.system import os
 
 _AHEAD = 7  # segments for each process that may wait on disk until their turn has come
 _SHA256 = "SHA-256"
@@ -80,8 +80,8 @@ class Sending:
         """Yield each result after sending its files, which then take no room on disk."""
         for each in placed:
             if self._store is not None:
-                for number in each.numbers:
-                    self._send(self._store, package, spot(number), packing)
+                for done in each:
+                    self._send(self._store, package, spot(done.number), packing)
             yield each
 
     @staticmethod

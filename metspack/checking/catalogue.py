@@ -41,11 +41,9 @@ CREATE TABLE entry (
 );
 CREATE INDEX entry_archive ON entry (mets, path) WHERE filed IS NOT NULL;
 CREATE INDEX entry_filed ON entry (mets, filed) WHERE filed IS NOT NULL;
+CREATE INDEX entry_metadata ON entry (path) WHERE element = 'mdRef';
 CREATE INDEX entry_differs ON entry (differs) WHERE differs IS NOT NULL;
 CREATE INDEX entry_outside ON entry (mets) WHERE differs = 'outside';
-CREATE INDEX entry_missing ON entry (digest, algorithm, size)
-    WHERE differs = 'missing' AND digest IS NOT NULL;
-CREATE INDEX entry_missing_size ON entry (size) WHERE differs = 'missing' AND digest IS NOT NULL;
 CREATE TABLE mptr (
     id INTEGER PRIMARY KEY, mets INTEGER, href TEXT, url INTEGER, up INTEGER, map INTEGER, part TEXT,
     line INTEGER, named_by TEXT, ancestor INTEGER, childward INTEGER, div INTEGER, sibling TEXT, lob TEXT,
@@ -115,6 +113,12 @@ CREATE TABLE wrong (
 );
 CREATE INDEX wrong_path ON wrong (path);
 CREATE INDEX wrong_digests ON wrong (expected, found, algorithm, code, path);
+"""
+"""What METS have (``mets``, files as ``entry`` in a ``section``, ``mptr``, ``fptr``, ``ident`` for other
+IDs), their links (``edge``, ``fault``), what is there (``disk``), lists (``manifest``, its lines ``listed``),
+archives (``holding``, ``cell``, ``noted``), parts of split LOBs (``piece``), other statements on files or on
+the LOBs themselves (``statement``; ``technical`` is of one document), digests that differ (``wrong``), and
+marks.
 """
 
 _COUNTED = "SELECT count(*) FROM (SELECT 1 FROM ({}) WHERE path = ? LIMIT ?)"

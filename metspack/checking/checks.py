@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from metspack import cluster, processes
 from metspack.checking import options, packages
 from metspack.checking.catalogue import Catalogue
-from metspack.checking.eark.profiles import Profile
 from metspack.checking.files import bags, fixity
 from metspack.checking.grouping import CommonCauses, FurtherFindings, cause
 from metspack.checking.ledger import Remembering
 from metspack.checking.links.graph import Graph
 from metspack.checking.links.objids import ObjidIndex
 from metspack.checking.looks import hold_segments
-from metspack.checking.mets.schema import Grammar
-from metspack.checking.options import DeliveredName, FileSample, Level, Looking, Sampled
+from metspack.checking.options import DeliveredName, Level, Looking, Sampled
 from metspack.checking.packages import NO_PACKAGE
 from metspack.checking.results import Checked, CheckSummary, Observer, PackageResult
 from metspack.checking.run import PackageCheck, Shared
@@ -40,6 +37,7 @@ from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
 from metspack.processes import HERE
 from metspack.progress import Credit
+from metspack.system import os
 
 
 class Checking(Iterator[Finding]):
@@ -74,7 +72,7 @@ class Checking(Iterator[Finding]):
         self._granted = tuple(roots)
         self._is_one = True
         self._found: dict[str, Identity] = {}
-        self._told_of: Counter[tuple[str, Severity]] = Counter()
+        self._reported: Counter[tuple[str, Severity]] = Counter()
         self._ended, self._apart = set[str](), set[str]()
         self._owner = ""
         self._owners: tuple[str, ...] = ()
@@ -102,7 +100,7 @@ class Checking(Iterator[Finding]):
             ) from None
         self._severities[finding.severity] += 1
         for each in self._owners:
-            self._told_of[each, finding.severity] += 1
+            self._reported[each, finding.severity] += 1
             self._apart.update(() if each else (finding.path,))
         return finding
 
@@ -121,7 +119,7 @@ class Checking(Iterator[Finding]):
             sampled=self._sampled,
             routes=tuple(sorted(self._routes, key=lambda each: each.path)),
             results=tuple(self._result(path, found) for path, found in sorted(self._found.items())),
-            beside=self._told_of["", Severity.ERROR],
+            beside=self._reported["", Severity.ERROR],
             apart=frozenset(self._apart),
             ledger=None if self._ledger is None else self._ledger.figures,
         )
@@ -131,9 +129,9 @@ class Checking(Iterator[Finding]):
             path=path,
             objid=found.objid,
             kind=found.kind,
-            errors=self._told_of[path, Severity.ERROR],
-            warnings=self._told_of[path, Severity.WARNING],
-            infos=self._told_of[path, Severity.INFO],
+            errors=self._reported[path, Severity.ERROR],
+            warnings=self._reported[path, Severity.WARNING],
+            infos=self._reported[path, Severity.INFO],
             is_complete=path in self._ended,
             makers=found.makers,
             made=found.made,
@@ -316,9 +314,10 @@ class Checking(Iterator[Finding]):
             return
         (each, catalogue, places), self._open = self._open, None
         packages, files, links = self._counts
+        held = 0 if places.agreement is None else places.agreement.held
         self._counts = (
             packages + catalogue.number("SELECT count(*) FROM mets WHERE ok"),
-            files + catalogue.number("SELECT count(*) FROM entry") + places.agreed_files,
+            files + catalogue.number("SELECT count(*) FROM entry") + held,
             links + catalogue.number("SELECT count(*) FROM mptr"),
         )
         if is_complete:
@@ -326,11 +325,7 @@ class Checking(Iterator[Finding]):
         above = "" if self._is_one else f"{each.shown}/"
         self._routes += (replace(found, path=f"{above}{found.path}") for found in catalogue.routes)
         checked = Checked(
-            package=each,
-            catalogue=catalogue,
-            places=places,
-            is_complete=is_complete,
-            is_one=self._is_one,
+            package=each, catalogue=catalogue, places=places, is_complete=is_complete, is_one=self._is_one
         )
         if self._keeps_links:
             self.graphs.append(checked.links_as_given)
@@ -347,30 +342,19 @@ def check(
     roots: Sequence[Path] = (),
     progress: Callable[[int], None] | None = None,
     budgets: Budgets | None = None,
-    sample: FileSample | None = None,
-    grammar: Grammar | None = None,
-    strict: bool = False,
     jobs: int | None = 1,
-    profile: Profile = Profile.AUTO,
     observer: Observer | None = None,
     keeps_links: bool = True,
+    **options: Any,
 ) -> Checking:
     """Return the findings about one package or several, yielded as they are found.
 
     ``path`` is a package's folder, its METS file, or a zip or tar file of it. Children that are missing at
     the place in their parent are looked for by OBJID in ``roots`` and in the packages, in folders and in zip
-    and tar files. ``progress`` gets the number of bytes just hashed; ``sample``, ``grammar``, ``strict``,
-    ``jobs`` and ``profile`` are as in ``Looking``. Nothing is written but a temporary database. Each package
+    and tar files. ``progress`` gets the number of bytes just hashed; ``jobs`` and further options are as in
+    ``Looking``. Nothing is written but a temporary database. Each package
     that was checked is shown to the ``observer``; the result has its links if it ``keeps_links``. Raises
     ``ConfigError`` as ``Looking`` does.
     """
-    looking = Looking(
-        level=level,
-        budgets=budgets or Budgets(),
-        sample=sample,
-        grammar=grammar,
-        strict=strict,
-        jobs=jobs,
-        profile=profile,
-    )
+    looking = Looking(level=level, budgets=budgets or Budgets(), jobs=jobs, **options)
     return Checking(path, looking, progress, roots, observer, keeps_links=keeps_links)

@@ -186,15 +186,15 @@ class FurtherFindings:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._told: dict[tuple[str, ...], int] = {}
+        self._reported: dict[tuple[str, ...], int] = {}
         self._held: dict[tuple[str, ...], _Held] = {}
 
     def take(self, finding: Finding, owners: tuple[str, ...]) -> bool:
         """Take a finding about packages; return whether it is only counted."""
         key = (finding.code, finding.requirement, *owners)
-        told = self._told.get(key, 0)
-        if told < self._most:
-            self._told[key] = told + 1
+        count = self._reported.get(key, 0)
+        if count < self._most:
+            self._reported[key] = count + 1
             return False
         held = self._held.setdefault(key, _Held(finding, 0))
         if len(held.places) < MOST_PLACES:
@@ -251,13 +251,13 @@ def cause(finding: Finding, package: str) -> str:
     facts = dict(finding.facts)
     if finding.code == Code.CHILD_NOWHERE.id and "parent" in facts:
         differing = _OF_OTHERS
-    said, meant = (facts.get(each, "") for each in differing)
-    if not said or not meant:
+    stated, meant = (facts.get(each, "") for each in differing)
+    if not stated or not meant:
         return ""
     if finding.code in _PARENTS:
-        return json.dumps((finding.code, said, meant))
+        return json.dumps((finding.code, stated, meant))
     # Files lie in folders of any name: what differs is the same all the same.
-    edit = (TextEdit.within if finding.code == Code.RENAMED.id else TextEdit.of)(said, meant)
+    edit = (TextEdit.within if finding.code == Code.RENAMED.id else TextEdit.of)(stated, meant)
     return json.dumps((finding.code, package, edit.before, edit.now, edit.is_case))
 
 
@@ -268,7 +268,7 @@ class _Cause:
     count: int = 0
     owners: set[str] = field(default_factory=set)
 
-    def told(self) -> Finding:
+    def finding(self) -> Finding:
         """Return the finding that stands for all."""
         if self.count == 1:
             return self.first
@@ -312,7 +312,7 @@ class CommonCauses:
     def release(self) -> Iterator[tuple[Finding, tuple[str, ...]]]:
         """Yield a finding for each cause, and the packages it is about."""
         for _, held in sorted(self._held.items(), key=lambda each: (each[1].places[0][0], each[0])):
-            yield held.told(), tuple(sorted(held.owners))
+            yield held.finding(), tuple(sorted(held.owners))
         self._held.clear()
 
 
@@ -324,7 +324,7 @@ def absent(catalogue: Catalogue) -> Folder:
     )
 
 
-def told(catalogue: Catalogue) -> Callable[[bytes, bytes | None], bool]:
+def is_reported(catalogue: Catalogue) -> Callable[[bytes, bytes | None], bool]:
     """Return a function that gives whether a missing file or its lost METS has a finding.
 
     It takes the path, and the uppermost folder above it that is missing too (``absent``).

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +34,7 @@ from metspack.files.tempdb import BulkInsert
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, path_of
+from metspack.system import os
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
 _FILES = BulkInsert("disk", "(?{0}, 'f', ?{1})", shared=0, own=2)
@@ -71,7 +71,7 @@ def findings(
     if agreed is not None:
         taking.take_agreed(agreed)
     elif isinstance(tree, FolderTree):
-        yield from _walk(taking, (tree.root, tree.names), None if start else places.agreement)
+        yield from _walk(taking, tree, None if start else places.agreement)
     else:
         yield from _list_packed(taking, tree, start)
     yield from taking.found()
@@ -99,9 +99,7 @@ def alike(catalogue: Catalogue) -> Iterator[Finding]:
         yield Code.ALIKE.at(path, other=other)
 
 
-def _walk(
-    taking: _Taking, place: tuple[Path, tuple[str, ...]], agreement: Agreement | None
-) -> Iterator[Finding]:
+def _walk(taking: _Taking, tree: FolderTree, agreement: Agreement | None) -> Iterator[Finding]:
     """Take the contents of the folders on disk that the catalogue has, and of those below."""
     while (path := taking.next_folder()) is not None:
         if agreement is not None and agreement.is_inside(path):
@@ -109,7 +107,7 @@ def _walk(
         if agreement is not None and (segment := agreement.of_data(path)) is not None:
             taking.take_agreed(segment)
             continue
-        for lot in walking.lots(*place, path, sizes=taking.whole):
+        for lot in walking.lots(tree.root, tree.names, path, sizes=taking.whole):
             taking.take(lot)
             yield from taking.found()
 
@@ -239,10 +237,7 @@ def _list_packed(taking: _Taking, tree: PackageTree, start: bytes) -> Iterator[F
 
 
 def beside(
-    places: CheckedTree,
-    packages: _Folders,
-    seen: set[Below],
-    covers: Callable[[str], bool] | None,
+    places: CheckedTree, packages: _Folders, seen: set[Below], covers: Callable[[str], bool] | None
 ) -> Iterator[Finding]:
     """Yield findings on bytes outside the entries of packed files, and files in no package.
 
@@ -262,10 +257,7 @@ def beside(
 
 
 def _beside(
-    file: Below,
-    trees: Sequence[PackedTree],
-    packages: _Folders,
-    covers: Callable[[str], bool] | None,
+    file: Below, trees: Sequence[PackedTree], packages: _Folders, covers: Callable[[str], bool] | None
 ) -> Iterator[Finding]:
     name, whole = "/".join(file.segments), trees[0].all_of_file()
     if stray := whole.stray():

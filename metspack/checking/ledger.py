@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from metspack.checking.options import LedgerFigures
 from metspack.checking.tree import CheckedTree
 from metspack.files import reading
 from metspack.packages.files import PackedTree
+from metspack.system import os
 
 FileStamp = tuple[int, int, int]
 """Size in bytes, time of change in nanoseconds and inode of a file."""

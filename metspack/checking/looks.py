@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import islice
@@ -16,6 +15,7 @@ from metspack.checking.segments import Agreement
 from metspack.digests import MANIFESTS
 from metspack.files import reading, tempdb
 from metspack.processes import HERE
+from metspack.system import os
 
 FEW = 1 << 18
 """Bytes of METS below which there are too few files to be worth it."""

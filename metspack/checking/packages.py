@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -26,6 +25,7 @@ from metspack.model import Finding
 from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import PackageTree, PackedTree
+from metspack.system import os
 
 NO_PACKAGE = "no package"
 """The kind of entries that are no package."""

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 from metspack.checking.eark.document import Outline, StatedFileGroup, TypedFile
 from metspack.checking.eark.profiles import Opening
 from metspack.checking.held import AgreedSegment, ManifestStretch
 from metspack.mets.links import Mptr
-from metspack.mets.reader import (
-    Agent,
-    File,
-    Fptr,
-    Identified,
-    MetsHeader,
-    Root,
-    StatedObject,
-    StructMap,
-)
+from metspack.mets.reader import Agent, File, Fptr, Identified, MetsHeader, Root, StatedObject, StructMap
+from metspack.system import os
 
 _KINDS: dict[str, Any] = {
     each.__name__: each

@@ -33,7 +33,7 @@ _BYTES_OF_A_FILE = 300  # that a METS has for each file, or more
 _MOST_APART = 1_000
 
 
-class OddError(Exception):
+class DifferenceError(Exception):
     """Something of a segment is to be looked at closely."""
 
 
@@ -153,18 +153,18 @@ class SegmentSources(PartStore):
             yield replace(each, digests={**each.digests, **found})
 
     def compare(self, part: int, algorithm_of_mets: str, folders: AbstractSet[bytes]) -> Compared:
-        """Compare what is stated of the files in a part; raises ``OddError`` unless most is alike.
+        """Compare what is stated of the files in a part; raises ``DifferenceError`` unless most is alike.
 
         No file is called as one of the ``folders``, which are names in lower case.
         """
         names, numbers, sizes, digests = self._listed.columns(part)
         size_of = dict(zip(names, sizes, strict=True))
         if len(size_of) < len(names) or not folders.isdisjoint(size_of):
-            raise OddError
+            raise DifferenceError
         apart = self._apart(size_of, dict(zip(*self._on_disk.columns(part), strict=True)))
         never_held = {name for name, number in zip(names, numbers, strict=True) if number < 0}
         if not never_held.isdisjoint(apart):
-            raise OddError
+            raise DifferenceError
         not_held = apart | never_held
         in_mets = {name: digest for name, digest in zip(names, digests, strict=True) if digest}
         stated = {algorithm_of_mets: in_mets}
@@ -173,13 +173,13 @@ class SegmentSources(PartStore):
             paths, values, lines = source.columns(part)
             digest_of = dict(zip(paths, values, strict=True))
             if not size_of.keys() - apart <= digest_of.keys() <= size_of.keys():
-                raise OddError
+                raise DifferenceError
             known = stated.setdefault(algorithm, digest_of)
             of_files = (
                 {name: digest for name, digest in known.items() if name not in apart} if apart else known
             )
             if list(map(digest_of.get, of_files)) != list(of_files.values()):
-                raise OddError
+                raise DifferenceError
             if known is digest_of:
                 held = {
                     name: number for name, number in zip(names, numbers, strict=True) if name not in not_held
@@ -198,9 +198,9 @@ class SegmentSources(PartStore):
         above, data = self._look.above, self._look.data + b"/"
         are_inside = all((above + name).startswith(data) for name in apart)
         if len(apart) > _MOST_APART or (apart and (self._look.pack or not are_inside)):
-            raise OddError
+            raise DifferenceError
         if on_disk != ({name: in_mets[name] for name in in_mets.keys() - apart} if apart else in_mets):
-            raise OddError
+            raise DifferenceError
         return apart
 
 
@@ -215,6 +215,6 @@ def _compare_objects(
     found = list(map(size_of.get, names))
     are_other = (size not in {-1, there} for size, there in zip(sizes, found, strict=True))
     if None in found or (found != sizes and any(are_other)):
-        raise OddError
+        raise DifferenceError
     if digest_of is not None and list(map(digest_of.get, names)) != digests:
-        raise OddError
+        raise DifferenceError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,6 +29,7 @@ from metspack.mets import CSIP_METS, PLAIN_METS
 from metspack.model import Finding
 from metspack.packages.delivery import DeliveredPackage
 from metspack.processes import Executor
+from metspack.system import os
 
 if TYPE_CHECKING:
     from metspack.checking.eark.package import Judgement

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,13 +23,7 @@ from metspack.checking.held import AgreedColumns, AgreedSegment, ManifestStretch
 from metspack.checking.mets import schema
 from metspack.checking.mets.documents import sum_of_hashes
 from metspack.checking.mets.references import References
-from metspack.checking.reconciliation import (
-    Compared,
-    NotHeld,
-    OddError,
-    SegmentSources,
-    Statement,
-)
+from metspack.checking.reconciliation import Compared, DifferenceError, NotHeld, SegmentSources, Statement
 from metspack.containers.ipreader import Content, OpenPacks
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers
 from metspack.errors import MetspackError, TargetError
@@ -45,6 +38,7 @@ from metspack.mets.links import Mptr
 from metspack.mets.reader import Fact, File, Fptr, Identified, Root, StatedObject
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
 from metspack.packages.metsfiles import PlainRun, has_archive, may_lead, plain_files
+from metspack.system import os
 
 _EARK = "dilcis.eu"
 _OF_REPRESENTATIONS = frozenset({Standard.CSIP, Standard.SIARD})  # whatever the package claims
@@ -188,7 +182,7 @@ def _compared(
     sources.end_beside()
     take(mets)
     if stated is None:
-        raise OddError
+        raise DifferenceError
     _read_references(look, stated, tree, sources)
     folded = {each.removeprefix(look.above).lower() for each in folders if each != each.lower()}
     compared: list[Compared] = []
@@ -196,7 +190,7 @@ def _compared(
         compared = [sources.compare(part, stated.algorithm, folded) for part in range(look.parts)]
     apart = frozenset[bytes]().union(*(each.apart for each in compared))
     if len(apart) >= stated.files:
-        raise OddError
+        raise DifferenceError
     for algorithm, stretch in stretches.items():
         others = sorted(line for each in compared for line in each.lines[algorithm])
         placed = tuple((number, look.above + name, digest) for number, name, digest in others)
@@ -210,7 +204,7 @@ def _settled(reading_all: Callable[[], _Value]) -> _Value | None:
         return reading_all()
     except TargetError:
         raise
-    except (OddError, OSError, MetspackError, safexml.XmlError):
+    except (DifferenceError, OSError, MetspackError, safexml.XmlError):
         return None
 
 
@@ -255,7 +249,7 @@ class _MetsReader:
             self._survey = Survey(Faults(_OF_REPRESENTATIONS), is_package=False)
 
     def statements(self, tree: PackageTree) -> Iterator[Statement | AgreedSegment]:
-        """Yield all that is stated; raises ``OddError`` and whatever reading raises."""
+        """Yield all that is stated; raises ``DifferenceError`` and whatever reading raises."""
         look = self._look
         with tree.content(look.mets) as content:
             size = content.size
@@ -263,14 +257,14 @@ class _MetsReader:
             opening = profiles.opening(content.blocks())
         self._end_rows()
         if not self._count:
-            raise OddError
+            raise DifferenceError
         if self._survey is None:
             self._ready.append(NotHeld(_METS, size, ""))
         self._check_ids()
         yield from self._ready
         outline = None if self._survey is None else self._survey.sound_outline()
         if self._survey is not None and outline is None:
-            raise OddError
+            raise DifferenceError
         yield AgreedSegment(
             mets=look.mets,
             data=look.data,
@@ -291,7 +285,7 @@ class _MetsReader:
     @property
     def _algorithm(self) -> str:
         if len(self._algorithms) != 1:
-            raise OddError
+            raise DifferenceError
         return next(iter(self._algorithms))
 
     def _read(self, content: Content) -> Iterator[Statement]:
@@ -308,9 +302,9 @@ class _MetsReader:
                     self._ready.clear()
             found = chain(validation.findings(content.blocks), references.findings(content.blocks))
             if next(found, None) is not None:
-                raise OddError
+                raise DifferenceError
         if safexml.unusual_declaration(next(iter(content.chunks()), b"")):
-            raise OddError
+            raise DifferenceError
 
     def _take(self, each: Fact | Run) -> None:
         if isinstance(each, Run) and isinstance(each.fact, Fptr):
@@ -330,7 +324,7 @@ class _MetsReader:
             self._check_division(each)
             self._point([each.fileid.strip()])
         elif isinstance(each, StatedObject):
-            raise OddError
+            raise DifferenceError
         else:
             self._keep(each)
 
@@ -338,18 +332,18 @@ class _MetsReader:
         if isinstance(each, Mptr):
             self._division = each.div
             if each.is_of_part or not each.is_upward:
-                raise OddError
+                raise DifferenceError
         is_eark = isinstance(each, Root) and _EARK in (each.profile or "").lower()
         if is_eark and not self._look.data:
-            raise OddError  # folders are held against METS then
+            raise DifferenceError  # folders are held against METS then
         self._facts.append(each)
         if len(self._facts) > _MOST_FACTS:
-            raise OddError
+            raise DifferenceError
 
     def _check_division(self, fptr: Fptr) -> None:
         """Refuse an fptr beside an mptr: both name one package."""
         if fptr.div and fptr.div == self._division:
-            raise OddError
+            raise DifferenceError
 
     def _point(self, fileids: list[str]) -> None:
         self._pointed_ids += sum_of_hashes(fileids)
@@ -360,14 +354,14 @@ class _MetsReader:
         """Return the columns of files of which there is nothing else to be reported."""
         is_plain = all(getattr(run.fact, name) == value for name, value in _PLAIN_FILE.items())
         if not is_plain or {"groupid", "seq"} & run.columns.keys():
-            raise OddError
+            raise DifferenceError
         if not isinstance(run.fact, File) or (self._survey is None and has_archive(run.fact, run)):
-            raise OddError
+            raise DifferenceError
         if self._survey is not None and not self._survey.takes(run):
-            raise OddError
+            raise DifferenceError
         files = plain_files(run)
         if files is None or may_lead(run.fact, "\n".join(run.columns["href"])):
-            raise OddError
+            raise DifferenceError
         self._groups.add(run.fact.groups)
         return files
 
@@ -424,7 +418,7 @@ class _MetsReader:
         self._add_ids((*others, *pointing.difference(others)))
         is_any_twice = any(len(set(some)) < len(some) for some in self._ids)
         if is_any_twice or not (self._files_ids == self._pointed_ids or self._are_grouped()):
-            raise OddError
+            raise DifferenceError
 
     def _are_grouped(self) -> bool:
         """Return whether all that is pointed to are groups of files, one of which each file is in."""
@@ -449,7 +443,7 @@ def _read_folder(
         sources.take_files(names, sizes)
         pause()
     if len({each.lower() for each in folders}) < len(folders):
-        raise OddError
+        raise DifferenceError
     return tuple(folders)
 
 
@@ -463,19 +457,19 @@ def _in_folder(look: SegmentLook) -> Iterator[_Lot]:
     for folder in folders:
         for lot in walking.lots(look.root, (), folder, sizes=True):
             if lot.fault or lot.is_empty or any(kind != "d" for _, kind in lot.others):
-                raise OddError
+                raise DifferenceError
             inner = folder[len(look.above) :] + b"/" if folder != look.folder else b""
             below = b"/".join(name for name, _ in lot.others).lower()
             is_read = any(each in lot.files for each in (_MAPPING, _LOB_MANIFEST)) or (
                 b"mets" in lot.files and any(map(is_mets_name, lot.names))
             )
             if (inner and is_read) or not are_usual(inner.lower() + b"/".join((*_usual(lot), below))):
-                raise OddError
+                raise DifferenceError
             here = list(lot.folders)
             folders += here
             yield here, [inner + name for name in lot.names] if inner else lot.names, lot.sizes
         if len(folders) > _MOST_INNER:
-            raise OddError
+            raise DifferenceError
 
 
 def _usual(lot: walking.Lot) -> Iterator[bytes]:
@@ -492,9 +486,9 @@ def _in_pack(look: SegmentLook, pack: PackedTree) -> Iterator[_Lot]:
     names = [each.name[len(look.above) :] for each in items]
     is_plain = all(each.kind == "f" and each.name.startswith(look.above) for each in items)
     if not is_plain or not are_usual(b"/".join(names)) or sum(map(is_mets_name, names)) != 1:
-        raise OddError
+        raise DifferenceError
     if len(items) > _MOST_PACKED or pack.stray():
-        raise OddError
+        raise DifferenceError
     parts = {tuple(each.name.split(b"/")[:-1]) for each in items}
     folders = sorted({b"/".join(each[:stop]) for each in parts for stop in range(2, len(each) + 1)})
     yield folders, names, [each.size or 0 for each in items]
@@ -511,22 +505,17 @@ def _stretch(look: SegmentLook, algorithm: str, lines: ColumnParts) -> ManifestS
             paths, digits = [line[width + 2 :] for line in here], b"".join([line[:width] for line in here])
             blanks = b"".join([line[width : width + 2] for line in here])
             if rest or digits.translate(None, _HEXADECIMAL) or blanks != b"  " * len(here):
-                raise OddError
+                raise DifferenceError
             if any(map(ge, (last, *paths[:-1]), paths)):
-                raise OddError
+                raise DifferenceError
             names = [path[above:] for path in paths]
             lines.add(names, cut(digits, width), range(number, number + len(names)))
             first, last, ending = first or paths[0], paths[-1], here[-1][:width]
             number += len(here)
     if not number:
-        raise OddError
+        raise DifferenceError
     return ManifestStretch(
-        start=start,
-        stop=stop,
-        lines=number,
-        first=first,
-        last=last,
-        ending=ending.decode(),
+        start=start, stop=stop, lines=number, first=first, last=last, ending=ending.decode()
     )
 
 
@@ -552,7 +541,7 @@ def _line_behind(descriptor: int, at: int, stop: int) -> tuple[int, bytes | None
         return at, None
     line, end, _ = data[skipped:].partition(b"\n")
     if not end:
-        raise OddError
+        raise DifferenceError
     return begin + skipped, line
 
 
@@ -567,11 +556,11 @@ def _read_references(
         if not isinstance(each, File) or _is_file(each):
             continue
         if each.href is None or each.others or not uris.are_plain((each.href,)):
-            raise OddError
+            raise DifferenceError
         path = look.above + each.href.encode()
         with tree.content(path) as content:
             if not metadatafiles.is_sound(each, path, content, look.above, sources.take_objects):
-                raise OddError
+                raise DifferenceError
 
 
 def _feed_all(sinks: Iterable[Sink], block: bytes) -> None:

@@ -8,7 +8,6 @@ if it had never been held.
 
 from __future__ import annotations
 
-import os
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,6 +43,7 @@ from metspack.files import reading, tempdb
 from metspack.files.reading import Asked, FileRun, HashedRun
 from metspack.packages.files import names_of
 from metspack.processes import HERE, Executor, Underway
+from metspack.system import os
 
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read together
 _KEPT = "what is known of segments and their files"

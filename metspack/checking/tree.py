@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -18,6 +17,7 @@ from metspack.files.byteranges import Below
 from metspack.limits import Budgets
 from metspack.mets.links import target
 from metspack.packages.files import MountedTree, NoTree, PackageTree, path_of
+from metspack.system import os
 
 _GUESSES = 50  # locations outside that get a guess at the meaning
 
@@ -49,11 +49,6 @@ class CheckedTree(MountedTree):
         self._outside, self._guesses = KnownEdits(), 0
         self._base_of = lru_cache(1)(self._base)  # a document's references come one after the other
         self._here: list[tuple[bytes, tuple[str, ...]]] = _lies(b"", base)
-
-    @property
-    def agreed_files(self) -> int:
-        """Return the number of files that are not put into the catalogue."""
-        return 0 if self.agreement is None else self.agreement.held
 
     def put_back(self, *paths: bytes) -> None:
         """Put the files of agreed segments that paths lead into into the catalogue."""

@@ -6,8 +6,9 @@ Signals are answered from the first line of ``main`` on; slow imports follow aft
 from __future__ import annotations
 
 import gc
-import os
 import sys
+
+from metspack.system import ENDING, answer_closing, command_line, os
 
 TYPE_CHECKING = False  # that of ``typing`` takes longer to load than all of this
 if TYPE_CHECKING:
@@ -36,15 +37,13 @@ _GARBAGE = 100_000
 _AGAIN = 0.01
 """Seconds after which an interruption that was swallowed is sent again."""
 
-_ENDING = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
-
 
 def _answer(handler: Callable[[int, FrameType | None], object] | signal.Handlers) -> None:
     """Set a handler for the signals that end a process, except those that the caller ignores.
 
     ``nohup``, for example, ignores SIGHUP.
     """
-    for number in _ENDING:
+    for number in ENDING:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, handler)
 
@@ -58,7 +57,7 @@ def _leave(sent: int, _frame: FrameType | None) -> NoReturn:
 
     An exception would fail to end it during an import or the end of Python.
     """
-    os._exit(_code_of(sent))
+    os._exit(_code_of(sent))  # noqa: SLF001 -- a function for all
 
 
 def _interrupt(sent: int, _frame: FrameType | None) -> NoReturn:
@@ -96,6 +95,7 @@ def main() -> NoReturn:
     resumed, 70 a bug of ours, 130 interrupted, 143 ended by SIGTERM, 141 when the reader of stdout left.
     """
     _answer(_leave)
+    answer_closing()
     gc.set_threshold(_GARBAGE)
     code = _run()
     # The remaining objects end with the process: collecting them, or interrupting it, is useless.
@@ -106,12 +106,6 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
-    if sys.platform == "win32":
-        sys.stderr.write(
-            "error: metspack runs on Linux and macOS; Windows is not supported\n"
-            "hint: On Windows, use it in a container or in WSL.\n"
-        )
-        return EXIT_TARGET
     from metspack.cli import console as cli_console  # noqa: PLC0415 -- heavy: only once it is clear that we run
     from metspack.errors import Interrupted  # noqa: PLC0415
 
@@ -175,9 +169,7 @@ def _codes() -> tuple[tuple[type[MetspackError], int], ...]:
 
 def _running() -> str:
     """Return a subject for an error of the system that names no file: a file of the command."""
-    import shlex  # noqa: PLC0415
-
-    return f"a file of the command {shlex.join(('metspack', *sys.argv[1:]))}"
+    return f"a file of the command {command_line(('metspack', *sys.argv[1:]))}"
 
 
 def _called() -> int:

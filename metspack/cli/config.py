@@ -6,7 +6,6 @@ default; a file only fills ``default_map``.
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import typer
 from metspack.cli import console
 from metspack.cli.options.groups import Group, RareHeading, option
 from metspack.errors import ConfigError, SourceError
+from metspack.system import os
 
 if TYPE_CHECKING:
     from typer.core import TyperOption

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 import time
 import traceback
@@ -24,6 +23,7 @@ from metspack.progress import Progress as Shown
 from metspack.reporting import jsontext
 from metspack.resources import __version__, json_head
 from metspack.stores.urls import shown
+from metspack.system import READER_LEFT, os, prepare_terminal
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -154,6 +154,7 @@ def prepare(arguments: Sequence[str]) -> None:
     parse them.
     """
     _result.update(is_json="--json" in takewhile("--".__ne__, arguments), is_begun=False)
+    prepare_terminal()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
@@ -282,9 +283,9 @@ def _delivered() -> Iterator[None]:
     _result["is_begun"] = True
     try:
         yield
-    except BrokenPipeError:
-        raise ReaderLeft from None
     except OSError as error:
+        if error.errno in READER_LEFT:
+            raise ReaderLeft from None
         forget_output()
         raise TargetError(
             f"cannot write the result: {error.strerror}",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from metspack.cli import console
 from metspack.inspecting.inspection import KINDS, Inspection, LobColumn
-from metspack.inspecting.survey import LevelFound, LevelKind
+from metspack.inspecting.survey import Level, LevelKind
 from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verification
 from metspack.locations import Convention
@@ -39,8 +39,8 @@ def show(source: Source, found: Inspection, facts: SourceFacts, columns: int | N
     _sizes(found)
     console.out()
     if isinstance(source, Archive):
-        _unreferenced("content/ of the archive", found.unreferenced.inside)
-    _unreferenced("the LOB folders outside", found.unreferenced.outside)
+        _unreferenced("content/ of the archive", found.unreferenced[0])
+    _unreferenced("the LOB folders outside", found.unreferenced[1])
 
 
 def print_errors(column: LobColumn) -> None:
@@ -103,6 +103,9 @@ def _head(source: Source, found: Inspection, facts: SourceFacts) -> None:
         console.out(f"tables    {counted(found.tables, 'table')} with LOBs")
     console.out(f"LOBs      {', '.join(_counts(found))}")
     console.out(f"bytes     {shown(found.bytes)} in the LOBs")
+    if units := [f"{number:,} in {unit}" for unit, number in sorted(found.lengths.items())]:
+        more = " (or texts of ASCII alone; SiardApi reads lengths as characters)"
+        console.out(f"lengths   of texts: {', '.join(units)}{more if 'bytes' in found.lengths else ''}")
     if found.largest is not None:
         console.out(f"largest   {found.largest.largest_lob}, {shown(found.largest.largest)}")
 
@@ -162,8 +165,8 @@ def _row(column: LobColumn) -> tuple[object, ...]:
     )
 
 
-def _level(level: LevelFound) -> str:
-    return f"{_kind(level.said)} {level.text}".rstrip()
+def _level(level: Level) -> str:
+    return f"{_kind(level[0])} {level[1]}".rstrip()
 
 
 def _kind(kind: LevelKind) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from metspack.files import reading
 from metspack.files.byteranges import Below, HeldMedium, Stretch
 from metspack.limits import Budgets
 from metspack.model import ZipExtent
+from metspack.system import os
 
 if TYPE_CHECKING:
     from metspack.containers.tarreader import Tar

@@ -6,7 +6,6 @@ that leaves its folder) is refused, as the zip reader does.
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from metspack.files import tempdb
 from metspack.files.byteranges import Below, Medium
 from metspack.limits import Budgets
 from metspack.model import ZipExtent
+from metspack.system import os
 
 _BLOCK = 512
 _LONGEST = 1 << 20  # a pax header or a GNU long name; no file system has longer names
@@ -158,7 +158,7 @@ class Tar(tempdb.Scratch):
             raw = extended.get(b"path") or _short_name(block)
             what = _KINDS.get(kind, "d" if raw.endswith(b"/") else "f")
             if name := self._name(raw):
-                # With its slash a folder sorts right before what it holds.
+                # With its slash a folder sorts right before its contents.
                 slash = b"/" if what == "d" else b""
                 yield Member(name=name + slash, kind=what, offset=data, size=size)
             extended = {}

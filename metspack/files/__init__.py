@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import errno
-import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from metspack.system import fcntl, os
 
 
 def pread(descriptor: int, size: int, start: int) -> bytes:

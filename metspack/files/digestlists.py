@@ -7,7 +7,6 @@ and by its content: lines of a digest and a path. Any other file is a plain file
 from __future__ import annotations
 
 import codecs
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from itertools import chain, islice
 
 from metspack.digests import OCTETS, algorithm_name
 from metspack.files import reading
+from metspack.system import os
 
 _WORD = (
     r"md5|sha-?(?:2-)?(?:1|224|256|384|512)|sha3-?[0-9]{3}|(?:b|blake)[23][bs]?-?[0-9]*"

@@ -6,10 +6,8 @@ it. Each line is an object of JSON with its checksum.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
@@ -27,6 +25,7 @@ from metspack.errors import (
 )
 from metspack.files import lock, reading
 from metspack.resources import __version__
+from metspack.system import fcntl, os
 
 Kind = TypeVar("Kind")
 

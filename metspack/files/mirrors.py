@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import atexit
 import errno
-import fcntl
 import fnmatch
-import os
 import re
 import stat
 from collections import deque
@@ -22,11 +20,12 @@ from hashlib import sha256
 from pathlib import Path, PosixPath
 from typing import Any
 
-from metspack.errors import ConfigError, SourceError, SourceUnfinishedError, TargetError
+from metspack.errors import ConfigError, SourceError, SourceUnfinishedError, TargetError, check_available
 from metspack.files import held, lock, pwrite
 from metspack.stores import client, ranges
 from metspack.stores.client import StoredObject
 from metspack.stores.urls import StoreUrl, note_mirrors, shown
+from metspack.system import fcntl, os
 
 UNFINISHED = "metspack-unfinished.json"
 """The object that marks a prefix until the rest of the package is there."""
@@ -113,6 +112,7 @@ def path_of(given: str | Path) -> StorePath | None:
     text = os.fspath(given)
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", text) is None and not re.fullmatch(r"[a-z][a-z0-9]+:", text):
         return None
+    check_available("an object store")
     url = StoreUrl.of(text if ":/" in text else f"{text}//")
     place = os.path.join(_begun(), f"{url.scheme}:", url.bucket)
     if not os.path.isdir(place):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import io
-import os
 import re
 import stat
 from abc import ABC, abstractmethod
@@ -30,6 +29,7 @@ from metspack.files import release as release  # noqa: PLC0414 -- for others as 
 from metspack.files.threads import ThreadedHashers
 from metspack.sizes import TextLength
 from metspack.stores.ranges import Ranges
+from metspack.system import os
 
 CHUNK = 1 << 20
 """Bytes per read of a large file."""
@@ -690,15 +690,8 @@ def hash_file(
         return error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartRun:
-    """The files that are the parts of one whole, in order, and the digests wanted of the whole.
-
-    Each file is a trusted root, names below it, and the digests wanted of it.
-    """
-
-    files: tuple[tuple[Path, tuple[str, ...], Asked], ...]
-    asked: Asked
+PartRun = tuple[Asked, tuple[tuple[Path, tuple[str, ...], Asked], ...]]
+"""The digests wanted of a whole, and its parts in order: a trusted root, names below it, and those wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -711,6 +704,7 @@ class HashedParts:
 
 def hash_parts(run: PartRun, progress: Callable[[int], None]) -> HashedParts:
     """Read the parts of a whole, each once, and return the result for each and for the whole."""
-    whole = Hashing(run.asked)
-    parts = [hash_file(root, segments, asked, progress, whole) for root, segments, asked in run.files]
+    asked, files = run
+    whole = Hashing(asked)
+    parts = [hash_file(root, segments, each, progress, whole) for root, segments, each in files]
     return HashedParts(parts=tuple(parts), whole=whole.result())

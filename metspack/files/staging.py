@@ -6,7 +6,6 @@ the same command resumes a stopped run. Under the target's name there is a compl
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -27,6 +26,7 @@ from metspack.errors import (
 )
 from metspack.files import journal, reading, tempdb, walking, writing
 from metspack.files.journal import USUAL, RunEvents, RunFacts, StagingTerms
+from metspack.system import os
 
 NOT_FOUND = "Name a package's folder, or the METS file of its parent IP."
 """The hint for a path without a package."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import stat
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -22,6 +21,7 @@ from metspack.files.mirrors import UNFINISHED, StorePath
 from metspack.stores import client, ranges
 from metspack.stores.client import PART, StoredObject
 from metspack.stores.ranges import BLOCK
+from metspack.system import os
 
 _LISTINGS, _WAIT = 6, 0.5
 """The most listings of the objects put, and the seconds to wait after the first."""

@@ -7,8 +7,6 @@ transaction back: the journal and the files still beside the folder show what wa
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +17,7 @@ from metspack.errors import SourceError, TargetError, TargetUnfinishedError
 from metspack.files import journal, reading, writing
 from metspack.files.journal import RunFacts
 from metspack.files.staging import Partial, is_bare, remove_contents
+from metspack.system import command_line, os
 
 _ALGORITHM = "SHA-256"
 
@@ -29,7 +28,7 @@ Puts = Sequence[tuple[str, str]]
 def _command(folder: Path) -> str:
     """Return the command line of an in-place build of a folder."""
     program, *options = journal.IN_PLACE.split()
-    return shlex.join(("metspack", program, str(folder), *options))
+    return command_line(("metspack", program, str(folder), *options))
 
 
 class Transaction(Partial):

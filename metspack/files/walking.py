@@ -5,7 +5,6 @@ The files are listed and not judged. Names are handed over in lots, so that a se
 
 from __future__ import annotations
 
-import os
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -16,6 +15,7 @@ from pathlib import Path
 from metspack.errors import SourceError
 from metspack.files import reading, tempdb
 from metspack.files.reading import Stamp
+from metspack.system import os
 from metspack.uris import shown
 
 _MOST = 4_000  # names in a lot

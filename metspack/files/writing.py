@@ -7,10 +7,8 @@ target, ``files.transaction`` changes one that exists.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import json
-import os
 import re
 import stat
 import time
@@ -25,6 +23,7 @@ from typing import Self
 from metspack.errors import TargetError, hint_of
 from metspack.files import held, journal, lock, pwrite, release, threads, write
 from metspack.files.reading import Closable, chunks
+from metspack.system import LACKING, fcntl, os, unholdable
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _KEEP = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -58,6 +57,22 @@ def check_folder(target: Path) -> None:
             f"{folder} is not a folder, so {target.name} cannot be created in it",
             hint="Create the folder first.",
         )
+
+
+def check_names(paths: Iterable[str]) -> None:
+    """Raise ``TargetError`` where the system cannot hold files of all these paths in one folder."""
+    if "any name" not in LACKING:
+        return
+    seen = dict[int, str]()  # by the hash of a path in one case
+    for path in paths:
+        why = next((f"a name that {why}" for each in path.split("/") if (why := unholdable(each))), "")
+        if not why and (other := seen.setdefault(hash(path.casefold()), path)) != path:
+            why = f"both this and {other}"
+        if why:
+            raise TargetError(
+                f"{path}: Windows cannot hold {why}; nothing was written",
+                hint=hint_of(OSError(errno.EILSEQ, "")),
+            )
 
 
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby, islice
 
 from metspack import processes
 from metspack.inspecting import survey
-from metspack.inspecting.survey import ColumnFound, LevelFound, LevelKind, Surveyed, SurveyedRun
-from metspack.inspecting.unreferenced import Names, Unreferenced
+from metspack.inspecting.survey import ColumnFound, Level, LevelKind
+from metspack.inspecting.unreferenced import Names, Unnamed
 from metspack.inspecting.verification import Verdict, Verification, verify
 from metspack.locations import Convention
 from metspack.locations.errors import LobUnresolved
 from metspack.mets.notes import history_beside
-from metspack.model import LobRun
+from metspack.model import LobPlace, LobRun, Notice
 from metspack.progress import Progress, Silent
 from metspack.siard.tables import Tally
 from metspack.sizes import Histogram, counted
-from metspack.sources.archive import Archive, LostLob
+from metspack.sources.archive import Archive, FoundLobs
 from metspack.sources.opening import Source
 from metspack.uris import shown
 
@@ -35,7 +36,8 @@ class LobColumn:
 
     ``inside`` LOBs are entries of the archive, ``outside`` ones files beside it. ``losses`` counts unresolved
     ones by their kind, one of ``KINDS``; the first ``LISTED`` of them are in ``errors``. ``cells`` counts the
-    cells by kind of location, ``algorithms`` by digest; ``undigested`` counts those without one.
+    cells by kind of location, ``algorithms`` by digest; ``undigested`` counts those without one. ``lengths``
+    counts texts by the unit of the length in their cells: bytes, as long as the file, or characters.
     """
 
     found: ColumnFound
@@ -48,6 +50,7 @@ class LobColumn:
     conventions: Counter[Convention] = field(default_factory=Counter)
     algorithms: Counter[str] = field(default_factory=Counter)
     undigested: int = 0
+    lengths: Counter[str] = field(default_factory=Counter)
     largest: int = 0
     largest_lob: str = ""
     errors: list[tuple[str, LobUnresolved]] = field(default_factory=list)
@@ -63,37 +66,36 @@ class LobColumn:
         return self.losses.total()
 
     @property
-    def digests(self) -> int:
-        """The cells with a digest."""
-        return self.algorithms.total()
-
-    @property
     def label(self) -> str:
         """The column by its names in the database: ``dbo.Categories.Picture``."""
         return f"{self.found.schema}.{self.found.table}.{self.found.name}"
 
-    def take(self, each: Surveyed) -> None:
-        """Count a cell of the column."""
-        digest = each.cell.digest
-        self._take_cells((each.cell.file,), None if digest is None else digest.algorithm)
-        if each.error is not None:
-            self.losses[each.error.kind] += 1
-            if len(self.errors) < LISTED:
-                self.errors.append((each.cell.place.id, each.error))
-        elif each.lob is not None:
-            size = each.lob.size
-            self._have(1, size, size, each.cell.place.id, is_inside=each.is_inside)
-            if each.convention is not None:
-                self.conventions[each.convention] += 1
-
-    def take_run(self, each: SurveyedRun) -> None:
-        """Count the cells of a run as ``take`` does one cell."""
-        run = each.run
+    def take(self, run: LobRun, conventions: Iterable[Convention]) -> None:
+        """Count LOBs of the column, each with the convention that found it."""
         self._take_cells(run.files, run.shared.digest)
-        largest = max(run.sizes)
-        lob = run.ids()[run.sizes.index(largest)]
-        self._have(len(run), run.bytes, largest, lob, is_inside=bool(run.entries))
-        self.conventions.update(each.conventions)
+        number, size, largest = len(run), run.bytes, max(run.sizes)
+        if run.entries:
+            self.inside += number
+            self.bytes_inside += size
+        else:
+            self.outside += number
+        self.bytes += size
+        if largest > self.largest or not self.largest_lob:
+            self.largest, self.largest_lob = largest, run.ids()[run.sizes.index(largest)]
+        for convention, group in groupby(conventions):  # as few look-ups as changes
+            self.conventions[convention] += sum(1 for _ in group)
+        # The length of a text in ASCII alone may be either.
+        for length, size in zip(run.stated_lengths, run.sizes, strict=True) if self.found.is_text else ():
+            if length:
+                self.lengths["bytes" if length == size else "characters"] += 1
+
+    def take_lost(self, error: LobUnresolved) -> None:
+        """Count a cell of the column whose LOB was not found."""
+        cell = error.cell
+        self._take_cells((cell.file,), None if cell.digest is None else cell.digest.algorithm)
+        self.losses[error.kind] += 1
+        if len(self.errors) < LISTED:
+            self.errors.append((cell.place.id, error))
 
     def _take_cells(self, files: Sequence[str], digest: str | None) -> None:
         """Count cells by the paths in them, and by the algorithm of their digests."""
@@ -104,39 +106,30 @@ class LobColumn:
         else:
             self.algorithms[digest] += len(files)
 
-    def _have(self, number: int, size: int, largest: int, lob: str, *, is_inside: bool) -> None:
-        """Count LOBs that were found, with their bytes together and the largest of them."""
-        if is_inside:
-            self.inside += number
-            self.bytes_inside += size
-        else:
-            self.outside += number
-        self.bytes += size
-        if largest > self.largest or not self.largest_lob:
-            self.largest, self.largest_lob = largest, lob
-
 
 @dataclass(slots=True, kw_only=True)
 class Inspection:
     """Contents of a source; ``rows``, ``inline`` and ``datalinks`` are None without an archive.
 
     ``lob_folder`` is the database's; ``inline`` large objects stand in the cell itself, ``datalinks`` are
-    links without a file, which are never followed. ``warnings`` are sentences, ``history`` the notes on the
-    archive in its package's METS.
+    links without a file, which are never followed. ``unreferenced`` are the files that no cell names, inside
+    and outside, ``named_twice`` counts those that several name. ``warnings`` are sentences, ``history`` the
+    notes on the archive in its package's METS.
     """
 
     version: str | None = None
     product: str = ""
     dbname: str = ""
-    lob_folder: LevelFound | None = None
+    lob_folder: Level | None = None
     tables: int = 0
     rows: int | None = None
     inline: int | None = None
     datalinks: int | None = None
     columns: list[LobColumn] = field(default_factory=list)
     sizes: Histogram = field(default_factory=Histogram)
-    unreferenced: Unreferenced
-    warnings: tuple[str, ...] = ()
+    unreferenced: tuple[Unnamed, Unnamed]
+    named_twice: int = 0
+    warnings: tuple[Notice, ...] = ()
     history: tuple[str, ...] = ()
 
     @property
@@ -153,6 +146,11 @@ class Inspection:
     def losses(self) -> Counter[str]:
         """The LOBs that could not be resolved, by their kind."""
         return sum((each.losses for each in self.columns), Counter[str]())
+
+    @property
+    def lengths(self) -> Counter[str]:
+        """The texts by the unit of the length in their cells."""
+        return sum((each.lengths for each in self.columns), Counter[str]())
 
     @property
     def bytes(self) -> int:
@@ -173,34 +171,39 @@ def inspected(source: Source, progress: Progress | None = None) -> Inspection:
     progress = progress or Silent()
     archive = source if isinstance(source, Archive) else None
     columns: dict[str, LobColumn] = {}
-    sizes, total = Histogram(), Tally()
+    sizes, tallies = Histogram(), list[Tally]()
     with Names(source) as names:
         if archive is not None:
             progress.stage("Reading tables", archive.weight())
-        for batch in survey.batches(source, progress.advance, in_runs=True):
-            for each in batch.lobs:
-                column = columns.get(each.column.id)
-                if column is None:
-                    column = columns[each.column.id] = LobColumn(found=each.column)
-                if isinstance(each, SurveyedRun):
-                    column.take_run(each)
-                    sizes.add_all(each.run.sizes)
-                    names.take_run(each.run)
-                else:
-                    column.take(each)
-                    if each.lob is not None:
-                        sizes.add(each.lob.size)
-                        names.take(each.lob)
-            total.rows += batch.tally.rows
-            total.inline += batch.tally.inline
-            total.datalinks += batch.tally.datalinks
-        unreferenced = names.unreferenced()
-    summed = Inspection(columns=list(columns.values()), sizes=sizes, unreferenced=unreferenced)
+        for column_of, tally, batches in survey.by_table(source, progress.advance):
+            tallies.append(tally)
+
+            def column(place: LobPlace, of: survey.ColumnOf = column_of) -> LobColumn:
+                found = of(place)
+                return columns.setdefault(found.id, LobColumn(found=found))
+
+            for batch in batches:
+                conventions = iter(batch.conventions)
+                for run in batch.runs:
+                    column(run.place).take(run, islice(conventions, len(run)))
+                    sizes.add_all(run.sizes)
+                    names.take(run)
+                for error in batch.unresolved:
+                    column(error.cell.place).take_lost(error)
+        unnamed, unseen = names.unreferenced()
+        twice, example = names.twice()
+    summed = Inspection(columns=[*columns.values()], sizes=sizes, unreferenced=unnamed, named_twice=twice)
     if archive is None:
         summed.tables = len({(each.found.schema, each.found.table) for each in summed.columns})
     else:
-        _describe(summed, archive, total)
-    summed.warnings += tuple(_about_files(unreferenced))
+        _describe(summed, archive, tallies)
+    if twice:
+        what = counted(twice, "file is", "files are")
+        words = f"{what} named by more than one cell, such as {shown(example)}"
+        summed.warnings += (Notice("lob-shared", words),)
+    summed.warnings += tuple(
+        Notice("folder-unseen", f"not looked through for files that no cell names: {each}") for each in unseen
+    )
     return summed
 
 
@@ -212,35 +215,27 @@ def verified(
     ``jobs`` is the number of processes, as many as help when None.
     """
     progress.stage("Verifying", inspection.bytes)
-    lobs = inspection.inside + inspection.outside
-    useful = processes.useful(jobs, files=lobs, size=inspection.bytes)
-    found = _found_again(source, inspection.losses.total())
+    useful = processes.useful(jobs, files=inspection.inside + inspection.outside, size=inspection.bytes)
+    found = _found_again(source.found(), inspection.losses.total())
     yield from verify(found, source.holdings, accepted, jobs=useful, moved=progress.advance)
 
 
-def _found_again(source: Source, lost: int) -> Iterator[LobRun | LostLob]:
-    """Yield the LOBs of a source, and the lost ones beyond the ``lost`` of the inspection."""
-    for each in source.found() if isinstance(source, Archive) else source.lob_runs():
-        if isinstance(each, LostLob) and lost:
-            lost -= 1
-        else:
-            yield each
+def _found_again(found: Iterable[FoundLobs], lost: int) -> Iterator[FoundLobs]:
+    """Yield LOBs, and the lost ones beyond the ``lost`` of the inspection."""
+    for each in found:
+        more = each.lost[lost:]
+        lost -= len(each.lost) - len(more)
+        yield each._replace(lost=more)
 
 
-def _describe(found: Inspection, archive: Archive, total: Tally) -> None:
+def _describe(found: Inspection, archive: Archive, tallies: Sequence[Tally]) -> None:
     found.version = archive.metadata.version
     found.product = " ".join(archive.metadata.product.split())
     found.dbname = archive.metadata.dbname
     found.lob_folder = survey.level(archive.metadata.lob_folder)
     found.tables = len(archive.metadata.tables)
-    found.rows, found.inline, found.datalinks = total.rows, total.inline, total.datalinks
+    found.rows = sum(each.rows for each in tallies)
+    found.inline = sum(each.inline for each in tallies)
+    found.datalinks = sum(each.datalinks for each in tallies)
     found.warnings = tuple(archive.conventions())
     found.history = archive.history or history_beside(archive.path)
-
-
-def _about_files(unreferenced: Unreferenced) -> Iterator[str]:
-    if unreferenced.twice:
-        what = counted(unreferenced.twice, "file is", "files are")
-        yield f"{what} named by more than one cell, such as {shown(unreferenced.example)}"
-    for each in unreferenced.unseen:
-        yield f"not looked through for files that no cell names: {each}"

@@ -5,7 +5,6 @@ The names in cells are kept on disk, so that ten million names take no more memo
 
 from __future__ import annotations
 
-import os
 import re
 from bisect import insort
 from collections.abc import Iterable, Iterator
@@ -17,19 +16,16 @@ from pathlib import Path
 from metspack.errors import SourceError
 from metspack.files import tempdb, walking
 from metspack.files.byteranges import Below
-from metspack.inspecting import survey
-from metspack.model import FileExtent, LobRef, LobRun, ZipExtent
+from metspack.model import LobRun
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import Source
+from metspack.system import os
 
 NAMED = 20
 """Number of files that are named; all are counted."""
 
-_BATCH = 1000
 _ASKED = 500  # SQLite may take no more than 999 values at once
 _WHAT = "the names of LOBs"
-_NAMED_AMONG = "SELECT DISTINCT name FROM entry WHERE name BETWEEN ? AND ?"
 _NO_LOB = re.compile(rb"mets\.xml|manifest(-[^/]*)?\.txt", re.IGNORECASE)
 
 
@@ -50,31 +46,18 @@ class Unnamed:
             del self.names[NAMED:]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unreferenced:
-    """Files that no cell names, inside and outside, and ``unseen`` folders with the reasons.
-
-    ``twice`` is the number of entries and files that several cells name, ``example`` one of them.
-    """
-
-    inside: Unnamed
-    outside: Unnamed
-    unseen: tuple[str, ...]
-    twice: int
-    example: str
-
-
 class Names(tempdb.Scratch):
     """The entries and files that a source's cells name; a context manager, for one thread.
 
-    Call ``take`` for every LOB, then ``unreferenced``. Raises TargetError when the temporary disk is full.
+    Call ``take`` for every LOB, then ``unreferenced`` and ``twice``. Raises TargetError when the temporary
+    disk is full.
     """
 
     __slots__ = ("_holdings", "_real", "_source", "_top")
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._holdings: Holdings | None = None
+        self._holdings = source.holdings()
         self._real: dict[Path, bytes] = {}
         self._top = b""
         with tempdb.explained(_WHAT):
@@ -85,31 +68,21 @@ class Names(tempdb.Scratch):
                 "BEGIN",
             )
 
-    def take(self, lob: LobRef) -> None:
-        """Record the entries or files that a LOB is read from."""
-        if lob.entries:
-            self._put("entry", map(_encoded, lob.entries))
-            return
-        self._holdings = survey.holdings(self._source, lob, self._holdings)
-        for extent in lob.extents:
-            if isinstance(extent, FileExtent):
-                self._put("file", [self._below(self._holdings.roots[extent.root], extent.path)])
-            else:
-                self._put("file", [self._packed(extent, self._holdings)])
-
-    def take_run(self, run: LobRun) -> None:
-        """Record the entries or files that a run of LOBs is read from."""
-        folders = run.shared.folders
+    def take(self, run: LobRun) -> None:
+        """Record the entries or files that LOBs are read from."""
         if run.entries:
             self._put("entry", map(_encoded, run.entries))
-        elif folders is None:
-            for lob in run.lobs():
-                self.take(lob)
-        else:
-            self._holdings = survey.holdings(self._source, run.lob(0), self._holdings)
-            names = run.extents[0]
-            first = self._below(self._holdings.roots[run.shared.holding], (*folders, names[0]))
-            folder = first.removesuffix(_encoded(names[0]))
+            return
+        for holding, folders, names in run.places():
+            if folders is not None:
+                first = self._below(self._holdings.roots[holding], (*folders, names[0]))
+                folder = first.removesuffix(_encoded(names[0]))
+            else:
+                if holding >= len(self._holdings.archives):  # its packed segment was found later
+                    self._holdings = self._source.holdings()
+                path = self._holdings.archives[holding].paths[0]
+                assert isinstance(path, Below)  # noqa: S101 -- archive 0 alone is a person's own path
+                folder = self._below(path.root, path.segments) + b"\0"
             self._put("file", (folder + _encoded(name) for name in names))
 
     def _put(self, table: str, names: Iterable[bytes]) -> None:
@@ -130,38 +103,24 @@ class Names(tempdb.Scratch):
                 )
         return real + b"/" + _encoded("/".join(path))
 
-    def _packed(self, extent: ZipExtent, held: Holdings) -> bytes:
-        """Return an entry of a packed segment as its zip file's path, a NUL, and its name."""
-        path = held.archives[extent.archive].paths[0]
-        assert isinstance(path, Below)  # noqa: S101 -- archive 0 alone is a person's own path
-        return self._below(path.root, path.segments) + b"\0" + _encoded(extent.name)
-
-    def unreferenced(self) -> Unreferenced:
-        """Return the entries and files that no cell names.
+    def unreferenced(self) -> tuple[tuple[Unnamed, Unnamed], list[str]]:
+        """Return entries and files that no cell names, and the reasons for skipped folders.
 
         Inside: those below ``content/`` except tables and folders. Outside: those in the top folder of each
         LOB, below its granted root and never the root itself, except METS files and manifests.
         """
+        inside, outside, unseen = Unnamed(), Unnamed(), list[str]()
         with tempdb.explained(_WHAT):
             self._database.execute("CREATE INDEX entry_name ON entry (name)")
             self._database.execute("CREATE INDEX file_name ON file (name)")
-            inside = Unnamed()
             if isinstance(self._source, Archive):
                 self._look_inside(self._source, inside)
-            outside, unseen = Unnamed(), []
             for top, written in self._tops():
                 try:
                     self._look_through(top, written, outside)
                 except SourceError as error:
                     unseen.append(error.message)
-            twice, example = self._twice()
-        return Unreferenced(
-            inside=inside,
-            outside=outside,
-            unseen=tuple(unseen),
-            twice=twice,
-            example=example,
-        )
+        return (inside, outside), unseen
 
     def _look_inside(self, archive: Archive, unnamed: Unnamed) -> None:
         structure = {
@@ -170,12 +129,10 @@ class Names(tempdb.Scratch):
             for kind in ("xml", "xsd")
         }
         entries = archive.tree.sizes("content/")
-        while some := list(islice(entries, _BATCH)):
-            keys = [_encoded(name) for name, _ in some]
-            found = self._database.execute(_NAMED_AMONG, (min(keys), max(keys)))
-            named = {name for (name,) in found}
-            for (name, size), key in zip(some, keys, strict=True) if not named.issuperset(keys) else ():
-                if key not in named and name not in structure and not name.endswith("/"):
+        while some := list(islice(entries, _ASKED)):
+            named = self._named("entry", [_encoded(name) for name, _ in some])
+            for name, size in some:
+                if not (_encoded(name) in named or name in structure or name.endswith("/")):
                     unnamed.add(name, size)
 
     def _tops(self) -> Iterator[tuple[bytes, bytes]]:
@@ -192,7 +149,7 @@ class Names(tempdb.Scratch):
             for lot in lots:
                 folder, files = b"/" + lot.prefix, zip(lot.names, lot.sizes, strict=True)
                 while some := list(islice(files, _ASKED)):
-                    named = self._named([top + folder + name for name, _ in some])
+                    named = self._named("file", [top + folder + name for name, _ in some])
                     for name, size in some:
                         path = top + folder + name
                         if path in named or _NO_LOB.fullmatch(name):
@@ -201,17 +158,17 @@ class Names(tempdb.Scratch):
                         if not (is_own or self._is_named(path)):
                             unnamed.add(_shown(written + folder + name), size)
 
-    def _named(self, paths: list[bytes]) -> set[bytes]:
-        """Return the files among ``paths`` that cells name, apart from packed segments."""
-        marks = ", ".join("?" * len(paths))
-        found = self._database.execute(f"SELECT DISTINCT name FROM file WHERE name IN ({marks})", paths)  # noqa: S608
-        return {name for (name,) in found}
+    def _named(self, table: str, names: list[bytes]) -> set[bytes]:
+        """Return those of some entries or files that cells name, apart from packed segments."""
+        marks = ", ".join("?" * len(names))
+        return {name for (name,) in self.rows(f"SELECT name FROM {table} WHERE name IN ({marks})", *names)}  # noqa: S608
 
     def _is_named(self, path: bytes) -> bool:
         sql = "SELECT 1 FROM file WHERE name = ?1 OR (name > ?2 AND name < ?3) LIMIT 1"
         return self.row(sql, path, path + b"\0", path + b"\1") is not None
 
-    def _twice(self) -> tuple[int, str]:
+    def twice(self) -> tuple[int, str]:
+        """Return the number of entries and files that several cells name, and one of them."""
         count, example = 0, b""
         for table in ("entry", "file"):
             names = f"SELECT name FROM {table} GROUP BY name HAVING count(*) > 1"  # noqa: S608

@@ -15,13 +15,11 @@ from metspack import processes
 from metspack.errors import SourceError
 from metspack.model import LobRef, LobRun
 from metspack.processes import Moved
-from metspack.sources.archive import LostLob
+from metspack.sources.archive import FoundLobs
 from metspack.sources.lobstream import Contents, Holdings, OpenHoldings, Passage
 
 _LOBS_AT_ONCE = 2_000
 _BYTES_AT_ONCE = 64_000_000
-
-Found = LobRun | LostLob
 
 
 @unique
@@ -107,7 +105,7 @@ class Verification:
 
 
 def verify(
-    found: Iterable[Found],
+    found: Iterable[FoundLobs],
     holdings: Callable[[], Holdings],
     accepted: frozenset[str],
     *,
@@ -127,18 +125,17 @@ def verify(
 def verdict_on(lob: LobRef, holdings: OpenHoldings, accepted: frozenset[str], moved: Moved) -> Verdict:
     """Read one LOB, and return the verdict on it."""
     passage = Passage(lob, holdings, (), accepted)
+    is_read = False
     try:
         for block in passage.portion():
             moved(len(block))
-    except SourceError as error:
-        return _failed(lob.place.id, Fault.UNREADABLE, error)
-    try:
+        is_read = True
         passage.end()
     except SourceError as error:
-        if passage.unit is None and lob.cell.length is not None:
-            return _failed(lob.place.id, Fault.LENGTH, error)
         fault = Fault.PART_DIGEST if passage.is_part_digest else Fault.DIGEST
-        return _failed(lob.place.id, fault, error)
+        if passage.unit is None and lob.cell.length is not None:
+            fault = Fault.LENGTH
+        return _failed(lob.place.id, fault if is_read else Fault.UNREADABLE, error)
     digest = lob.cell.digest
     return Verdict(
         lob=lob.place.id,
@@ -148,14 +145,14 @@ def verdict_on(lob: LobRef, holdings: OpenHoldings, accepted: frozenset[str], mo
     )
 
 
-def _some_each(found: Iterable[Found]) -> Iterator[list[Found]]:
+def _some_each(found: Iterable[FoundLobs]) -> Iterator[list[FoundLobs]]:
     """Yield lists of LOBs that are each worth a task."""
-    some: list[Found] = []
+    some: list[FoundLobs] = []
     lobs = size = 0
     for each in found:
-        some.append(each)
-        lobs += len(each) if isinstance(each, LobRun) else 1
-        size += each.bytes if isinstance(each, LobRun) else 0
+        some.append(each._replace(conventions=()))
+        lobs += sum(map(len, each.runs)) + len(each.lost)
+        size += sum(run.bytes for run in each.runs)
         if lobs >= _LOBS_AT_ONCE or size >= _BYTES_AT_ONCE:
             yield some
             some, lobs, size = [], 0, 0
@@ -164,7 +161,7 @@ def _some_each(found: Iterable[Found]) -> Iterator[list[Found]]:
 
 
 def _verify(
-    task: tuple[list[Found], Holdings, frozenset[str]], moved: Moved
+    task: tuple[list[FoundLobs], Holdings, frozenset[str]], moved: Moved
 ) -> tuple[Verification, list[Verdict]]:
     some, held, accepted = task
     counts = Verification()
@@ -176,31 +173,31 @@ def _verify(
 
     with OpenHoldings(held) as holdings:
         for found in some:
-            own = 0
-            for verdict in _verdicts(found, holdings, accepted, count):
-                own += 1
-                counts.take(verdict)
-                if verdict.fault is not None:
-                    faults.append(verdict)
-            if isinstance(found, LobRun) and own < len(found):
-                unit = "bytes" if found.shared.is_measured else None
-                counts.take(Verdict(lob="", algorithm=found.shared.digest, unit=unit), len(found) - own)
+            faults += (_failed(lob, Fault.UNREADABLE, error) for lob, error in found.lost)
+            for run in found.runs:
+                verdicts = list(_verdicts(run, holdings, accepted, count))
+                unit = "bytes" if run.shared.is_measured else None
+                counts.take(Verdict(lob="", algorithm=run.shared.digest, unit=unit), len(run) - len(verdicts))
+                for verdict in verdicts:
+                    if verdict.fault is None:
+                        counts.take(verdict)
+                    else:
+                        faults.append(verdict)
         holdings.check_unchanged()
+    for each in faults:
+        counts.take(each)
     return counts, faults
 
 
 def _verdicts(
-    found: Found, holdings: OpenHoldings, accepted: frozenset[str], moved: Moved
+    run: LobRun, holdings: OpenHoldings, accepted: frozenset[str], moved: Moved
 ) -> Iterator[Verdict]:
-    """Yield the verdict on a lost LOB, or those on a run's LOBs that fail the common comparison."""
-    if isinstance(found, LostLob):
-        yield _failed(found.lob, Fault.UNREADABLE, found.error)
-    else:
-        for data, number in zip(_contents(found, holdings), range(len(found)), strict=False):
-            if data is None:
-                yield verdict_on(found.lob(number), holdings, accepted, moved)
-            else:
-                moved(len(data))
+    """Yield the verdicts on a run's LOBs that fail the common comparison."""
+    for data, number in zip(_contents(run, holdings), range(len(run)), strict=False):
+        if data is None:
+            yield verdict_on(run.lob(number), holdings, accepted, moved)
+        else:
+            moved(len(data))
 
 
 def _contents(run: LobRun, holdings: OpenHoldings) -> Contents:

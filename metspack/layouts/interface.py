@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from metspack.errors import ConfigError
 from metspack.layouts.names import FolderStyle
@@ -126,6 +127,7 @@ def check_style(style: FolderStyle, version: str) -> None:
         )
 
 
+@lru_cache(maxsize=1)  # mostly all columns have the same
 def folder_use(layout: Layout, name: str, container: str, style: FolderStyle, version: str) -> FolderUse:
     """Return the use of lobFolder for LOBs in a container of the package ``name``.
 

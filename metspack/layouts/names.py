@@ -42,7 +42,7 @@ SEGMENT_GROUP = re.compile(rf"seg_{DIGITS}")
 OF_MACOS = re.compile(rb"(?:.*/)?(?:\._[^/]*|\.DS_Store|__MACOSX/.*)", re.DOTALL)
 """A file that macOS writes beside another of that name (AppleDouble) or into each folder."""
 
-# Nearly all paths are of other files, which the lookahead excludes at once.
+# Nearly all paths belong to other files, which the lookahead excludes at once.
 _ARCHIVE = rf"(?=.+\.siard)((?:.*/)?(?!\._)[^/]+\.siard)(?:_part({PART_DIGITS}))?"
 ARCHIVE = re.compile(_ARCHIVE, re.DOTALL | re.IGNORECASE | re.ASCII)
 """An archive or a part of one (SIARD 2.2 S_8.2-0): name of the whole, number of the part."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from metspack.errors import ConfigError
 from metspack.layouts.interface import safe_extension
 from metspack.layouts.names import ArchiveRoutes, FolderStyle, LobRoute
-from metspack.model import LobRun
+from metspack.model import LobRun, Notice
 from metspack.sizes import counted
 
 _OUTSIDE = ("2.0", "2.1", "2.2")
@@ -176,7 +176,7 @@ class ReaderVerdict:
 
     @property
     def missed(self) -> str:
-        """The LOBs that it misses all the same, in words."""
+        """The LOBs that it still misses, in words."""
         return " and ".join(self.misses)
 
 
@@ -478,15 +478,19 @@ def check_texts(key: str | None, version: str | None, traits: LobTraits, most: i
         )
 
 
-def missed_words(key: str | None, writing: Writing, traits: LobTraits) -> tuple[str, ...]:
+def missed_words(key: str | None, writing: Writing, traits: LobTraits) -> tuple[Notice, ...]:
     """Return a warning on the LOBs that the package's intended reader misses, if any."""
     if key is None:
         return ()
     reader = named(key)
     if traits.has_types and not reader.reads_types:
-        return (f"{reader.label} {_NOT_OPENED} (--for {key})",)
+        return (Notice("reader-opens-none", f"{reader.label} {_NOT_OPENED} (--for {key})"),)
     found = (each for each in readership(writing, traits).verdicts if each.reader == reader.name)
-    return tuple(f"{reader.label} will not find {each.missed} (--for {key})" for each in found if each.misses)
+    return tuple(
+        Notice("reader-misses", f"{reader.label} will not find {each.missed} (--for {key})")
+        for each in found
+        if each.misses
+    )
 
 
 def unopened(archives: Sequence[str]) -> str:

@@ -135,13 +135,9 @@ class Candidates:
         return Convention.F if self.is_content and file.startswith("content/") else Convention.C
 
     def all_named_in_full(self, files: Sequence[str]) -> dict[Convention, int]:
-        """Return how many plain names are full names of entries by each convention.
-
-        The convention of the first name comes first.
-        """
+        """Return how many plain names are full names of entries by each convention."""
         full = "\n".join(("", *files)).count("\ncontent/") if self.is_content else 0
-        first = self.named_in_full(files[0])
-        counts = {first: 0, Convention.F: full, Convention.C: len(files) - full}
+        counts = {Convention.F: full, Convention.C: len(files) - full}
         return {convention: count for convention, count in counts.items() if count}
 
     def of(self, file: str, refusals: list[SourceError]) -> Iterator[Candidate]:

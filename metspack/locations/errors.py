@@ -25,10 +25,11 @@ _ONE_UP = re.compile(r"\.\./(?!\.\./)")
 class LobUnresolved(SourceError):  # noqa: N818 -- the state of the LOB
     """A LOB that was not found; the message names the places that were looked at.
 
-    ``kind`` is the reason in a word.
+    ``kind`` is the reason in a word, ``cell`` the cell of the LOB.
     """
 
     kind = "missing"
+    cell: LobCell
 
     @property
     def brief(self) -> str:
@@ -148,9 +149,10 @@ def error(
     sentences = tuple(dict.fromkeys(tried))
     more = len(sentences) - _SHOWN
     listed = "; ".join(sentences[:_SHOWN]) + (f"; and {more:,} more" if more > 0 else "")
-    return kind(
-        f"{where}, file {shown(cell.file)}: {what}" + (f"{_TRIED}{listed}" if listed else ""), hint=hint
-    )
+    message = f"{where}, file {shown(cell.file)}: {what}" + (f"{_TRIED}{listed}" if listed else "")
+    found = kind(message, hint=hint)
+    found.cell = cell
+    return found
 
 
 class Losses(list[str]):
@@ -159,19 +161,18 @@ class Losses(list[str]):
     ``first`` is the error of the first LOB, whose line is its whole message; the others are brief.
     """
 
-    def __init__(self, first: LobUnresolved) -> None:
-        super().__init__()
-        self.first = first
+    first: LobUnresolved
 
     def take(self, error: LobUnresolved) -> None:
         """Add a LOB's error."""
+        if not self:
+            self.first = error
         self.append(error.brief if self else error.message)
 
 
-def too_many(
-    what: str, most: int, first: LobUnresolved, advice: Sequence[str] = (), details: Sequence[str] = ()
-) -> SourceError:
+def too_many(what: str, most: int, losses: Losses, advice: Sequence[str]) -> SourceError:
     """Return the error for an archive that lacks more LOBs than a budget allows."""
+    first = losses.first
     own = (
         "So many are seldom lost: their folder may be another one, or not be granted (--lob-root). "
         "If they are lost, --budget missing=N looks for more."
@@ -179,7 +180,7 @@ def too_many(
     return SourceError(
         f"{what}: more than {most:,} LOBs not found; no more are looked for; the first: {first.message}",
         hint=" ".join((*dict.fromkeys((first.hint, *advice)), own)),
-        details=details,
+        details=losses,
     )
 
 

@@ -8,8 +8,6 @@ the roots before anything is opened.
 from __future__ import annotations
 
 import errno
-import os
-import shlex
 import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +26,7 @@ from metspack.locations.candidates import lob_folders
 from metspack.locations.statement import Place
 from metspack.model import FileExtent
 from metspack.siard import entries as siard_entries
+from metspack.system import os, quoted
 from metspack.uris import Kind, Reference, ReferenceRefused, collapsed, shown, walked
 
 Mapped = Mapping[tuple[str, ...], Reference]
@@ -38,7 +37,7 @@ _LISTED = 100_000
 _REMEMBERED = 64
 _FEW = 4  # listings kept to look for names that are equal when folded
 _FOLDERS = 4096
-_PATIENCE = 64  # look-ups for nothing in one folder, before it is listed
+_PATIENCE = 64  # failed look-ups in a folder before it is listed
 _NAMES = 200_000
 _WALKED = 256  # folders below one root, and names in all of them, among which a LOB is looked for
 _WALKED_NAMES = 20_000
@@ -61,7 +60,7 @@ class Spot:
 
 
 class Granted:
-    """The granted roots: the .siard's folder, further ones, then those that drives stand for.
+    """The granted roots: the .siard's folder, the granted ones, then those of drives.
 
     ``roots`` are all of them, in the order in which ``FileExtent.root`` counts. Raises ValueError without
     any. ``divided`` are folders below the .siard's that are elsewhere, in part or as a whole.
@@ -81,7 +80,7 @@ class Granted:
         self._drives = {drive.upper(): len(roots) + n for n, drive in enumerate(drives)}
         self._mapping = mapping
         self._divided = divided
-        # Look-ups in vain in a folder, and the names in those with many.
+        # Failed look-ups by folder, and the names in folders with many.
         self._vain: Counter[tuple[int, tuple[str, ...]]] = Counter()
         self._inside: dict[tuple[int, tuple[str, ...]], frozenset[str]] = {}
         self._is_absent = lru_cache(_FOLDERS)(self._find_absent)
@@ -90,9 +89,9 @@ class Granted:
         self.lob_folders = lru_cache(_REMEMBERED)(self._list_lob_folders)
         # A path may be written through a link: both forms name the same root.
         self._real = [
-            (tuple(filter(None, form(root).split("/"))), number)
+            (path.drive.upper(), path.parts[1:], number)
             for number, root in enumerate(self.roots)
-            for form in (os.path.realpath, os.path.abspath)
+            for path in (Path(os.path.realpath(root)), Path(os.path.abspath(root)))
         ]
 
     def mapped(self, place: Place) -> Iterator[Place]:
@@ -121,12 +120,14 @@ class Granted:
         """Return the spot of a place outside; raises ``PlaceRefused`` if no granted root holds it."""
         if place.drive is not None:
             number = self._drives.get(place.drive)
+            if number is None and any(drive == place.drive for drive, _, _ in self._real):
+                return self._below_a_root(place.segments, place.text, place.drive)  # a drive of this machine
             if number is None:
                 kind = "share" if place.drive.startswith("\\\\") else "drive"
                 raise PlaceRefused(
                     f"{shown(place.text)} is on {kind} {place.drive}, which is not mapped to a folder",
                     hint=f"Name the folder that the {kind} stands for: "
-                    f"--map-drive {shlex.quote(f'{place.drive}=DIR')}.",
+                    f"--map-drive {quoted(f'{place.drive}=DIR')}.",
                 )
             if ".." in place.segments:
                 raise _ungranted(place.text)
@@ -136,12 +137,16 @@ class Granted:
         if place.segments[0] != "..":
             return Spot(root=0, path=place.segments)
         try:
-            return self._below_a_root(walked(self._real[0][0], place.segments), place.text)
+            return self._below_a_root(walked(self._real[0][1], place.segments), place.text)
         except ReferenceRefused:
             raise _ungranted(place.text) from None
 
-    def _below_a_root(self, names: tuple[str, ...], text: str) -> Spot:
-        within = [(len(real), number) for real, number in self._real if names[: len(real)] == real]
+    def _below_a_root(self, names: tuple[str, ...], text: str, drive: str | None = None) -> Spot:
+        within = [
+            (len(real), number)
+            for at, real, number in self._real
+            if names[: len(real)] == real and drive in {None, at}
+        ]
         length, number = max(within, default=(len(names), 0), key=lambda each: each[0])
         if length >= len(names):
             raise _ungranted(text)
@@ -243,7 +248,7 @@ class Granted:
             return found and self._in_the_way(Spot(root=root, path=path)) is None
 
     def _note_vain(self, folder: tuple[int, tuple[str, ...]]) -> None:
-        """Record a look-up in vain in a folder; list it after many."""
+        """Record a failed look-up in a folder; list the folder after many."""
         if len(self._vain) >= _FOLDERS:
             self._vain.clear()
         self._vain[folder] += 1
@@ -326,7 +331,7 @@ class Granted:
 
     def _in_the_way(self, spot: Spot) -> str | None:
         """Return words on the link, device or folder at a spot or on its path, or None."""
-        # Usually the folder exists and nothing in it has the name: one look is enough.
+        # Usually the folder exists and lacks the name: one look is enough.
         with suppress(OSError), self._folder(spot.root, spot.path[:-1]) as folder:
             if mode_of(spot.path[-1], folder) is None:
                 return None

@@ -6,7 +6,6 @@ SIARD 2.2 L_7.1-1 packs ``seg_0/`` as ``seg_0.zip`` in its place, recommendation
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from metspack.files.byteranges import Below, HeldMedium, Medium
 from metspack.limits import Budgets
 from metspack.locations.grantedroots import KINDS, Obstacle, mode_of
 from metspack.model import ZipExtent
+from metspack.system import os
 
 Names = tuple[str, ...]
 

@@ -7,11 +7,9 @@ those before it. Only files below the granted roots are opened.
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -29,9 +27,10 @@ from metspack.locations.packedsegments import Packed
 from metspack.locations.search import Column, Hit, Search, Sources
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.locations.statement import Place
-from metspack.model import SMALL, CellRun, Extent, ExtentColumns, LobCell, LobRun, ZipExtent
+from metspack.model import SMALL, CellRun, Extent, ExtentColumns, LobCell, ZipExtent
 from metspack.siard.entries import AnyTree
 from metspack.siard.metadata import Table
+from metspack.system import os, quoted
 from metspack.uris import PLAIN, Repair, are_plain
 
 _REMEMBERED = 10_000
@@ -58,12 +57,13 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesTogether:
-    """Files of one folder: names and statuses; ``root`` is the number of the granted root."""
+    """Files of one folder that a convention found; ``root`` is the number of the granted root."""
 
     root: int
     folders: tuple[str, ...]
     names: Sequence[str]
     statuses: Sequence[Stamp]
+    convention: Convention
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,12 +175,9 @@ class Resolver(Closable):
             column.counts[convention, True] += number
         return found
 
-    def conventions(self, table: Table, run: LobRun) -> Mapping[Convention, int]:
-        """Return how many LOBs of a run were found by each convention, the first LOB's first."""
-        candidates = self._column(table, run.shared.cell).candidates
-        if run.entries:
-            return candidates.all_named_in_full(run.files)
-        return {next(candidates.of(run.files[0], [])).convention: len(run)}
+    def conventions(self, table: Table, path: str, files: Iterable[str]) -> Iterator[Convention]:
+        """Yield the convention of each of the entries that cells name in full."""
+        return map(self._column(table, path).candidates.named_in_full, files)
 
     def resolved(self, table: Table, cell: LobCell) -> Resolution:
         """Return the extents of a cell's LOB, and the convention that found it.
@@ -223,7 +220,9 @@ class Resolver(Closable):
         if not are_measured or max(sizes) > SMALL:
             return None
         column.counts[first.convention, False] += len(files)
-        return FilesTogether(root=spot.root, folders=spot.path[:-1], names=names, statuses=found)
+        return FilesTogether(
+            root=spot.root, folders=spot.path[:-1], names=names, statuses=found, convention=first.convention
+        )
 
     def _stated(self, column: Column, file: str) -> tuple[Candidate, Spot] | None:
         """Return a cell's candidate by the statement, and its spot; None if others may be meant."""
@@ -343,9 +342,9 @@ class _Advisor:
                 above = folder.parents[at - 1] if at else folder
                 # A folder above a granted one is never looked into.
                 if at or self._is_found(table, cell, self._resolver.granting(drives={place.drive: above})):
-                    yield _add(f"--map-drive {shlex.quote(f'{place.drive}={above}')}")
+                    yield _add(f"--map-drive {quoted(f'{place.drive}={above}')}")
             if self._is_found(table, cell, self._resolver.granting(roots=(folder,))):
-                yield _add(f"--lob-root {shlex.quote(str(folder))}")
+                yield _add(f"--lob-root {quoted(str(folder))}")
 
     def _places(self, column: Column, cell: LobCell, place: Place) -> Iterator[tuple[int, Path]]:
         """Yield the number of missing names of the path, and the folder with the file of the rest."""

@@ -38,7 +38,7 @@ class Sources:
     siard: str
 
     def blocks(self, extent: Extent) -> Iterator[bytes]:
-        """Yield the bytes of an entry, of the archive or of a packed segment, or of a file."""
+        """Yield the bytes of a file, or of an entry of the archive or of a packed segment."""
         if not isinstance(extent, ZipExtent):
             return self.granted.blocks(extent)
         if extent.archive:

@@ -83,24 +83,6 @@ _UNPROVEN = f"""SELECT id FROM mets WHERE id > 1 AND path NOT IN (
     AND algorithm IN ({_KNOWN}))"""  # noqa: S608
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataFile:
-    """A file to be copied: its bytes' place, its path below data, and its facts in METS.
-
-    ``shown`` is its path for people, ``said`` the fixity in METS. ``part_of`` is the LOB that it is a part
-    of, "" for none, ``sequence`` the part's number.
-    """
-
-    place: Location
-    shown: Path
-    path: str
-    id: str
-    media_type: str
-    said: StatedFixity
-    part_of: str = ""
-    sequence: int | None = None
-
-
 def proven_blocks(place: Location, what: str, said: StatedFixity, *takers: Hashers) -> Iterator[bytes]:
     """Yield the bytes of a file and update ``takers``, whose first is compared with ``said``.
 
@@ -126,7 +108,7 @@ class DataRun(Columnar):
 
     They are at most ``LONGEST``. ``data`` are the names of the data folder below ``root``; ``places`` are
     those of packed files in the file ``root``. ``algorithm`` is that of their digests. METS states at most
-    ``SMALL`` bytes for all of them, or for none.
+    ``SMALL`` bytes for all of them, or more for all.
     """
 
     root: Path
@@ -150,35 +132,45 @@ class DataRun(Columnar):
         """Whether all are whole files of at most ``SMALL`` bytes."""
         return not self.part_of and self.sizes[0] is not None and self.sizes[0] <= SMALL
 
-    def file(self, number: int) -> DataFile:
-        """Return one of the files by its 0-based position in the run."""
-        names = (*self.data, *self.paths[number].split("/"))
-        digest = Digest(algorithm=self.algorithm, value=self.digests[number])
-        by = f"{self.mets} line {self.lines[number]}"
-        return DataFile(
-            place=self.places[number] if self.places else Below(root=self.root, segments=names),
-            shown=self.root.joinpath(*names),
-            path=self.paths[number],
-            id=self.ids[number],
-            media_type=self.media_types[number],
-            said=StatedFixity(size=self.sizes[number], digest=digest, by=by),
-            part_of=self.part_of,
-            sequence=self.sequences[number] if self.part_of else None,
-        )
+    def each(self) -> Iterator[DataRun]:
+        """Yield the files as runs of one."""
+        return (self[number : number + 1] for number in range(len(self)))
 
-    def small_contents(self, buffer: memoryview) -> Iterator[bytes | memoryview | None]:
-        """Yield the bytes of each file that fits in ``buffer``, or None for one to be read singly.
+    @property
+    def place(self) -> Location:
+        """The place of the first file's bytes."""
+        names = (*self.data, *self.paths[0].split("/"))
+        return self.places[0] if self.places else Below(root=self.root, segments=names)
+
+    @property
+    def shown(self) -> Path:
+        """The path of the first file, for people."""
+        return self.root.joinpath(*self.data, *self.paths[0].split("/"))
+
+    @property
+    def said(self) -> StatedFixity:
+        """The fixity of the first file in METS."""
+        digest = Digest(algorithm=self.algorithm, value=self.digests[0])
+        return StatedFixity(size=self.sizes[0], digest=digest, by=f"{self.mets} line {self.lines[0]}")
+
+    def blocks(self, *takers: Hashers) -> Iterator[bytes]:
+        """Yield the bytes of the first file as ``proven_blocks`` does."""
+        return proven_blocks(self.place, str(self.shown), self.said, *takers)
+
+    def small_contents(self) -> Iterator[bytes | memoryview | None]:
+        """Yield the bytes of each file, or None for one larger than METS states.
 
         The bytes are valid until the next ones are requested.
         """
         if not self.places:
             folder = (*self.data, *self.paths[0].split("/")[:-1])
             names = [each.rpartition("/")[2] for each in self.paths]
+            buffer = memoryview(bytearray(SMALL + 1))
             yield from reading.small_files(self.root, folder, names, repeat(None), buffer)
         for place in self.places:
             try:
                 with open_file(place) as medium:
-                    yield b"".join(medium.chunks()) if medium.size < len(buffer) else None
+                    yield b"".join(medium.chunks()) if medium.size <= SMALL else None
             except (OSError, SourceError):
                 yield None
 
@@ -249,9 +241,14 @@ class DataFiles:
                     **dict(zip(DataRun.OF_EACH, (*columns, places), strict=True)),
                 )
 
-    def archives(self) -> list[DataFile]:
+    def paths(self) -> Iterator[str]:
+        """Yield the paths of the files and of the parent's documents, in no order."""
+        yield from (path for (path,) in self.index.rows("SELECT path FROM data_file"))
+        yield from ("/".join(names) for names, _ in self.documents())
+
+    def archives(self) -> list[DataRun]:
         """Return the first SIARD archives among the files, two at the most."""
-        return [run.file(number) for run in self._runs(_ARCHIVES) for number in range(len(run))]
+        return [each for run in self._runs(_ARCHIVES) for each in run.each()]
 
     def amounts(self) -> tuple[int, int]:
         """Return the number of files, and the sum of their bytes."""
@@ -354,13 +351,13 @@ class Wholes:
         self._lob = self._media = ""
         self._hashers = Hashers(())
 
-    def start_part(self, file: DataFile) -> Hashers:
+    def start_part(self, file: DataRun) -> Hashers:
         """Begin the next part; return the hashers of its LOB, for its bytes."""
         if file.part_of != self._lob:
             self.end()
-            self._lob, self._media = file.part_of, file.media_type
+            self._lob, self._media = file.part_of, file.media_types[0]
             self._hashers = Hashers((self._checksum,))
-        self._parts.write(json_line(file.part_of, file.id, self._objid))
+        self._parts.write(json_line(file.part_of, file.ids[0], self._objid))
         return self._hashers
 
     def end(self) -> None:

@@ -7,10 +7,9 @@ the same pass; nothing is overwritten, and the IPs are only read.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count, groupby, repeat, takewhile
 from pathlib import Path
 
@@ -41,13 +40,13 @@ from metspack.files.staging import (
     stage,
 )
 from metspack.merging import representation
-from metspack.merging.datafiles import DATA, DataFile, DataFiles, DataRun, Wholes, proven_blocks
+from metspack.merging.datafiles import DATA, DataFiles, DataRun, Wholes, proven_blocks
 from metspack.merging.representation import MergedIp
 from metspack.mets import CSIP_METS, dialects, filetable, ids, notes, reader
 from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
 from metspack.mets.filetable import ManifestLines, PlacedRun
 from metspack.mets.reader import Agent, Fact, MetsHeader, Root
-from metspack.model import LONGEST, SMALL
+from metspack.model import LONGEST, Notice, noticed
 from metspack.packages.files import UNPACK
 from metspack.packages.index import Index
 from metspack.packages.lobs import StatedFixity
@@ -55,6 +54,7 @@ from metspack.progress import Progress, Silent
 from metspack.resources import json_head
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
+from metspack.system import os
 
 _BYTES_AT_ONCE = 64_000_000  # for one process
 
@@ -71,7 +71,7 @@ class Merged(Sealed):
     containers: int
     files: int
     bytes: int
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
     checked: str
     sealed: Seal | None = None
 
@@ -87,7 +87,7 @@ class Merged(Sealed):
             "bytes": self.bytes,
             "checked": self.checked,
             "seal": self.seal,
-            "warnings": list(self.warnings),
+            **noticed(self.warnings),
         }
 
 
@@ -164,7 +164,7 @@ class _MergeWork:
         self.parent = containers[0]
         self.objid = ids.given_objid(options.objid or found.index.objid)
         self.documentation: list[tuple[str, ...]] = []
-        self.warnings: list[str] = []
+        self.warnings: list[Notice] = []
         self.options = replace(options, objid=self.objid)
         self.data = self.staging.work / DATA
         self._earlier = earlier
@@ -196,14 +196,18 @@ class _MergeWork:
         self.documentation += adopted.documentation
         for names in adopted.left:
             path = self.parent.path.joinpath(*names)
-            self.warnings.append(f"{path} is left out: another file describes the package")
+            self.warnings.append(
+                Notice("description-replaced", f"{path} is left out: another file describes the package")
+            )
         return adopted.options
 
     def _header(self) -> list[Fact]:
-        """Return the root of the parent's METS, its header and agents."""
+        """Return root, header and agents of the parent's METS, with a PROFILE that is given."""
         with self.parent.tree.content(CSIP_METS.encode()) as content:
             facts = reader.read(content.blocks(), self.options.budgets)
-            return list(takewhile(lambda fact: isinstance(fact, Root | MetsHeader | Agent), facts))
+            found = list(takewhile(lambda fact: isinstance(fact, Root | MetsHeader | Agent), facts))
+        given = self.options.mets_profile
+        return [replace(each, profile=given) if isinstance(each, Root) and given else each for each in found]
 
     @property
     def root(self) -> Path:
@@ -224,17 +228,17 @@ class _MergeWork:
             for block in blocks:
                 copy.write(block)
 
-    def _find_archive(self) -> DataFile:
+    def _find_archive(self) -> DataRun:
         archives = self.found.archives()
         if len(archives) != 1:
-            found = ", ".join(each.path for each in archives) or "no SIARD archive"
+            found = ", ".join(each.paths[0] for each in archives) or "no SIARD archive"
             raise SourceError(
                 f"{self.parent.path} and its children hold {found}, expected one archive",
                 hint="Only the IPs of one archive and its LOBs can be merged.",
             )
         return archives[0]
 
-    def _dialect(self, found: DataFile) -> Dialect:
+    def _dialect(self, found: DataRun) -> Dialect:
         place = found.place
         if isinstance(place, Compressed):
             raise SourceError(f"{found.shown.name} is compressed in {place}; store it there", hint=UNPACK)
@@ -246,6 +250,7 @@ class _MergeWork:
         """Write the whole package in the staging folder with some processes; return its result."""
         staging = self.staging
         siard = self._find_archive()
+        writing.check_names(self.found.paths())
         files, size = self.found.amounts()
         processes.prepare(_copy, jobs, files=files)
         done, copied = amounts(self._earlier.all)
@@ -266,7 +271,7 @@ class _MergeWork:
             content = MergedContent(
                 objid=self.objid,
                 containers=sum(not each.is_list for each in self.containers),
-                archive=siard.id,
+                archive=siard.ids[0],
                 placing=self._copy_data(lines, workers),
                 work=staging.work,
                 split=lambda: segments.split_lobs(staging.work, [0]),
@@ -289,6 +294,7 @@ class _MergeWork:
             self.progress,
             whole=self.options.verify,
             jobs=jobs,
+            given=building_options.mets_options(self.options),
             note=lambda _paths: self._earlier.record_faulty(range(self._stretches), elsewhere=True),
         )
         return Merged(
@@ -302,9 +308,9 @@ class _MergeWork:
             sealed=sealed,
         )
 
-    def _history(self, siard: DataFile) -> tuple[str, ...]:
+    def _history(self, siard: DataRun) -> tuple[str, ...]:
         """Return the notes on the archive's source in the parent's METS."""
-        archive = Path(siard.path).name
+        archive = Path(siard.paths[0]).name
         with self.parent.tree.content(CSIP_METS.encode()) as content:
             found = notes.history(content.blocks(), archive, self.options.budgets)
         return tuple(notes.noted(archive, each) for each in found)
@@ -346,11 +352,12 @@ class _MergeWork:
             clears=self._earlier.is_there,
         )
 
-    def _left_out(self) -> Iterator[str]:
+    def _left_out(self) -> Iterator[Notice]:
         if number := self.found.left_out:
-            yield (
+            yield Notice(
+                "file-no-lob",
                 f"{counted(number, 'file')} of the containers left out ({', '.join(self.found.examples)}"
-                f"{', ...' if number > len(self.found.examples) else ''}): neither data nor regenerated"
+                f"{', ...' if number > len(self.found.examples) else ''}): neither data nor regenerated",
             )
 
 
@@ -409,10 +416,9 @@ def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None =
     digest = task.digest
     if (found := _finished(task, digest)) is not None:
         if wholes is not None:
-            for file in (run.file(number) for run in task.runs for number in range(len(run))):
+            for file in (each for run in task.runs for each in run.each()):
                 hashers = threads.ThreadedHashers(file.said.algorithms)
-                takers = hashers, wholes.start_part(file)
-                for _ in proven_blocks(file.place, str(file.shown), file.said, *takers):
+                for _ in file.blocks(hashers, wholes.start_part(file)):
                     pass
         moved(_amounts(found)[1])
         return task.number
@@ -422,8 +428,7 @@ def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None =
                 writing.remove(path)
         is_synced = not disk.is_possible
         with closing(Folder(task.target, shared=True, is_synced=is_synced)) as folder:
-            copier = _Copier(folder, task.checksum, moved, wholes)
-            found = list(map(copier.copy, task.runs))
+            found = [_copy_run(run, folder, task.checksum, moved, wholes) for run in task.runs]
         write_placed(task.listing, found, is_synced=is_synced)
         disk.sync(task.work)
         record_stretch(task.journal, task.number, digest, _amounts(found), [task.listing])
@@ -445,52 +450,47 @@ def _amounts(placed: Iterable[PlacedRun]) -> tuple[int, int]:
     return sum(map(len, sizes)), sum(map(sum, sizes))
 
 
-@dataclass(slots=True)
-class _Copier:
-    """Copies data files into a folder, and compares each with its size and digest in METS.
+def _copy_run(
+    run: DataRun, folder: Folder, checksum: str, moved: Callable[[int], None], wholes: Wholes | None
+) -> PlacedRun:
+    """Copy files, together if they are small; return them as METS is to list them.
 
-    ``checksum`` is the algorithm of the digests in the new METS, ``moved`` is called with numbers of bytes.
-    ``wholes`` takes note of files that are parts of LOBs.
+    Each is compared with its size and digest in METS. ``checksum`` is the algorithm of the digests in the new
+    METS, ``moved`` is called with numbers of bytes. ``wholes`` takes note of files that are parts of LOBs.
     """
 
-    folder: Folder
-    checksum: str
-    moved: Callable[[int], None]
-    wholes: Wholes | None
-    buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(SMALL + 1)))
-
-    def copy(self, run: DataRun) -> PlacedRun:
-        """Copy files, together if they are small; return them as METS is to list them."""
-        listed = PlacedRun(
-            id=run.ids,
-            path=run.paths,
-            size=[size or 0 for size in run.sizes],
-            media_type=run.media_types,
-            part_of=[run.part_of] * len(run) if run.part_of else [],
-            sequence=run.sequences if run.part_of else [],
-        )
-        return placing.place_together(
-            listed,
-            [(run.algorithm, run.digests)],
-            run.small_contents(self.buffer) if run.are_small else repeat(None, len(run)),
-            self.checksum,
-            put=self.folder.put_small,
-            moved=self.moved,
-            apart=lambda number: self._copy_one(run.file(number)),
-        )
-
-    def _copy_one(self, file: DataFile) -> Hashers:
-        """Copy one file, and add its bytes to the digest of the LOB that it is a part of."""
-        algorithms = filetable.algorithms(self.checksum)
+    def copy_one(number: int) -> Hashers:
+        file = run[number : number + 1]
+        algorithms = filetable.algorithms(checksum)
         hashers = threads.ThreadedHashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
-        whole = () if self.wholes is None else (self.wholes.start_part(file),)
-        blocks = proven_blocks(file.place, str(file.shown), file.said, hashers, *whole)
-        self.folder.put(file.path, reading.told(blocks, self.moved), file.said.size or 0)
+        whole = () if wholes is None else (wholes.start_part(file),)
+        blocks = reading.told(file.blocks(hashers, *whole), moved)
+        folder.put(file.paths[0], blocks, file.said.size or 0)
         return hashers
 
+    listed = PlacedRun(
+        id=run.ids,
+        path=run.paths,
+        size=[size or 0 for size in run.sizes],
+        media_type=run.media_types,
+        part_of=[run.part_of] * len(run) if run.part_of else [],
+        sequence=run.sequences if run.part_of else [],
+    )
+    return placing.place_together(
+        listed,
+        [(run.algorithm, run.digests)],
+        run.small_contents() if run.are_small else repeat(None, len(run)),
+        checksum,
+        put=folder.put_small,
+        moved=moved,
+        apart=copy_one,
+    )
 
-def _words_on(unproven: Sequence[Path]) -> Iterator[str]:
+
+def _words_on(unproven: Sequence[Path]) -> Iterator[Notice]:
     """Yield a warning about children's METS whose digest is missing from the parent's METS."""
     if unproven:
         count = counted(len(unproven), "METS of a child", "METS of children")
-        yield f"{count}, {unproven[0]} first: no digest in the METS of the parent proves them"
+        yield Notice(
+            "digest-absent", f"{count}, {unproven[0]} first: no digest in the METS of the parent proves them"
+        )

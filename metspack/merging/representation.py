@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -20,6 +19,7 @@ from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of
 from metspack.packages.index import Index, unread
 from metspack.packages.metsfiles import Names, is_representation
+from metspack.system import os
 from metspack.uris import shown
 
 ANOTHER = "Get it from another copy; metspack check shows what else is wrong with it."

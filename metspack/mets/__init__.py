@@ -92,5 +92,5 @@ _TOP_METS = re.compile(r"mets\..+\.xml", re.IGNORECASE | re.DOTALL)
 
 
 def is_top_mets_name(name: str) -> bool:
-    """Return whether a name is as some tools call the METS of a package: ``METS.<uuid>.xml``."""
+    """Return whether a name has the form of some tools' package METS: ``METS.<uuid>.xml``."""
     return _TOP_METS.fullmatch(name) is not None

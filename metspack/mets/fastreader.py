@@ -264,8 +264,8 @@ def shape_of(
 ) -> Shape | None:
     """Return the shape of an element, or None if its attributes hold more than its fact.
 
-    In a division and its ``mptr`` all values but the location are a part of the shape. ``told`` reads an
-    element and returns its one fact: reading one with marks as values shows which field has which value.
+    In a division and its ``mptr`` all values but the location are a part of the shape. ``read_fact`` reads
+    an element and returns its one fact: reading one with marks as values shows which field has which value.
     """
     fixed: dict[int, str] = {}
     names: list[str] = []
@@ -314,9 +314,9 @@ Sink = Callable[[bytes], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkBeside:
-    """A sink, ``told``, and one for bytes to be validated as METS: without valid runs.
+    """A sink, ``parsed``, and one for bytes to validate as METS, without valid runs.
 
-    The second, if there is one, gets its bytes block by block as well, behind the first.
+    The second, if given, gets its bytes block by block as well, behind the first.
     """
 
     parsed: Sink
@@ -328,7 +328,7 @@ class SinkBeside:
 
 
 def check_links(blocks: Callable[[], Iterable[bytes]], budgets: Budgets) -> None:
-    """Raise ``read``'s error for a document of too many ``mptr``, and only that, but faster.
+    """Raise ``read``'s error for a document of too many ``mptr``, faster than ``read`` does.
 
     ``blocks`` gives the document's bytes from the start. It is for documents with many.
     """
@@ -487,13 +487,13 @@ class Condensing(Reader):
         return cut
 
     def _is_open(self, data: bytes, at: int) -> bool:
-        """Return whether to wait for more bytes, as an element of the shape may have begun last."""
+        """Return whether to wait for more bytes: an element of the shape may have begun last."""
         if self._shape is None:
             return False
         if len(data) - at <= min(_HELD, self._budgets.attribute) and self._shape[0].is_open(data, at):
             return True
         self._shape = None
-        # Looking for runs costs more than it gives where there are none: the pauses between get longer.
+        # Runs cost more to look for than they give where they are rare: the pauses between grow.
         self._skipped = self._pause
         self._pause = min(self._pause * 2, _LAST_PAUSE)
         return False

@@ -8,6 +8,7 @@ import unicodedata
 import uuid
 
 from metspack.errors import ConfigError
+from metspack.model import Notice
 from metspack.siard.offsets import Element
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "metspack.package")
@@ -84,16 +85,15 @@ def is_readable(stem: str) -> bool:
     return re.search(r"[A-Za-z0-9]", transliterated(stem)) is not None
 
 
-def name_words(stem: str, given: str | None) -> tuple[str, ...]:
+def name_words(stem: str, given: str | None) -> tuple[Notice, ...]:
     """Return a warning where a package's name differs from the given one, or the source's stem."""
     original = stem if given is None else given
     made = package_name(original)
     if unicodedata.normalize("NFC", original) == made:
         return ()
-    called = f"the package is called {made}; --name gives it another, such as --name Northwind"
-    if is_readable(original):
-        return (f"names have only ASCII letters, digits, _ and -, and {original!r} has others: {called}",)
-    return (f"names have only ASCII letters and digits, and {original!r} has none: {called}",)
+    why = "allowed: ASCII letters, digits, _ and -" if is_readable(original) else "no ASCII letter or digit"
+    words = f"renamed {original!r} to {made} ({why}); choose another name with --name"
+    return (Notice("name-changed", words),)
 
 
 def name_history(stem: str, given: str | None, name: str) -> tuple[str, ...]:

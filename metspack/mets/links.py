@@ -166,7 +166,7 @@ class Mptr:
 
 @lru_cache(1)  # the properties of one mptr are read together, and its labels may be long
 def _where(*labels: str | None) -> tuple[bool, bool, bool]:
-    """Return whether labels are of an ancestor, of the parent or one above it, or of a child."""
+    """Return whether labels name an ancestor, the parent or one above it, or a child."""
     words = [_words(each) for each in labels if each]
     is_ancestor = any(label in _ANCESTORS for label in words)
     is_upward = is_ancestor or any(word in label for label in words for word in _PARENT)
@@ -174,7 +174,7 @@ def _where(*labels: str | None) -> tuple[bool, bool, bool]:
 
 
 def is_of_children(groups: Iterable[str]) -> bool:
-    """Return whether one of the IDs and USEs of the fileGrps around a file is of children."""
+    """Return whether one of the IDs and USEs of the fileGrps around a file names children."""
     return any(_CHILD in _words(each) for each in groups)
 
 

@@ -18,7 +18,7 @@ TEMPLATES = resources.template_folder() / "premis"
 class Relationship:
     """A structural relationship to other objects by their identifiers, such as ``is part of``.
 
-    ``identifiers`` can be iterated once.
+    ``objects`` can be iterated once.
     """
 
     kind: str

@@ -481,7 +481,7 @@ class Reader:
 
     def _location(self, attributes: dict[str, str]) -> None:
         if self._files and (href := self._href(attributes)) is not None:
-            # Several locations are of copies: the one that can be looked at is that of the package.
+            # Several locations belong to copies: the package's own can be checked.
             is_last = _ELSEWHERE.match(href) is not None, "href" in attributes
             file = self._files[-1]
             is_first = file.href is None or is_last < file.is_last

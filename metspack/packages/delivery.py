@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -36,10 +34,11 @@ from metspack.mets import (
 from metspack.mets.fastreader import condensed
 from metspack.mets.links import By, Mptr, are_same, bare, folder_of_objid
 from metspack.packages.files import FolderTree, NoTree, PackageTree, PackedTree
+from metspack.system import os, quoted
 
 _BAG, _PAYLOAD = "bagit.txt", "data"
 _METADATA = "metadata"
-_CONTENT = b"/content"  # holds LOBs and no METS
+_CONTENT = b"/content"  # a folder of LOBs without METS
 _UNREAD = re.compile(
     r".*?(\.(7z|rar|taz|tbz2?|tgz|tlz|txz|tzst|(tar\.)?(bz2|gz|lz|lz4|lzma|xz|z|zst)))",
     re.DOTALL | re.IGNORECASE,
@@ -751,7 +750,7 @@ def about_archive(path: Path) -> SourceError:
 def about_source(each: DeliveredPackage) -> NoPackageError:
     """Return an error on a source in a delivery: its hint is how to make a package of it."""
     if each.is_packed:
-        made = f"metspack build {shlex.quote(each.source)} -o OUT"
+        made = f"metspack build {quoted(each.source)} -o OUT"
         hint = f"Take it out of {each.path}; to make a package of it: {made}"
         return NoPackageError(f"{each.place} is a SIARD archive", hint=hint)
     is_folder = each.path.is_dir() and not (is_archive(each.path.name) and lobs_in(each.path))
@@ -773,9 +772,9 @@ def never_a_package(folder: Path) -> NoPackageError | None:
 def _made(folder: Path, archives: Sequence[str], names: Sequence[str]) -> str:
     """Return the command that makes a package of the content of a folder: its archive, or LOBs."""
     if archives and any(LOBSEG.fullmatch(name) or LOBS.fullmatch(name) for name in names):
-        return f"metspack build {shlex.quote(str(folder))} --keep-segments --in-place"
+        return f"metspack build {quoted(str(folder))} --keep-segments --in-place"
     source = folder / archives[0] if archives else folder
-    return f"metspack build {shlex.quote(str(source))} -o OUT"
+    return f"metspack build {quoted(str(source))} -o OUT"
 
 
 def _has_mets(folder: Path, depth: int) -> bool:

@@ -7,7 +7,6 @@ be *mounted* in another: from then on the package is read as if it were whole.
 from __future__ import annotations
 
 import errno
-import os
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
@@ -31,6 +30,7 @@ from metspack.limits import Budgets
 from metspack.mets import METS_NAMES
 from metspack.model import ZipExtent
 from metspack.packages.lobs import ANOTHER, HeldPart
+from metspack.system import os
 
 UNPACK = "Unpack it where it lies; metspack check shows what else is wrong with it."
 
@@ -248,7 +248,7 @@ class MountedTree:
         self._longest = max(self._longest, len(at))
 
     def held(self, path: bytes) -> tuple[PackageTree, bytes]:
-        """Return the tree that holds a path, and the path in it; of two mounts the deeper one."""
+        """Return the tree that contains a path, and the path in it; the deeper of two mounts wins."""
         if self._mounts:
             at = path
             if len(path) > self._longest:  # a path may have a million names: only possible mounts are tried
@@ -366,7 +366,7 @@ class PackageFiles(MountedTree):
         mounted, _ = self.held(path_of(names))
         if isinstance(mounted, PackedTree):
             raise _lacking(mounted.file, names)
-        # A path may have a million names: nothing is below the first that is not a folder.
+        # A path may have a million names: the first that is not a folder ends it.
         folders = bisect_left(
             range(len(names)), 1, key=lambda length: reading.holds_nothing(self._root, names[:length])
         )

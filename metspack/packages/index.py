@@ -557,7 +557,7 @@ class Index(tempdb.Scratch):
         if not is_searched or is_representation(child.path) or links.are_same(child.called, self.objid):
             return child
         if self.files.is_there(path_of(folder)):
-            return child  # a mount would hide what is in it
+            return child  # a mount would hide its contents
         with suppress(OSError, MetspackError), self.files.document(child.path):
             return child  # packed in its place
         found = self._by_objid.find(child.called, self.objid)

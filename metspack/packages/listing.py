@@ -164,7 +164,7 @@ class LobListing(Iterator[LobEntry]):
             )
 
     def _keys_words(self) -> str:
-        """Return what the primary keys of the tables consist of, in words."""
+        """Return the contents of the tables' primary keys in words."""
         words = [f"{table} by {', '.join(names) or 'no primary key'}" for table, names in self._keys.items()]
         return f" ({'; '.join(words[:_SHOWN])})" if words else ""
 
@@ -315,10 +315,8 @@ class _CellsOfTable:
         """Prepare to read the keys of the rows."""
         self._prefix = self.package.index.prefix(self.path)
         self._columns: dict[str, str] = {}
-        numbers = {each.name: each.number for each in reversed(self.table.columns)}
-        self._key = [name for name in self.table.primary_key if name in numbers]
-        key = [numbers[name] for name in self._key]
-        self._keys = RowValues(self.table, key, self.budgets) if key else None
+        self._key = self.table.key_numbers
+        self._keys = RowValues(self.table, [*self._key.values()], self.budgets) if self._key else None
 
     def rows(self, columns: frozenset[int]) -> Iterator[list[LobEntry]]:
         """Yield the LOBs of some columns, in the order of the rows; raises ``SourceError``."""

@@ -34,7 +34,7 @@ from metspack.packages.lobs import (
 from metspack.packages.metsfiles import is_representation
 from metspack.packages.splitlobs import chained
 
-# The condition that the entry of a LOB is one file, and that nothing else describes the LOB.
+# The condition that the entry of a LOB is one file and its only description.
 _KEPT = 1_000  # parts of LOBs, and errors, in memory
 _IS_ONE_FILE = """
 NOT EXISTS (SELECT 1 FROM several s WHERE s.lob = e.lob) AND NOT e.part AND coalesce(e.xml_id, e.lob) = e.lob
@@ -165,7 +165,7 @@ class Package(Closable):
         Raises ``SourceError`` for one that the package does not hold, with the nearest there is, and for one
         whose parts are incomplete, out of order, or of another size than METS states; see ``splitlobs``.
         """
-        # Many cells may name one LOB of many files, which is not read anew for each of them.
+        # Many cells may name one LOB of many files, which is read once for all of them.
         if (found := self._lobs.get(lob)) is None:
             try:
                 found = self._held(lob)
@@ -314,10 +314,7 @@ class Package(Closable):
             return f"Did you mean {near[0]}?"
         if not candidates:
             return "Its METS documents list no LOBs, and no cell of an archive in it has this id."
-        return (
-            f"Ids are as in its METS documents, {candidates[0]}, and for LOBs that stayed in the .siard as "
-            "metspack inspect --lobs lists them."
-        )
+        return f"Ids are like {candidates[0]}: metspack list shows those of all LOBs."
 
     def close(self) -> None:
         """Drop the tables of the METS documents."""
@@ -361,7 +358,7 @@ def _mapped_whole(parts: list[HeldPart], named: list[Mapped]) -> HeldWhole | Non
 
 
 def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | None]:
-    """Return the package's root and the name of its METS, and what holds it if that is packed."""
+    """Return the package's root, the name of its METS, and the packed file around it, if any."""
     if not path.exists():
         raise not_found(path, NOT_FOUND)
     is_folder = path.is_dir()
@@ -375,7 +372,7 @@ def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | 
     is_itself = found.path in {path, path.parent} and not found.is_packed
     if is_itself or not (found.is_packed or delivery.is_beside(found.path.parent, found)):
         return found.path, found.mets or "", None
-    # A file that the user names keeps its name, which nothing else beside it has.
+    # A file that the user names keeps its name, which is unique in the folder.
     name = found.folder if is_folder else path.name
     return found.path.parent, f"{name}/{found.mets}", found if found.is_packed else None
 

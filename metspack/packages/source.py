@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import groupby, islice
 from pathlib import Path
+from typing import TypeVar
 
 from metspack.containers.ipreader import Compressed
 from metspack.digests import OCTETS
@@ -34,6 +35,7 @@ from metspack.model import (
     LobPlace,
     LobRef,
     LobRun,
+    Notice,
     Proofs,
     RunShared,
     ZipExtent,
@@ -46,7 +48,7 @@ from metspack.progress import Progress
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
-from metspack.sources.archive import Archive, Located, LostLob, extension_of, in_runs, raising
+from metspack.sources.archive import Archive, FoundLobs, LostLob, extension_of, in_runs, raising
 from metspack.sources.lobstream import Holdings
 from metspack.sources.opening import LooseLobs
 from metspack.uris import shown
@@ -125,22 +127,22 @@ class ListedLobs:
         self.unproven += 1
         return None
 
-    def reference(self, lob: str) -> LobRef | LostLob:
-        """Return a LOB that only METS names, or the reason why it cannot be read."""
-        try:
-            held = self.package.lob(lob)
-            name = held.parts[0].name
-            return LobRef(
-                cell=LobCell(place=needed_place(held.id.removeprefix(self.prefix)), file=name),
-                size=held.size,
-                extension=extension_of(whole_of(name) if held.is_split else name),
-                media_type=held.media_type or DEFAULT,
-                extents=tuple(self._extent(held.id, part) for part in held.parts),
-                proofs=self.proofs(held),
-                recorded=_media_type(held.media_type),
-            )
-        except SourceError as error:
-            return LostLob(lob, error)
+    def found(self, lobs: Iterable[str]) -> FoundLobs:
+        """Return LOBs that only METS names, and those that cannot be read."""
+        return _found(self._reference, ((lob, lob) for lob in lobs))
+
+    def _reference(self, lob: str) -> LobRef:
+        held = self.package.lob(lob)
+        name = held.parts[0].name
+        return LobRef(
+            cell=LobCell(place=needed_place(held.id.removeprefix(self.prefix)), file=name),
+            size=held.size,
+            extension=extension_of(whole_of(name) if held.is_split else name),
+            media_type=held.media_type or DEFAULT,
+            extents=tuple(self._extent(held.id, part) for part in held.parts),
+            proofs=self.proofs(held),
+            recorded=_media_type(held.media_type),
+        )
 
     def _extent(self, lob: str, part: HeldPart) -> Extent:
         files = self.package.index.files
@@ -160,17 +162,36 @@ class ListedLobs:
             offset=place.offset if isinstance(place, Stretch) else None,
         )
 
-    def remarks(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[Notice]:
         """Yield warnings about bytes that METS does not prove."""
         if self.doubt:
-            yield self.doubt
+            yield Notice("split-order-unproven", self.doubt)
         if self.unmapped > 1:
-            yield f"{counted(self.unmapped - 1, 'more split LOB')} that no SPLITLOB structMap names"
-        if self.unproven:
-            yield (
-                f"{counted(self.unproven, 'digest')} that METS does not give, or by an algorithm that cannot "
-                "be computed here: those bytes are verified by their cells alone"
+            yield Notice(
+                "split-order-unproven",
+                f"{counted(self.unmapped - 1, 'more split LOB')} that no SPLITLOB structMap names",
             )
+        if self.unproven:
+            yield Notice(
+                "digest-absent",
+                f"{counted(self.unproven, 'digest')} that METS does not give, or by an algorithm that cannot "
+                "be computed here: those bytes are verified by their cells alone",
+            )
+
+
+_Stated = TypeVar("_Stated")
+
+
+def _found(find: Callable[[_Stated], LobRef], lobs: Iterable[tuple[str, _Stated]]) -> FoundLobs:
+    """Return what ``find`` returns for LOBs, each with its id, and the errors that it raises."""
+    found: list[LobRef] = []
+    lost: list[LostLob] = []
+    for lob, stated in lobs:
+        try:
+            found.append(find(stated))
+        except SourceError as error:
+            lost.append(LostLob(lob, error))
+    return FoundLobs(list(in_runs(found)), lost)
 
 
 Entries = Callable[[tuple[str, ...]], list[ZipExtent]]
@@ -180,7 +201,7 @@ _Listed = tuple[str, LobPlace, ListedFile | None]
 
 
 def _likeness(listed: _Listed) -> tuple[object, ...] | None:
-    """Return the values that group LOBs, None for one that is not a small file by itself."""
+    """Return the values that group LOBs, or None for a LOB that is no small file."""
     _, place, file = listed
     if file is None or file.size > SMALL or file.algorithm not in OCTETS:
         return None
@@ -213,14 +234,14 @@ class PackagedArchive(Archive):
         self._root = 0 if len(path) == 1 else 1
         super().__init__(place, budgets, grants(package, path), at)
         self.id_prefix = package.index.prefix(path)
-        # Of several archives the first has ids that begin with no name; another one without has none in METS.
+        # The first of several archives has ids without a name; METS leaves out another one without.
         first = next((each for each in package.archives if not package.index.prefix(each)), path)
         prefix = self.id_prefix if self.id_prefix or path == first else None
         self._lobs = ListedLobs(package, self._root, self._entries, prefix)
 
     @property
     def history(self) -> tuple[str, ...]:
-        """The notes of the parent's METS on what the archive was made of."""
+        """The notes of the parent's METS on the source of the archive."""
         return history(self.package.index.document(self.package.mets), self._names[-1], self.budgets)
 
     def ids(self) -> Iterator[str]:
@@ -229,64 +250,44 @@ class PackagedArchive(Archive):
 
     def located(
         self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
-    ) -> Iterator[Located]:
-        """Yield a table's selected LOB cells as ``Archive.located`` does."""
+    ) -> Iterator[FoundLobs]:
+        """Yield the LOBs of a table's selected cells as ``Archive.located`` does."""
         if not self.selection.meets(f"s{table.schema}.t{table.number}"):
             if read is not None:
                 read(self.document(table).size)
             return
-        for each in super().located(table, tally, read):
-            if self.selection.takes(each.cell.place.id):
-                yield each
+        found = super().located(table, tally, read)
+        yield from (each.selected(self.selection.takes) for each in found) if self.selection.only else found
 
-    def located_runs(
-        self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
-    ) -> Iterator[LobRun | Located]:
-        """Yield a table's selected LOB cells as ``Archive.located_runs`` does."""
-        if self.selection.only:
-            yield from self.located(table, tally, read)
-        else:
-            yield from super().located_runs(table, tally, read)
-
-    def found(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LostLob]:
+    def found(self, read: Callable[[int], None] | None = None) -> Iterator[FoundLobs]:
         """Yield every selected LOB that a cell names, and the errors, as ``Archive.found`` does.
 
         A LOB that no METS lists, or that METS describes differently, is an error too.
         """
         for each in super().found(read):
-            if isinstance(each, LostLob):
-                yield self._lost(*each)
-            elif each.entries:
-                yield each
-            else:
-                yield from self._run_listed(each)
+            yield FoundLobs(lost=self._noted(each.lost))
+            yield from (FoundLobs([run]) if run.entries else self._run_listed(run) for run in each.runs)
 
-    def _lost(self, lob: str, error: SourceError) -> LostLob:
-        """Return an error; its LOB is then left out of those that only METS names."""
-        if self.package.index.holds(self.id_prefix + lob):
-            self.package.index.note_named([self.id_prefix + lob])
-        return LostLob(lob, error)
+    def _noted(self, lost: Sequence[LostLob]) -> Sequence[LostLob]:
+        """Leave lost LOBs out of those that only METS names, and return them."""
+        ids = (self.id_prefix + each.lob for each in lost)
+        self.package.index.note_named([lob for lob in ids if self.package.index.holds(lob)])
+        return lost
 
-    def _run_listed(self, run: LobRun) -> Iterator[LobRun | LostLob]:
-        """Yield the LOBs of a run with proofs from METS: undivided if METS describes them uniformly."""
+    def _run_listed(self, run: LobRun) -> FoundLobs:
+        """Return the LOBs of a run with proofs from METS: undivided if METS describes them uniformly."""
         folder = "".join(f"{name}/" for name in (self._file(run.extent(0)) or ())[:-1])
         files = self._lobs.listed_whole(run.ids(), [folder + name for name in run.extents[0]])
         kinds = {(file.algorithm, file.media_type) for file in files}
         if len(kinds) > 1 or [file.size for file in files] != list(run.sizes):
-            yield from in_runs(map(self._listed, run.lobs()))
-            return
+            found = _found(self._paired, ((lob.place.id, lob) for lob in run.lobs()))
+            return found._replace(lost=self._noted(found.lost))
         ((algorithm, kind),) = kinds
         shared = replace(run.shared, proof=algorithm, recorded=_media_type(kind))
-        yield replace(run, shared=shared, proofs=[file.digest or "" for file in files])
-
-    def _listed(self, lob: LobRef) -> LobRef | LostLob:
-        """Return a LOB with its proofs and media type from METS, or the error if METS lacks it."""
-        try:
-            return self._paired(lob)
-        except SourceError as error:
-            return self._lost(lob.place.id, error)
+        return FoundLobs([replace(run, shared=shared, proofs=[file.digest or "" for file in files])])
 
     def _paired(self, lob: LobRef) -> LobRef:
+        """Return a LOB with proofs and media type from METS; raises ``SourceError``."""
         index, own, first = self.package.index, self.id_prefix + lob.place.id, lob.extents[0]
         name = "/".join(first.path) if isinstance(first, FileExtent) else first.name
         about = f"LOB {lob.place.id} ({shown(name)})"
@@ -324,12 +325,14 @@ class PackagedArchive(Archive):
         """Return the names from the package's root of a file below that root."""
         return from_root(self.package, self._names, self, extent)
 
-    def unnamed(self) -> Iterator[LobRun | LostLob]:
-        """Yield the selected LOBs that METS lists and no cell has named yet, or their errors.
+    def unnamed(self) -> Iterator[FoundLobs]:
+        """Yield the selected LOBs that METS lists and no cell has named yet, and errors.
 
         A file whose ID is no place in a database is a LOB only if a cell names it.
         """
-        return in_runs(map(self._lobs.reference, filter(is_place, self._lobs.others(self.selection))))
+        lobs = filter(is_place, self._lobs.others(self.selection))
+        while some := list(islice(lobs, LONGEST)):
+            yield self._lobs.found(some)
 
     def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:
         root, names = self.package.index.files.spot(names)
@@ -339,11 +342,11 @@ class PackagedArchive(Archive):
         """Return the number of selected LOBs that METS lists and no cell has named yet."""
         return sum(map(is_place, self._lobs.others(self.selection)))
 
-    def remarks(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[Notice]:
         """Yield warnings about bytes that METS does not prove."""
         if files := sum(not is_place(lob) for lob in self._lobs.others(self.selection)):
             reason = "listed in METS, named by no cell and without a LOB's ID: left out"
-            yield f"{counted(files, 'file')} {reason}"
+            yield Notice("file-no-lob", f"{counted(files, 'file')} {reason}")
         yield from self._lobs.remarks()
 
     def prove(self, progress: Progress) -> None:
@@ -395,7 +398,7 @@ class PackagedLobs(LooseLobs):
         """Yield the selected LOBs as ``found`` does; raises ``SourceError``."""
         return raising(self.found(seen))
 
-    def found(self, seen: Callable[[int], None] | None = None) -> Iterator[LobRun | LostLob]:
+    def found(self, seen: Callable[[int], None] | None = None) -> Iterator[FoundLobs]:
         """Yield the selected LOBs by schema, table, row and cell, and those that cannot be read.
 
         LOBs with the same values come as a run; the file of one in a run holds no other LOB. ``seen`` is
@@ -411,7 +414,7 @@ class PackagedLobs(LooseLobs):
             for likeness, group in groupby(plain, _likeness):
                 rows = list(group)
                 run = None if likeness is None else self._run(rows)
-                yield from in_runs(self._lobs.reference(lob) for lob, _, _ in rows) if run is None else [run]
+                yield self._lobs.found(lob for lob, _, _ in rows) if run is None else FoundLobs([run])
 
     def _run(self, rows: list[_Listed]) -> LobRun | None:
         """Return LOBs as one run, or None when a file's size differs from METS."""
@@ -462,7 +465,7 @@ class PackagedLobs(LooseLobs):
         for lob in filter(self.selection.takes, self.package.ids_by_place()):
             yield lob, needed_place(lob)
 
-    def unnamed(self) -> Iterator[LobRun]:
+    def unnamed(self) -> Iterator[FoundLobs]:
         """Yield no LOBs: without an archive, cells cannot be missing."""
         yield from ()
 
@@ -470,7 +473,7 @@ class PackagedLobs(LooseLobs):
         """Return 0: without an archive no cell is missing."""
         return 0
 
-    def remarks(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[Notice]:
         """Yield warnings about bytes that METS does not prove."""
         yield from self._lobs.remarks()
 

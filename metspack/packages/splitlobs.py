@@ -140,7 +140,7 @@ def _by_seq(lob: str, parts: Sequence[HeldPart], size: int | None) -> tuple[Held
             raise _twice(lob, other, part)
     ordered = [numbered[number] for number in sorted(numbered)]
     first = min(numbered)
-    # Others may count from 1; then nothing is missing before it, which the sizes prove.
+    # Others may count from 1; then the sizes prove that the first part is there.
     if first > 1 or (first == 1 and sum(part.size for part in parts) != size):
         raise _gap(lob, f"its part 0 is missing; found {ordered[0].id} with SEQ {first} first")
     for number, part in enumerate(ordered, start=first):

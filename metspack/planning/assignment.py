@@ -17,14 +17,15 @@ from typing import NamedTuple
 
 from metspack import processes
 from metspack.errors import ConfigError
-from metspack.model import LobPlace, LobRun, PlannedSegment, Slot, number_of
+from metspack.locations.errors import Losses
+from metspack.model import LobPlace, LobRun, Notice, PlannedSegment, Slot, number_of
 from metspack.planning import slices
 from metspack.planning.division import Division, planned
 from metspack.planning.sharedlobs import Sharing
 from metspack.planning.slices import SliceStretch
 from metspack.progress import Progress
 from metspack.sizes import counted
-from metspack.sources.archive import Archive, Searched, named
+from metspack.sources.archive import Archive, named, raising
 from metspack.sources.opening import Source
 from metspack.sources.repacking import Departures
 
@@ -381,16 +382,16 @@ def small_columns(
     """
     found: dict[Column, int] = {}
     moving: set[Column] = set()
-    searched = Searched(archive=archive)
+    losses = Losses()
     for table in archive.tables:
-        for each in searched.within(archive.located(table, read=read)):
-            column = column_of(each.cell.place)
-            if each.lob is None or each.lob.size >= least or len(each.lob.entries) != 1:
-                moving.add(column)
-                found.pop(column, None)
-            elif column not in moving:
-                found[column] = found.get(column, 0) + 1
-    return found
+        for each in archive.within_budget(archive.located(table, read=read), losses):
+            moving.update(column_of(error.cell.place) for error in each.unresolved)
+            for run in each.runs:
+                column = column_of(run.place)
+                found[column] = found.get(column, 0) + len(run)
+                if max(run.sizes) >= least or len(run.entries) != len(run):
+                    moving.add(column)
+    return {column: number for column, number in found.items() if column not in moving}
 
 
 def keep_columns(archive: Archive, stays: Collection[Column], departures: Departures) -> None:
@@ -399,18 +400,18 @@ def keep_columns(archive: Archive, stays: Collection[Column], departures: Depart
         return
     for table in archive.tables:
         if any((table.schema, table.number) == column[:2] for column in stays):
-            for each in archive.located(table):
-                if each.lob is not None and column_of(each.cell.place) in stays:
-                    for entry in each.lob.entries:
-                        departures.keep(entry)
+            for run in raising(archive.located(table)):
+                for entry in run.entries if column_of(run.place) in stays else ():
+                    departures.keep(entry)
 
 
-def words_on_columns(archive: Archive, found: dict[Column, int], least: int) -> Iterator[str]:
+def words_on_columns(archive: Archive, found: dict[Column, int], least: int) -> Iterator[Notice]:
     """Yield a sentence about each column that stays inside the archive."""
     labels = {(table.schema, table.number): table for table in archive.metadata.tables}
     for (schema, number, column), count in found.items():
         table = labels[schema, number]
-        yield (
+        yield Notice(
+            "column-inside",
             f"{named(table, f'c{column}')} stays inside the archive: {counted(count, 'LOB')}, each smaller "
-            f"than {least:,} bytes"
+            f"than {least:,} bytes",
         )

@@ -11,7 +11,7 @@ from itertools import accumulate, count
 from metspack.errors import PlanError
 from metspack.layouts import Layout, lobseg
 from metspack.limits import Limits
-from metspack.model import ClosedBy, LobRun, Part, PlannedSegment, Slot
+from metspack.model import ClosedBy, LobRun, Notice, Part, PlannedSegment, Slot
 from metspack.sizes import counted
 
 PRESETS = {
@@ -71,7 +71,7 @@ def slip(limits: Limits) -> str:
     )
 
 
-def slip_words(limits: Limits, segments: int, containers: int, lobs: int) -> tuple[str, ...]:
+def slip_words(limits: Limits, segments: int, containers: int, lobs: int) -> tuple[Notice, ...]:
     """Return a warning on limits that leave fewer than two LOBs in a segment on average.
 
     ``segments`` counts those of all ``containers``, with ``lobs`` LOBs. Segments that no limit closed are no
@@ -86,7 +86,7 @@ def slip_words(limits: Limits, segments: int, containers: int, lobs: int) -> tup
     else:
         return ()
     found = f"{counted(lobs, 'LOB')} in {counted(segments, 'segment')}"
-    return (f"{found}, fewer than two in each on average: {limit}",)
+    return (Notice("segments-small", f"{found}, fewer than two in each on average: {limit}"),)
 
 
 def planned(

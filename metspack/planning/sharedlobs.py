@@ -14,7 +14,7 @@ from string import digits
 from typing import Any, NamedTuple
 
 from metspack.files import tempdb
-from metspack.model import CellRun, Digest, LobRun
+from metspack.model import CellRun, Digest, LobRun, Notice
 from metspack.sizes import counted
 
 _ENTRY = struct.Struct(">cIQ")
@@ -288,22 +288,23 @@ class Sharing(tempdb.Scratch):
                 if row in shared:
                     self.tell(f"{run.id_stem}{row}", file, None)
 
-    def told(self, first: str) -> tuple[str, Digest | None]:
-        """Return the stored file and digest of a cell, which precedes all that share them."""
+    def stored(self, first: str) -> tuple[str, Digest | None]:
+        """Return the stored file and digest of a cell that others share."""
         file, algorithm, value = self._database.execute(
             "SELECT file, algorithm, digest FROM value WHERE stem = ? AND row = ?", _split(first)
         ).fetchone()
         return file, Digest(algorithm=algorithm, value=value) if algorithm else None
 
-    def words(self) -> Iterator[str]:
+    def words(self) -> Iterator[Notice]:
         """Yield warnings about cells that name the LOB of another cell."""
         if self.count:
             first, other = self._shared
             cells = f"{counted(self.count, 'cell')} with a LOB that another cell names too"
-            yield f"{cells}: {other} names that of {first}, for example"
+            yield Notice("lob-shared", f"{cells}: {other} names that of {first}, for example")
         if self.copies:
             first, other = self._copied
-            yield (
+            yield Notice(
+                "lob-copied",
                 f"{counted(self.copies, 'LOB')} placed as a separate file, though another cell names the "
-                f"same bytes: {other} and {first}, for example; what is made from the package keeps both"
+                f"same bytes: {other} and {first}, for example; what is made from the package keeps both",
             )

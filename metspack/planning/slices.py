@@ -22,12 +22,12 @@ def path(work: Path, number: int) -> Path:
 
 def _line(run: LobRun) -> bytes:
     columns = (run.rows, run.files, run.sizes, run.lengths, run.digests, run.proofs, run.extents)
-    values = (run.shared, *columns, run.detail, run.part)
+    values = (run.shared, *columns, run.detail, run.part, run.paths)
     return json.dumps(values, default=astuple, separators=(",", ":")).encode() + b"\n"
 
 
 def _run(line: bytes) -> LobRun:
-    shared, rows, files, sizes, lengths, digests, proofs, extents, detail, part = json.loads(line)
+    shared, rows, files, sizes, lengths, digests, proofs, extents, detail, part, paths = json.loads(line)
     *common, folders = shared
     return LobRun(
         shared=_made(RunShared, (*common, None if folders is None else tuple(folders))),
@@ -38,6 +38,7 @@ def _run(line: bytes) -> LobRun:
         digests=digests,
         proofs=proofs,
         extents=extents,
+        paths=paths,
         detail=detail and _detail(*detail),
         part=part and _made(Part, part),
     )

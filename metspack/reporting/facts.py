@@ -28,7 +28,7 @@ from metspack.reporting.model import (
 _DIGITS = re.compile("([0-9]{1,18})")
 _MISSING = Code.FILE_MISSING.id
 _SPLITS = 1_000
-"""The number of split LOBs that a report draws; further ones are counted."""
+"""The most split LOBs that a report draws; it counts the others."""
 
 _NAMED = "SELECT xml_id FROM entry WHERE mets = ? AND path = (SELECT path FROM mets WHERE id = ?) ORDER BY id"
 _HELD = """
@@ -54,7 +54,7 @@ LEFT JOIN disk d ON d.path = x.path AND d.kind = 'f'
 WHERE p.part IS NOT NULL ORDER BY p.id
 """
 _WHOLE = "SELECT size FROM entry WHERE mets = ? AND xml_id = ?"
-# Of statements that are all wrong the check keeps only the first, and a remark that the others are wrong too.
+# If all statements are wrong, the check keeps the first and a remark on the others.
 _FAILED = """
 EXISTS (SELECT 1 FROM wrong w WHERE w.path = s.path AND (
     w.algorithm = s.algorithm AND w.found <> s.digest OR w.others LIKE '%also disagree%'))
@@ -98,7 +98,7 @@ def facts_of(checked: Checked, level: Level) -> ReportFacts:
     catalogue.index()
     links = checked.links_as_given
     relations = sorted(_figured(catalogue, below(links)), key=_by_name)
-    # The check looks for files on the disk from the second level on, for all of them by its end.
+    # From the second level on, the check looks for all files on disk.
     splits = _splits(catalogue, is_looked=is_complete and level > Level.LINKS)
     shown_splits = tuple(islice(splits, _SPLITS))
     return ReportFacts(
@@ -137,7 +137,7 @@ def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
             if each.path == damaged:
                 continue  # one file with another size and another digest is one damaged file
             damaged = each.path
-        # A name for each child, of which there may be very many: not needed where only links are at fault.
+        # Children may be very many: their names are needed only for faults of files.
         folders = folders or {"", *(each.child.folder for each in facts.children)}
         number = 1 + int(dict(each.facts).get("more", "0").replace(",", ""))
         kind = "damaged" if each.code in _DAMAGED else "missing" if each.code == _MISSING else "errors"
@@ -228,7 +228,7 @@ def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool
     once = " GROUP BY path, digest" if catalogue.is_any_path_twice else ""
     failed_ones = "0" if catalogue.row("SELECT 1 FROM wrong") is None else _FAILED
     by_mets = _FIXITY.format(statements=_METS_DIGESTS + once, read=of_mets, failed=failed_ones)
-    # One algorithm after the other: then nothing has to be sorted.
+    # Algorithm by algorithm, so that sorting is not needed.
     stated = chain.from_iterable(catalogue.all(by_mets, *row) for row in catalogue.all(_ALGORITHMS))
     by_manifests = _FIXITY.format(statements=_MANIFEST_DIGESTS, read=of_manifests, failed=failed_ones)
     found = {row[:2]: row[2:] for row in chain(stated, catalogue.all(by_manifests + _BY_SOURCE))}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -25,6 +24,7 @@ from metspack.reporting import facts
 from metspack.reporting.model import Frame, Provenance, ReportFacts
 from metspack.reporting.store import FindingStore, ledger_of
 from metspack.stores.urls import shown
+from metspack.system import os
 
 if TYPE_CHECKING:
     from metspack.files.writing import NewFile

@@ -188,14 +188,14 @@ def _anchors(frame: Frame) -> dict[str, str]:
 
 
 def _folded(rows: list[_T], is_shown: Callable[[_T], bool]) -> tuple[list[_T], list[_T]]:
-    """Return the rows to show and the rows to fold away: of many, those that are not ``is_shown``."""
+    """Return the rows to show and those to fold away: of many rows, all but ``is_shown`` ones."""
     if len(rows) <= _FOLDED:
         return rows, []
     return [each for each in rows if is_shown(each)], [each for each in rows if not is_shown(each)]
 
 
 def _parents(facts: ReportFacts) -> Iterator[str]:
-    """Yield the parents by their OBJIDs, each once, and the number of further ones."""
+    """Yield the parents by their OBJIDs, each once, and the number of those left out."""
     found = {
         f"{each.parent.objid}{' (not checked)' if each.state is LinkState.UNKNOWN else ''}": None
         for each in facts.parents
@@ -204,7 +204,7 @@ def _parents(facts: ReportFacts) -> Iterator[str]:
 
 
 def _some(names: Collection[str], what: str) -> Iterator[str]:
-    """Yield names, of many the first and the number of further ones."""
+    """Yield the first of many names, and the number of the others."""
     yield from islice(names, _NAMED)
     if len(names) > _NAMED:
         yield f"... and {counted(len(names) - _NAMED, f'more {what}')}"
@@ -380,7 +380,7 @@ def _strip_words(lob: ListedSplitLob, held: int, lost: int) -> str:
 
 
 def _pieces(lob: ListedSplitLob, guess: int, total: int) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a split LOB with their starts and widths, of 1,000."""
+    """Yield the parts of a split LOB with their starts and widths, of 1,000 in all."""
     x = 0.0
     for part in lob.parts:
         width = round(_STRIP * (guess if part.size is None else part.size) / max(total, 1), 1)

@@ -10,14 +10,15 @@ from typing import Any
 
 from metspack.inspecting import survey
 from metspack.inspecting.inspection import KINDS, Inspection, LobColumn, inspected, verified
-from metspack.inspecting.survey import LevelFound, Surveyed
+from metspack.inspecting.survey import ColumnFound, Level
 from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verdict, Verification
 from metspack.locations.errors import LobUnresolved
+from metspack.model import noticed
 from metspack.progress import Progress, Silent
 from metspack.resources import json_head
 from metspack.sources import opening
-from metspack.sources.archive import Archive
+from metspack.sources.archive import Archive, FoundCell
 from metspack.sources.opening import Source, SourceFacts
 
 KEPT = 10_000
@@ -47,7 +48,7 @@ def document(
 ) -> dict[str, Any]:
     """Return an inspection as the object for ``--json``, with the ``verdicts`` on faulty LOBs."""
     largest = found.largest
-    unreferenced = found.unreferenced
+    inside, outside = found.unreferenced
     return {
         "source": {
             "name": name(source),
@@ -79,11 +80,11 @@ def document(
         ],
         "columns": [column(each) for each in found.columns],
         "unreferenced": {
-            "inside": _unnamed(unreferenced.inside),
-            "outside": _unnamed(unreferenced.outside),
+            "inside": _unnamed(inside),
+            "outside": _unnamed(outside),
         },
-        "named_twice": unreferenced.twice,
-        "warnings": list(found.warnings),
+        "named_twice": found.named_twice,
+        **noticed(found.warnings),
         "errors": [
             {"lob": lob, "column": each.found.id, **_error(error)}
             for each in found.columns
@@ -122,28 +123,29 @@ def column(each: LobColumn) -> dict[str, Any]:
         "outside": each.outside,
         **_losses(each.losses),
         "bytes": each.bytes,
-        "digests": each.digests,
+        "digests": each.algorithms.total(),
         "digests_by_algorithm": dict(sorted(each.algorithms.items())),
         "without_digest": each.undigested,
+        "text_lengths": dict(sorted(each.lengths.items())),
         "largest": each.largest,
         "largest_lob": each.largest_lob,
         "first_missing": missing,
     }
 
 
-def lob(each: Surveyed, paths: Sequence[str], verdict: Verdict | None = None) -> dict[str, Any]:
-    """Return one LOB as the object for ``--lobs``, with the verdict of ``--verify`` if any."""
-    found, cell, error = each.lob, each.cell, each.error
-    where = "error" if found is None else "inside" if each.is_inside else "outside"
+def lob(at: FoundCell, column: ColumnFound, paths: Sequence[str], verdict: Verdict | None) -> dict[str, Any]:
+    """Return one LOB as an object for ``--lobs``, with the result of its verification."""
+    cell, run, convention, error = at
+    found = None if run is None else run.lob(0)
     record: dict[str, Any] = {
         "id": cell.place.id,
-        "schema": each.column.schema,
-        "table": each.column.table,
-        "column": each.column.name,
+        "schema": column.schema,
+        "table": column.table,
+        "column": column.name,
         "row": cell.place.row,
         "file": cell.file,
-        "where": where,
-        "convention": None if each.convention is None else each.convention.letter,
+        "where": "error" if found is None else "inside" if found.entries else "outside",
+        "convention": None if convention is None else convention.letter,
         "entries": [] if found is None else list(found.entries),
         "paths": list(paths),
         "size": None if found is None else found.size,
@@ -175,8 +177,8 @@ def _error(error: LobUnresolved) -> dict[str, str]:
     return {"kind": error.kind, "message": error.message, "hint": error.hint}
 
 
-def _level(level: LevelFound) -> dict[str, str]:
-    return {"level": level.said.value, "text": level.text}
+def _level(level: Level) -> dict[str, str]:
+    return {"level": level[0].value, "text": level[1]}
 
 
 def _unnamed(unnamed: Unnamed) -> dict[str, Any]:

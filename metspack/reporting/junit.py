@@ -128,7 +128,7 @@ def _cases(frame: Frame, suite: str, findings: Iterator[Finding]) -> Iterator[st
 
 
 def _message(findings: Iterator[Finding]) -> tuple[Finding, str, int]:
-    """Return the first finding of a test case, its lines, and the number of further findings."""
+    """Return the first finding of a test case, its lines, and the number of other findings."""
     first = next(findings)
     lines, more = [line(first), *places(first, _SHOWN)], 0
     for each in findings:

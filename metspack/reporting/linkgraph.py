@@ -73,7 +73,7 @@ def tree(graph: Graph) -> Iterator[str]:
 
 
 def hanging(line: str) -> str:
-    """Return the beginning of further rows of a tree's line: the continued bars, and an indent."""
+    """Return the beginning of the other rows of a tree's line: the continued bars, and an indent."""
     bars = line[: len(line) - len(line.lstrip("│├└─ "))]
     return f"{bars.replace('├── ', '│   ').replace('└── ', '    ')}    "
 

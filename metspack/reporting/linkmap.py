@@ -144,7 +144,7 @@ def link_map(
         outside = _outside(relation)
         above[outside.key] = outside
         top = spots.pop(relation.child.path, None) or _top(relation.child)
-        # Of a parent that was found, only its link to the child is read.
+        # Only the link to the child is read of a parent that was found.
         is_named = relation.state is LinkState.ELSEWHERE
         below.setdefault(outside.key, []).append(replace(top, link=relation.state, names_child=is_named))
     first = [*above.values(), *spots.values()]

@@ -82,7 +82,7 @@ class Relation:
 
     @property
     def is_missing(self) -> bool:
-        """True if the child is named, but not there."""
+        """True if the child is named, but missing."""
         return self.state is LinkState.MISSING
 
     @property
@@ -140,11 +140,7 @@ def parents(graph: Graph) -> Iterator[Relation]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedPart:
-    """A part of a split LOB: its id, the child that holds it by the parent's METS, its bytes there.
-
-    ``size`` is None when that child does not list the part, or no size for it; ``is_lost``: the child lists
-    it, but the file is missing.
-    """
+    """A part of a split LOB: its id, the child that has it by the parent's METS, its bytes there."""
 
     id: str
     child: str
@@ -368,7 +364,7 @@ def _where(at: Finding | FindingPlace) -> str:
 
 
 def places(finding: Finding, limit: int | None = None) -> Iterator[str]:
-    """Yield up to ``limit`` further places of a finding, and the number of others; printable."""
+    """Yield up to ``limit`` other places of a finding, and the number of the rest; printable."""
     for each in finding.others[:limit]:
         yield printable(f"{_where(each)} [{each.place}]" if each.place else _where(each))
     left = finding.count - 1 - len(finding.others[:limit])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import io
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
@@ -20,6 +19,7 @@ from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
 from metspack.files import journal, pread, reading, tempdb
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import rank
+from metspack.system import os
 from metspack.uris import shown
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ class Excerpts(tempdb.Scratch):
             with reading.opening(self._roots[start], path.removeprefix(start).split("/")) as descriptor:
                 yield from _among(_text(reading.chunks(descriptor, 0, _ENOUGH, size=reading.BLOCK)), numbers)
         except (OSError, MetspackError):
-            return  # the findings report the fault of the file; a report goes without its lines
+            return  # the findings report the fault of the file; the report leaves its lines out
 
 
 def _text(blocks: Iterable[bytes]) -> Iterator[str]:
@@ -311,7 +311,7 @@ def _shortened(text: str) -> str:
 # complete check. Lines are appended while files are read; obsolete ones are removed when a check has ended.
 # Files in a zip or tar file have the size, time and inode of that file.
 
-_LONGEST = 1 << 26  # bytes of a line, which is of many files
+_LONGEST = 1 << 26  # bytes of a line, which covers many files
 _FORM = 1  # of the lines; another one is refused
 
 _HEAD, _FILE, _DIFFERING, _WHOLE = "ledger", "file", "odd", "whole"
@@ -427,10 +427,9 @@ class Ledger(tempdb.Scratch):
                 continue
             if event.get(name) != self._head[name]:
                 raise ConfigError(
-                    f"--ledger {self._path}: is of another package: its {what} is "
-                    f"{shown(str(event.get(name)))}, expected {shown(str(self._head[name]))}",
-                    hint="Each package and each copy of it has a ledger of its own, and one that was moved a "
-                    f"new one. {_NEW}",
+                    f"--ledger {self._path}: was made for the package with the {what} "
+                    f"{shown(str(event.get(name)))}, not {shown(str(self._head[name]))}",
+                    hint=f"Each copy of a package needs a ledger, and a moved package a new one. {_NEW}",
                 )
 
     def _damaged(self, number: int) -> SourceError:
@@ -463,7 +462,7 @@ class Ledger(tempdb.Scratch):
         """Yield the files that are not due, by path, with the time of each."""
         if self._older_than is None:
             return self._verified("is_new")
-        # A clock that was set back proves nothing.
+        # A clock that was set back is no proof.
         return self._verified("time > ? AND time <= ?", clock.ago(self._older_than), clock.ago(0))
 
     def _verified(self, which: str, *values: object) -> Iterator[tuple[VerifiedFile, str]]:
@@ -503,8 +502,8 @@ class Ledger(tempdb.Scratch):
             whole: dict[str, object] = {"event": _WHOLE}
             for each in chain([self._head], events, [whole]):
                 file.write(f"{journal.sealed(each)}\n".encode())
-        self._journal.close()
-        self._journal = None
+            self._journal.close()  # not after it is replaced: Windows replaces no file that is open
+            self._journal = None
 
 
 def _event(file: VerifiedFile, time: str) -> dict[str, object]:

@@ -148,10 +148,7 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
 
 
 def wrapped(line: Line, width: int) -> Iterator[Line]:
-    """Yield a line as rows of at most ``width`` columns, the further ones indented.
-
-    Rows break between words; a wider word is kept whole, so that names can be copied.
-    """
+    """Yield a line as rows of at most ``width`` columns, all but the first indented."""
     from rich.cells import cell_len  # noqa: PLC0415 -- heavy: only where a person looks at it
 
     row: list[tuple[str, str]] = []

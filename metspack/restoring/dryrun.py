@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 from metspack import processes
 from metspack.errors import ConfigError, SourceError
 from metspack.inspecting.verification import Verdict, verify
-from metspack.model import LobRun
+from metspack.model import Notice
 from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent, begin_lobs
@@ -22,7 +22,7 @@ from metspack.restoring.files import (
     find_lobs,
 )
 from metspack.restoring.siard import Into, archive_words, check_archive, division
-from metspack.sources.archive import LostLob
+from metspack.sources.archive import FoundLobs, LostLob
 
 
 class DryRun(Iterator[Verdict]):
@@ -45,7 +45,7 @@ class DryRun(Iterator[Verdict]):
         self._progress = progress or Silent()
         self._tally = RestoreTally()
         self._stays = 0
-        self._warnings: tuple[str, ...] = ()
+        self._warnings: tuple[Notice, ...] = ()
         self._found = self._proven()
         self.faults = 0
         if self._options.cluster is not None:
@@ -94,10 +94,10 @@ class DryRun(Iterator[Verdict]):
                 for _, faults in results:
                     yield from faults
 
-    def _lobs(self, source: Packaged, sharing: Sharing) -> Iterator[LobRun | LostLob]:
+    def _lobs(self, source: Packaged, sharing: Sharing) -> Iterator[FoundLobs]:
         """Yield the LOBs that would be restored, and the faults in finding others."""
         if not self._options.only:
-            yield from (LostLob(lob="", error=fault) for fault in source.package.faults)
+            yield _lost(source.package.faults)
         try:
             if self._into is None:
                 begin_lobs(self._progress, "Verifying", *reversed(source.package.index.weight()))
@@ -109,23 +109,28 @@ class DryRun(Iterator[Verdict]):
                 self._warnings = tuple(archive_words(archive, sharing))
             source.check_unchanged()
         except SourceError as error:
-            yield LostLob(lob="", error=error)
+            yield _lost([error])
 
-    def _archived(self, source: PackagedArchive, into: Into, sharing: Sharing) -> Iterator[LobRun | LostLob]:
+    def _archived(self, source: PackagedArchive, into: Into, sharing: Sharing) -> Iterator[FoundLobs]:
         """Yield the LOBs that would be put into an archive or beside it, and those staying inside."""
-        yield from (LostLob(lob="", error=each) for each in source.alterations(self._progress))
+        yield _lost(source.alterations(self._progress))
         try:
             stays, container = division(source, into, self._progress)
         except SourceError:  # of a table: it is found again below
             stays, container = division(source, Into.INSIDE, self._progress)
         begin_lobs(self._progress, "Verifying", *reversed(source.package.index.weight()))
-        for each in source.found():
-            if isinstance(each, LostLob):
-                yield each
-            elif stays(each):
-                self._stays += len(each)
-                yield each
-            else:
+        for found in source.found():
+            yield FoundLobs(lost=found.lost)
+            for each in found.runs:
+                if stays(each):
+                    self._stays += len(each)
+                    yield FoundLobs([each])
+                    continue
                 for first in sharing.firsts(each, container(each.place)):
                     self._tally.take(first)
-                    yield first
+                    yield FoundLobs([first])
+
+
+def _lost(faults: Iterable[SourceError]) -> FoundLobs:
+    """Return faults of no single LOB."""
+    return FoundLobs(lost=[LostLob("", each) for each in faults])

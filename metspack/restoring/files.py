@@ -44,7 +44,7 @@ from metspack.layouts import lobseg
 from metspack.layouts.names import FolderStyle
 from metspack.limits import Budgets
 from metspack.mets.filetable import Placements
-from metspack.model import LONGEST, LobPlace, LobRun
+from metspack.model import LONGEST, LobPlace, LobRun, Notice, noticed
 from metspack.optionfields import OptionField
 from metspack.packages import package as packages_package
 from metspack.packages import source as packages_source
@@ -55,9 +55,10 @@ from metspack.planning.sharedlobs import Sharing
 from metspack.processes import Executor, Moved
 from metspack.progress import Progress, Silent, begin_lobs, credit_of
 from metspack.resources import json_head
+from metspack.restoring.filenames import FileNames, KeyNames, NamesWord
 from metspack.sizes import counted
 from metspack.sources import opening
-from metspack.sources.archive import LostLob, raising
+from metspack.sources.archive import FoundLobs, raising
 from metspack.sources.lobstream import ACCEPTABLE, Holdings, OpenHoldings
 
 _PER_FILE = 1_000  # bytes that names and a line in each manifest take, generously
@@ -72,7 +73,7 @@ class RestoreOptions:
     of ``lobstream.ACCEPTABLE``. ``lob_folder_style`` is how an archive leads to LOBs in a folder beside it.
     ``jobs`` is the number of processes that write files, as many as help when None; ``cluster``, in a form of
     ``cluster.FORMS``, is a Dask cluster whose workers write them instead. Children that are missing from
-    their places are searched for in the ``roots``, by OBJID.
+    their places are searched for in the ``roots``, by OBJID. ``names`` are those of the files.
     """
 
     only: OptionField[tuple[str, ...], str | Sequence[str]] = optionfields.texts()
@@ -85,6 +86,7 @@ class RestoreOptions:
     jobs: OptionField[int | None, int | None] = optionfields.jobs(None)
     cluster: str | None = None
     roots: OptionField[tuple[Path, ...], StrPath | Sequence[StrPath]] = optionfields.paths(as_places)
+    names: OptionField[FileNames, FileNames | NamesWord] = optionfields.choice(FileNames, FileNames.ARCHIVE)
 
     def opened(self, path: Path, *, partial: bool = False) -> Packaged:
         """Return the package at ``path`` as a source; raises as ``packages_source.opened`` does."""
@@ -109,7 +111,7 @@ class Restored:
     size: int | None = None
     sha256: str | None = None
     into: str | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """Return the result as data for JSON; one without a target is that of a dry run."""
@@ -130,7 +132,7 @@ class Restored:
                 "archive_bytes": self.size,
                 "archive_sha256": self.sha256,
             }
-        return json_head() | document | {"warnings": list(self.warnings)}
+        return json_head() | document | noticed(self.warnings)
 
 
 def restore_facts(form: str, source: Packaged, options: RestoreOptions) -> RunFacts:
@@ -190,7 +192,7 @@ class RestoreTally:
         self.inside += len(run) if run.entries else 0
         self.bytes += run.bytes
 
-    def restored(self, target: Path | None, warnings: Iterable[str]) -> Restored:
+    def restored(self, target: Path | None, warnings: Iterable[Notice]) -> Restored:
         """Return the result of a restore of the LOBs as files."""
         return Restored(
             target=target,
@@ -237,12 +239,16 @@ def _restore(
         options.opened(path) as source,
         Sharing() as sharing,
         stage(target, restore_facts("files", source, options), terms) as staging,
+        ExitStack() as stack,
     ):
         tally = RestoreTally()
         executor = attempts.executor(helpers, staging.work, source.holdings(), _WRITING)
         found = _RestoreSlices(source, staging, options, progress, tally, executor, helpers)
-        lobs = find_lobs(source, sharing, tally, _lob_runs(source, progress))
-        tasks = found.tasks(raising(lobs))
+        found_lobs = (FoundLobs([run]) for run in _lob_runs(source, progress))
+        lobs = raising(find_lobs(source, sharing, tally, found_lobs))
+        if options.names is FileNames.KEY:
+            lobs = stack.enter_context(KeyNames(source, options.budgets)).named(lobs)
+        tasks = found.tasks(lobs)
         jobs = executor.useful(options.jobs, files=_FILES_AT_ONCE, size=0)
         begun = tasks if jobs > 1 else iter(list(tasks))
         try:
@@ -263,23 +269,22 @@ def _restore(
 
 
 def find_lobs(
-    source: Packaged, sharing: Sharing, tally: RestoreTally, named: Iterator[LobRun | LostLob]
-) -> Iterator[LobRun | LostLob]:
+    source: Packaged, sharing: Sharing, tally: RestoreTally, named: Iterator[FoundLobs]
+) -> Iterator[FoundLobs]:
     """Yield the LOBs to be restored: ``named`` ones and those that only METS lists.
 
     Raises ``SourceError`` when a selected LOB is missing.
     """
     missing = set(source.selection.only)
     for found in chain(named, source.unnamed()):
-        if isinstance(found, LostLob):
-            missing.difference_update(source.selection.met(found.lob.removeprefix(source.id_prefix)))
-            yield found
-            continue
-        for lob in found.ids() if missing else ():
-            missing.difference_update(source.selection.met(lob))
-        for first in sharing.firsts(found, ""):
-            tally.take(first)
-            yield first
+        if missing:
+            lobs = (lob for run in found.runs for lob in run.ids())
+            lost = (each.lob.removeprefix(source.id_prefix) for each in found.lost)
+            missing.difference_update(*map(source.selection.met, chain(lobs, lost)))
+        firsts = [first for run in found.runs for first in sharing.firsts(run, "")]
+        for run in firsts:
+            tally.take(run)
+        yield FoundLobs(firsts, found.lost)
     for each in source.selection.only:
         if each in missing:
             raise _absent(source, each)
@@ -497,8 +502,6 @@ def _write_lobs(task: _RestoreTask, moved: Moved, disk: writing.SyncedTogether) 
             checksum="MD5",
             accepted=task.accepted,
             moved=moved,
-            ended=lambda _passage: None,
-            joined=lambda _passage: None,
         )
         with closing(Folder(task.package / _CONTENT, shared=True, is_synced=not disk.is_possible)) as folder:
             for placed in placing.place(slices.runs(task.slice), folder):
@@ -529,8 +532,11 @@ def _write_merged(fragments: list[Path], target: Path, start: int) -> None:
             merged.write(b"".join(batch))
 
 
-def file_words(source: Packaged) -> Iterator[str]:
+def file_words(source: Packaged) -> Iterator[Notice]:
     """Yield warnings about LOBs restored as files."""
     if unnamed := source.unnamed_count():
-        yield f"{counted(unnamed, 'LOB')} that METS lists and no cell names: restored all the same"
+        yield Notice(
+            "lob-unnamed",
+            f"{counted(unnamed, 'LOB')} that METS lists and no cell names: restored all the same",
+        )
     yield from source.remarks()

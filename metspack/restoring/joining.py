@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import warnings
 from abc import abstractmethod
 from bisect import bisect_right
@@ -36,6 +35,7 @@ from metspack.sources.lobstream import (
     needed_lengths,
     unit_of,
 )
+from metspack.system import os
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

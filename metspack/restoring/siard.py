@@ -28,7 +28,7 @@ from metspack.layouts.interface import check_style, folder_use
 from metspack.layouts.names import SIARD, FolderStyle
 from metspack.mets import ids
 from metspack.mets.filetable import PlacedRun, Placements, placed_file
-from metspack.model import CellRun, LobCell, LobPlace, LobRun, ZipExtent
+from metspack.model import CellRun, LobCell, LobPlace, LobRun, Notice, ZipExtent
 from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning import assignment, slices
 from metspack.planning.assignment import Column, column_of, first_place
@@ -352,7 +352,7 @@ class _RestoreWork:
                 return self._written(entries)[0]
         first = self.sharing.first(cell.place.id)
         if first is not None:
-            return self.sharing.told(first)[0]
+            return self.sharing.stored(first)[0]
         (new,) = named(cell.place, (cell.place.row,), (cell.file,))
         self.sharing.tell(cell.place.id, new, None)
         return new
@@ -370,8 +370,6 @@ class _RestoreWork:
                 siard22.LAYOUT,
                 checksum="MD5",
                 moved=self.progress.advance,
-                ended=lambda _passage: None,
-                joined=lambda _passage: None,
             )
             for container, number in self.slices.items():
                 folder = siard22.segment_folder(self.name, container, 0)
@@ -393,11 +391,11 @@ class _RestoreWork:
 
 def archive_words(
     source: PackagedArchive, sharing: Sharing, renamed: Collection[Column] = ()
-) -> Iterator[str]:
+) -> Iterator[Notice]:
     """Yield warnings about a restored archive; ``renamed`` columns name their LOBs anew."""
     if left := source.unnamed_count():
-        yield f"{counted(left, 'LOB')} that METS lists and no cell names: left out"
-    yield from left_out(source, renamed)
+        yield Notice("lob-unnamed", f"{counted(left, 'LOB')} that METS lists and no cell names: left out")
+    yield from (Notice("archive-reduced", each) for each in left_out(source, renamed))
     yield from source.remarks()
     yield from sharing.words()
     yield from source.conventions()

@@ -179,7 +179,7 @@ def _cell_edits(
     data: bytes, start: int, encoding: Encoding, cell: LobCell, new: NewCell, *, version: str
 ) -> list[Edit]:
     """Return the edits, in order, that give the start tag at ``start`` the values of ``new``."""
-    if new.digest is None and new.length is None:  # a million LOBs that move need nothing more
+    if new.digest is None and new.length is None:  # a million moved LOBs need no more than this
         span = _file_span(data, start, encoding)
         return [] if new.file == cell.file else [Edit(*span, str(escape(new.file)))]
     values: dict[str, str] = {}
@@ -297,7 +297,7 @@ class MetadataDocument:
 
     def replacing(self, element: Element, text: str) -> Edit:
         """Return the edit that gives an element another text."""
-        if element.inner == element.stop:  # an empty-element tag: there is nothing between tags to replace
+        if element.inner == element.stop:  # an empty-element tag: its empty content cannot be replaced
             return Edit(start=element.start, stop=element.stop, text=tagged(element, element.name, text))
         return Edit(start=element.inner, stop=element.inner_stop, text=str(escape(text)))
 

@@ -1,7 +1,4 @@
-"""Entries of an archive in a zip file or an unpacked folder, or one folder further down.
-
-``ZipContainer`` has ``ArchiveEntries`` too. All code that reads an archive by names of entries takes them.
-"""
+"""Entries of an archive in a zip file or an unpacked folder, perhaps below one top folder."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Forms of a SIARD archive: one zip file, its parts, a folder, or one folder further down."""
+"""Forms of a SIARD archive: a zip file, its parts, a folder, each perhaps with a folder around all."""
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from metspack.layouts.names import METS_NAMES, PART, is_archive, part_suffix
 from metspack.limits import Budgets
 from metspack.siard import entries, metadata
 from metspack.siard.entries import AnyTree, FolderEntries, WrappedTree
+from metspack.system import quoted
 
 _WRAPPED = "A SIARD archive has its metadata there (SIARD 2.2 P_4.2-5)."
 
@@ -37,7 +37,7 @@ class Opened:
 
 
 def is_unpacked(path: Path) -> bool:
-    """Return whether a folder is an unpacked archive, or holds one folder further down."""
+    """Return whether a folder is an unpacked archive, or holds the only folder of one."""
     return (path / metadata.NAME).is_file() or sum(
         each.is_file() for each in path.glob(f"*/{metadata.NAME}")
     ) == 1
@@ -94,12 +94,12 @@ def _inside(folder: Path) -> str:
     entries_there = sorted(folder.iterdir())
     found = [each for each in entries_there if is_archive(each.name) and each.is_file()]
     if any((each / name).is_file() for each in (folder, *entries_there) for name in METS_NAMES):
-        quoted = shlex.quote(str(folder))
+        at = quoted(str(folder))
         problem = (
-            f"It is a package, which has METS: metspack convert {quoted} -o NEW divides it anew, "
-            f"metspack list {quoted} shows its LOBs"
+            f"It is a package, which has METS: metspack convert {at} -o NEW divides it anew, "
+            f"metspack list {at} shows its LOBs"
         )
-        return problem + (f", metspack inspect {shlex.quote(str(found[0]))} its archive." if found else ".")
+        return problem + (f", metspack inspect {quoted(str(found[0]))} its archive." if found else ".")
     if found:
         return (
             f"It holds {', '.join(each.name for each in found[:3])}: name the file, {found[0]}; or, where "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -108,6 +109,12 @@ class Table:
         if self.rows is None:
             return self.rows_text and repr(self.rows_text)
         return "" if self.rows == rows else f"{self.rows:,}"
+
+    @property
+    def key_numbers(self) -> dict[str, int]:
+        """The numbers of the primary key's columns by their names, in the order of the key."""
+        numbers = {each.name: each.number for each in reversed(self.columns)}
+        return {name: numbers[name] for name in self.primary_key if name in numbers}
 
     def chain(self, cell: str) -> tuple[Field, ...]:
         """Return the column of a cell path and the fields below it, as far as metadata.xml has them.
@@ -298,7 +305,7 @@ def _fields(elements: Iterable[Element]) -> tuple[Field, ...]:
         Field(
             number=number,
             name=_text(element, "name"),
-            type=_text(element, "type"),
+            type=sys.intern(_text(element, "type")),
             lob_folder=folder_value(element, "lobFolder"),
             folder=folder_value(element, "folder"),
             mime_type=element.value("mimeType") or None,

@@ -57,7 +57,7 @@ def detected(head: bytes, what: str = "the document") -> Encoding:
         codec = codecs.lookup(name).name
         one_by_one = len(bytes(range(256)).decode(codec, "replace")) == len(range(256))
         ascii_stays = _ASCII.decode(codec, "replace") == _ASCII.decode("ascii")
-        # Both ways: a codec that writes a byte order mark reads ASCII all the same.
+        # Both ways: a codec that writes a byte order mark still reads ASCII.
         ascii_stays = ascii_stays and _ASCII.decode("ascii").encode(codec, "replace") == _ASCII
     except (LookupError, UnicodeError):
         one_by_one = ascii_stays = False
@@ -122,7 +122,7 @@ def tag_end(data: bytes, start: int, encoding: Encoding) -> int:
     at = start
     while True:
         closing = encoding.found(">", data, at)
-        # Looked for no further than the bracket: a document without such quotes must not be read whole.
+        # The search ends at the bracket: a document without such quotes must not be read whole.
         quotes = [(found, mark) for mark in "\"'" if (found := encoding.found(mark, data, at, closing)) >= 0]
         if not quotes:
             return closing + encoding.unit

@@ -97,7 +97,7 @@ class CellReader:
         self._budgets = budgets
         self._tally = tally
         self._tags: list[_Tags] = []
-        self._only_cell = ""  # the cell with a file that was begun last, while it holds nothing else
+        self._only_cell = ""  # the cell with a file that was begun last, while it is still empty
         self._fed = 0
         self._head: bytes | None = b""
         self._named: set[str] = set()  # cells whose names were looked at
@@ -313,7 +313,7 @@ class CellReader:
                 continue
             digest = digests.parsed(text, attributes.get("digestType"))
             if digest is None and name == "messageDigest":
-                digest = digests.parsed(text)  # digestType is of the digest beside it
+                digest = digests.parsed(text)  # digestType describes the digest beside it
             if digest is None:
                 kind = attributes.get("digestType")
                 raise SourceError(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby, islice
+from itertools import chain, groupby, islice, repeat
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from metspack import safexml
 from metspack.errors import ConfigError, SourceError
@@ -32,12 +31,13 @@ from metspack.locations.grantedroots import Spot, difference, folded
 from metspack.locations.mappingtxt import mapping_beside, read_mapping
 from metspack.locations.resolver import Resolver
 from metspack.mediatypes import media_type
-from metspack.model import LONGEST, CellRun, Extent, LobCell, LobRef, LobRun, RunShared, ZipExtent
+from metspack.model import LONGEST, CellRun, Extent, LobCell, LobRef, LobRun, Notice, RunShared, ZipExtent
 from metspack.siard import forms, metadata, tables
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.lobstream import MISSING_TABLE, Holdings
+from metspack.system import os
 from metspack.uris import Repair, shown
 
 _ELEMENT = re.compile("a[0-9]+")
@@ -63,24 +63,6 @@ class Grants:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Located:
-    """A LOB cell: its LOB and the convention that found it, or the error of a LOB not found.
-
-    ``lob`` is None exactly when ``error`` is not; ``convention`` is None for LOBs without an archive.
-    """
-
-    cell: LobCell
-    lob: LobRef | None
-    convention: Convention | None = None
-    error: LobUnresolved | None = None
-
-    @property
-    def is_inside(self) -> bool:
-        """True if the LOB is in the archive itself."""
-        return self.lob is not None and bool(self.lob.entries)
-
-
 class LostLob(NamedTuple):
     """The error of a LOB that was not found, by its id; "" where more than one LOB is concerned."""
 
@@ -88,49 +70,52 @@ class LostLob(NamedTuple):
     error: SourceError
 
 
-def in_runs(found: Iterable[LobRun | LobRef | LostLob]) -> Iterator[LobRun | LostLob]:
+class FoundLobs(NamedTuple):
+    """LOBs of one search: the found ones in runs, and the lost ones.
+
+    ``conventions`` are those that found the LOBs of an archive's cells, one for each; they can be read once.
+    """
+
+    runs: Sequence[LobRun] = ()
+    lost: Sequence[LostLob] = ()
+    conventions: Iterable[Convention] = ()
+
+    @property
+    def unresolved(self) -> list[LobUnresolved]:
+        """The errors of cells whose LOBs were not found."""
+        return [each.error for each in self.lost if isinstance(each.error, LobUnresolved)]
+
+    def cells(self) -> list[FoundCell]:
+        """Return the cells in their order, each with its LOB or its error."""
+        ones = (run[number : number + 1] for run in self.runs for number in range(len(run)))
+        found = zip(ones, chain(self.conventions, repeat(None)), strict=False)
+        cells: list[FoundCell] = [(run.lob(0).cell, run, convention, None) for run, convention in found]
+        cells += [(each.cell, None, None, each) for each in self.unresolved]
+        return sorted(cells, key=lambda each: each[0].place.row)
+
+    def selected(self, takes: Callable[[str], bool]) -> FoundLobs:
+        """Return the LOBs, found and lost, whose ids a function takes."""
+        lobs = [lob for run in self.runs for lob in run.lobs() if takes(lob.place.id)]
+        return FoundLobs(list(in_runs(lobs)), [each for each in self.lost if takes(each.lob)])
+
+
+FoundCell = tuple[LobCell, LobRun | None, Convention | None, LobUnresolved | None]
+"""A cell with its LOB as a run of one and the convention that found it, or with its error."""
+
+
+def in_runs(lobs: Iterable[LobRef]) -> Iterator[LobRun]:
     """Yield LOBs in runs, together those that have the same values in common."""
-    for shared, group in groupby(found, _joining):
-        if shared is None:
-            yield from (LobRun.of([each]) if isinstance(each, LobRef) else each for each in group)
-            continue
-        while some := [each for each in islice(group, LONGEST) if isinstance(each, LobRef)]:
+    for shared, group in groupby(lobs, lambda lob: lob.shared if lob.detail is None else None):
+        while some := list(islice(group, 1 if shared is None else LONGEST)):
             yield LobRun.of(some)
 
 
-def _joining(found: LobRun | LobRef | LostLob) -> RunShared | None:
-    """Return the values that LOBs of one run share, or None for a LOB that forms its own run."""
-    return found.shared if isinstance(found, LobRef) and found.detail is None else None
-
-
-def raising(found: Iterable[LobRun | LostLob]) -> Iterator[LobRun]:
-    """Yield LOBs; raise the error of the first that was not found."""
+def raising(found: Iterable[FoundLobs]) -> Iterator[LobRun]:
+    """Yield the runs of LOBs; raise the error of the first that was not found."""
     for each in found:
-        if isinstance(each, LostLob):
-            raise each.error
-        yield each
-
-
-_Found = TypeVar("_Found", bound=LobRun | Located)
-
-
-@dataclass(slots=True, kw_only=True)
-class Searched:
-    """LOBs of an archive that are looked for, until more are missing than its budget allows."""
-
-    archive: Archive
-    _lost: int = 0
-    _first: LobUnresolved | None = None
-
-    def within(self, found: Iterable[_Found]) -> Iterator[_Found]:
-        """Yield the same items; raises ``SourceError`` when too many LOBs were not found."""
-        for each in found:
-            if isinstance(each, Located) and each.error is not None:
-                self._first = self._first or each.error
-                if self._lost == self.archive.budgets.missing:
-                    raise self.archive.too_many(self._first)
-                self._lost += 1
-            yield each
+        for lost in each.lost:
+            raise lost.error
+        yield from each.runs
 
 
 class Archive(Closable):
@@ -160,7 +145,7 @@ class Archive(Closable):
         self.repairs: dict[tuple[str, str], tuple[int, frozenset[Repair]]] = {}
         self.miscounted: dict[str, str] = {}
         self._valued: dict[str, str] = {}
-        self._reported_conventions: tuple[str, ...] | None = None
+        self._reported_conventions: tuple[Notice, ...] | None = None
         self._own = len(opened.own)
         self._unread = ""
         try:
@@ -299,30 +284,34 @@ class Archive(Closable):
 
     def located(
         self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
-    ) -> Iterator[Located]:
-        """Yield each LOB cell of a table in document order, with its LOB or the error.
+    ) -> Iterator[FoundLobs]:
+        """Yield the LOBs of a table's cells in document order, and the errors of lost ones.
 
-        All readers of an archive's LOBs use this or ``located_runs``; ``lob_runs`` raises the errors that are
-        reported here. ``tally`` counts rows and inline values, ``read`` is called with each number of bytes
-        read. Raises ``SourceError`` where the table cannot be read, or contradicts metadata.xml.
+        What comes together are cells of one column in consecutive rows. All readers of an archive's LOBs
+        use this; ``lob_runs`` raises the errors that are reported here. ``tally`` counts rows and inline
+        values, ``read`` is called with each number of bytes read. Raises ``SourceError`` where the table
+        cannot be read, or contradicts metadata.xml.
         """
         for run, declared in self._cell_runs(table, tally, read):
-            for cell in run.cells():
-                yield self._located(table, cell, declared)
+            found = self._entries_of(table, run, declared)
+            yield from self._outside(table, run, declared) if found is None else (found,)
 
-    def located_runs(
-        self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
-    ) -> Iterator[LobRun | Located]:
-        """Yield the LOB cells of a table as ``located`` does, in runs where that is possible.
+    def within_budget(self, found: Iterable[FoundLobs], losses: Losses) -> Iterator[FoundLobs]:
+        """Yield the same, and add the errors of lost LOBs to ``losses``.
 
-        A run has cells that name entries in full, or whose LOBs are files of one folder.
+        Raises ``SourceError`` when more are lost than the budget allows, and the error of a table.
         """
-        for run, declared in self._cell_runs(table, tally, read):
-            found = self._run(table, run, declared)
-            yield from self._outside(table, run, declared) if found is None else found
+        for each in found:
+            for _, error in each.lost:
+                if not isinstance(error, LobUnresolved):
+                    raise error
+                losses.take(error)
+                if len(losses) > (most := self.budgets.missing):
+                    raise errors.too_many(str(self.path), most, losses, self.resolver.advised())
+            yield each
 
-    def _outside(self, table: Table, run: CellRun, declared: str | None) -> Iterator[LobRun | Located]:
-        """Yield cells that name no entries, as runs where their LOBs are files of one folder."""
+    def _outside(self, table: Table, run: CellRun, declared: str | None) -> Iterator[FoundLobs]:
+        """Yield the LOBs of cells that name files, those of one folder together."""
         folders = [file.rpartition("/")[0] for file in run.files]
         start = 0
         for _, group in groupby(folders):
@@ -333,12 +322,27 @@ class Archive(Closable):
             if self.container is not None and len(own) > 1:
                 found = self.resolver.stated_files(table, own.cell, own.files, lengths)
             if found is None or any(status[-2:] in self._itself for status in found.statuses):
-                for cell in own.cells():
-                    yield self._located(table, cell, declared)
+                yield self._each(table, own, declared)
                 continue
             sizes, *stamps = map(list, zip(*found.statuses, strict=True))
             extents = [list(found.names), *stamps]
-            yield from _runs_of(own, declared, sizes, extents, root=found.root, folders=found.folders)
+            runs = _runs_of(own, declared, sizes, extents, root=found.root, folders=found.folders)
+            yield FoundLobs(runs, conventions=repeat(found.convention, len(own)))
+
+    def _each(self, table: Table, run: CellRun, declared: str | None) -> FoundLobs:
+        """Return the LOBs of cells, each looked for by itself."""
+        lobs: list[LobRef] = []
+        conventions: list[Convention] = []
+        lost: list[LostLob] = []
+        for cell in run.cells():
+            try:
+                lob, convention = self._located(table, cell, declared)
+            except LobUnresolved as error:
+                lost.append(LostLob(cell.place.id, error))
+            else:
+                lobs.append(lob)
+                conventions.append(convention)
+        return FoundLobs(list(in_runs(lobs)), lost, conventions)
 
     def _cell_runs(
         self, table: Table, tally: Tally | None, read: Callable[[int], None] | None
@@ -372,15 +376,19 @@ class Archive(Closable):
                 "(metspack explain Z035)"
             )
 
-    def _run(self, table: Table, run: CellRun, declared: str | None) -> Iterator[LobRun] | None:
+    def _entries_of(self, table: Table, run: CellRun, declared: str | None) -> FoundLobs | None:
         """Return the LOBs of cells that name their entries in full, or None unless all do."""
         text = "\n".join(("", *run.files, ""))
         if "\nheader/" in text or "/\n" in text or not self._structure.isdisjoint(run.files):
             return None
         found = self.resolver.named_in_full(table, run)
-        return None if found is None else _runs_of(run, declared, *found)
+        if found is None:
+            return None
+        conventions = self.resolver.conventions(table, run.cell, run.files)
+        return FoundLobs(_runs_of(run, declared, *found), conventions=conventions)
 
-    def _located(self, table: Table, cell: LobCell, declared: str | None) -> Located:
+    def _located(self, table: Table, cell: LobCell, declared: str | None) -> tuple[LobRef, Convention]:
+        """Return the LOB of a cell and the convention that found it; raises ``LobUnresolved``."""
         try:
             found = self.resolver.resolved(table, cell)
         except LobUnresolved as unresolved:
@@ -389,14 +397,14 @@ class Archive(Closable):
                 unresolved.hint = advice
             elif isinstance(unresolved, LobMissing):
                 unresolved.hint = " ".join((unresolved.hint, *self._advice()))
-            return Located(cell=cell, lob=None, error=unresolved)
+            raise
         if found.repairs:
             key = table.path, _ELEMENT.sub("a", cell.place.cell)
             number, kinds = self.repairs.get(key, (0, frozenset[Repair]()))
             self.repairs[key] = number + 1, kinds.union(found.repairs)
         entries = tuple(name for each in found.extents if (name := self._entry(each)))
         if any(map(self._is_structure, entries)) or any(map(self._is_itself, found.extents)):
-            error = errors.error(
+            raise errors.error(
                 LobRefused,
                 table,
                 cell,
@@ -404,7 +412,6 @@ class Archive(Closable):
                 tried=(),
                 hint="The cell is wrong: moving that file out would destroy the archive.",
             )
-            return Located(cell=cell, lob=None, error=error)
         extension = extension_of(cell.file)
         lob = LobRef(
             cell=cell,
@@ -414,10 +421,10 @@ class Archive(Closable):
             extents=found.extents,
             entries=entries,
         )
-        return Located(cell=cell, lob=lob, convention=found.convention)
+        return lob, found.convention
 
     def _advice(self) -> Iterator[str]:
-        """Yield further reasons why a LOB may not be found."""
+        """Yield other reasons why a LOB may not be found."""
         if self.container is not None and self.path.is_symlink():
             yield (
                 f"{self.path} is a symbolic link: LOBs are looked for beside the link, not beside "
@@ -436,11 +443,7 @@ class Archive(Closable):
 
     def lob(self, table: Table, cell: LobCell) -> LobRef:
         """Return the LOB that a cell of a table names; raises ``LobUnresolved``."""
-        found = self._located(table, cell, declared_type(table, cell.place.cell))
-        if found.error is not None:
-            raise found.error
-        assert found.lob is not None  # noqa: S101 -- exactly one of the two is there
-        return found.lob
+        return self._located(table, cell, declared_type(table, cell.place.cell))[0]
 
     def entries(self, table: Table, cell: LobCell) -> tuple[str, ...]:
         """Return the names of the archive's entries with a cell's LOB; raises ``LobUnresolved``."""
@@ -467,48 +470,25 @@ class Archive(Closable):
         ``read`` is called with each number of bytes read, ``weight`` in all. Raises ``LobsUnresolved`` after
         the last LOB when some were not found, and names them all.
         """
-        losses: Losses | None = None
-        for each in self.found(read):
-            if not isinstance(each, LostLob):
-                yield each
-            elif not isinstance(each.error, LobUnresolved):
-                raise each.error
-            else:
-                losses = losses or Losses(each.error)
-                if len(losses) == self.budgets.missing:
-                    raise self.too_many(losses.first, losses)
-                losses.take(each.error)
-        if losses is not None:
+        losses = Losses()
+        for each in self.within_budget(self.found(read), losses):
+            yield from each.runs
+        if losses:
             raise LobsUnresolved(str(self.path), losses, self.resolver.advised())
 
-    def found(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun | LostLob]:
+    def found(self, read: Callable[[int], None] | None = None) -> Iterator[FoundLobs]:
         """Yield every LOB as ``lob_runs`` does, and its errors, also those of tables."""
         self.resolver.recount()
         self.repairs.clear()
-        yield from in_runs(self._found(read))
+        for table in self.tables:
+            try:
+                yield from self.located(table, read=read)
+            except SourceError as error:
+                yield FoundLobs(lost=[LostLob("", error)])
         # Reading cells again after this must not count their LOBs twice.
         self._reported_conventions = tuple(self._conventions())
 
-    def _found(self, read: Callable[[int], None] | None) -> Iterator[LobRun | LobRef | LostLob]:
-        for table in self.tables:
-            try:
-                for each in self.located_runs(table, read=read):
-                    if isinstance(each, LobRun):
-                        yield each
-                    elif each.lob is not None:
-                        yield each.lob
-                    elif each.error is not None:
-                        yield LostLob(each.cell.place.id, each.error)
-            except SourceError as error:
-                yield LostLob("", error)
-
-    def too_many(self, first: LobUnresolved, details: Sequence[str] = ()) -> SourceError:
-        """Return the error for more missing LOBs than the budget ``missing`` allows."""
-        return errors.too_many(
-            str(self.path), self.budgets.missing, first, self.resolver.advised(), details=details
-        )
-
-    def conventions(self) -> Iterator[str]:
+    def conventions(self) -> Iterator[Notice]:
         """Yield a sentence for each column whose LOBs were not all found by the statement.
 
         Further sentences report repaired references, missing tables, other numbers of rows than metadata.xml
@@ -517,27 +497,29 @@ class Archive(Closable):
         """
         yield from self._conventions() if self._reported_conventions is None else self._reported_conventions
 
-    def _conventions(self) -> Iterator[str]:
+    def _conventions(self) -> Iterator[Notice]:
         if self._unread:
-            yield self._unread
+            yield Notice("mapping-unread", self._unread)
         tables = {table.path: table for table in self.metadata.tables}
         for (path, cell), tallied in self.resolver.tally().items():
             for convention, number in tallied.conventions.items():
                 if not convention.is_statement:
-                    yield (
+                    yield Notice(
+                        "location-convention",
                         f"{named(tables[path], cell)}: {counted(number, 'LOB')} located by convention "
                         f"{convention.letter} ({convention.title}) instead of the DILCIS Board's rule "
-                        f"(metspack explain {convention.code})"
+                        f"(metspack explain {convention.code})",
                     )
         for (path, cell), (number, kinds) in self.repairs.items():
             what = ", ".join(sorted(each.value for each in kinds))
-            yield (
+            yield Notice(
+                "location-malformed",
                 f"{named(tables[path], cell)}: {counted(number, 'reference')} malformed ({what}), "
-                "read as meant (metspack explain P120)"
+                "read as meant (metspack explain P120)",
             )
-        yield from self.lacking.values()
-        yield from self.miscounted.values()
-        yield from self._valued.values()
+        yield from (Notice("table-missing", each) for each in self.lacking.values())
+        yield from (Notice("rows-differ", each) for each in self.miscounted.values())
+        yield from (Notice("cell-with-value", each) for each in self._valued.values())
 
     def holdings(self) -> Holdings:
         """Return the files and folders that the LOBs found so far are read from."""
@@ -562,10 +544,10 @@ def _runs_of(
     *,
     root: int = 0,
     folders: tuple[str, ...] | None = None,
-) -> Iterator[LobRun]:
-    """Yield runs of cells with their entries or files, one run for each extension."""
-    for extension, which in by_extension(run.files):
-        yield LobRun(
+) -> list[LobRun]:
+    """Return cells with their entries or files as runs, one for each extension."""
+    return [
+        LobRun(
             shared=RunShared(
                 schema=run.schema,
                 table=run.table,
@@ -584,6 +566,8 @@ def _runs_of(
             extents=[column[which] for column in extents],
             entries=run.files[which] if folders is None else (),
         )
+        for extension, which in by_extension(run.files)
+    ]
 
 
 def named(table: Table, cell: str) -> str:

@@ -7,7 +7,6 @@ recommendation for external LOBs (0.28, 5.1) and of the archives that SIARD prog
 
 from __future__ import annotations
 
-import os
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +24,8 @@ from metspack.layouts.names import LAST, LOB_PART_SUFFIX, whole_of
 from metspack.locations import splitparts
 from metspack.mediatypes import media_type
 from metspack.model import LONGEST, SMALL, LobDetail, LobRun, RunShared
-from metspack.sources.archive import extension_of, in_runs, raising
+from metspack.sources.archive import extension_of, in_runs
+from metspack.system import os
 from metspack.uris import shown
 
 NAMED = 20
@@ -140,7 +140,7 @@ class Finds(tempdb.Scratch):
                     continue
                 while some := list(islice(group, LONGEST)):
                     run = self._run(some)
-                    yield from [run] if max(run.sizes) <= SMALL else raising(in_runs(run.lobs()))
+                    yield from [run] if max(run.sizes) <= SMALL else in_runs(run.lobs())
 
     def _run(self, rows: Sequence[_Row]) -> LobRun:
         """Return the run of files with one folder and one extension, or of a LOB's parts."""

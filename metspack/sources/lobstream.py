@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from metspack.files.threads import ThreadedHashers
 from metspack.model import Digest, Extent, LobCell, LobRef, LobRun, ZipExtent
 from metspack.siard import entries
 from metspack.sizes import TextLength
+from metspack.system import os
 from metspack.uris import shown
 
 _OPEN = 8

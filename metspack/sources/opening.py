@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,13 +16,14 @@ from metspack.errors import SourceError
 from metspack.files import journal
 from metspack.files.reading import Closable, Stamp
 from metspack.limits import Budgets
-from metspack.model import Digest, LobRun
+from metspack.model import Digest, LobRun, Notice
 from metspack.progress import Progress
 from metspack.siard import forms
 from metspack.sizes import counted
 from metspack.sources import lobfolder, rewriting
-from metspack.sources.archive import Archive, Grants
+from metspack.sources.archive import Archive, FoundLobs, Grants
 from metspack.sources.lobstream import Holdings
+from metspack.system import os
 
 
 class LooseLobs(Closable):
@@ -45,6 +45,10 @@ class LooseLobs(Closable):
         ``seen`` is called with numbers of files while the folder is looked through. Raises ``SourceError``.
         """
         return lobfolder.lob_runs(self.path, seen)
+
+    def found(self, seen: Callable[[int], None] | None = None) -> Iterator[FoundLobs]:
+        """Yield the LOBs as ``lob_runs`` does, each of them found."""
+        return (FoundLobs([run]) for run in self.lob_runs(seen))
 
     def holdings(self) -> Holdings:
         """Return the holdings that the LOBs are read from."""
@@ -190,7 +194,7 @@ class SourceFacts:
         whole = f", SHA-256 {self.sha256}" if self.sha256 else ""
         return f"Made from {self.name}: {counted(self.size, 'byte')}{whole}; {self.seal_words()}."
 
-    def warnings(self, *, rewritten: bool | None = None) -> Iterator[str]:
+    def warnings(self, *, rewritten: bool | None = None) -> Iterator[Notice]:
         """Yield warnings about a messageDigest that is not that of the content.
 
         ``rewritten`` True: the package gets an archive with new digests; False: the archive is left as it is
@@ -198,15 +202,17 @@ class SourceFacts:
         """
         fate = {None: "", True: _RIGHT, False: _LEFT}[rewritten]
         if self.verdict is SealVerdict.INCOMPARABLE:
-            yield (
+            yield Notice(
+                "digest-incomparable",
                 "the archive's messageDigest could not be compared with its content: it is of the zip file "
-                f"that the archive was before it was unpacked or wrapped{_NEW if rewritten else ''}"
+                f"that the archive was before it was unpacked or wrapped{_NEW if rewritten else ''}",
             )
         for stated, found in self.digests:
             if found is not None and found != stated:
-                yield (
+                yield Notice(
+                    "digest-differs",
                     f"the archive's {stated.algorithm} messageDigest is {stated.value}, but its content has "
-                    f"{found.value}: the archive was changed after it was sealed{fate}"
+                    f"{found.value}: the archive was changed after it was sealed{fate}",
                 )
 
     def check(self, path: Path) -> None:

@@ -110,7 +110,7 @@ class Departures(tempdb.Scratch):
                 if len(folders) < len(names):
                     others = [(name,) for name in names if not name.endswith("/")]
                     kept.executemany("INSERT INTO name VALUES (?)", others)
-            # A folder's name is a prefix of what it holds, so descending order meets the deepest first.
+            # A folder's name is a prefix of its contents' names, so descending order meets the deepest first.
             for (name,) in kept.execute("SELECT name FROM folder ORDER BY name DESC"):
                 # "0" is the character after "/": the range holds every name that begins with the folder's.
                 below = kept.execute(
@@ -313,16 +313,13 @@ def _files(archive: Archive) -> Iterator[KeptEntry]:
     tree = archive.tree
     method = STORED if archive.metadata.version == "1.0" else DEFLATED
     for name, following in pairwise(chain(tree.names(), ("",))):
-        # A folder comes before what it holds.
+        # A folder comes before its contents.
         if not name.endswith("/") or name in {_CONTENT, HEADER} or not following.startswith(name):
             yield _UnpackedFile(tree=tree, name=name, extent=tree.extent(name), method=method)
 
 
 def left_out(archive: Archive, renamed: Collection[tuple[int, int, int]]) -> Iterator[str]:
-    """Yield sentences on what a new archive lacks of this one, besides LOBs that moved.
-
-    ``renamed`` are the columns, by schema, table and number, whose cells name their LOBs in another way.
-    """
+    """Yield sentences on what a new archive leaves out of this one, besides moved LOBs."""
     if archive.prefix:
         yield _around(archive.container, archive.prefix)
     for table in archive.metadata.tables:

@@ -80,7 +80,7 @@ class AddedRun:
         """Yield the bytes of each entry in blocks, proven at their end; raises ``SourceError``."""
         with OpenHoldings(self.holdings) as holdings:
             for number, data in enumerate(holdings.proven_contents(self.run)):
-                if data is None:  # reading the LOB by itself raises the reason, if any
+                if data is None:  # reading the LOB separately raises the reason, if any
                     yield Passage(self.run.lob(number), holdings, ()).proven()
                 else:
                     yield (bytes(data),)

@@ -6,7 +6,6 @@ Credentials come from the environment and from the sources of the client; messag
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +18,7 @@ from importlib import import_module
 from typing import Any, NoReturn, TypeVar
 
 from metspack.errors import ConfigError, MetspackError, SourceError, StoreError
+from metspack.system import os
 
 PART = 16 << 20
 """Bytes of a part of a large object; very large ones have larger, as S3 takes 10,000 parts."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from metspack.stores import client
 from metspack.stores.client import ObStore, StoredObject
+from metspack.system import os
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor

@@ -147,7 +147,7 @@ def test_what_was_built_is_said(tmp_path: Path) -> None:
         sealed=built.sealed,
     )
     assert built.seal == built.sealed.value if built.sealed else False
-    assert [each.partition(", ")[0] for each in built.warnings] == ["names have only ASCII letters"]
+    assert [each.partition(" ")[0] for each in built.warnings] == ["renamed"]
     assert built.made_of is not None
     assert built.made_of.document() == {
         "name": "A b.siard",

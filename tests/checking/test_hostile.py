@@ -202,8 +202,7 @@ def test_a_part_of_holes_is_not_read_beyond_the_budget(tmp_path: Path) -> None:
         pytest.skip("the file system keeps no holes")
     holes = (1 << 21) - (1 << 17)
     asked = reading.Asked(algorithms=("MD5",), holes=holes - 1)
-    run = reading.PartRun(files=((tmp_path, ("file",), asked),), asked=asked)
-    (outcome,) = reading.hash_parts(run, untold).parts
+    (outcome,) = reading.hash_parts((asked, ((tmp_path, ("file",), asked),)), untold).parts
     assert isinstance(outcome, reading.HolesRefused)
     asked = replace(asked, holes=holes)
     assert isinstance(reading.hash_file(tmp_path, ("file",), asked, untold), reading.Hashed)
@@ -265,12 +264,12 @@ def test_names_of_a_table_are_a_budget(tmp_path: Path, name: str) -> None:
     (each,) = (each for each in INPUTS if each.name == name)
     path = each.make(tmp_path / "in", 300)
     with Archive(path, Budgets(names=1_000)) as archive:
-        assert [list(archive.located_runs(each)) for each in archive.metadata.tables] == [[]]
+        assert [list(archive.located(each)) for each in archive.metadata.tables] == [[]]
     with (
         Archive(path, Budgets(names=200)) as archive,
         pytest.raises(SourceError, match="more than 200 different names") as caught,
     ):
-        list(archive.located_runs(archive.metadata.tables[0]))
+        list(archive.located(archive.metadata.tables[0]))
     assert "--budget names=N" in caught.value.hint
 
 

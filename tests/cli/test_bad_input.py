@@ -370,7 +370,7 @@ def test_what_does_not_check_is_not_published(
 
     def damaging(task: segments.SegmentTask, moved: Callable[[int], None]) -> segments.TaskPlaced:
         placed = real(task, moved)
-        (folder,) = {each.child.folder for each in placed.done[:1] if each.child is not None}
+        (folder,) = {each.child.folder for each in placed[:1] if each.child is not None}
         record = next((place / "out.partial" / "package" / folder).rglob("record0.bin"))
         record.write_bytes(b"\0" * record.stat().st_size)
         return placed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import copy
 import json
 import re
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 from metspack import cli, errors
 from metspack.files.journal import sealed
+from metspack.model import Notice, noticed
 from tests.cli.conftest import Commands
 from tests.conftest import CHECKOUT
 
@@ -29,6 +32,27 @@ def test_every_kind_of_error_is_on_the_page_with_its_exit_code() -> None:
     }
     known = codes | {"fault": cli.EXIT_FAULT, "interrupted": cli.EXIT_INTERRUPTED}
     assert {name: int(code) for name, code in _ROW.findall(_PAGE.read_text(encoding="utf-8"))} == known
+
+
+def test_every_kind_of_warning_is_on_the_page() -> None:
+    made = {
+        each.args[0].value
+        for path in (CHECKOUT / "metspack").rglob("*.py")
+        for each in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == "Notice"
+        if isinstance(each.args[0], ast.Constant)
+    }
+    page = _PAGE.read_text(encoding="utf-8").partition("## Warnings")[2]
+    assert re.findall(r"(?m)^\| `([a-z-]+)` \|", page) == sorted(map(str, made))
+
+
+def test_a_warning_is_a_text_with_an_id_that_a_copy_keeps() -> None:
+    warning = Notice("lob-shared", "two cells")
+    assert warning == "two cells"
+    assert noticed([warning]) == {"warnings": ["two cells"], "warning_ids": ["lob-shared"]}
+    copied = copy.deepcopy([warning])  # as pickle does it
+    assert copied == [warning]
+    assert copied[0].id == "lob-shared"
 
 
 @pytest.mark.parametrize(

@@ -152,11 +152,6 @@ def test_a_file_system_that_knows_no_locks_has_none(tmp_path: Path, monkeypatch:
         assert not journal.is_locked(descriptor)
 
 
-def test_where_a_partial_folder_and_its_journal_lie() -> None:
-    assert journal.partial_of(Path("/a/b.c")) == Path("/a/b.c.partial")
-    assert journal.journal_of(Path("/a/b.partial")) == Path("/a/b.partial/journal.jsonl")
-
-
 FACTS = RunFacts(
     command="build",
     created="2026-05-01T12:00:00Z",
@@ -200,29 +195,6 @@ def test_a_time_differs_where_it_was_given() -> None:
     assert differences(dated, created="2020-01-01T00:00:00Z") == [
         "time (SOURCE_DATE_EPOCH): 2020-01-01T00:00:00Z then, 2026-05-01T12:00:00Z now"
     ]
-
-
-def test_a_command_that_is_another_is_refused_in_words() -> None:
-    error = journal.refusal(Path("/o.partial"), BEGIN, ["one", "two"])
-    assert error.message == (
-        "/o.partial is what a stopped metspack build left, and this one is not the same: one"
-    )
-    assert error.hint == (
-        "Run that command again to go on with it; --restart starts over with this one, and so does "
-        "removing that folder."
-    )
-    assert error.details == ("one", "two")
-    assert journal.refusal(Path("/o.partial"), BEGIN, ["one"]).details == ()
-
-
-def test_a_damaged_journal_is_refused_in_words() -> None:
-    error = journal.damaged(Path("/o.partial"), 7)
-    assert error.message == (
-        "/o.partial/journal.jsonl line 7 is damaged: its checksum is not that of the line"
-    )
-    assert error.hint == (
-        "What that run had done cannot be relied on: --restart starts over, and so does removing /o.partial."
-    )
 
 
 def test_a_state_is_told_in_lines() -> None:

@@ -228,14 +228,6 @@ def test_what_was_made_is_gone_from_the_disk_before_the_journal_is(
     assert "out.partial" not in names(tmp_path)
 
 
-def test_what_is_discarded_leaves_nothing(tmp_path: Path) -> None:
-    staging = Staging(tmp_path / "out", RUN)
-    (staging.package / "folder").mkdir()
-    (staging.package / "folder" / "file").write_bytes(b"")
-    staging.discard()
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("name", ["out", "out.partial"])
 @pytest.mark.parametrize("in_the_way", ["file", "folder", "dangling"])
 def test_nothing_may_be_in_the_way(tmp_path: Path, name: str, in_the_way: str) -> None:

@@ -10,6 +10,7 @@ from metspack.inspecting.survey import LevelKind
 from metspack.locations.errors import LobMissing
 from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
+from tests import siards
 from tests.laws import spread
 from tests.siard.convention_archives import PACKED, SAMPLES, Sample
 from tests.siard.forging import Table, column, field, siard
@@ -61,14 +62,18 @@ def test_an_archive_is_summed_up(archive: Path) -> None:
     assert (found.tables, found.rows, found.inline, found.datalinks) == (2, 4, 1, 1)
     assert (found.inside, found.outside, found.losses.total(), found.bytes) == (4, 1, 3, 67)
     assert found.lob_folder is not None
-    assert (found.lob_folder.said, found.lob_folder.text) == (LevelKind.NIL, "")
+    assert found.lob_folder == (LevelKind.NIL, "")
 
 
 def test_each_column_with_lobs_is_summed_up(archive: Path) -> None:
     photo, nested, outside = inspection(archive).columns
     assert (photo.found.id, photo.label, photo.found.type) == ("s0.t1.c2", "s.people.PHOTO", "BLOB")
     assert (photo.found.media_type, photo.inside, photo.bytes) == ("image/png", 3, 30)
-    assert (photo.digests, dict(photo.algorithms), photo.undigested) == (2, {"MD5": 1, "SHA-1": 1}, 1)
+    assert (photo.algorithms.total(), dict(photo.algorithms), photo.undigested) == (
+        2,
+        {"MD5": 1, "SHA-1": 1},
+        1,
+    )
     assert (photo.largest, photo.largest_lob) == (20, "s0.t1.c2.r2")
     assert (nested.found.id, nested.found.name, nested.found.type) == ("s0.t1.c3.u2", "S.g", "")
     assert (nested.inside, nested.losses["missing"], nested.lost) == (1, 2, 2)
@@ -119,15 +124,15 @@ def test_what_each_level_says_is_kept(tmp_path: Path) -> None:
     path = siard(tmp_path / "s.siard", tables=[Table(columns=columns, rows=rows)], lob_folder="./l/")
     found = inspection(path)
     assert found.lob_folder is not None
-    assert (found.lob_folder.said, found.lob_folder.text) == (LevelKind.RELATIVE, "./l/")
+    assert found.lob_folder == (LevelKind.RELATIVE, "./l/")
     nested, old, bad = found.columns
-    assert [(each.said, each.text) for each in nested.found.levels] == [
+    assert [*nested.found.levels] == [
         (LevelKind.RELATIVE, "a b/"),
         (LevelKind.ABSOLUTE, "file:///x/"),
     ]
-    assert (old.found.folder, old.found.levels[0].said) == ("lob2", LevelKind.NIL)
+    assert (old.found.folder, old.found.levels[0][0]) == ("lob2", LevelKind.NIL)
     assert dict(old.cells) == {LevelKind.RELATIVE: 2, LevelKind.ABSOLUTE: 1, LevelKind.UNREADABLE: 1}
-    assert bad.found.levels[0].said is LevelKind.UNREADABLE
+    assert bad.found.levels[0][0] is LevelKind.UNREADABLE
 
 
 @pytest.mark.parametrize("name", spread(sorted(SAMPLES), 2))
@@ -198,14 +203,14 @@ def test_a_table_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
 def test_entries_that_no_cell_names_are_counted(tmp_path: Path) -> None:
     lobs = LOBS | {"content/9": b"no cell", "content/schema0/table1/lob2/z.bin": b"", "other/1": b"not below"}
     path = siard(tmp_path / "s.siard", tables=TABLES, lobs=lobs, folders=("content/empty/",))
-    inside = inspection(path).unreferenced.inside
+    inside = inspection(path).unreferenced[0]
     assert (inside.files, inside.bytes) == (2, 7)
     assert inside.names == ["content/9", "content/schema0/table1/lob2/z.bin"]
 
 
 def test_twenty_of_them_are_named_in_order(tmp_path: Path) -> None:
     lobs = {f"content/{n:02}": b"x" for n in range(30)}
-    inside = inspection(siard(tmp_path / "s.siard", lobs=lobs)).unreferenced.inside
+    inside = inspection(siard(tmp_path / "s.siard", lobs=lobs)).unreferenced[0]
     assert (inside.files, inside.names) == (30, sorted(lobs)[:20])
 
 
@@ -217,14 +222,14 @@ def test_files_outside_that_no_cell_names_are_counted(archive: Path) -> None:
         written(folder / "lobs" / name)
     written(folder / "beside.bin")
     written(folder / "other" / "no folder of LOBs.bin")
-    outside = inspection(archive).unreferenced.outside
+    outside = inspection(archive).unreferenced[1]
     assert (outside.files, outside.bytes) == (2, 6)
     assert outside.names == [str(folder / "lobs" / "a"), str(folder / "lobs" / "deep" / "er" / "stray.bin")]
 
 
 def test_more_than_twenty_files_outside_are_named_by_name(archive: Path) -> None:
     names = sorted(str(written(archive.parent / "lobs" / f"z{n:02}")) for n in range(25))
-    outside = inspection(archive).unreferenced.outside
+    outside = inspection(archive).unreferenced[1]
     assert (outside.files, outside.names) == (25, names[:20])
 
 
@@ -232,7 +237,7 @@ def test_a_lob_beside_the_archive_gives_no_folder_to_look_through(tmp_path: Path
     table = Table(columns=(column("OUT", lob_folder="./"),), rows=("<c1 file='x'/>",))
     written(tmp_path / "x")
     written(tmp_path / "y")
-    assert inspection(siard(tmp_path / "s.siard", tables=[table])).unreferenced.outside.files == 0
+    assert inspection(siard(tmp_path / "s.siard", tables=[table])).unreferenced[1].files == 0
 
 
 def test_a_file_in_two_granted_folders_is_one(archive: Path) -> None:
@@ -240,7 +245,7 @@ def test_a_file_in_two_granted_folders_is_one(archive: Path) -> None:
     written(lobs / "sub" / "x")
     table = Table(columns=(column("OUT", lob_folder="./none/"),), rows=("<c1 file='sub/x'/>",))
     path = siard(archive.parent / "t.siard", tables=[table, *TABLES])
-    outside = inspection(path, lob_roots=(lobs,)).unreferenced.outside
+    outside = inspection(path, lob_roots=(lobs,)).unreferenced[1]
     assert outside.files == 0
 
 
@@ -250,14 +255,14 @@ def test_the_archive_itself_is_not_a_stray_file(tmp_path: Path) -> None:
     written(tmp_path / "in" / "x")
     path = siard(tmp_path / "in" / "s.siard", tables=[table])
     found = inspection(path, lob_roots=(tmp_path,))
-    assert (found.outside, found.unreferenced.outside.files) == (1, 0)
+    assert (found.outside, found.unreferenced[1].files) == (1, 0)
 
 
 @pytest.mark.parametrize("name", sorted(PACKED))
 def test_packed_segments_are_named_by_the_cells_in_them(name: str, tmp_path: Path) -> None:
     sample: Sample = PACKED[name]
     found = inspection(sample.build(tmp_path))
-    assert (found.outside, found.unreferenced.outside.files, found.unreferenced.twice) == (2, 0, 0)
+    assert (found.outside, found.unreferenced[1].files, found.named_twice) == (2, 0, 0)
 
 
 def test_a_folder_that_cannot_be_looked_through_is_said(archive: Path) -> None:
@@ -271,7 +276,7 @@ def test_a_folder_that_cannot_be_looked_through_is_said(archive: Path) -> None:
 def test_a_file_that_two_cells_name_is_said(tmp_path: Path) -> None:
     table = Table(rows=("<c1 file='content/1'/>", "<c1 file='content/1'/>", "<c1 file='content/0'/>"))
     found = inspection(siard(tmp_path / "s.siard", tables=[table], lobs=LOBS))
-    assert (found.unreferenced.twice, found.unreferenced.example) == (1, "content/1")
+    assert found.named_twice == 1
     assert found.warnings == ("1 file is named by more than one cell, such as 'content/1'",)
 
 
@@ -300,11 +305,32 @@ def test_an_unpacked_archive_is_inspected(tmp_path: Path) -> None:
     written(folder / "content" / "stray")
     found = inspection(folder)
     assert (found.inside, found.outside) == (4, 0)
-    assert found.unreferenced.inside.names == ["content/stray"]
-    assert found.unreferenced.outside.files == 0
+    assert found.unreferenced[0].names == ["content/stray"]
+    assert found.unreferenced[1].files == 0
 
 
 def test_names_are_kept_in_batches(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metspack.inspecting.unreferenced._BATCH", 2)
-    found = inspection(archive).unreferenced
-    assert (found.inside.files, found.outside.files, found.twice) == (0, 0, 0)
+    monkeypatch.setattr("metspack.inspecting.unreferenced._ASKED", 2)
+    found = inspection(archive)
+    assert ([each.files for each in found.unreferenced], found.named_twice) == ([0, 0], 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "length", "lengths"),
+    [
+        ("CLOB", "é".encode(), 1, {"characters": 1}),
+        ("CHARACTER LARGE OBJECT(9)", "é".encode(), 2, {"bytes": 1}),
+        ("NCLOB", b"ascii", 5, {"bytes": 1}),
+        ("XML", "é".encode(), 1, {"characters": 1}),
+        ("BLOB", b"x", 1, {}),
+        ("CLOB", b"", 0, {}),
+        ("CLOB", b"x", None, {}),
+    ],
+)
+def test_the_unit_of_the_lengths_of_texts_is_seen(
+    kind: str, data: bytes, length: int | None, lengths: dict[str, int], tmp_path: Path
+) -> None:
+    attributes = "" if length is None else f'length="{length}"'
+    parts = siards.parts([siards.Lob(data=data, attributes=attributes)], kind=kind)
+    found = inspection(siards.packed(tmp_path / "N.siard", parts))
+    assert found.lengths == found.columns[0].lengths == lengths

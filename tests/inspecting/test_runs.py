@@ -13,15 +13,14 @@ import pytest
 from metspack.inspecting import survey
 from metspack.inspecting.inspection import inspected
 from metspack.inspecting.verification import Fault, Verdict, Verification, verify
-from metspack.model import LobRun
 from metspack.progress import Silent
 from metspack.reporting import inspection as reporting_inspection
 from metspack.sources import opening
-from metspack.sources.archive import Archive
+from metspack.sources.archive import FoundLobs
 from metspack.sources.opening import LooseLobs, Source
 from tests.inspecting.test_verification import md5, split
 from tests.laws import spread
-from tests.planning.lobruns import apart, one_by_one
+from tests.planning.lobruns import apart, one_after_the_other, one_by_one
 from tests.shared_data import shared
 from tests.siard.convention_archives import PACKED, SAMPLES
 from tests.siard.forging import Packing, Table, column, siard
@@ -68,26 +67,18 @@ def loose(path: Path) -> Path:
     return path / "loose"
 
 
-def one_after_the_other(patch: pytest.MonkeyPatch) -> None:
+def singly(patch: pytest.MonkeyPatch) -> None:
     """Let no LOBs go together."""
     together = LooseLobs.lob_runs
-    patch.setattr(Archive, "located_runs", Archive.located)
-    patch.setattr(LooseLobs, "lob_runs", lambda self: apart(one_by_one(together(self))))
+    one_after_the_other(patch)
+    patch.setattr(LooseLobs, "lob_runs", lambda self, seen=None: apart(one_by_one(together(self, seen))))
 
 
-def found_lobs(source: Source) -> list[LobRun]:
-    batches = survey.batches(source, in_runs=True)
-    runs: list[LobRun] = []
-    for batch in batches:
-        for each in batch.lobs:
-            if isinstance(each, survey.SurveyedRun):
-                runs.append(each.run)
-            elif each.lob is not None:
-                runs += apart([each.lob])
-    return runs
+def found_lobs(source: Source) -> list[FoundLobs]:
+    return [found for _, _, batches in survey.by_table(source) for found in batches]
 
 
-def verified(source: Source, lobs: list[LobRun], jobs: int = 1) -> Known:
+def verified(source: Source, lobs: list[FoundLobs], jobs: int = 1) -> Known:
     faults, counts = [], Verification()
     for own, more in verify(lobs, source.holdings, frozenset(), jobs=jobs, moved=lambda _: None):
         faults += more
@@ -100,12 +91,12 @@ def both_ways(path: Path, damage: Callable[[], object] | None = None) -> Known:
     with opening.opened(path) as source, pytest.MonkeyPatch.context() as patch:
         together = found_lobs(source)
         with patch.context() as alone:
-            one_after_the_other(alone)
+            singly(alone)
             apart = found_lobs(source)
         if damage is not None:
             damage()
         found = verified(source, together)
-        one_after_the_other(patch)
+        singly(patch)
         assert found == verified(source, apart)
     return found
 
@@ -142,7 +133,7 @@ def test_sources_are_inspected_alike_together_and_apart(
 ) -> None:
     paths = [northwind_full, *sources(tmp_path)]
     together = [document(each) for each in paths]
-    one_after_the_other(monkeypatch)
+    singly(monkeypatch)
     assert together == [document(each) for each in paths]
 
 

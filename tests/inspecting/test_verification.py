@@ -1,21 +1,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from metspack.inspecting import survey
 from metspack.inspecting.inspection import inspected
 from metspack.inspecting.inspection import verified as read
 from metspack.inspecting.verification import Fault, Verdict, Verification, verdict_on
-from metspack.model import LobRef
 from metspack.progress import Progress, Silent
 from metspack.sources import opening
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import PART_DIGEST, OpenHoldings
 from tests.laws import spread
+from tests.planning.lobruns import lobs_of
 from tests.shared_data import shared
 from tests.siard.convention_archives import PACKED, SAMPLES, Row, Sample
 from tests.siard.forging import Table, column, siard
@@ -104,17 +102,10 @@ def test_lobs_are_proven_wherever_they_lie(name: str, tmp_path: Path) -> None:
     assert (faults, counts.lobs, dict(counts.algorithms)) == ([], 2, {"MD5": 2})
 
 
-def found(source: Archive) -> Iterator[LobRef]:
-    for batch in survey.batches(source, in_runs=False):
-        yield from (
-            each.lob for each in batch.lobs if isinstance(each, survey.Surveyed) and each.lob is not None
-        )
-
-
 def test_a_file_changed_since_it_was_found_is_unreadable(tmp_path: Path) -> None:
     path = SAMPLES["C-outside"].build(tmp_path)
     with Archive(path) as source, OpenHoldings(source.holdings()) as holdings:
-        lob = next(found(source))
+        lob = next(lobs_of(source))
         (tmp_path / "Northwind_lobs" / "s0_t2_c1" / "seg_0" / "t2_c1_r1.bin").write_bytes(b"other")
         verdict = verdict_on(lob, holdings, frozenset(), lambda _: None)
     assert verdict.fault is Fault.UNREADABLE

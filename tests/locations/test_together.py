@@ -16,7 +16,6 @@ from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.model import SMALL, CellRun, ExtentColumns
 from metspack.siard.metadata import Field
 from tests.locations.test_resolver import Entries, cell, field, table, written
-from tests.planning.lobruns import run_of
 
 FILES = ("seg_0/1.bin", "seg_0/2.bin")
 C = Convention.C
@@ -206,10 +205,7 @@ def test_others_are_looked_for_separately(tmp_path: Path) -> None:
 
 def test_a_run_is_of_one_convention_or_of_those_of_its_entries(tmp_path: Path) -> None:
     resolver = Resolver(None, [tmp_path], siard_name="x.siard", lob_folder="content")
-    files = run_of([1, 2, 3], [1, 1, 1], names=["a.bin", "b.bin", "c.bin"])
-    assert resolver.conventions(table(field(lob_folder="lobs/")), files) == {C: 3}
-    entries = run_of([1, 2, 3], [1, 1, 1])
-    assert resolver.conventions(table(field()), entries) == {C: 3}
+    assert [*resolver.conventions(table(field()), "c1", ["a.bin", "b.bin"])] == [C, C]
 
 
 # --- SIARD 1.0, and more granted folders ----------------------------------------------------------------

@@ -165,7 +165,7 @@ def test_a_lob_whose_parts_are_not_right_is_refused(
         ("S0.T2.C4.R1", "Did you mean s0.t2.c4.r1?"),
         (f"{SPLIT}.p1", f"{SPLIT}.p1 is a part of the LOB {SPLIT}."),
         ("s0.t2.c5.r1", "Did you mean s0.t2.c4.r1?"),
-        ("zzz", "Ids are as in its METS documents"),
+        ("zzz", "Ids are like s0.t2.c4.r"),
     ],
 )
 def test_a_lob_that_is_not_there_is_reported_with_the_likeliest(root: Path, lob: str, hint: str) -> None:

@@ -6,7 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from metspack.locations.resolver import Resolver
 from metspack.model import CellRun, LobDetail, LobRef, LobRun, RunShared
+from metspack.sources.archive import Archive
 from metspack.sources.opening import Source
 
 
@@ -41,6 +45,12 @@ def apart(lobs: Iterable[LobRef]) -> Iterator[LobRun]:
     for lob in lobs:
         detail = LobDetail(lob.extents, lob.proofs.extents)
         yield replace(LobRun.of([lob]), detail=detail)
+
+
+def one_after_the_other(patch: pytest.MonkeyPatch) -> None:
+    """Let an archive look for the LOB of each cell by itself."""
+    patch.setattr(Archive, "_entries_of", lambda *_: None)
+    patch.setattr(Resolver, "stated_files", lambda *_: None)
 
 
 def run_of(

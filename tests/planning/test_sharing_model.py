@@ -213,7 +213,7 @@ def test_cells_share_as_in_a_table_of_all_that_were_named(
         for first in model.first.values():
             number = numbers[first]
             digest = Digest(algorithm="MD5", value=str(number)) if number % 4 == 2 else None
-            assert sharing.told(first) == (f"file{number}", digest)
+            assert sharing.stored(first) == (f"file{number}", digest)
 
 
 def test_nothing_is_shared_from_one_zip_file_or_root_to_another() -> None:

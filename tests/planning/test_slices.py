@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef, LobRun, Part, Proofs, ZipExtent
 from metspack.planning import slices
-from metspack.sources.archive import in_runs, raising
+from metspack.sources.archive import in_runs
 from tests.laws import law
 from tests.planning.lobruns import one_by_one
 
@@ -91,7 +91,7 @@ def test_a_slice_of_the_plan_gives_back_its_lobs_and_parts(
     with pytest.MonkeyPatch.context() as patch, slices.Slice(path) as written:
         patch.setattr(slices, "STRETCH_FILES", 2)
         parts = (replace(LobRun.of([lob]), part=part) for lob, part in entries)
-        given = [*parts, *raising(in_runs(run))]
+        given = [*parts, *in_runs(run)]
         for each in given:
             written.add(each)
     assert list(slices.runs(path)) == given
@@ -114,7 +114,7 @@ def test_lobs_with_equal_facts_are_a_run() -> None:
     lob = LobRef(cell=cell, size=3, extension="bin", media_type="a/b", extents=(extent,))
     longer = replace(lob, cell=replace(cell, length=2))  # characters
     many = [replace(lob, cell=replace(cell, place=replace(cell.place, row=row))) for row in range(2_500)]
-    found = list(raising(in_runs([*many, longer, lob])))
+    found = list(in_runs([*many, longer, lob]))
     assert [len(each) for each in found] == [1_000, 1_000, 502]
     assert [list(each.lengths[-3:]) for each in found] == [[], [], [3, 2, 3]]
     assert list(one_by_one(found)) == [*many, longer, lob]

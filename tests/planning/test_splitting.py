@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.building.placing import lob_paths
-from metspack.errors import PlanError
 from metspack.layouts import LAYOUTS, Layout
 from metspack.limits import Limits
 from metspack.model import ClosedBy, LobRun, Part, PlannedSegment, Slot
 from metspack.planning.division import Split, planned
-from tests.planning.test_division import CATEGORIES, lob, lobs
+from tests.planning.test_division import lob, lobs
 
 LOBSEG, SIARD22 = LAYOUTS["lobseg"], LAYOUTS["siard22"]
 
@@ -128,14 +127,6 @@ def test_the_recommendations_figure_in_the_layout_of_siard_2_2() -> None:
     ]
 
 
-def test_siard_2_2_appendix_e_divides_categories_into_four_three_and_one() -> None:
-    limits = Limits(files=4, bytes=45_000)
-    assert [name for name, _size in laid(lobs(*CATEGORIES), limits, Split.FILL, SIARD22)] == [
-        f"N_lobs/s0_t2_c4/seg_{segment}/t2_c4_r{row}.bin"
-        for row, segment in enumerate((0, 0, 0, 0, 1, 1, 1, 2), start=1)
-    ]
-
-
 def test_siard_2_2_splits_as_its_example_does() -> None:
     # S_8.1.1-0: four files are all that seg_0 takes, record 6 begins behind record 5, 7 and 8 follow it.
     sizes = (1, 1, 1, 1, 3, 12, 1, 1)
@@ -150,20 +141,6 @@ def test_siard_2_2_splits_as_its_example_does() -> None:
     ]
 
 
-def test_never_refuses_in_both_layouts_by_name_with_size_and_limit() -> None:
-    for layout in LAYOUTS.values():
-        with pytest.raises(PlanError, match=r"LOB s0\.t2\.c4\.r15 has 410 bytes, more than .* \(100\)"):
-            laid(lobs(*FIGURE), HUNDRED, Split.NEVER, layout)
-
-
-def sizes_by_segment(sizes: tuple[int, ...], limits: Limits, split: Split) -> list[list[int]]:
-    found = defaultdict[int, list[int]](list)
-    for each in planned(lobs(*sizes), limits, split=split):
-        if isinstance(each, Slot):
-            found[each.segment].append(each.run.bytes)
-    return [found[segment] for segment in sorted(found)]
-
-
 def test_a_byte_limit_of_one_gives_every_byte_a_part() -> None:
     assert laid(lobs(0, 3, 1), Limits(bytes=1), Split.FILL) == [
         (f"N_lobseg_0/{RECORDS}0.bin", 0),
@@ -172,10 +149,6 @@ def test_a_byte_limit_of_one_gives_every_byte_a_part() -> None:
         (f"N_lobseg_2/{RECORDS}1.bin.z", 1),
         (f"N_lobseg_3/{RECORDS}2.bin", 1),
     ]
-
-
-def test_without_a_byte_limit_nothing_is_split() -> None:
-    assert sizes_by_segment((1 << 50, 1), Limits(files=2), Split.FILL) == [[1 << 50, 1]]
 
 
 def test_a_lob_of_five_terabytes_in_single_bytes_is_a_loop() -> None:

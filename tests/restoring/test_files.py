@@ -445,7 +445,7 @@ def test_a_selection_reads_no_more_than_it_needs(northwind_full: Path, tmp_path:
         ("s0.t2.c4.r99", "Its column has LOBs in rows 1 to 3."),
         ("s0.t2.c4.r2.p1", "s0.t2.c4.r2.p1 is a part of the LOB s0.t2.c4.r2."),
         ("S0.T2.C4.R2", "Did you mean s0.t2.c4.r2?"),
-        ("x", "Ids are as in its METS documents, s0.t2.c4.r"),
+        ("x", "Ids are like s0.t2.c4.r"),
     ],
 )
 def test_what_is_not_there_is_told_with_what_is(only: str, hint: str, tmp_path: Path) -> None:

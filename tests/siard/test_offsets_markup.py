@@ -1,10 +1,11 @@
+import gc
 import re
 
 import pytest
 
 from metspack import safexml
 from metspack.errors import SourceError
-from metspack.siard.offsets import Encoding, document, tag_end
+from metspack.siard.offsets import Element, Encoding, document, tag_end
 
 DOCUMENT = """<?xml version="1.0"?>
 <!-- <b>not this</b> -->
@@ -109,3 +110,17 @@ def test_many_elements_take_no_more_than_their_own_time() -> None:
     # A search for a quote that looked to the end of the document would take minutes.
     root = document(b"<a>" + b"<b>\n</b>" * 100_000 + b"</a>")
     assert len(root.children) == 100_000
+
+
+def test_a_document_is_freed_with_its_root() -> None:
+    def alive() -> int:
+        return sum(isinstance(each, Element) for each in gc.get_objects())
+
+    gc.collect()
+    before = alive()
+    gc.disable()  # the command line collects garbage seldom
+    try:
+        assert document(b"<a><b>text</b></a>").value("b") == "text"
+        assert alive() == before
+    finally:
+        gc.enable()

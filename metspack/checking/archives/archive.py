@@ -89,13 +89,13 @@ def unnamed(
     names = (name for name in container.names(_CONTENT) if not name.endswith("/") and name not in tables)
     while some := list(islice(names, _AT_ONCE)):
         paths = [folder + name.encode("utf-8", "surrogateescape") for name in some]
-        odd = set(paths)
-        odd.difference_update(
+        left = set(paths)
+        left.difference_update(
             path for (path,) in catalogue.rows(_OF_CELLS, min(paths), max(paths), form.path)
         )
-        if odd:
-            count += len(odd)
-            first = first or next(name for name, path in zip(some, paths, strict=True) if path in odd)
+        if left:
+            count += len(left)
+            first = first or next(name for name, path in zip(some, paths, strict=True) if path in left)
     if count:
         yield Code.ENTRY_OF_NOTHING.at(form.path, 0, first, found=first, count=f"{count:,}")
 
@@ -138,8 +138,8 @@ SELECT * FROM (
 ) WHERE number <= 10
 """
 _OTHER_ROW = f"""
-WITH odd AS MATERIALIZED ({_OF_OTHERS.format("1")}), told AS MATERIALIZED (
-    SELECT c.* FROM cell c WHERE NOT c.inside AND c.path IN (SELECT path FROM odd)
+WITH another AS MATERIALIZED ({_OF_OTHERS.format("1")}), wrong AS MATERIALIZED (
+    SELECT c.* FROM cell c WHERE NOT c.inside AND c.path IN (SELECT path FROM another)
     AND EXISTS (
         SELECT 1 FROM entry o WHERE (o.xml_id = c.place OR o.groupid = c.place) AND o.path IS NOT NULL)
     AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place AND o.path = c.path)
@@ -149,17 +149,17 @@ WITH odd AS MATERIALIZED ({_OF_OTHERS.format("1")}), told AS MATERIALIZED (
 SELECT c.archive, c.place, c.path,
     CASE WHEN substr(e.xml_id, 1, length(e.groupid) + 2) = e.groupid || '.p' THEN e.groupid ELSE e.xml_id END,
     m.path, e.line
-FROM told c JOIN odd e ON e.path = c.path JOIN mets m ON m.id = e.mets
+FROM wrong c JOIN another e ON e.path = c.path JOIN mets m ON m.id = e.mets
 WHERE e.xml_id <> c.place AND e.groupid IS NOT c.place ORDER BY c.id, e.size, e.id
 """  # noqa: S608 -- constants
 _OF_LOBS = """e.element = 'file' AND e.xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*.r[0-9]*'
     AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.mets = e.mets AND o.xml_id = e.xml_id AND o.id <> e.id)"""
 _OF_NO_CELL = f"""
-WITH odd AS MATERIALIZED ({_OF_OTHERS.format(_OF_LOBS)}), named AS MATERIALIZED (
+WITH another AS MATERIALIZED ({_OF_OTHERS.format(_OF_LOBS)}), named AS MATERIALIZED (
     SELECT DISTINCT x.archive FROM cell x WHERE NOT x.inside
     AND EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = x.place AND o.path = x.path)
 )
-SELECT c.archive, count(*), min(c.id) FROM cell c JOIN odd e ON e.path = c.path
+SELECT c.archive, count(*), min(c.id) FROM cell c JOIN another e ON e.path = c.path
 WHERE NOT c.inside AND e.xml_id <> c.place AND e.groupid IS NOT c.place
 AND (rtrim(e.xml_id, '0123456789') = rtrim(c.place, '0123456789') OR c.archive IN (SELECT archive FROM named))
 AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.xml_id = c.place OR o.groupid = c.place)

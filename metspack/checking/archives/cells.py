@@ -170,7 +170,7 @@ class Cells:
         # Reported once for a folder.
         self._lost_together = grouping.FindingGroups()
         self._absent = grouping.absent(catalogue)
-        self._is_told = grouping.told(catalogue)
+        self._is_reported = grouping.is_reported(catalogue)
         self._absent_entries = grouping.climbing(self._is_no_entry)
 
     def take_run(self, run: CellRun) -> Iterator[Finding]:
@@ -307,16 +307,16 @@ class Cells:
         else:
             is_file = lost.code is Code.LOB_MISSING
             folder = (self._absent if is_file else self._absent_entries)(lost.expected)
-            if is_file and (told := self._told_at(lost.expected, folder)) is not None:
-                self._batch.add(_PUT_LOST, told, self._archive, self._id(cell))
+            if is_file and (missing := self._reported_at(lost.expected, folder)) is not None:
+                self._batch.add(_PUT_LOST, missing, self._archive, self._id(cell))
                 return
             near = self._finder.files.nearest(lost.expected) if is_file else ""
             finding = lost.code.at(*where, file=cell.file, expected=expected, nearest=near)
             yield from self._lost_together.take(folder, finding)
 
-    def _told_at(self, path: bytes, folder: bytes | None) -> bytes | None:
+    def _reported_at(self, path: bytes, folder: bytes | None) -> bytes | None:
         """Return the missing file, here or in another IP, whose finding covers the LOB, or None."""
-        return path if self._is_told(path, folder) else self._finder.files.lost_elsewhere(path)
+        return path if self._is_reported(path, folder) else self._finder.files.lost_elsewhere(path)
 
     def _split_finding(self, cell: LobCell, whole: bytes, count: int) -> Finding:
         parts = counted(count, "part")

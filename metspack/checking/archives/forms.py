@@ -24,7 +24,7 @@ from metspack.siard import metadata
 from metspack.siard.entries import ArchiveEntries
 
 _LISTED = """
-SELECT DISTINCT e.path FROM entry e WHERE e.filed IS NOT NULL
+SELECT DISTINCT e.path FROM entry e INDEXED BY entry_archive WHERE e.filed IS NOT NULL
 AND e.filed >= (SELECT max(filed) FROM entry o WHERE o.mets = e.mets AND o.filed IS NOT NULL) AND (e.named
 OR NOT (EXISTS (SELECT 1 FROM entry o WHERE o.mets = e.mets AND o.path < e.path AND o.filed IS NOT NULL)
     OR EXISTS (SELECT 1 FROM entry o WHERE o.mets = e.mets AND o.path > e.path AND o.filed IS NOT NULL)))
@@ -174,8 +174,8 @@ def versions(catalogue: Catalogue, form: ArchiveForm, entries: Entries, version:
         found = ", ".join(sorted(folders))
         yield Code.VERSION_FOLDER.at(form.path, 0, metadata.NAME, found=found, expected=version)
     for path, line, kind in catalogue.rows(_TYPES, form.files[0]):
-        said = _VERSION.search(kind or "")
-        if said is not None and said[1] != version:
+        stated = _VERSION.search(kind or "")
+        if stated is not None and stated[1] != version:
             yield Code.VERSION_LABEL.at(path, line, file=form.path, found=kind, expected=version)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -25,6 +24,7 @@ from metspack.locations.statement import Place
 from metspack.mets import REPRESENTATIONS_FOLDER, links
 from metspack.model import Digest
 from metspack.packages.files import path_of
+from metspack.system import os
 from metspack.uris import ReferenceRefused
 
 _OF_FOLDED = f"SELECT path FROM mark WHERE mark = '{Mark.FOLDED}' AND other = ?"  # noqa: S608 -- a constant

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from metspack import mediatypes, resources
 from metspack.checking.codes import Code
-from metspack.checking.eark import csip, siard, sip
+from metspack.checking.eark import standards as tables
 from metspack.checking.eark.requirements import NEWEST, Demand, Need, Requirement, Standard, Version, quoted
 from metspack.files import reading
 from metspack.model import Finding
@@ -20,7 +20,8 @@ from metspack.model import Finding
 if TYPE_CHECKING:
     from metspack.checking.eark.document import MetsElement
 
-REQUIREMENTS = {each.standard: tuple(each.rows.values()) for each in (csip.TABLE, sip.TABLE, siard.TABLE)}
+REQUIREMENTS = {each: tuple(tables.rows(each, NEWEST).values()) for each in Standard}
+"""The requirements of each standard up to its version that is assumed."""
 
 _ALL = tuple(each for rows in REQUIREMENTS.values() for each in rows)
 
@@ -112,6 +113,13 @@ CODES = {
 }
 """The code of a broken requirement, by its strength."""
 
+
+def _varies(requirement: Requirement) -> bool:
+    """Return whether a requirement differs between the versions up to the one that is assumed."""
+    versions = (tables.table(requirement.standard, each) for each in Version if each.number <= NEWEST.number)
+    return len({str(each.rows.get(requirement.id)) for each in versions}) > 1
+
+
 _PARTS = 127  # characters of each half of a media type (RFC 6838, 4.2)
 _ONCE = " (places: 1)"
 _ASSUMED = f"; the METS declares no version of the standard, {NEWEST.value} is assumed"
@@ -129,13 +137,18 @@ class _FailedDemand:
 class Faults:
     """The requirements of some standards that a document of any size breaks, one entry each.
 
-    ``version`` is that of CSIP and SIP, or None where the document declares none.
+    ``version`` is that of CSIP and SIP, or None where the document declares none. Without ``is_known`` it is
+    the nearest to the declared one, and what is broken is reported as information.
     """
 
-    def __init__(self, standards: AbstractSet[Standard], version: Version | None = None) -> None:
+    def __init__(
+        self, standards: AbstractSet[Standard], version: Version | None = None, *, is_known: bool = True
+    ) -> None:
         self.standards = standards
         self.declared = version
-        self.version = version or NEWEST
+        self.is_known = is_known
+        self.tables = {each: tables.table(each, version or NEWEST) for each in Standard}
+        self.version = self.tables[Standard.CSIP].version
         self._faults: dict[tuple[str, Need], _FailedDemand] = {}
 
     def __bool__(self) -> bool:
@@ -147,8 +160,8 @@ class Faults:
 
         ``need`` is given where not all of the requirement is as strong as its level.
         """
-        requirement = NAMED[id_].of(self.version)
-        if requirement is not None and requirement.standard in self.standards:
+        rows = (self.tables[each].rows.get(id_) for each in self.standards)
+        if (requirement := next(filter(None, rows), None)) is not None:
             key = id_, need or requirement.need
             self._faults.setdefault(key, _FailedDemand(requirement, line, place, found)).count += 1
 
@@ -182,18 +195,20 @@ class Faults:
 
     def _finding(self, name: str, need: Need, fault: _FailedDemand) -> Finding:
         requirement = fault.requirement
-        found = CODES[need].at(
+        found = CODES[need if self.is_known else Need.MAY].at(
             name,
             fault.line,
             fault.place,
             rule=requirement.id,
             need=need.value,
-            standard=requirement.standard.value.replace(NEWEST.value, self.version.value),
+            standard=requirement.standard.value.replace(
+                NEWEST.value, self.tables[requirement.standard].version.value
+            ),
             where=requirement.where,
             expected=requirement.says,
             found=fault.found,
             count=f"{fault.count:,}",
         )
-        said = _ASSUMED if self.declared is None and NAMED[requirement.id].varies else ""
+        said = _ASSUMED if self.declared is None and _varies(requirement) else ""
         message = f"{found.message.removesuffix(_ONCE)}{said}"
         return replace(found, requirement=requirement.id, message=message)

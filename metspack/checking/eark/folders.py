@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from metspack.checking.tree import CheckedTree
 from metspack.errors import MetspackError
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, is_mets_name
 from metspack.packages.delivery import DeliveredPackage
+from metspack.system import os
 
 if TYPE_CHECKING:
     from metspack.checking.eark.faults import Faults

@@ -5,7 +5,6 @@ The requirements and the codes for them are large tables, which a package that c
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
@@ -17,7 +16,7 @@ from metspack import mediatypes, uris
 from metspack.checking import grouping
 from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.codes import Code
-from metspack.checking.eark import folders, profiles, siard, sip
+from metspack.checking.eark import folders, profiles, siard
 from metspack.checking.eark.document import DOCUMENTATION, MAP, SCHEMAS, Elements, Outline, StatedFileGroup
 from metspack.checking.eark.faults import NAMED, TOLD_AS_WELL, Faults, demanded, is_registered, told_as_well
 from metspack.checking.eark.folders import (
@@ -28,8 +27,8 @@ from metspack.checking.eark.folders import (
     PackageRoot,
     Representation,
 )
-from metspack.checking.eark.profiles import Profile
-from metspack.checking.eark.requirements import NEWEST, Requirement, Standard, Version, quoted
+from metspack.checking.eark.profiles import Opening, Profile
+from metspack.checking.eark.requirements import NEWEST, Requirement, Standard, quoted
 from metspack.checking.eark.sections import FileSection, Header, Sections, sections_of_references
 from metspack.checking.eark.structmap import Structure, identified_divisions
 from metspack.checking.files import bags
@@ -43,6 +42,7 @@ from metspack.mets import PLAIN_METS
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.reader import File
 from metspack.model import Finding
+from metspack.system import os
 
 _STATED = re.compile(r"(.+?) line (\d+)(?:(?:, | and ).*)?", re.DOTALL)
 _INVALID = re.compile(
@@ -206,14 +206,15 @@ class Judgement:
         folder = folder_of(path)
         # All files are compared with METS, except those of representations.
         self._places.put_all_back(representations=False)
-        faults = Faults(standards, self._claims.opening(path).version)
+        opening = self._claims.opening(path)
+        faults = Faults(standards, opening.version, is_known=not opening.nearness)
         outline = self._survey(path, faults, is_package=True)
         if outline is None:
             return
         name = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
         is_unknown = is_elsewhere or self._is_swapped(path)
         is_unknown = is_unknown or (not folder and bags.is_payload(self._places.base))
-        _judge_profile(outline, faults, self._profile)
+        _judge_profile(outline, faults, self._profile, opening)
         folders.judge_package(self._holdings, path, outline, faults, None if name and is_unknown else name)
         found = folders.representations(self._holdings, folder)
         self._judge_types(folder, outline, faults)
@@ -221,28 +222,29 @@ class Judgement:
             _judge_databases(outline, found, faults)
         yield from self._shared.take("packages", faults.findings(shown(path)))
         for each in found:
-            yield from self._representation(each, outline.group_of(each.name), faults.declared)
+            yield from self._representation(each, outline.group_of(each.name), opening)
 
     def _is_swapped(self, path: bytes) -> bool:
         """Return whether a package was found in another's folder, which then has the other's name."""
         return self._catalogue.has(_IS_SWAPPED, shown(path), Code.CHILDREN_SWAPPED.id)
 
     def _representation(
-        self, each: Representation, group: StatedFileGroup | None, version: Version | None
+        self, each: Representation, group: StatedFileGroup | None, package: Opening
     ) -> Iterator[Finding]:
         if each.mets is None or not self._catalogue.has(_OK, each.mets):
             return
         is_database = group is not None and (group.content or "").lower().startswith("citssiard")
         opening = self._claims.opening(each.mets)
         standards = profiles.of_representation(self._profile, opening, is_database=is_database)
-        faults = Faults(standards, opening.version or version)
+        stated = package if opening.version is None else opening
+        faults = Faults(standards, stated.version, is_known=not stated.nearness)
         segment = self._places.agreed(each.mets)
         if faults.version is not NEWEST:
             segment = None  # it agrees with the newest
         outline = self._survey(each.mets, faults, is_package=False) if segment is None else segment.outline
         if outline is None:
             return
-        _judge_profile(outline, faults, self._profile)
+        _judge_profile(outline, faults, self._profile, opening)
         folders.judge_representation(self._holdings, each.mets, outline, faults)
         self._judge_types(each.folder, outline, faults)
         if Standard.SIARD in standards:
@@ -331,15 +333,17 @@ class Judgement:
             return None
 
 
-def _judge_profile(outline: Outline, faults: Faults, profile: Profile) -> None:
+def _judge_profile(outline: Outline, faults: Faults, profile: Profile, opening: Opening) -> None:
     """Record that a METS does not name a standard's profile; any standard it may follow will do."""
     named = outline.root.get("PROFILE", "")
     is_auto = profile is Profile.AUTO
     wanted = siard.ROOT_PROFILE if outline.is_package else siard.REPRESENTATION_PROFILE
     if named != wanted and not (is_auto and profiles.is_eark(named)):
         faults.add("SIARD_5" if outline.is_package else "SIARD_12", outline.line, quoted(named))
-    if named not in sip.PROFILES and not (is_auto and named == siard.ROOT_PROFILE):
-        faults.add("SIP2", outline.line, quoted(named))
+    if named not in profiles.SIP_PROFILES and not (is_auto and named == siard.ROOT_PROFILE):
+        faults.add("SIP2", outline.line, f"{quoted(named)}{opening.nearness}")
+    if opening.nearness and outline.is_package and Standard.SIP not in faults.standards:
+        faults.add("CSIP6", outline.line, f"{quoted(named)}{opening.nearness}")
 
 
 def _judge_databases(outline: Outline, found: list[Representation], faults: Faults) -> None:

@@ -8,13 +8,22 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 
 from metspack.checking.eark.document import MAP, Elements, MetsElement, ReadingDone
-from metspack.checking.eark.requirements import Standard, Version
+from metspack.checking.eark.requirements import NEWEST, Standard, Version
 
 _EARK = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
 _VERSION = re.compile(r".+-v(\d{1,3})-(\d{1,3})-(\d{1,3})\.xml", re.IGNORECASE)
 _SECTIONS = ("mets/dmdSec", "mets/amdSec", "mets/fileSec", "mets/structMap", MAP)
 _CSIP_SITE, _SIP_SITE, _SIARD_SITE = "earkcsip", "earksip", "citssiard"
-_VERSIONED = (_CSIP_SITE, _SIP_SITE)
+_VERSIONS = {
+    _CSIP_SITE: [each for each in Version if each.number <= NEWEST.number],
+    _SIP_SITE: list(Version),
+}
+_SIP_PROFILE = f"https://{_SIP_SITE}.dilcis.eu/profile/E-ARK-SIP"
+
+SIP_PROFILES = frozenset(
+    (f"{_SIP_PROFILE}.xml", *(f"{_SIP_PROFILE}-v{each.value.replace('.', '-')}.xml" for each in Version))
+)
+"""The addresses of SIP's METS profile: that of each version, and that of the newest."""
 
 
 @unique
@@ -52,13 +61,31 @@ class Opening:
         return found[1].lower() if found else ""
 
     @property
+    def _number(self) -> tuple[int, ...]:
+        """Return the number of the version of CSIP or SIP in its profile, empty without one."""
+        found = _VERSION.fullmatch(self.root.get("PROFILE", "").strip()) if self.site in _VERSIONS else None
+        return () if found is None else tuple(map(int, found.groups()))
+
+    @property
     def version(self) -> Version | None:
-        """Return the version of CSIP and SIP in its profile, or the next older one listed, or None."""
-        found = _VERSION.fullmatch(self.root.get("PROFILE", "").strip()) if self.site in _VERSIONED else None
-        if found is None:
+        """Return the version of CSIP and SIP in its profile, or the nearest one listed, or None.
+
+        The nearest is the next older one, at most the one that holds without a version.
+        """
+        if not (number := self._number):
             return None
-        number = tuple(map(int, found.groups()))
-        return [Version.V2_0_4, *(each for each in Version if each.number <= number)][-1]
+        older = [each for each in Version if each.number <= min(number, NEWEST.number)]
+        own = [each for each in _VERSIONS[self.site] if each.number == number]
+        return [Version.V2_0_4, *older, *own][-1]
+
+    @property
+    def nearness(self) -> str:
+        """Return in words why another version is used than that in its profile, "" for a listed one."""
+        version, number = self.version, self._number
+        if version is None or version.number == number:
+            return ""
+        what = "newer than metspack knows" if number > NEWEST.number else "not a version that metspack knows"
+        return f", {what}; judged by {version.value}"
 
     @property
     def is_csip(self) -> bool:

@@ -27,6 +27,8 @@ class Version(Enum):
     V2_0_4 = "2.0.4"
     V2_1_0 = "2.1.0"
     V2_2_0 = "2.2.0"
+    V2_3_0 = "2.3.0"
+    """That of SIP alone, which belongs to CSIP 2.2.0."""
 
     @property
     def number(self) -> tuple[int, ...]:
@@ -35,7 +37,7 @@ class Version(Enum):
 
 
 NEWEST = Version.V2_2_0
-"""The version of the tables, which holds for a METS that declares none."""
+"""The version that holds for a METS that declares none, or one that is newer than all others."""
 
 
 @unique
@@ -77,8 +79,7 @@ class Requirement:
 
     ``note`` is the reading that is checked where the standard leaves several, or why it is not checked.
     ``codes`` are those of findings that report a broken requirement under another code. ``demand`` is the
-    attribute that each element at ``where`` needs, if that is all. ``earlier`` is its form up to and with
-    the version ``until``, ``last`` the last version that has it.
+    attribute that each element at ``where`` needs, if that is all.
     """
 
     standard: Standard
@@ -90,21 +91,6 @@ class Requirement:
     note: str = ""
     codes: tuple[str, ...] = ()
     demand: Demand | None = None
-    until: Version | None = None
-    earlier: Requirement | None = None
-    last: Version = NEWEST
-
-    def of(self, version: Version) -> Requirement | None:
-        """Return the requirement in its form in a version, or None where that version lacks it."""
-        if version.number > self.last.number:
-            return None
-        is_earlier = self.until is not None and version.number <= self.until.number
-        return self.earlier if is_earlier else self
-
-    @property
-    def varies(self) -> bool:
-        """Return whether the version of the standard matters."""
-        return self.earlier is not None or self.last is not NEWEST
 
 
 _OF_FILES = {
@@ -125,14 +111,17 @@ _TOLD_AS_WELL: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 class RequirementTable:
-    """The requirements of one standard, in its order.
+    """The requirements of one version of a standard, in its order.
 
     ``must``, ``must_not``, ``should`` and ``may`` add one that separate code checks, or that of ``codes``.
+    ``ids`` are those of requirements whose numbers differ between versions, by what they are about.
     """
 
-    def __init__(self, standard: Standard) -> None:
+    def __init__(self, standard: Standard, version: Version = Version.V2_0_4) -> None:
         self.standard = standard
+        self.version = version
         self.rows: dict[str, Requirement] = {}
+        self.ids: dict[str, str] = {}
 
     def _add(  # noqa: PLR0917 -- a row of the table
         self, need: Need, state: State, id_: str, says: str, where: str = "", note: str = "", **more: Any
@@ -169,16 +158,22 @@ class RequirementTable:
         for number, name in enumerate(("structLink", "behaviorSec"), 1):
             self.free(f"REF_METS_{number}", f"{standard} says nothing about {name}", f"mets/{name}")
 
-    def was(self, until: Version, need: Need, *ids: str, where: str = "") -> None:
-        """Note the strength of requirements until a version, and their place if it was another."""
-        for id_ in ids:
-            row = self.rows[id_]
-            earlier = replace(row, need=need, where=where or row.where)
-            self.rows[id_] = replace(row, until=until, earlier=earlier)
+    def next(self, version: Version) -> RequirementTable:
+        """Return the table of the next version, to be changed where it differs."""
+        made = RequirementTable(self.standard, version)
+        made.rows |= self.rows
+        made.ids |= self.ids
+        return made
 
-    def ended(self, last: Version, id_: str) -> None:
-        """Note the last version that has a requirement."""
-        self.rows[id_] = replace(self.rows[id_], last=last)
+    def change(self, *ids: str, **changes: Any) -> None:
+        """Give requirements other values, such as their strength ``need``."""
+        for id_ in ids:
+            self.rows[id_] = replace(self.rows[id_], **changes)
+
+    def end(self, *ids: str) -> None:
+        """Take out requirements that the version no longer has."""
+        for id_ in ids:
+            del self.rows[id_]
 
 
 CONTENT_CATEGORIES = frozenset(
@@ -240,6 +235,9 @@ RECORD_IDS = {
     "PREVIOUSREFERENCECODE": "SIP8",
 }
 """The TYPE of each altRecordID that E-ARK SIP defines, with its requirement."""
+
+ONCE = frozenset(("SIP5", "SIP7"))
+"""The requirements that allow one altRecordID (0..1); there may be several of the others."""
 
 USES = frozenset(("Documentation", "Schemas", "Representations", "Metadata"))
 """The vocabulary of fileGrp/@USE and of the divisions of the structMap."""

@@ -28,6 +28,7 @@ from metspack.checking.eark.document import (
 from metspack.checking.eark.faults import Faults
 from metspack.checking.eark.requirements import (
     CONTENT_CATEGORIES,
+    ONCE,
     RECORD_IDS,
     RECORD_STATUS,
     Standard,
@@ -35,17 +36,16 @@ from metspack.checking.eark.requirements import (
     none_but,
     quoted,
 )
-from metspack.checking.eark.sip import ONCE
 
 _OTHER = "csip:OTHERCONTENTINFORMATIONTYPE"
 _FOLDERS = {DOCUMENTATION: ("CSIPSTR16", "documentation"), SCHEMAS: ("CSIPSTR15", "schemas")}
 _FORMATS = {
-    "sip:FILEFORMATNAME": "SIP32",
-    "sip:FILEFORMATVERSION": "SIP33",
-    "sip:FILEFORMATREGISTRY": "SIP34",
-    "sip:FORMATREGISTRY": "SIP34",
-    "sip:FILEFORMATKEY": "SIP35",
-    "sip:FORMATREGISTRYKEY": "SIP35",
+    "sip:FILEFORMATNAME": "format name",
+    "sip:FILEFORMATVERSION": "format version",
+    "sip:FILEFORMATREGISTRY": "format registry",
+    "sip:FORMATREGISTRY": "format registry",
+    "sip:FILEFORMATKEY": "format key",
+    "sip:FORMATREGISTRYKEY": "format key",
 }
 
 
@@ -116,7 +116,8 @@ class FileSection:
         self._faults.judge_type("CSIP68", file.get("MIMETYPE"), file.line, file.get("ID"))
         for name, rule in _FORMATS.items() if self._is_of_sip else ():
             if not file.attributes.get(name, "x").strip():
-                self._faults.add(rule, file.line, quoted(file.get(name)), file.get("ID"))
+                ids = self._faults.tables[Standard.SIP].ids
+                self._faults.add(ids[rule], file.line, quoted(file.get(name)), file.get("ID"))
         if (mark := file.get(_OTHER)) in siard.VOCABULARY:
             self._outline.marked[mark] = self._outline.marked.get(mark, 0) + 1
 
@@ -274,6 +275,7 @@ class Header:
         self._agents: list[MetsElement] = []
         self._has_header = False
         self._records: set[str] = set()
+        self._ids = faults.tables[Standard.SIP].ids
         agent, record = f"{_HEADER}/agent", f"{_HEADER}/altRecordID"
         elements.texts |= {f"{agent}/name", f"{agent}/note", record}
         elements.handle(
@@ -347,18 +349,18 @@ class Header:
     def _judge_agents(self) -> None:
         self._judge_software()
         self._judge_submitter()
-        for role, rule in (("ARCHIVIST", "SIP9"), ("PRESERVATION", "SIP26")):
+        for role in ("ARCHIVIST", "PRESERVATION"):
             further = [each for each in self._agents if each.get("ROLE") == role][1:]
             if further:
-                self._faults.add(rule, further[0].line, f"{len(further) + 1} of them")
+                self._add(role, further[0].line, f"{len(further) + 1} of them")
         for agent in self._agents:
             role, kind = agent.get("ROLE"), agent.get("TYPE")
             if role == "ARCHIVIST":
-                self._judge_body(agent, kind in _BODIES, "SIP11", "SIP12", "SIP14")
+                self._judge_body(agent, role, is_typed=kind in _BODIES)
             elif role == "PRESERVATION":
-                self._judge_body(agent, kind == "ORGANIZATION", "SIP28", "SIP29", "SIP31")
+                self._judge_body(agent, role, is_typed=kind == "ORGANIZATION")
             elif role == "CREATOR" and kind == "INDIVIDUAL" and not _is_named(agent):
-                self._faults.add("SIP24", agent.line, "none")
+                self._add("contact name", agent.line, "none")
         self._agents.clear()
 
     def _judge_software(self) -> None:
@@ -393,24 +395,33 @@ class Header:
         creators = [
             each for each in self._agents if each.get("ROLE") == "CREATOR" and each.get("TYPE") in _BODIES
         ]
-        found = named or creators[:1]
-        if len(found) != 1:
+        is_other = "submitter otherrole" in self._ids
+        found = named if is_other else named or creators[:1]
+        if not found or (len(found) > 1 and not is_other):
             line = found[1].line if found else self._outline.line
-            self._faults.add("SIP15", line, f"{len(found)} of them" if found else "none")
+            self._add("submitter", line, f"{len(found)} of them" if found else "none")
             return
-        agent = found[0]
-        if not agent.get("ROLE"):
-            self._faults.add("SIP16", agent.line, "none")
-        if agent.get("TYPE") == "INDIVIDUAL":  # a person's notes may be contact information
-            agent.children = agent.named("name")
-        self._judge_body(agent, agent.get("TYPE") in _BODIES, "SIP17", "SIP18", "SIP20")
+        for agent in found:
+            role, kind = agent.get("ROLE"), agent.get("TYPE")
+            if not role or (is_other and role != "OTHER"):
+                self._add("submitter role", agent.line, quoted(role) if role else "none")
+            if agent.get("OTHERROLE") != "SUBMITTER":
+                self._add("submitter otherrole", agent.line, quoted(agent.get("OTHERROLE")))
+            if kind == "INDIVIDUAL":  # a person's notes may be contact information
+                agent.children = agent.named("name")
+            is_typed = kind in _BODIES or (is_other and kind == "OTHER" and bool(agent.get("OTHERTYPE")))
+            self._judge_body(agent, "submitter", is_typed=is_typed)
 
-    def _judge_body(self, agent: MetsElement, is_typed: bool, kind: str, name: str, note: str) -> None:
-        """Judge an agent that is an organisation or a person, by the ids of its requirements."""
+    def _judge_body(self, agent: MetsElement, who: str, *, is_typed: bool) -> None:
+        """Judge an agent that is an organisation or a person, by the requirements on ``who``."""
         if not is_typed:
-            self._faults.add(kind, agent.line, quoted(agent.attributes.get("TYPE")))
+            self._add(f"{who} type", agent.line, quoted(agent.attributes.get("TYPE")))
         if not _is_named(agent):
-            self._faults.add(name, agent.line, "none")
+            self._add(f"{who} name", agent.line, "none")
         for each in agent.named("note"):
             if each.get(_MARK) != _CODED:
-                self._faults.add(note, agent.line, quoted(each.attributes.get(_MARK)))
+                self._add(f"{who} note", agent.line, quoted(each.attributes.get(_MARK)))
+
+    def _add(self, what: str, line: int, found: str) -> None:
+        """Record a broken requirement of SIP on what the version has one on."""
+        self._faults.add(self._ids.get(what, ""), line, found)

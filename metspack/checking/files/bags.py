@@ -7,7 +7,6 @@ package are compared here.
 from __future__ import annotations
 
 import codecs
-import os
 import re
 from bisect import bisect_left
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -47,6 +46,7 @@ from metspack.model import Finding
 from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.sizes import counted
+from metspack.system import os
 
 _LIST = re.compile(r"(tag)?manifest-([a-z0-9-]+)\.txt", re.IGNORECASE)
 _ENCODED = re.compile(rb"%(0A|0D|25)", re.IGNORECASE)
@@ -104,11 +104,7 @@ class Surroundings:
     """The bags and lists around the packages of a check: in the folders given, and bags above."""
 
     def __init__(
-        self,
-        packages: Sequence[DeliveredPackage],
-        given: Sequence[Path],
-        packs: OpenPacks,
-        looking: Looking,
+        self, packages: Sequence[DeliveredPackage], given: Sequence[Path], packs: OpenPacks, looking: Looking
     ) -> None:
         self._given = [os.path.join(os.path.realpath(each), "") for each in given]
         self._looking, self._packs = looking, packs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -39,6 +38,7 @@ from metspack.files.reading import (
 from metspack.model import Digest, Finding
 from metspack.packages.delivery import DeliveredPackage
 from metspack.processes import HERE, Executor
+from metspack.system import os
 
 Progress = Callable[[int], None]
 Counted = Callable[[Sampled], None]
@@ -171,7 +171,8 @@ class Fixity:
     def of_documents(self, *, manifests: bool) -> Iterator[Finding]:
         """Read the METS documents, to compare the statements of other METS and ``manifests``."""
         statements = f"{_BY_METS} UNION ALL {_BY_MANIFEST}" if manifests else _BY_METS
-        yield from self._read(_OF_METS.format(statements))
+        for path, rows in groupby(self._catalogue.rows(_OF_METS.format(statements)), key=itemgetter(0)):
+            yield from self._read_one(path, list(rows))
         yield from self._wrong()
 
     def of_files(self, *, sampled: bool = False, jobs: int | None = 1) -> Iterator[Finding]:
@@ -198,10 +199,6 @@ class Fixity:
             return 1
         files, size = self._catalogue.row("SELECT count(*), sum(size) FROM disk WHERE kind = 'f'") or (0, 0)
         return self._executor.useful(jobs, files=files, size=size or 0)
-
-    def _read(self, sql: str) -> Iterator[Finding]:
-        for path, rows in groupby(self._catalogue.rows(sql), key=itemgetter(0)):
-            yield from self._read_one(path, list(rows))
 
     def _read_files(self, sql: str, jobs: int) -> Iterator[Finding]:
         """Read files with a statement some at a time, in ``jobs`` processes; they are judged in order."""
@@ -320,12 +317,9 @@ class Fixity:
         """Return how to read the parts of a whole; without files when one of them is packed."""
         places = [place for path in whole.paths if (place := self._places.below(path)) is not None]
         if len(places) < len(whole.paths):
-            return PartRun(files=(), asked=whole.asked)
+            return whole.asked, ()
         files = zip(places, self._asked_of(whole), strict=True)
-        return PartRun(
-            files=tuple((place.root.absolute(), place.segments, asked) for place, asked in files),
-            asked=whole.asked,
-        )
+        return whole.asked, tuple((place.root.absolute(), place.segments, asked) for place, asked in files)
 
     def _read_packed_parts(self, whole: Parts) -> HashedParts:
         joined = Hashing(whole.asked)

@@ -34,8 +34,12 @@ from metspack.packages.metsfiles import is_of_lob
 from metspack.sizes import counted
 
 _LOST = "FROM entry WHERE differs = 'missing' AND digest IS NOT NULL"
+_INDEX_LOST = (
+    _LOST.replace("FROM entry", "CREATE INDEX IF NOT EXISTS entry_lost ON entry (digest, algorithm, size)"),
+    _LOST.replace("FROM entry", "CREATE INDEX IF NOT EXISTS entry_lost_size ON entry (size)"),
+)
 _ALGORITHMS = f"SELECT DISTINCT algorithm {_LOST} ORDER BY algorithm"
-_OF_SIZE = f"EXISTS (SELECT 1 {_LOST.replace('entry', 'entry INDEXED BY entry_missing_size')} AND size"
+_OF_SIZE = f"EXISTS (SELECT 1 {_LOST.replace('entry', 'entry INDEXED BY entry_lost_size')} AND size"
 _IS_ONE_SO_LARGE = f"SELECT 1 WHERE {_OF_SIZE} = ?) OR {_OF_SIZE} IS NULL)"
 _MATCH = f"SELECT path {_LOST} AND algorithm = ? AND digest = ? AND size IS ? ORDER BY id LIMIT 1"
 _IS_RENAMED = "UPDATE entry SET differs = 'renamed' WHERE path = ? AND differs IN ('missing', 'unclear')"
@@ -51,6 +55,8 @@ def find(catalogue: Catalogue, places: CheckedTree, progress: Callable[[int], No
         return
     if not (algorithms := catalogue.all(_ALGORITHMS)):
         return
+    for sql in _INDEX_LOST:
+        catalogue.put(sql)
     asked = Asked(algorithms=tuple(name for (name,) in algorithms))
     for path, size in found_unlisted:
         if not catalogue.has(_IS_ONE_SO_LARGE, size):

@@ -6,7 +6,6 @@ into the same catalogue and compared in the same way.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
@@ -46,6 +45,7 @@ from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import OF_MACOS
 from metspack.model import Finding
 from metspack.packages.files import path_of
+from metspack.system import os
 
 # A line with one of these in it may not be plain; each other path is valid as it stands.
 _NOT_PLAIN = (b"\r", b"\0", b"\\", b"//", b"/.", b"/\n", b"  /", b"  .")

@@ -41,7 +41,8 @@ _KINDS = frozenset(MDTYPES.values())
 
 _FILES = """
 SELECT e.mets, e.path, e.mdtype, e.mimetype, m.path, m.folder, e.line
-FROM entry e JOIN mets m ON m.id = e.mets JOIN disk d ON d.path = e.path AND d.kind = 'f'
+FROM entry e INDEXED BY entry_metadata JOIN mets m ON m.id = e.mets
+JOIN disk d ON d.path = e.path AND d.kind = 'f'
 WHERE e.element = 'mdRef' GROUP BY e.path ORDER BY min(e.id)
 """
 # Objects are compared with at most a hundred statements on a file: no package has more, and for very many
@@ -175,8 +176,8 @@ class _InCatalogue:
         self._mets = mets
         self._batch = Batch(catalogue.put_many)
 
-    def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
-        """Return whether METS lists all files, and all statements equal those ``said`` in PREMIS."""
+    def are_agreed(self, paths: list[bytes], sizes: list[int], given: Mapping[str, list[str]]) -> bool:
+        """Return whether METS lists all files, and all statements equal those ``given`` in PREMIS."""
         size_of = dict(zip(paths, sizes, strict=True))
         if len(size_of) < len(paths):
             return False
@@ -188,10 +189,10 @@ class _InCatalogue:
             return False
         own = {
             (path, name, value)
-            for name, values in said.items()
+            for name, values in given.items()
             for path, value in zip(paths, values, strict=True)
         }
-        return own == {(path, name, value) for path, _, name, value, _ in stated if name in said}
+        return own == {(path, name, value) for path, _, name, value, _ in stated if name in given}
 
     def add(
         self, identifier: str, path: bytes | None, line: int, size: int | None, digest: Digest | None
@@ -222,9 +223,9 @@ class _InParts:
         self._take_objects = take
         self.is_other = False
 
-    def are_agreed(self, paths: list[bytes], sizes: list[int], said: Mapping[str, list[str]]) -> bool:
+    def are_agreed(self, paths: list[bytes], sizes: list[int], given: Mapping[str, list[str]]) -> bool:
         """Take statements on all files."""
-        for algorithm, values in said.items():
+        for algorithm, values in given.items():
             self._take(paths, sizes, algorithm, values)
         return True
 
@@ -366,11 +367,11 @@ class _MetadataFile:
         located = columns[LOCATION]
         paths = [self._folder + each.encode() for each in located] if uris.are_plain(located) else None
         sizes = list(map(int, columns["size"]))
-        said = {name: list(map(str.lower, values)) for name, values in columns.items() if name not in VALUES}
-        is_agreed = paths is not None and self._stated.are_agreed(paths, sizes, said)
+        given = {name: list(map(str.lower, values)) for name, values in columns.items() if name not in VALUES}
+        is_agreed = paths is not None and self._stated.are_agreed(paths, sizes, given)
         for number in range(1 if is_agreed else len(sizes)):
             values = {name: columns[name][number] for name in VALUES}
-            stated = [(name, values[number]) for name, values in said.items()]
+            stated = [(name, values[number]) for name, values in given.items()]
             self._add(_PremisObject(line=next(lines), values=values, digests=stated))
 
     def _start(self, tag: str, _attributes: dict[str, str]) -> None:
@@ -542,12 +543,12 @@ def _compared(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def _differing(catalogue: Catalogue, statements: Sequence[str]) -> Iterator[Finding]:
-    told: set[bytes] = set()
+    reported: set[bytes] = set()
     for sql in statements:
         for document, line, count, path, kind, found, expected, mets, place in catalogue.all(sql):
-            if document in told:
+            if document in reported:
                 continue
-            told.add(document)
+            reported.add(document)
             row = None if mets is None else catalogue.row(_METS, mets)
             source = place if row is None else source_of(row[0], place)
             facts = {"found": f"{kind}{found}", "expected": expected, "source": source}

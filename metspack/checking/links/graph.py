@@ -178,10 +178,10 @@ class _Builder:
         return number
 
     def add_links(self) -> None:
-        for parent, child, href, line, said, code, called in self._catalogue.rows(_EDGES):
+        for parent, child, href, line, kept, code, called in self._catalogue.rows(_EDGES):
             node = self.nodes[self.unfound(href) if child is None else child]
             codes = self._codes(node.path)
-            state = self._state(said, linked=href is not None, node=node, codes=codes)
+            state = self._state(kept, linked=href is not None, node=node, codes=codes)
             codes = tuple(sorted({*codes, *([code] if code else ())}))
             # Every link is held, maybe a million: equal texts and tuples are shared.
             self.edges.append(

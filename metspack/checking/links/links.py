@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,14 +10,7 @@ from itertools import islice
 
 from metspack import uris
 from metspack.checking import grouping
-from metspack.checking.catalogue import (
-    PATHS_INDEX,
-    Catalogue,
-    Mark,
-    folder_of,
-    nearest_file,
-    shown,
-)
+from metspack.checking.catalogue import PATHS_INDEX, Catalogue, Mark, folder_of, nearest_file, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
 from metspack.checking.links.mounting import (
@@ -43,6 +35,7 @@ from metspack.mets import PLAIN_METS, is_mets_name, is_of_representation, packag
 from metspack.mets.fastreader import condensed
 from metspack.mets.links import By, Mptr, bare
 from metspack.model import Finding
+from metspack.system import os
 
 _MISSING = {Code.CHILD_MISSING, Code.CHILD_NOWHERE}
 _NEAR_KEPT = 1_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from metspack.containers.ipreader import unpacked_name
 from metspack.mets import METS_NAMES, is_mets_name
 from metspack.mets.links import By, bare, folder_of_objid
 from metspack.model import Finding
+from metspack.system import os
 
 SAME = "the same package under another name"
 """How a missing child is like the one that was found under another name."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from metspack.mets.links import By, Mptr, bare
 from metspack.model import Finding
 from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
+from metspack.system import os
 
 _SCHEMA = """
 CREATE TABLE document (

@@ -7,7 +7,6 @@ and structMaps that do not name the same children.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, starmap
@@ -21,6 +20,7 @@ from metspack.digests import Hashers
 from metspack.errors import MetspackError
 from metspack.mets.links import By, bare, folder_of_objid
 from metspack.model import Finding
+from metspack.system import os
 
 _CALLED = """
 SELECT id, path, folder, parent, called, key, objid, line, found FROM mets
@@ -149,7 +149,7 @@ def findings(catalogue: Catalogue, places: CheckedTree, after: int = 0) -> Itera
         row = catalogue.row(_SIBLING, after, child.parent, bare(child.objid))
         return None if row is None else _Child(*row)
 
-    told: set[int] = set()
+    reported: set[int] = set()
     others = [child for child in starmap(_Child, catalogue.rows(_CALLED, after)) if child.is_another]
     if others:
         catalogue.put(PATHS_INDEX)
@@ -166,8 +166,8 @@ def findings(catalogue: Catalogue, places: CheckedTree, after: int = 0) -> Itera
             yield _swapped(catalogue, pairs, is_described=is_described)
         else:
             continue
-        told.update(each.id for each in ring)
-    yield from (_of_one(catalogue, child) for child in others if child.id not in told)
+        reported.update(each.id for each in ring)
+    yield from (_of_one(catalogue, child) for child in others if child.id not in reported)
     yield from _by_objid(catalogue, places, after)
 
 
@@ -190,7 +190,7 @@ def _by_objid(catalogue: Catalogue, places: CheckedTree, after: int) -> Iterator
             _list_anew(catalogue, pairs)
         for each in ring:
             _fault(catalogue, each, Code.CHILDREN_SWAPPED.id)
-        yield _told(*pairs[0], len(pairs))
+        yield _exchange_of(*pairs[0], len(pairs))
 
 
 def _rings(starts: Iterable[_Child], follow: Callable[[_Child], _Child | None]) -> Iterator[_Ring]:
@@ -264,10 +264,10 @@ def _swapped(catalogue: Catalogue, pairs: _Pairs, *, is_described: bool) -> Find
     if is_described:
         _describe(catalogue, pairs)
         _list_anew(catalogue, pairs)
-    return _told(child, other, len(pairs))
+    return _exchange_of(child, other, len(pairs))
 
 
-def _told(child: _Child, other: _Child, count: int) -> Finding:
+def _exchange_of(child: _Child, other: _Child, count: int) -> Finding:
     return Code.CHILDREN_SWAPPED.at(
         child.path, child.line, found=child.objid, other=other.path, expected=other.objid, count=count
     )

@@ -284,17 +284,8 @@ class DocumentReader:
             folder = self._places.resolved(self._path, uris.parsed("a"))[:-1]
             group = self._groups.number(run.fact.groups)
             first = self._catalogue.take_entries(run.count), 1
-            shared = (
-                files.line,
-                files.step,
-                *first,
-                self._mets,
-                run.fact.element,
-                group,
-                files.algorithm,
-                folder,
-            )
-            self._catalogue.insert_columns(FILES, shared, files.columns)
+            shared = files.line, files.step, *first, self._mets, run.fact.element, group, files.algorithm
+            self._catalogue.insert_columns(FILES, (*shared, folder), files.columns)
 
     def _take(self, fact: reader.Fact) -> Iterator[Finding]:
         if isinstance(fact, reader.File):
@@ -369,8 +360,8 @@ class DocumentReader:
                     fact = replace(fact, checksum=digest, checksum_type=algorithm)
                     left_digest = (None, None)
                 if left_size is not None or left_digest[1] is not None:
-                    said = (line, left_size, *left_digest)
-                    self._batch.add(PUT_OBJECT, self._path, self._mets, fact.id, path, *said)
+                    stated = (line, left_size, *left_digest)
+                    self._batch.add(PUT_OBJECT, self._path, self._mets, fact.id, path, *stated)
         return fact
 
     def _keep_beside(self, fact: reader.Fact) -> None:
@@ -485,21 +476,17 @@ class DocumentReader:
         size, size_fault = self._size(fact)
         digest, digest_fault = self._digest(fact)
         yield from (each for each in (size_fault, digest_fault) if each is not None)
-        self._put_entry(fact, path, pseudo, size, digest, differs)
+        self._put_entry(fact, (path, pseudo), (size, digest), differs)
 
-    def _put_entry(  # noqa: PLR0917
-        self,
-        fact: reader.File,
-        path: bytes | None,
-        pseudo: bool,
-        size: int | None,
-        digest: Digest | None,
-        differs: str | None = None,
+    def _put_entry(
+        self, fact: reader.File, place: Row, statement: tuple[int | None, Digest | None], differs: str | None
     ) -> None:
+        (path, pseudo), (size, digest) = place, statement
         key = self._catalogue.take_entries(1), self._mets, fact.element, fact.id, fact.groupid
         stated = size, digest and digest.algorithm, digest and digest.value
         where = self._groups.number(fact.groups), fact.line
-        further = *self._of_archive(path, fact), *self._of_metadata(fact), differs
+        metadata = (fact.mdtype, fact.mimetype) if fact.element == "mdRef" else (None, None)
+        further = *self._of_archive(path, fact), *metadata, differs
         self._batch.add(PUT_ENTRY, *key, *where, *stated, fact.href, path, pseudo, fact.seq, *further)
 
     def _count_refused(self, line: int) -> None:
@@ -523,7 +510,7 @@ class DocumentReader:
                 yield refused
                 self._count_refused(fact.line)
             further = replace(fact, element="FLocat", id=None, groupid=None, seq=None, href=href)
-            self._put_entry(further, path, pseudo, self._size(fact)[0], self._digest(fact)[0])
+            self._put_entry(further, (path, pseudo), (self._size(fact)[0], self._digest(fact)[0]), None)
 
     @staticmethod
     def _of_archive(path: bytes | None, fact: reader.File) -> tuple[bool | None, bool | None]:
@@ -537,10 +524,6 @@ class DocumentReader:
         named = forms.is_named(path, filed=filed)
         is_one = filed or (named and not any(map(SEGMENT_GROUP.fullmatch, fact.groups)))
         return (named, filed) if is_one else (None, None)
-
-    @staticmethod
-    def _of_metadata(fact: reader.File) -> tuple[str | None, str | None]:
-        return (fact.mdtype, fact.mimetype) if fact.element == "mdRef" else (None, None)
 
     def _located(
         self, href: str, line: int, place: str, *, may_leave: bool = False, needed: bool = False

@@ -73,7 +73,7 @@ CREATE TABLE reference (
     scope INTEGER, hash INTEGER, attribute TEXT, element TEXT, value TEXT, line INTEGER, count INTEGER,
     PRIMARY KEY (scope, hash, attribute, element)
 ) WITHOUT ROWID;
-CREATE TABLE odd (
+CREATE TABLE fault (
     code TEXT, attribute TEXT, element TEXT, value TEXT, other TEXT, line INTEGER, count INTEGER,
     PRIMARY KEY (code, attribute, element, value)
 ) WITHOUT ROWID;
@@ -81,7 +81,7 @@ CREATE TABLE odd (
 _PUT_TARGET = "INSERT OR IGNORE INTO target VALUES (?, ?, ?)"
 _PUT_REFERENCE = """INSERT INTO reference VALUES (?, ?, ?, ?, ?, ?, 1)
     ON CONFLICT DO UPDATE SET count = count + 1"""
-_PUT_ODD = "INSERT INTO odd VALUES (?, ?, ?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1"
+_PUT_FAULT = "INSERT INTO fault VALUES (?, ?, ?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1"
 _UNMET = """SELECT r.line, r.attribute, r.element, r.value, r.count, t.element FROM reference r
     LEFT JOIN target t ON t.scope = r.scope AND t.hash = r.hash ORDER BY r.line, r.attribute, r.value"""
 
@@ -125,7 +125,7 @@ class References(tempdb.Scratch):
                 yield Code.NOT_WELL_FORMED.at(self._name, error.line, reason=error.message)
                 return
             yield from _unmet(self._name, self._database)
-            yield from _odd(self._name, self._database)
+            yield from _faults(self._name, self._database)
 
     def _finish(self, blocks: Blocks) -> None:
         if self._fault is not None:
@@ -149,8 +149,10 @@ def _unmet(name: str, database: Connection) -> Iterator[Finding]:
             yield Code.REFERENCE_KIND.at(name, line, value, expected=target.called, **facts)
 
 
-def _odd(name: str, database: Connection) -> Iterator[Finding]:
-    sql = "SELECT code, line, attribute, element, value, other, count FROM odd ORDER BY line, code, attribute"
+def _faults(name: str, database: Connection) -> Iterator[Finding]:
+    sql = (
+        "SELECT code, line, attribute, element, value, other, count FROM fault ORDER BY line, code, attribute"
+    )
     for id_, line, attribute, element, value, other, count in database.execute(sql):
         code = Code.named(id_)
         if code is Code.HREF_NOT_OF_LOCTYPE:
@@ -183,7 +185,7 @@ class _Referring:
         """Keep an element's references and oddities; XLink's attributes are ``namespace name``."""
         self._keep_references(element, attributes, line)
         if attributes.get(_BASE, "").strip() not in _NO_BASE:
-            self._put(_PUT_ODD, Code.XML_BASE.id, "xml:base", element, attributes[_BASE], "", line)
+            self._put(_PUT_FAULT, Code.XML_BASE.id, "xml:base", element, attributes[_BASE], "", line)
         for attribute, (other, elements) in _OTHERS.items():
             if element in elements:
                 self._keep_kind(element, attributes, attribute, other, line)
@@ -211,16 +213,16 @@ class _Referring:
         value = attributes.get(attribute, "")
         named = bool(attributes.get(other, "").strip())
         if value == "OTHER" and not named:
-            self._put(_PUT_ODD, Code.OTHER_UNNAMED.id, attribute, element, value, other, line)
+            self._put(_PUT_FAULT, Code.OTHER_UNNAMED.id, attribute, element, value, other, line)
         elif value and value != "OTHER" and named:
-            self._put(_PUT_ODD, Code.OTHER_UNUSED.id, attribute, element, value, other, line)
+            self._put(_PUT_FAULT, Code.OTHER_UNUSED.id, attribute, element, value, other, line)
 
     def _name(self, element: str, attributes: dict[str, str], kinds: tuple[str, ...], line: int) -> None:
         kind = attributes.get("LOCTYPE", "")
         href = attributes.get(f"{XLINK} href")
         if href is not None and kind in kinds and not _FORMS[kind].fullmatch(href.strip()):
             code = Code.HREF_NOT_OF_LOCTYPE
-            self._put(_PUT_ODD, code.id, "xlink:href", element, href, kind, line)
+            self._put(_PUT_FAULT, code.id, "xlink:href", element, href, kind, line)
 
 
 class _Referred:

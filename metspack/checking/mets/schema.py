@@ -8,7 +8,6 @@ this project, or those of a folder.
 from __future__ import annotations
 
 import gc
-import os
 import re
 import time
 from collections import deque
@@ -29,6 +28,7 @@ from metspack.files import reading
 from metspack.mets import reader
 from metspack.mets.reader import METS, PREMIS_2, PREMIS_3, XLINK
 from metspack.model import Finding
+from metspack.system import os
 from metspack.uris import WHITE_SPACE
 
 CSIP = "https://DILCIS.eu/XML/METS/CSIPExtensionMETS"
@@ -203,8 +203,8 @@ class _Teller:
         place = self._parser.CurrentLineNumber, attributes.get("ID", "")
         self._open.append(place)
         self._texts.append(_ElementText())
-        said = "".join(f" {each}={safexml.quoted(value)}" for each, value in attributes.items())
-        self._pieces.append(MarkupPiece(f"<{name}{said}>".encode(), *place))
+        stated = "".join(f" {each}={safexml.quoted(value)}" for each, value in attributes.items())
+        self._pieces.append(MarkupPiece(f"<{name}{stated}>".encode(), *place))
 
     def _end(self, name: str) -> None:
         self._settle()
@@ -229,17 +229,17 @@ class _Teller:
 class _ElementText:
     """An element's text, as much of it as its validation takes."""
 
-    __slots__ = ("_after", "_held", "_told")
+    __slots__ = ("_after", "_held", "_passed")
 
     def __init__(self) -> None:
-        self._told = 0
+        self._passed = 0
         self._held = ""
         self._after = 0
 
     def shortened(self, text: str) -> str:
         """Return the part of the next stretch of text that is passed on."""
-        if self._told < _LONG:
-            self._told += len(text)
+        if self._passed < _LONG:
+            self._passed += len(text)
             return text
         solid = text.encode("ascii", "ignore").translate(None, _STRAY).decode()
         padding = solid.find("=")
@@ -249,9 +249,9 @@ class _ElementText:
             self._held = held[max(0, (len(held) - 4) // 4 * 4) :]
             return ""
         # From the padding on a few characters decide; more of them can neither mend nor spoil it.
-        told = solid[: max(0, padding) + max(0, _AFTER - self._after)]
-        self._after += len(told) - max(0, padding)
-        return self.rest() + told
+        passed = solid[: max(0, padding) + max(0, _AFTER - self._after)]
+        self._after += len(passed) - max(0, padding)
+        return self.rest() + passed
 
     def rest(self) -> str:
         """Return the text that was held back, when the text ends."""
@@ -399,16 +399,16 @@ class Validation:
 
     def _located(self, validator: safexml.Validator, pieces: Iterator[MarkupPiece]) -> Iterator[Finding]:
         known = 0
-        said: tuple[str, int, str] | None = None
+        last: tuple[str, int, str] | None = None
         for data, line, place in pieces:
             validator.feed(data)
             faults = without_padded_dates(validator.faults(known))[: self._shown - known]
             known += len(faults)
             for fault in faults:
                 # A text that comes in stretches is the same fault in each.
-                if fault and said != (fault, line, place):
-                    said = fault, line, place
-                    yield self._fault(*said)
+                if fault and last != (fault, line, place):
+                    last = fault, line, place
+                    yield self._fault(*last)
             if known >= self._shown:
                 return
 

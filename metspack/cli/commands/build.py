@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from metspack.cli.options.groups import RareHeading, option
 from metspack.cli.options.package import LIMITS, DivisionGroup
 from metspack.errors import ConfigError
 from metspack.sizes import counted
+from metspack.system import quoted
 
 if TYPE_CHECKING:
     from metspack.building.build import Built
@@ -167,6 +167,7 @@ def tell(made: Built | Described, target: Path, *, json_output: bool, quiet: boo
     """Print the result of a build: warnings, then lines or JSON."""
     from metspack.building.inplace import Described  # noqa: PLC0415 -- commands load what they need
     from metspack.layouts.readers import unopened  # noqa: PLC0415
+    from metspack.model import noticed  # noqa: PLC0415
 
     for each in made.warnings:
         console.warning(each)
@@ -182,7 +183,7 @@ def tell(made: Built | Described, target: Path, *, json_output: bool, quiet: boo
     console.tell("result", **document, children=made.segments)
     if json_output:
         children = (each.document() for each in made.children)
-        console.document(document | {"children": children, "warnings": list(made.warnings)})
+        console.document(document | {"children": children, **noticed(made.warnings)})
     elif not quiet:
         words = (
             f"{target}: parent IP {made.objid} with {counted(made.segments, 'child IP')}",
@@ -198,5 +199,5 @@ def tell(made: Built | Described, target: Path, *, json_output: bool, quiet: boo
         if made.made_of is not None and (origin := made.made_of.words()):
             console.out(origin)
         console.out(f"seal: {made.seal}")
-        check = f"metspack check {shlex.quote(str(target))}"
+        check = f"metspack check {quoted(str(target))}"
         console.out(f"{done}; {common.proof(made.checked)}: {check}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -20,6 +19,7 @@ from metspack.limits import Budgets, Limits
 from metspack.mets import links
 from metspack.model import Severity
 from metspack.sizes import count, size
+from metspack.system import os
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

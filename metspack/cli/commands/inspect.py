@@ -116,7 +116,7 @@ def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) 
     """Print each LOB as it comes, verified unless ``accepted`` is None; return if any is bad."""
     from metspack.inspecting import survey  # noqa: PLC0415
     from metspack.inspecting.verification import verdict_on  # noqa: PLC0415
-    from metspack.reporting import inspection as reporting_inspection  # noqa: PLC0415
+    from metspack.reporting import inspection as reporting  # noqa: PLC0415
     from metspack.sources.archive import Archive  # noqa: PLC0415
     from metspack.sources.lobstream import OpenHoldings  # noqa: PLC0415
 
@@ -131,19 +131,18 @@ def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) 
         weight = source.weight() if isinstance(source, Archive) and accepted is None else None
         progress.stage("Listing LOBs", weight)
         advance = None if weight is None else progress.advance
-        for batch in survey.batches(source, advance, in_runs=False):
-            for each in batch.lobs:
-                assert isinstance(each, survey.Surveyed)  # noqa: S101 -- one by one
-                verdict, paths = None, tuple[str, ...]()
-                if each.lob is not None:
-                    if (present := survey.holdings(source, each.lob, held)) is not held:
-                        opened.check_unchanged()
-                        held, opened = present, stack.enter_context(OpenHoldings(present))
-                    paths = survey.paths(held, each.lob)
-                    if accepted is not None:
-                        verdict = verdict_on(each.lob, opened, accepted, progress.advance)
-                is_bad = is_bad or each.lob is None or (verdict is not None and verdict.fault is not None)
-                console.record(reporting_inspection.lob(each, paths, verdict))
+        for column_of, _, batches in survey.by_table(source, advance):
+            for found in batches:
+                if (present := source.holdings()) != held:  # of packed segments that were found meanwhile
+                    opened.check_unchanged()
+                    held, opened = present, stack.enter_context(OpenHoldings(present))
+                for each in found.cells():
+                    (cell, run, *_), verdict = each, None
+                    paths = () if run is None else survey.paths(held, run)
+                    if run is not None and accepted is not None:
+                        verdict = verdict_on(run.lob(0), opened, accepted, progress.advance)
+                    is_bad = is_bad or run is None or (verdict is not None and verdict.fault is not None)
+                    console.record(reporting.lob(each, column_of(cell.place), paths, verdict))
             console.finish()  # a reader of the output gets a table's LOBs when the table has been read
         opened.check_unchanged()
     if isinstance(source, Archive):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from metspack.cli.options.groups import argument, option
 from metspack.files.reading import as_paths
 from metspack.mets import dialects
 from metspack.sizes import counted
+from metspack.system import quoted
 
 if TYPE_CHECKING:
     from metspack.merging.merge import Merged
@@ -98,5 +98,5 @@ def _tell(made: Merged, output: Path, *, json_output: bool, quiet: bool) -> None
         )
         console.out(", ".join(words))
         console.out(f"seal: {made.seal}")
-        check = f"metspack check {shlex.quote(str(output))}"
+        check = f"metspack check {quoted(str(output))}"
         console.out(f"Package written to {output}; {common.proof(made.checked)}: {check}")

@@ -117,7 +117,7 @@ def _show(name: str, draft: Draft, written: str) -> None:
                     each.files,
                     each.bytes,
                     each.closed_by.value,
-                    *((draft.child_objid(each),) if with_objids else ()),
+                    *((draft.spot(each).objid,) if with_objids else ()),
                 )
                 for each in draft.segments
             ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from metspack.digests import MANIFESTS
 from metspack.errors import ConfigError, SourceError
 from metspack.layouts.names import SIARD
 from metspack.sizes import counted
+from metspack.system import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +44,12 @@ def restore(
     table: str = common.TABLE,
     column: str = common.COLUMN,
     key: list[str] | None = common.KEY,
+    names: str | None = option(
+        "--names NAMES",
+        "Names of the files: archive (as in the archive; the default), or key (table, primary key and "
+        "column, with the extension of the bytes, such as dbo.Categories/7_Picture.jpg).",
+        choice=choices.file_names,
+    ),
     siard: bool = option(
         "--siard",
         "Restore one archive with all its LOBs, as it was before packaging, instead of files.",
@@ -99,7 +105,8 @@ def restore(
     from metspack.restoring.files import RestoreOptions  # noqa: PLC0415
 
     by_name = [name for name, given in (("--table", table), ("--column", column), ("--key", key)) if given]
-    _check_selection(siard=siard, into=into, only=only, by_name=by_name, accept=accept)
+    of_files = [*by_name, *(["--names"] if names else ())]
+    _check_selection(siard=siard, into=into, only=only, of_files=of_files, accept=accept)
     budgets, roots = common.budgets(budget), tuple(root or ())
     if by_name:
         from metspack.packages.listing import selected  # noqa: PLC0415
@@ -116,6 +123,7 @@ def restore(
         jobs=jobs,
         cluster=cluster,
         roots=roots,
+        names=choices.file_names.read("--names", names or "archive"),
     )
     where = choices.places.read("--into", into or "inside")
     if lob_folder_style is not None and into != "folder":
@@ -151,12 +159,12 @@ def restore(
 
 
 def _check_selection(
-    *, siard: bool, into: str | None, only: list[str] | None, by_name: list[str], accept: list[str] | None
+    *, siard: bool, into: str | None, only: list[str] | None, of_files: list[str], accept: list[str] | None
 ) -> None:
     """Raise ``ConfigError`` for options that contradict each other."""
     if not siard and into is not None:
         raise ConfigError("--into requires --siard", hint="Add --siard, or leave --into out.")
-    for name in (*(["--only"] if only else ()), *by_name, *(["--accept"] if accept else ())):
+    for name in (*(["--only"] if only else ()), *of_files, *(["--accept"] if accept else ())):
         if siard:
             raise ConfigError(
                 f"{name} cannot be combined with --siard",
@@ -248,5 +256,5 @@ def _tell(restored: Restored, output: Path, *, siard: bool) -> None:
         return
     console.out(
         f"Written to {output}; every LOB was verified. To check again at any time: "
-        f"cd {shlex.quote(str(output))} && sha256sum -c {MANIFESTS['SHA-256']}"
+        f"cd {quoted(str(output))} && sha256sum -c {MANIFESTS['SHA-256']}"
     )

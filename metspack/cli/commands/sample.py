@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from metspack import resources
@@ -11,6 +10,7 @@ from metspack.cli.options import choices, common
 from metspack.cli.options.groups import argument
 from metspack.errors import ConfigError, TargetError
 from metspack.files import reading, writing
+from metspack.system import quoted
 
 _FILES = {"northwind": ("Northwind.siard", "Northwind-full.siard")}
 
@@ -43,7 +43,7 @@ def sample(
         return
     for path in paths:
         console.out(str(path))
-    console.out(f"Try: metspack plan {shlex.quote(str(paths[0]))} --max-files 4 --max-bytes 45000")
+    console.out(f"Try: metspack plan {quoted(str(paths[0]))} --max-files 4 --max-bytes 45000")
 
 
 def copy_sample(name: str, folder: Path) -> list[Path]:

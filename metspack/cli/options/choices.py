@@ -64,6 +64,7 @@ accepted = _from("sources.lobstream", "ACCEPTABLE")
 levels = _from("checking.options", "Level")
 checked_profiles = _from("checking.eark.profiles", "Profile")
 places = _from("restoring.siard", "Into")
+file_names = _from("restoring.filenames", "FileNames")
 
 
 @Choice

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -18,6 +16,7 @@ from metspack.cli.options.groups import Group, RareHeading, argument, option
 from metspack.errors import ConfigError
 from metspack.limits import Budgets, Limits
 from metspack.mets import is_mets_name
+from metspack.system import command_line, os
 
 if TYPE_CHECKING:
     from metspack.files.journal import StagingTerms
@@ -229,7 +228,7 @@ class StagingGroup(Group, panel=_INTERRUPTED):
         return StagingTerms(
             restart=self.restart,
             discards=self.discard_on_interrupt,
-            command=shlex.join(["metspack", *words]),
+            command=command_line(["metspack", *words]),
         )
 
 

@@ -42,6 +42,16 @@ class TermGroup(Group, panel=CSIP):
         "METS profile that the packages declare: csip (the default), cits-siard or sip.",
         choice=choices.of_dialects("profile"),
     )
+    csip_version: str | None = option(
+        "--csip-version VERSION",
+        "Version of CSIP to write: 2.0.4, 2.1.0 or 2.2.0 (the default); PROFILE then names it.",
+        choice=choices.of_dialects("csip_version"),
+    )
+    sip_version: str | None = option(
+        "--sip-version VERSION",
+        "With --profile sip, version of E-ARK SIP to write: 2.0.4, 2.1.0, 2.2.0 (the default) or 2.3.0.",
+        choice=choices.of_dialects("sip_version"),
+    )
     package_type: str | None = option(
         "--type TYPE",
         "OAIS package type: SIP (the default), AIP or DIP.",

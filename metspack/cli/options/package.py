@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, replace
 from operator import not_
@@ -16,6 +15,7 @@ from metspack.cli.options.groups import Group, option, values
 from metspack.errors import ConfigError
 from metspack.limits import Limits
 from metspack.planning.division import DEFAULT_PRESET, PRESETS
+from metspack.system import os
 
 LIMITS = "Limits"
 _MIB = 1 << 20  # DBPTK's megabyte

@@ -19,6 +19,7 @@ from metspack.layouts.names import SIARD
 from metspack.mets.filetable import PlacedFile, PlacedRun
 from metspack.mets.notes import noted
 from metspack.mets.reader import Fact
+from metspack.model import Notice
 from metspack.siard.metadata import Metadata
 
 HREF_STYLES = ("relative", "file-uri")
@@ -78,27 +79,6 @@ class SegmentSpot:
     content: str
     index: int
     objid: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentWords:
-    """The names of a segment, and its numbers: ``number`` in the plan, ``index`` in its container.
-
-    ``parent`` is the parent's OBJID, ``name`` the package's; by its layout the segment has ``word``, its name
-    as one word, and ``folder``, the path that the cells of its LOBs begin with.
-    """
-
-    number: int
-    index: int
-    parent: str
-    name: str
-    word: str
-    folder: str
-
-    @property
-    def suffix(self) -> str:
-        """The part of the segment's name that distinguishes it from others of the parent."""
-        return self.word.removeprefix(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +270,7 @@ class Dialect(ABC):
         return lobseg.LAYOUT
 
     @classmethod
-    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[str, ...]:
+    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[Notice, ...]:
         """Return warnings about a layout that the user chose."""
         return ()
 
@@ -318,8 +298,13 @@ class Dialect(ABC):
         """Return the path of the archive of the package ``name``, whose parent has this OBJID."""
 
     @abstractmethod
-    def spot(self, words: SegmentWords) -> SegmentSpot:
-        """Return the place of a segment, and the OBJID of its METS."""
+    def spot(self, *, number: int, index: int, parent: str, name: str, word: str, folder: str) -> SegmentSpot:
+        """Return the place of a segment, and the OBJID of its METS.
+
+        It has a ``number`` in the plan and an ``index`` in its container. ``parent`` is the parent's OBJID,
+        ``name`` the package's; by its layout the segment has ``word``, its name as one word, and ``folder``,
+        the path that the cells of its LOBs begin with.
+        """
 
     # --- a new package ----------------------------------------------------------------------------------
 

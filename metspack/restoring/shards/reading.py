@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import io
 import json
-import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,6 +26,7 @@ from metspack import safexml, uris
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, walking
 from metspack.restoring.shards.writing import UNIT
+from metspack.system import os
 
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
 _FILES = "Only regular files are read, through folders and no link."

@@ -9,7 +9,7 @@ import pytest
 from metspack.checking import check
 from metspack.checking.eark.profiles import Opening
 from metspack.checking.eark.requirements import Version
-from metspack.model import Finding
+from metspack.model import Finding, Severity
 from tests.checking.rule_damages import Damage, both, package, without
 from tests.packages import csip
 from tests.packages.csip import PACKAGE_METS
@@ -37,6 +37,10 @@ def found(root: Path) -> dict[str, Finding]:
         (f"{_CSIP}-v2-0-3.xml", Version.V2_0_4),
         (f"{_CSIP}-v2-1-7.xml", Version.V2_1_0),
         (f"{_CSIP}-v3-0-0.xml", Version.V2_2_0),
+        (f"{_CSIP}-v2-3-0.xml", Version.V2_2_0),
+        (f"{_SIP}-v2-3-0.xml", Version.V2_3_0),
+        (f"{_SIP}-v2-2-9.xml", Version.V2_2_0),
+        (f"{_SIP}-v9-9-9.xml", Version.V2_2_0),
         (f"{_CSIP}.xml", None),
         ("https://citssiard.dilcis.eu/profile/E-ARK-SIARD-ROOT-v2-0-4.xml", None),
         ("https://archives.example/E-ARK-CSIP-v2-0-4.xml", None),
@@ -45,6 +49,65 @@ def found(root: Path) -> dict[str, Finding]:
 )
 def test_the_address_of_the_profile_names_the_version(profile: str, version: Version | None) -> None:
     assert Opening(root={"PROFILE": profile}).version is version
+
+
+_SUBMITTER = 'ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="ORGANIZATION"'
+
+
+@pytest.mark.parametrize("profile", ["E-ARK-SIP", "E-ARK-CSIP"])
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("9-9-9", "newer than metspack knows; judged by 2.2.0"),
+        ("2-1-1", "not a version that metspack knows; judged by 2.1.0"),
+        ("2-0-3", "not a version that metspack knows; judged by 2.0.4"),
+    ],
+)
+def test_a_version_that_is_not_known_is_one_note(
+    tmp_path: Path, profile: str, version: str, words: str
+) -> None:
+    site = profile.removeprefix("E-ARK-").lower()
+    address = f"https://eark{site}.dilcis.eu/profile/{profile}-v{version}.xml"
+    right = package("https://earksip.dilcis.eu/profile/E-ARK-SIP-v2-2-0.xml", address)
+    (note,) = check(csip.forge(tmp_path / "right" / "package", right))
+    assert (note.code, note.severity, note.requirement) == (
+        "M032",
+        Severity.INFO,
+        "SIP2" if site == "sip" else "CSIP6",
+    )
+    assert f"{address!r}, {words}" in note.message
+    # What the nearest version demands is information as well.
+    broken = both(right, package('LABEL="Metadata"', 'LABEL="metadata"'))
+    findings = list(check(csip.forge(tmp_path / "broken" / "package", broken)))
+    assert {each.severity for each in findings} == {Severity.INFO}
+    assert "CSIP90" in {each.requirement for each in findings}
+
+
+@pytest.mark.parametrize(
+    ("agent", "requirements"),
+    [
+        (_SUBMITTER, set()),
+        ('ROLE="CREATOR" TYPE="ORGANIZATION"', {"SIP9"}),
+        ('ROLE="OTHER" OTHERROLE="Submitter" TYPE="ORGANIZATION"', {"SIP11"}),
+        ('ROLE="CREATOR" OTHERROLE="SUBMITTER" TYPE="ORGANIZATION"', {"SIP10"}),
+        ('ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="OTHER"', {"SIP12"}),
+        ('ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="OTHER" OTHERTYPE="SOFTWARE"', set()),
+    ],
+)
+def test_the_submitting_agent_of_sip_2_3_0(tmp_path: Path, agent: str, requirements: set[str]) -> None:
+    made = csip.forge(tmp_path / "package", both(declaring("-v2-3-0"), package(_SUBMITTER, agent)))
+    assert set(found(made)) == requirements
+    assert {dict(each.facts)["standard"] for each in found(made).values()} <= {"E-ARK SIP 2.3.0"}
+
+
+def test_other_agents_are_free_in_sip_2_3_0(tmp_path: Path) -> None:
+    made = csip.forge(
+        tmp_path / "package", both(declaring("-v2-3-0"), without(r"<name>Northwind Traders</name>"))
+    )
+    assert found(made) == {}
+    named = package(' MIMETYPE="text/plain"', ' MIMETYPE="text/plain" sip:FILEFORMATNAME=" "')
+    made = csip.forge(tmp_path / "named" / "package", both(declaring("-v2-3-0"), named))
+    assert set(found(made)) == {"SIP16"}
 
 
 @pytest.mark.parametrize("version", ["", "-v2-0-4", "-v2-1-0", "-v2-2-0"])

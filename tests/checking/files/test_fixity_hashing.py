@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from metspack.checking import CheckSummary, Code, Level, check
 from metspack.checking.files import fixity
 from metspack.files import threads
-from metspack.files.reading import Asked, FileRun, Hashed, PartRun, hash_blocks, hash_parts, hash_runs
+from metspack.files.reading import Asked, FileRun, Hashed, hash_blocks, hash_parts, hash_runs
 from metspack.model import Finding
 from metspack.sizes import TextLength
 from tests.laws import law
@@ -86,7 +86,7 @@ def test_parts_and_whole_are_hashed_in_one_reading(
     of_whole = Asked(algorithms=("MD5", "CRC32"), boundary=boundary, as_text=True)
     files = tuple((folder, (str(number),), of_part) for number in range(len(parts)))
     told: list[int] = []
-    found = hash_parts(PartRun(files=files, asked=of_whole), told.append)
+    found = hash_parts((of_whole, files), told.append)
     there = [b"" if number == lost else data for number, data in enumerate(parts)]
     for number, (part, data) in enumerate(zip(found.parts, there, strict=True)):
         assert isinstance(part, FileNotFoundError if number == lost else Hashed)

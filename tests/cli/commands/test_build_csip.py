@@ -51,3 +51,17 @@ def test_what_only_csip_has_is_refused_in_another_dialect(metspack: Commands, tm
     assert outcome.err.startswith("error: only the dialect csip has --type, --roda-ancestors\n")
     assert "hint: Add --dialect csip, or leave --type, --roda-ancestors out.\n" in outcome.err
     assert not (tmp_path / "out").exists()
+
+
+def test_versions_are_written_and_must_agree_with_the_profile(metspack: Commands, tmp_path: Path) -> None:
+    source, out = siards.siard(tmp_path / "A.siard", b"one"), tmp_path / "out"
+    given = ("--dialect", "csip", "--profile", "sip", "--submitter", "X", "--sip-version", "2.3.0")
+    metspack.fine("build", source, "-o", out, *given, "--csip-version", "2.2.0")
+    address = b'PROFILE="https://earksip.dilcis.eu/profile/E-ARK-SIP-v2-3-0.xml"'
+    assert all(address in each.read_bytes() for each in out.rglob("METS.xml"))
+    other = "https://earksip.dilcis.eu/profile/E-ARK-SIP-v2-2-0.xml"
+    refused = metspack("build", source, "-o", tmp_path / "other", *given, "--mets-profile", other)
+    assert (refused.code, "is not the address of the version given" in refused.err) == (2, True)
+    unlisted = metspack("build", source, "-o", tmp_path / "other", *given[:-1], "9.9.9")
+    assert (unlisted.code, "9.9.9" in unlisted.err) == (2, True)
+    assert not (tmp_path / "other").exists()

@@ -124,7 +124,7 @@ def test_a_damaged_lob_is_not_given_as_a_good_one(cat: Cat, root: Path, late: bo
     ("lob", "said"),
     [
         ("s0.t2.c4.r9", "hint: Its column has LOBs in rows 1 to 3."),
-        ("film", "hint: Ids are as in its METS documents, "),
+        ("film", "hint: Ids are like s0.t2.c4.r"),
     ],
 )
 def test_a_lob_that_is_not_there_is_named_with_the_likeliest(

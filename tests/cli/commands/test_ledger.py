@@ -218,7 +218,7 @@ def test_a_check_that_was_stopped_goes_on(
 
     def stopping(*given: Any) -> Any:
         calls[0] += 1
-        if calls[0] == 3:
+        if calls[0] == 2:  # four METS were hashed while they were read, and four files in the first run
             raise Interrupted
         return true(*given)
 
@@ -271,7 +271,7 @@ def test_the_ledger_of_another_package_is_refused(
     for other, what in (("copy", "path"), ("other", "OBJID")):
         done = metspack("check", tmp_path / other, "--ledger", ledger)
         assert done.code == 2
-        assert f"is of another package: its {what} is" in done.err
+        assert f"was made for the package with the {what} " in done.err
         assert "Name a new file" in done.err
     assert ledger.read_bytes() == before
 

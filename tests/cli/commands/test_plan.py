@@ -75,6 +75,7 @@ def test_json_holds_what_the_table_does(metspack: Commands, northwind: Path) -> 
             )
         ],
         "warnings": [],
+        "warning_ids": [],
     }
 
 

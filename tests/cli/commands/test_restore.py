@@ -54,6 +54,7 @@ def test_files_are_restored_and_told(metspack: Commands, out: Path, tmp_path: Pa
         "bytes": 91_839,
         "from_inside": 0,
         "warnings": [],
+        "warning_ids": [],
     }
     assert tree(tmp_path / "again") == tree(lobs)
     assert metspack.fine("restore", out / "mets.xml", "-o", tmp_path / "quiet", "-q") == ""
@@ -65,7 +66,9 @@ def test_a_split_lob_that_no_map_names_is_given_back_and_said(
     without_map(out)
     outcome = metspack("restore", out, "-o", tmp_path / "lobs", "--json")
     assert outcome.code == 0
-    warnings = json.loads(outcome.out)["warnings"]
+    document = json.loads(outcome.out)
+    warnings = document["warnings"]
+    assert document["warning_ids"] == ["split-order-unproven"] * len(warnings)
     assert outcome.err.splitlines() == [f"warning: {each}" for each in warnings]
     assert warnings[0].startswith(
         "LOB s0.t2.c4.r1: the parent METS has no SPLITLOB structMap of it; the order of its 2 parts is "
@@ -116,6 +119,7 @@ def test_one_archive_is_restored_and_told(metspack: Commands, out: Path, tmp_pat
         "archive_bytes": len(data),
         "archive_sha256": hashlib.sha256(data).hexdigest(),
         "warnings": [],
+        "warning_ids": [],
     }
     folder = tmp_path / "folder"
     said = metspack.fine("restore", out, "-o", folder, "--siard", "--into", "folder").splitlines()
@@ -164,3 +168,11 @@ def test_lobs_are_restored_by_table_column_and_key(metspack: Commands, out: Path
     outcome = metspack("restore", out, "-o", tmp_path / "none", "--siard", "--key", "3")
     assert (outcome.code, "--key cannot be combined with --siard" in outcome.err) == (2, True)
     assert not (tmp_path / "none").exists()
+
+
+def test_files_are_named_by_key(metspack: Commands, out: Path, tmp_path: Path) -> None:
+    chosen = ("--table", "Categories", "--column", "Picture", "--key", "7", "--names", "key")
+    metspack.fine("restore", out, "-o", tmp_path / "one", *chosen)
+    assert (tmp_path / "one" / "content" / "dbo.Categories" / "7_Picture.png").is_file()
+    refused = metspack("restore", out, "-o", tmp_path / "N.siard", "--siard", "--names", "key")
+    assert (refused.code, "--names cannot be combined with --siard" in refused.err) == (2, True)

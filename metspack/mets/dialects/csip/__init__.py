@@ -6,9 +6,11 @@ from metspack.mets.dialects import DialectFacts
 from metspack.mets.dialects.csip.terms import (
     CHILD_LINKS,
     CONTENT_TYPES,
+    CSIP_VERSIONS,
     LINK_STYLES,
     PACKAGE_TYPES,
     PROFILES,
+    SIP_VERSIONS,
 )
 
 FACTS = DialectFacts(
@@ -16,6 +18,8 @@ FACTS = DialectFacts(
     checksum="SHA-256",
     options={
         "profile": PROFILES,
+        "csip_version": CSIP_VERSIONS,
+        "sip_version": SIP_VERSIONS,
         "package_type": PACKAGE_TYPES,
         "content_type": CONTENT_TYPES,
         "link_style": LINK_STYLES,

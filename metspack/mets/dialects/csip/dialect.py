@@ -23,13 +23,16 @@ from metspack.mets.dialects.csip.files import IpFolder, check_documentation, sch
 from metspack.mets.dialects.csip.package import CsipOptions, CsipPackage
 from metspack.mets.dialects.csip.terms import (
     CONTENT_TYPES,
+    CSIP_VERSIONS,
     DATA,
     PACKAGE_TYPES,
     PROFILE_URLS,
+    SIP_VERSIONS,
     Agents,
     GivenTerms,
     Terms,
     folder_name,
+    stated_version,
 )
 from metspack.mets.dialects.interface import (
     HREF_STYLES,
@@ -42,12 +45,12 @@ from metspack.mets.dialects.interface import (
     PackageFacts,
     ParentContent,
     SegmentSpot,
-    SegmentWords,
 )
 from metspack.mets.filetable import PlacedRun, Placements
 from metspack.mets.notes import note
 from metspack.mets.premis import Event
 from metspack.mets.reader import Agent, Fact, MetsHeader, Root
+from metspack.model import Notice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,12 +114,12 @@ class Csip(CsipPackage, Dialect):
         return siard22.LAYOUT if version == "2.2" else lobseg.LAYOUT
 
     @classmethod
-    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[str, ...]:
+    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[Notice, ...]:
         """Return a warning on a layout other than SIARD 2.2's for an archive of that version."""
         if layout is cls.layout(version) or cls.layout(version) is not siard22.LAYOUT:
             return ()
         wanted = "LOBs of SIARD 2.2 must lie as that standard requires (CITS SIARD, SIARD_22b)"
-        return (f"{wanted}, but the layout is {layout.name}",)
+        return (Notice("layout-of-another", f"{wanted}, but the layout is {layout.name}"),)
 
     def check(self, objid: str) -> None:
         """Raise ``ConfigError`` for invalid terms, agents, files or an invalid OBJID."""
@@ -143,12 +146,12 @@ class Csip(CsipPackage, Dialect):
         """Return the parent's folder."""
         return folder_name(objid)
 
-    def spot(self, words: SegmentWords) -> SegmentSpot:
+    def spot(self, *, number: int, index: int, parent: str, name: str, word: str, folder: str) -> SegmentSpot:
         """Return the place of a child: its LOBs have the path of the merged representation."""
-        objid = links.child_objid(self.terms, words.parent, words.word, words.suffix)
+        objid = links.child_objid(self.terms, parent, word, word.removeprefix(name))
         ip = folder_name(objid)
-        content = f"{ip}/{self.representation}/{DATA}/{words.folder}"
-        return SegmentSpot(number=words.number, ip=ip, content=content, index=words.index, objid=objid)
+        content = f"{ip}/{self.representation}/{DATA}/{folder}"
+        return SegmentSpot(number=number, ip=ip, content=content, index=index, objid=objid)
 
     def write_child(
         self, package: Path, spot: SegmentSpot, parent: str, files: Callable[[], Iterator[PlacedRun]]
@@ -275,6 +278,8 @@ def _with_stated(options: CsipOptions, header: Iterable[Fact]) -> CsipOptions:
     terms, agents = _stated(header)
     if "profile" in is_given and options.profile == "sip":
         is_given.add("package_type")  # which is of that profile, whatever the parent's was
+    if is_given & {"profile", "csip_version", "sip_version"}:
+        is_given |= {"csip_version", "sip_version"}
     kept = {name: each for name, each in terms.items() if name not in is_given}
     absent = {
         name: each
@@ -297,6 +302,8 @@ def _stated(facts: Iterable[Fact]) -> tuple[dict[str, Any], dict[str, Any]]:
             same = [name for name, (own, _) in PROFILE_URLS.items() if site and own.startswith(site[0])]
             kind = _attribute(fact.attributes, "CONTENTINFORMATIONTYPE")
             terms |= {"profile": same[0]} if same else {}
+            standard, version = stated_version(fact.profile or "")
+            terms |= {f"{standard}_version": version} if version in _VERSIONS.get(standard, ()) else {}
             terms |= {"content_type": kind} if kind in CONTENT_TYPES else {}
         elif isinstance(fact, MetsHeader):
             kind = _attribute(fact.attributes, "OAISPACKAGETYPE")
@@ -314,4 +321,10 @@ def _attribute(attributes: Mapping[str, str], name: str) -> str:
 
 
 _SITE = re.compile(r"https?://[^/]+/", re.IGNORECASE)
-_ROLES = {"ARCHIVIST": "archival_creator", "CREATOR": "submitter", "PRESERVATION": "preservation"}
+_VERSIONS = {"csip": CSIP_VERSIONS, "sip": SIP_VERSIONS}
+_ROLES = {
+    "ARCHIVIST": "archival_creator",
+    "CREATOR": "submitter",
+    "SUBMITTER": "submitter",
+    "PRESERVATION": "preservation",
+}

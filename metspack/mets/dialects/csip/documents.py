@@ -108,7 +108,7 @@ class CsipDocuments:
             "package_type": self.terms.package_type,
             "content_type": self.terms.content_type,
             "software": self.software,
-            "agents": self.agents.named(),
+            "agents": self.agents.named(self.terms.submitter_role),
             "checksum_type": self.checksum_type,
         }
 

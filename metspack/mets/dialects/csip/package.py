@@ -193,7 +193,7 @@ class CsipPackage(CsipDocuments):
         return {
             "id": ip.id("package"),
             "objid": ip.objid,
-            "folder": folder_name(ip.objid),
+            "folder": ip.objid if self.terms.is_first else folder_name(ip.objid),
             "label": part.label,
             "profile": self.terms.package_profile,
             "other_type": "",

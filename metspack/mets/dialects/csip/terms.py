@@ -43,6 +43,13 @@ PROFILE_URLS = {
 }
 """The PROFILE of a package and of its representations, by the name of the profile."""
 
+CSIP_VERSIONS = ("2.0.4", "2.1.0", "2.2.0")
+SIP_VERSIONS = (*CSIP_VERSIONS, "2.3.0")
+_FIRST, _NEWEST, _LATEST = SIP_VERSIONS[0], CSIP_VERSIONS[-1], SIP_VERSIONS[-1]
+_STATED = re.compile(
+    r"https?://eark(csip|sip)\.dilcis\.eu/profile/[^/]+-v(\d+)-(\d+)-(\d+)\.xml", re.IGNORECASE
+)
+
 _FOLDER = re.compile(r"(?!.*\.$)[A-Za-z0-9_@(][A-Za-z0-9._~!$&'()+,;=@-]*")
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 _REPRESENTATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?<!\.)")
@@ -74,11 +81,15 @@ class Agents:
     preservation: str = ""
     packagers: tuple[str, ...] = ()
 
-    def named(self) -> tuple[HeaderAgent, ...]:
-        """Return the agents of a METS header, in the roles of the E-ARK SIP profile's example."""
+    def named(self, submitter: tuple[str, str] = ("CREATOR", "")) -> tuple[HeaderAgent, ...]:
+        """Return the agents of a METS header, in the roles of the E-ARK SIP profile's example.
+
+        ``submitter`` is the ROLE and OTHERROLE of the submitting agent.
+        """
+        role, other = submitter
         found = (
             HeaderAgent(role="ARCHIVIST", name=self.archival_creator, code=self.archival_creator_code),
-            HeaderAgent(role="CREATOR", name=self.submitter, code=self.submitter_code),
+            HeaderAgent(role=role, otherrole=other, name=self.submitter, code=self.submitter_code),
             HeaderAgent(role="PRESERVATION", name=self.preservation),
             *(HeaderAgent(role="OTHER", otherrole="PACKAGER", name=each) for each in self.packagers),
         )
@@ -91,9 +102,11 @@ class Agents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenTerms:
-    """Terms that can be chosen."""
+    """Terms that can be chosen; a version that is "" is the newest, or that of the PROFILE."""
 
     profile: str = PROFILES[0]
+    csip_version: str = ""
+    sip_version: str = ""
     package_type: str = PACKAGE_TYPES[0]
     content_type: str = CITS_SIARD
     link_style: str = LINK_STYLES[0]
@@ -119,6 +132,7 @@ class Terms(GivenTerms):
         _one_of("package type", self.package_type, PACKAGE_TYPES)
         _one_of("link style", self.link_style, LINK_STYLES)
         _one_of("form of links to children", self.child_links, CHILD_LINKS)
+        self._check_versions()
         if not _REPRESENTATION.fullmatch(self.representation) or len(self.representation) > _LONGEST:
             raise ConfigError(
                 f"{self.representation!r} is not a name for a representation",
@@ -149,6 +163,34 @@ class Terms(GivenTerms):
             )
         self._check_version()
 
+    def _check_versions(self) -> None:
+        """Raise ``ConfigError`` for versions that do not go with the profile, its address or each other."""
+        if self.csip_version:
+            _one_of("version of CSIP", self.csip_version, CSIP_VERSIONS)
+        if self.sip_version:
+            _one_of("version of E-ARK SIP", self.sip_version, SIP_VERSIONS)
+        for name, given, profiles in (
+            ("csip", self.csip_version, ("csip", "sip")),
+            ("sip", self.sip_version, ("sip",)),
+        ):
+            if given and self.profile not in profiles:
+                raise ConfigError(
+                    f"--{name}-version does not go with --profile {self.profile}",
+                    hint=f"Add --profile {name}, or leave --{name}-version out.",
+                )
+        csip = self.csip_version
+        if csip and self.sip_version and csip != min(self.sip_version, _NEWEST):
+            raise ConfigError(
+                f"E-ARK SIP {self.sip_version} does not belong to CSIP {csip}",
+                hint="It has the version of CSIP with it: leave --csip-version out.",
+            )
+        address = self._address
+        if address and self.mets_profile not in {None, address}:
+            raise ConfigError(
+                f"--mets-profile {self.mets_profile} is not the address of the version given, {address}",
+                hint="Leave one of the two out.",
+            )
+
     def _check_version(self) -> None:
         first = self.version == "1.0"
         if self.version is not None and self.content_type == ("SIARD2" if first else "SIARD1"):
@@ -163,30 +205,55 @@ class Terms(GivenTerms):
         return self.child_links == "objid"
 
     @property
+    def _address(self) -> str:
+        """The PROFILE of the version that is given, or "" without one."""
+        given = self.sip_version or self.csip_version
+        name = f"{'' if self.profile == 'sip' else 'C'}SIP"
+        words = f"https://eark{name.lower()}.dilcis.eu/profile/E-ARK-{name}-v{given.replace('.', '-')}.xml"
+        return words if given else ""
+
+    @property
     def package_profile(self) -> str:
         """The PROFILE of a package's METS."""
-        return self.mets_profile or PROFILE_URLS[self.profile][0]
+        return self.mets_profile or self._address or PROFILE_URLS[self.profile][0]
 
     @property
     def representation_profile(self) -> str:
         """The PROFILE of a representation's METS."""
-        return self.mets_profile or PROFILE_URLS[self.profile][1]
+        return self.mets_profile or self._address or PROFILE_URLS[self.profile][1]
+
+    @property
+    def submitter_role(self) -> tuple[str, str]:
+        """The ROLE and OTHERROLE of the submitting agent (SIP10 and SIP11 of 2.3.0, SIP16 before)."""
+        is_later = stated_version(self.package_profile) == ("sip", _LATEST)
+        return ("OTHER", "SUBMITTER") if is_later else ("CREATOR", "")
+
+    @property
+    def is_first(self) -> bool:
+        """Whether METS is written by 2.0.4: one USE for all representations, the OBJID as a label."""
+        return stated_version(self.package_profile)[1] == _FIRST
 
     @property
     def package_use(self) -> str:
-        """The USE of the package's group with the representation's METS (CSIP64, CSIP107)."""
-        return f"Representations/{self.representation}"
+        """The USE of the package's group with the representation's METS (CSIP64, CSIP107, CSIP114)."""
+        return "Representations" if self.is_first else f"Representations/{self.representation}"
 
     @property
     def data_use(self) -> str:
         """The USE of the representation's group of data files (CSIP64, CSIP114)."""
-        return f"{self.package_use}/data"
+        return f"Representations/{self.representation}/data"
 
     def other_type(self, *, has_archive: bool) -> str:
         """Return a representation's OTHERCONTENTINFORMATIONTYPE, or "" (SIARD_7, SIARD_11, §3.8)."""
         if self.content_type != CITS_SIARD:
             return ""
         return f"SIARD_{self.version}" if has_archive else LOBS
+
+
+def stated_version(profile: str) -> tuple[str, str]:
+    """Return which standard's profile an address is, csip or sip, and its version; "" for any other."""
+    found = _STATED.fullmatch(profile.strip())
+    return ("", "") if found is None else (found[1].lower(), ".".join(found.groups()[1:]))
 
 
 def folder_name(objid: str) -> str:

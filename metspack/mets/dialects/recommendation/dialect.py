@@ -23,7 +23,6 @@ from metspack.mets.dialects.interface import (
     PackageFacts,
     ParentContent,
     SegmentSpot,
-    SegmentWords,
     SiardFile,
     Software,
 )
@@ -86,14 +85,15 @@ class Recommendation(Dialect):
         """Return "": the root is the parent's."""
         return ""
 
-    def spot(self, words: SegmentWords) -> SegmentSpot:
+    def spot(self, *, number: int, index: int, parent: str, name: str, word: str, folder: str) -> SegmentSpot:
         """Return the place of a child: its METS is beside its LOBs, in the segment's folder."""
+        del parent, name
         return SegmentSpot(
-            number=words.number,
-            ip=words.folder,
-            content=words.folder,
-            index=words.index,
-            objid=ids.child_objid(words.word),
+            number=number,
+            ip=folder,
+            content=folder,
+            index=index,
+            objid=ids.child_objid(word),
         )
 
     def write_child(

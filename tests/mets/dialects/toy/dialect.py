@@ -18,10 +18,10 @@ from metspack.mets.dialects.interface import (
     PackageFacts,
     ParentContent,
     SegmentSpot,
-    SegmentWords,
     Software,
 )
 from metspack.mets.filetable import PlacedRun
+from metspack.model import Notice
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -66,8 +66,8 @@ class Toy(Dialect):
         return siard22.LAYOUT
 
     @classmethod
-    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[str, ...]:
-        return () if layout is cls.layout(version) else ("toys lie otherwise",)
+    def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[Notice, ...]:
+        return () if layout is cls.layout(version) else (Notice("layout-of-another", "toys lie otherwise"),)
 
     def check(self, objid: str) -> None:
         writer.finalized(self.motto + objid)
@@ -81,13 +81,14 @@ class Toy(Dialect):
         del objid
         return f"{name}.siard"
 
-    def spot(self, words: SegmentWords) -> SegmentSpot:
+    def spot(self, *, number: int, index: int, parent: str, name: str, word: str, folder: str) -> SegmentSpot:
+        del parent, name
         return SegmentSpot(
-            number=words.number,
-            ip=words.folder,
-            content=words.folder,
-            index=words.index,
-            objid=ids.ncname(f"toy_{words.word}"),
+            number=number,
+            ip=folder,
+            content=folder,
+            index=index,
+            objid=ids.ncname(f"toy_{word}"),
         )
 
     def write_child(

@@ -1,21 +1,13 @@
-"""The requirements of E-ARK SIP 2.2.0, in the order of its METS profile; pure."""
+"""The requirements of E-ARK SIP 2.0.4, in the order of its METS profile; pure."""
 
 from __future__ import annotations
 
-from metspack.checking.eark.requirements import RECORD_IDS, Need, RequirementTable, Standard, Version
+from metspack.checking.eark.requirements import ONCE, RECORD_IDS, RequirementTable, Standard
 
 _AGENT = "metsHdr/agent"
 _FILE = "fileSec/fileGrp/file"
 _BODY = "is an ORGANIZATION or an INDIVIDUAL"
 _CONTACT = "A contact person is recognised only by role and type, CREATOR and INDIVIDUAL."
-_SITE = "https://earksip.dilcis.eu/profile/E-ARK-SIP"
-
-PROFILES = frozenset((f"{_SITE}.xml", *(f"{_SITE}-v{each.value.replace('.', '-')}.xml" for each in Version)))
-"""The addresses of the METS profile: that of each version, and that of the newest."""
-
-ONCE = frozenset(("SIP5", "SIP7"))
-"""The requirements that allow one altRecordID (0..1); there may be several of the others."""
-
 TABLE = RequirementTable(Standard.SIP)
 
 
@@ -24,7 +16,7 @@ def _add_agent(first: int, who: str, role: str, kind: str, *, only: str = "", no
     add = TABLE.left_must if only else TABLE.must
     add(f"SIP{first}", f"The {who} {role}", f"{_AGENT}/@ROLE", only)
     TABLE.must(f"SIP{first + 1}", f"The {who} {kind}", f"{_AGENT}/@TYPE")
-    TABLE.must(f"SIP{first + 2}", f"The {who} has a name", f"{_AGENT}/name")
+    TABLE.may(f"SIP{first + 2}", f"The {who} has a name", f"{_AGENT}/name")
     TABLE.free(f"SIP{first + 3}", f"The {who} may have a note", f"{_AGENT}/note")
     marked = f"The note of the {who} is marked as IDENTIFICATIONCODE"
     TABLE.must(f"SIP{first + 4}", marked, f"{_AGENT}/note/@csip:NOTETYPE", note)
@@ -102,4 +94,23 @@ TABLE.may(
 )
 TABLE.refers("REF_CSIP_3", "CSIP", "structMap", "structMap")
 TABLE.silent("SIP")
-TABLE.was(Version.V2_1_0, Need.MAY, "SIP12", "SIP18", "SIP29")
+TABLE.ids |= {
+    "submitter": "SIP15",
+    "submitter role": "SIP16",
+    "submitter type": "SIP17",
+    "submitter name": "SIP18",
+    "submitter note": "SIP20",
+    "ARCHIVIST": "SIP9",
+    "ARCHIVIST type": "SIP11",
+    "ARCHIVIST name": "SIP12",
+    "ARCHIVIST note": "SIP14",
+    "PRESERVATION": "SIP26",
+    "PRESERVATION type": "SIP28",
+    "PRESERVATION name": "SIP29",
+    "PRESERVATION note": "SIP31",
+    "contact name": "SIP24",
+    "format name": "SIP32",
+    "format version": "SIP33",
+    "format registry": "SIP34",
+    "format key": "SIP35",
+}

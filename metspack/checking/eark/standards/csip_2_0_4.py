@@ -1,10 +1,10 @@
-"""The requirements of E-ARK CSIP 2.2.0 in order: folders (CSIPSTR), METS profile; pure."""
+"""The requirements of E-ARK CSIP 2.0.4 in order: folders (CSIPSTR), METS profile; pure."""
 
 from __future__ import annotations
 
 from itertools import count
 
-from metspack.checking.eark.requirements import STATUS, Demand, Need, RequirementTable, Standard, Version
+from metspack.checking.eark.requirements import STATUS, Demand, RequirementTable, Standard
 
 _MAP = "mets/structMap[@LABEL='CSIP']"
 _DIV = f"{_MAP}/div/div"
@@ -182,15 +182,14 @@ TABLE.must("CSIP113", "There is a fileGrp Schemas", f"{_GROUP}[@USE='Schemas']",
 TABLE.must(
     "CSIP114",
     "There is a fileGrp for each representation",
-    f"{_GROUP}[@USE=[starts-with('Representations')]]",
+    _REPRESENTATIONS,
     f"{_PACKAGE_ONLY} At least one, and one per folder in representations.",
 )
 TABLE.may("CSIP61", "ADMID of a fileGrp refers to metadata", f"{_GROUP}/@ADMID", codes=_REFERENCES)
 TABLE.should(
     "CSIP62",
     "The fileGrp of a representation names its content information type",
-    "mets/@csip:CONTENTINFORMATIONTYPE=\"MIXED\"|mets/fileSec/fileGrp[@USE=[starts-with('Representations')]]"
-    "/@csip:CONTENTINFORMATIONTYPE",
+    f"{_REPRESENTATIONS}/@csip:CONTENTINFORMATIONTYPE",
 )
 TABLE.may(
     "CSIP63",
@@ -243,7 +242,7 @@ def _add_division(first: int, label: str, *, group: str, pointer: str, what: str
         place,
         f"{_CONDITIONAL} Checked on labels that differ only in letter case.",
     )
-    TABLE.should(
+    TABLE.must(
         f"CSIP{first + 3}",
         f"The division {label} points to every fileGrp of that USE",
         f"{place}/fptr",
@@ -327,7 +326,3 @@ TABLE.has(
 TABLE.has("CSIP111", "The pointer is a simple XLink", f"{_POINTER}[@xlink:type='simple']", _OF_CSIP)
 TABLE.has("CSIP112", "The pointer locates by URL", f"{_POINTER}[@LOCTYPE='URL']", _OF_CSIP)
 TABLE.silent("CSIP")
-TABLE.was(Version.V2_1_0, Need.MUST, "CSIP96", "CSIP100", "CSIP104")
-TABLE.was(Version.V2_0_4, Need.SHOULD, "CSIP62", where=f"{_REPRESENTATIONS}/@csip:CONTENTINFORMATIONTYPE")
-TABLE.was(Version.V2_0_4, Need.MUST, "CSIP114", where=_REPRESENTATIONS)
-TABLE.ended(Version.V2_0_4, "CSIP86")

@@ -1,0 +1,33 @@
+"""The operating system: calls as POSIX has them, which ``windows`` makes by calls of Windows.
+
+``os`` and ``fcntl`` are Python's own; on Windows they are ``windows`` and ``winlocks``, which have what is
+missing there. No module outside this package imports them from elsewhere, or asks for the platform.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if sys.platform == "win32":
+    from metspack.system import windows as os
+    from metspack.system import winlocks as fcntl
+    from metspack.system import winterms as terms
+else:
+    import fcntl
+    import os
+
+    from metspack.system import posix as terms
+
+ENDING = terms.ENDING
+LACKING = terms.LACKING
+READER_LEFT = terms.READER_LEFT
+answer_closing = terms.answer_closing
+begin_processes = terms.begin_processes
+command_line = terms.command_line
+hold_signals = terms.hold_signals
+let_signals_through = terms.let_signals_through
+prepare_terminal = terms.prepare_terminal
+quoted = terms.quoted
+unholdable = terms.unholdable
+
+__all__ = ["fcntl", "os"]

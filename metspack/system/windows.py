@@ -1,0 +1,573 @@
+"""``os`` on Windows, with POSIX's calls for files below open folders; all else is Python's ``os``.
+
+A folder is opened as a descriptor, and what is in it by its name there (NtCreateFile with a root directory),
+as ``openat`` does: no path is resolved twice, and no name leads past a link. Links are all reparse points
+that stand for another name: symbolic links, junctions, mount points. A folder that is open can be neither
+moved nor replaced.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import msvcrt
+import ntpath
+import os
+import stat as modes
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from ctypes import wintypes
+from functools import partial
+from os import DirEntry, PathLike, stat_result
+from signal import raise_signal
+from types import SimpleNamespace
+from typing import Any, Self, TypeVar
+
+from metspack.system import winterms
+
+assert sys.platform == "win32"  # noqa: S101 -- no other platform imports it
+
+O_CLOEXEC, O_NONBLOCK = os.O_NOINHERIT, 0
+O_NOFOLLOW, O_DIRECTORY = 1 << 28, 1 << 29
+SEEK_DATA, SEEK_HOLE = 3, 4
+
+_MOST = (1 << 63) - 1  # of SQLite's numbers; those of files and disks have a bit more
+_SURROGATE = 1 << 29  # of the tags of reparse points that stand for another name
+_OCTETS_OF_BLOCK = 512
+_ATTEMPTS, _PAUSE = 20, 0.1  # to rename what a virus scanner or the like has open for a moment
+
+Path = str | bytes | PathLike[str]
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(os, name)
+
+
+# --- Names ---
+
+
+def fsencode(name: Path) -> bytes:
+    """Return a name as UTF-8, with the bytes that ``fsdecode`` could not decode as they were."""
+    text = os.fspath(name)
+    if isinstance(text, bytes):
+        return text
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character of UTF-16, which NTFS allows
+        return text.encode("utf-8", "surrogatepass")
+
+
+def fsdecode(name: Path) -> str:
+    """Return a name of bytes as text, as POSIX does: what is not UTF-8 becomes surrogates."""
+    text = os.fspath(name)
+    return text.decode("utf-8", "surrogateescape") if isinstance(text, bytes) else text
+
+
+def _check_name(path: Path) -> None:
+    """Raise OSError for a new file whose name Windows would change or take for a device."""
+    name = ntpath.basename(fsdecode(path))
+    if name.lower() != os.devnull and (why := winterms.unholdable(name)):
+        raise _refused(errno.EILSEQ, fsdecode(path), f"Windows cannot hold a name that {why}")
+
+
+def _absolute(path: Path) -> str:
+    """Return the path that has no limit of 260 characters."""
+    text = ntpath.abspath(fsdecode(path))
+    if text.startswith(("\\\\?\\", "\\\\.\\")):
+        return text
+    return f"\\\\?\\UNC\\{text[2:]}" if text.startswith("\\\\") else f"\\\\?\\{text}"
+
+
+# --- Calls of Windows ---
+
+
+class _Text(ctypes.Structure):
+    _fields_ = (("size", wintypes.USHORT), ("room", wintypes.USHORT), ("text", wintypes.LPWSTR))
+
+
+class _Attributes(ctypes.Structure):
+    _fields_ = (
+        ("size", wintypes.ULONG),
+        ("folder", wintypes.HANDLE),
+        ("name", ctypes.POINTER(_Text)),
+        ("flags", wintypes.ULONG),
+        ("security", ctypes.c_void_p),
+        ("quality", ctypes.c_void_p),
+    )
+
+
+class _Tag(ctypes.Structure):
+    _fields_ = (("attributes", wintypes.DWORD), ("tag", wintypes.DWORD))
+
+
+_ntdll = ctypes.WinDLL("ntdll")
+_kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
+_kernel32.CloseHandle.argtypes = (wintypes.HANDLE,)
+_kernel32.GetFileInformationByHandleEx.argtypes = (
+    wintypes.HANDLE,
+    ctypes.c_int,
+    ctypes.c_void_p,
+    wintypes.DWORD,
+)
+_kernel32.GetFinalPathNameByHandleW.argtypes = (
+    wintypes.HANDLE,
+    wintypes.LPWSTR,
+    wintypes.DWORD,
+    wintypes.DWORD,
+)
+_ntdll.NtCreateFile.argtypes = (
+    *(ctypes.c_void_p, wintypes.DWORD, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
+    *[wintypes.ULONG] * 4,
+    *(ctypes.c_void_p, wintypes.ULONG),
+)
+_ntdll.RtlNtStatusToDosError.restype = wintypes.ULONG
+
+_READ, _WRITE, _SYNCHRONIZE, _DELETE = 1 << 31, 1 << 30, 1 << 20, 1 << 16
+_APPEND, _LOOK = 0x0004 | 0x0100 | 0x0080, 0x0080  # append data, write and read attributes; read attributes
+_SHARED, _KEPT = 7, 3  # the latter without deleting and renaming
+_OPEN, _CREATE, _OPEN_IF = 1, 2, 3
+_OF_FOLDER, _WAITING, _OF_FILE, _DELETING, _NO_LINK = 0x1, 0x20, 0x40, 0x1000, 0x200000
+_BACKUP = 0x4000
+_CASE_INSENSITIVE = 0x40
+_STATUSES = {
+    0xC0000033: errno.ENOENT,  # a name that Windows cannot have
+    0xC000003B: errno.ENOENT,
+    0xC00000BA: errno.EISDIR,
+    0xC0000103: errno.ENOTDIR,
+}
+_IS_TAG, _IS_REPARSE = 9, 0x400
+_NO_LINKS = {1, 50}  # ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED: file systems without hard links
+_IN_USE = 32  # ERROR_SHARING_VIOLATION
+
+
+def _refused(number: int, name: str, words: str = "") -> OSError:
+    return OSError(number, words or os.strerror(number), name)
+
+
+def _handle(
+    name: str,
+    folder: int | None,
+    access: int,
+    *,
+    share: int = _SHARED,
+    how: int = _OPEN,
+    options: int = _NO_LINK,
+) -> int:
+    """Return a handle of a file or folder: an NT path, or a name in an open folder. Raises OSError."""
+    root = None if folder is None else msvcrt.get_osfhandle(folder)
+    size = len(name.encode("utf-16-le", "surrogatepass"))
+    text = _Text(size=size, room=size, text=name)
+    attributes = _Attributes(
+        size=ctypes.sizeof(_Attributes),
+        folder=root,
+        name=ctypes.pointer(text),
+        flags=_CASE_INSENSITIVE,
+    )
+    found, status = wintypes.HANDLE(), (ctypes.c_void_p * 2)()
+    code = _ntdll.NtCreateFile(
+        *(ctypes.byref(found), access | _SYNCHRONIZE, ctypes.byref(attributes), ctypes.byref(status)),
+        *(None, 0x80, share, how, options | _WAITING | _BACKUP, None, 0),
+    )
+    if code < 0:
+        code &= 0xFFFFFFFF
+        if code in _STATUSES:
+            raise _refused(_STATUSES[code], name)
+        error = OSError(None, "", name, _ntdll.RtlNtStatusToDosError(code))
+        error.strerror = os.strerror(error.errno or errno.EINVAL)  # in English, as elsewhere
+        raise error
+    return int(found.value or 0)
+
+
+def _tag(handle: int) -> int:
+    """Return the tag of an open reparse point, 0 of what is none."""
+    found = _Tag()
+    _kernel32.GetFileInformationByHandleEx(handle, _IS_TAG, ctypes.byref(found), ctypes.sizeof(found))
+    return found.tag if found.attributes & _IS_REPARSE else 0
+
+
+def _name_in(name: Path, folder: int | None) -> str:
+    """Return an NT path, or a name in an open folder; raises OSError for one that leads elsewhere."""
+    if folder is None:
+        return "\\??\\" + _absolute(name)[4:]
+    text = fsdecode(name)
+    if text in {"", ".", ".."} or winterms.NOT_HELD.search(text):
+        raise _refused(errno.ENOENT, text)
+    return text
+
+
+def open(  # noqa: A001 -- as ``os`` has it
+    path: Path, flags: int, mode: int = 0o777, *, dir_fd: int | None = None
+) -> int:
+    """Return a descriptor as POSIX does; no access is changed by ``mode``."""
+    del mode
+    name, is_folder = _name_in(path, dir_fd), bool(flags & O_DIRECTORY)
+    access = {os.O_RDONLY: _READ, os.O_WRONLY: _WRITE | _LOOK}.get(flags & 3, _READ | _WRITE)
+    if flags & 3 == os.O_WRONLY and flags & os.O_APPEND:
+        access = _APPEND  # each write goes to the end, whatever other processes write
+    how = _OPEN
+    if flags & os.O_CREAT:
+        how = _CREATE if flags & os.O_EXCL else _OPEN_IF
+        _check_name(path)
+    options, share = (_OF_FOLDER, _KEPT) if is_folder else (_OF_FILE, _SHARED)
+    no_link = _NO_LINK if flags & O_NOFOLLOW else 0
+    handle = _handle(name, dir_fd, access, share=share, how=how, options=options | no_link)
+    try:
+        if flags & O_NOFOLLOW and (tag := _tag(handle)):
+            first, handle = (
+                handle,
+                _read_through(
+                    handle, tag, partial(_handle, name, dir_fd, access, share=share, options=options)
+                ),
+            )
+            _kernel32.CloseHandle(first)
+        _check_case(handle, name, dir_fd)
+        return msvcrt.open_osfhandle(handle, flags & os.O_APPEND | os.O_NOINHERIT)
+    except BaseException:
+        _kernel32.CloseHandle(handle)
+        raise
+
+
+def _read_through(point: int, tag: int, reopen: Callable[[], int]) -> int:
+    """Return a handle that reads an open reparse point through its filter, as of deduplicated files.
+
+    Raises OSError with ELOOP for a link.
+    """
+    if tag & _SURROGATE:
+        raise _refused(errno.ELOOP, "", "it is a link or a junction")
+    handle = reopen()
+    if _identity(point) != _identity(handle):
+        _kernel32.CloseHandle(handle)
+        raise _refused(errno.ELOOP, "", "it was replaced while it was opened")
+    return handle
+
+
+def _identity(handle: int) -> bytes:
+    found = ctypes.create_string_buffer(24)  # FILE_ID_INFO
+    if not _kernel32.GetFileInformationByHandleEx(handle, 18, found, len(found)):
+        raise ctypes.WinError(ctypes.get_last_error())
+    return found.raw
+
+
+_lock_files: dict[int, int] = {}
+
+
+def lock_file(descriptor: int) -> int:
+    """Return the open file by which a descriptor is locked: for a folder one beside it."""
+    if not _is_folder(descriptor):
+        return descriptor
+    if descriptor not in _lock_files:
+        name = f"{_final(descriptor)}.lock"
+        _lock_files[descriptor] = open(name, os.O_RDWR | os.O_CREAT)
+    return _lock_files[descriptor]
+
+
+def close(descriptor: int) -> None:
+    """Close a descriptor, and with it the lock of a folder."""
+    if (beside := _lock_files.pop(descriptor, None)) is not None:
+        os.close(beside)
+    os.close(descriptor)
+
+
+def _final(descriptor: int) -> str:
+    """Return the path of an open folder, without links; it holds as long as the folder is open."""
+    if not (path := _path_of(msvcrt.get_osfhandle(descriptor))):
+        raise ctypes.WinError(ctypes.get_last_error())
+    return path
+
+
+def _path_of(handle: int) -> str:
+    """Return the path of what is open, "" where the system does not give it."""
+    size = 1 << 9
+    while True:
+        buffer = ctypes.create_unicode_buffer(size)
+        needed = _kernel32.GetFinalPathNameByHandleW(handle, buffer, size, 0)
+        if needed < size:
+            return buffer.value
+        size = needed + 1
+
+
+def _check_case(handle: int, name: str, folder: int | None) -> None:
+    """Raise OSError with ENOENT for what has another name in a folder: in another case, or longer."""
+    if folder is not None and (path := _path_of(handle)) and not path.endswith(f"\\{name}"):
+        raise _refused(errno.ENOENT, name)
+
+
+# --- FileStatus ---
+
+
+class FileStatus:
+    """The status of a file, with the names of ``os.stat_result``; links are those of ``_SURROGATE``."""
+
+    __slots__ = (
+        *(
+            "st_blocks",
+            "st_dev",
+            "st_ino",
+            "st_mode",
+            "st_mtime",
+            "st_mtime_ns",
+            "st_nlink",
+            "st_size",
+            "st_uid",
+        ),
+    )
+
+    def __init__(self, found: stat_result, tag: int = 0) -> None:
+        tag = tag or found.st_reparse_tag
+        self.st_mode = found.st_mode
+        if tag & _SURROGATE:
+            self.st_mode = modes.S_IFLNK | modes.S_IMODE(found.st_mode)
+        self.st_dev, self.st_ino = found.st_dev & _MOST, found.st_ino & _MOST
+        self.st_mtime, self.st_mtime_ns = found.st_mtime, found.st_mtime_ns
+        self.st_nlink, self.st_size, self.st_uid = found.st_nlink, found.st_size, 0
+        self.st_blocks = 0 if found.st_file_attributes & 0x200 else -(-found.st_size // _OCTETS_OF_BLOCK)
+
+
+def _is_folder(descriptor: int) -> bool:
+    return modes.S_ISDIR(os.fstat(descriptor).st_mode)
+
+
+def fstat(descriptor: int) -> FileStatus:
+    """Return the status of an open file."""
+    return FileStatus(os.fstat(descriptor))
+
+
+def stat(path: Path, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> FileStatus:
+    """Return the status of a file by its path, or by its name in an open folder."""
+    if dir_fd is None:
+        return FileStatus(os.stat(_absolute(path), follow_symlinks=follow_symlinks))
+    handle = _handle(name := _name_in(path, dir_fd), dir_fd, _LOOK)
+    descriptor = msvcrt.open_osfhandle(handle, os.O_RDONLY)
+    try:
+        _check_case(handle, name, dir_fd)
+        return FileStatus(os.fstat(descriptor), _tag(handle))
+    finally:
+        os.close(descriptor)
+
+
+def lstat(path: Path) -> FileStatus:
+    """Return the status of a file, or of a link itself."""
+    return stat(path, follow_symlinks=False)
+
+
+class FolderEntry:
+    """An entry of a folder, with the names of ``os.DirEntry``."""
+
+    __slots__ = ("_entry", "_is_link", "name", "path")
+
+    def __init__(self, entry: DirEntry[str]) -> None:
+        self._entry, self.name, self.path = entry, entry.name, entry.path
+        found = entry.stat(follow_symlinks=False)  # it came with the name
+        self._is_link = bool(found.st_file_attributes & _IS_REPARSE and found.st_reparse_tag & _SURROGATE)
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        """Return whether it is a folder."""
+        return not (self._is_link and not follow_symlinks) and self._entry.is_dir()
+
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:
+        """Return whether it is a file."""
+        return not (self._is_link and not follow_symlinks) and self._entry.is_file()
+
+    def is_symlink(self) -> bool:
+        """Return whether it is a link of any kind."""
+        return self._is_link
+
+    def stat(self, *, follow_symlinks: bool = True) -> FileStatus:
+        """Return its status; without following links the one that was listed, which has no number."""
+        return FileStatus(self._entry.stat(follow_symlinks=follow_symlinks))
+
+
+class _Scan:
+    """The entries of a folder; a context manager."""
+
+    def __init__(self, path: str) -> None:
+        self._found = os.scandir(path)
+
+    def __iter__(self) -> Iterator[FolderEntry]:
+        return self
+
+    def __next__(self) -> FolderEntry:
+        return FolderEntry(next(self._found))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._found.close()
+
+    def close(self) -> None:
+        """End the listing."""
+        self._found.close()
+
+
+def scandir(path: Path | int = ".") -> _Scan:
+    """Return the entries of a folder by its path or descriptor."""
+    return _Scan(_final(path) if isinstance(path, int) else _absolute(path))
+
+
+def listdir(path: Path | int = ".") -> list[str]:
+    """Return the names in a folder by its path or descriptor."""
+    return os.listdir(_final(path) if isinstance(path, int) else _absolute(path))
+
+
+# --- Reading and writing ---
+
+_position = threading.Lock()
+Result = TypeVar("Result")
+
+
+def _at(descriptor: int, start: int, call: Callable[[], Result]) -> Result:
+    """Make a call at an offset of a file, and put its position back."""
+    with _position:
+        before = os.lseek(descriptor, 0, os.SEEK_CUR)
+        os.lseek(descriptor, start, os.SEEK_SET)
+        try:
+            return call()
+        finally:
+            os.lseek(descriptor, before, os.SEEK_SET)
+
+
+def pread(descriptor: int, size: int, start: int) -> bytes:
+    """Return up to ``size`` bytes from an offset."""
+    return _at(descriptor, start, lambda: os.read(descriptor, size))
+
+
+def pwrite(descriptor: int, data: bytes | memoryview, start: int) -> int:
+    """Write bytes at an offset; return how many."""
+    return _at(descriptor, start, lambda: os.write(descriptor, data))
+
+
+def readv(descriptor: int, buffers: Sequence[memoryview]) -> int:
+    """Read into a buffer; return how many bytes."""
+    data = os.read(descriptor, len(buffers[0]))
+    buffers[0][: len(data)] = data
+    return len(data)
+
+
+def lseek(descriptor: int, offset: int, how: int) -> int:
+    """Move in a file; a sparse file counts as one hole where holes are looked for."""
+    if how == SEEK_HOLE:
+        return offset
+    if how == SEEK_DATA:
+        raise _refused(errno.ENXIO, "")
+    return os.lseek(descriptor, offset, how)
+
+
+def fsync(descriptor: int) -> None:
+    """Put a file on disk; Windows writes entries of folders by itself."""
+    if not _is_folder(descriptor):
+        os.fsync(descriptor)
+
+
+def unlink(path: Path, *, dir_fd: int | None = None) -> None:
+    """Remove a file by its path, or by its name in an open folder."""
+    if dir_fd is None:
+        os.unlink(_absolute(path))
+        return
+    options = _OF_FILE | _NO_LINK | _DELETING
+    _kernel32.CloseHandle(_handle(_name_in(path, dir_fd), dir_fd, _DELETE, options=options))
+
+
+def link(
+    source: Path,
+    target: Path,
+    *,
+    src_dir_fd: int | None = None,
+    dst_dir_fd: int | None = None,
+    follow_symlinks: bool = False,
+) -> None:
+    """Make a hard link; a symbolic link is linked itself."""
+    del follow_symlinks
+    try:
+        os.link(_path_in(source, src_dir_fd), _path_in(target, dst_dir_fd))
+    except OSError as error:
+        if error.winerror in _NO_LINKS:
+            raise _refused(errno.ENOTSUP, fsdecode(target)) from None
+        raise
+
+
+def _path_in(name: Path, folder: int | None) -> str:
+    return _absolute(name) if folder is None else f"{_final(folder)}\\{_name_in(name, folder)}"
+
+
+def mkdir(path: Path, mode: int = 0o777) -> None:
+    """Make a folder; no access is changed by ``mode``."""
+    del mode
+    _check_name(path)
+    os.mkdir(_absolute(path))
+
+
+def rmdir(path: Path) -> None:
+    """Remove an empty folder."""
+    os.rmdir(_absolute(path))
+
+
+def rename(source: Path, target: Path) -> None:
+    """Rename a file or folder to a name that is free."""
+    _move(os.rename, source, target)
+
+
+def replace(source: Path, target: Path) -> None:
+    """Rename a file, in place of what has the name."""
+    _move(os.replace, source, target)
+
+
+def _move(call: Callable[[str, str], None], source: Path, target: Path) -> None:
+    """Rename, after a moment where another program has it open.
+
+    Raises OSError, with EBUSY and the name of a file that remains open.
+    """
+    for attempt in range(_ATTEMPTS):
+        try:
+            call(_absolute(source), _absolute(target))
+        except PermissionError:
+            if attempt == _ATTEMPTS - 1:
+                if held := _in_use(_absolute(source)):
+                    raise _refused(
+                        errno.EBUSY, fsdecode(source), f"another program has {held[4:]} open"
+                    ) from None
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return
+
+
+def _in_use(path: str) -> str | None:
+    """Return a file or folder, or one below, that cannot be had alone as another program has it open."""
+    try:
+        _kernel32.CloseHandle(_handle("\\??\\" + path[4:], None, _DELETE | _READ, share=0))
+    except OSError as error:
+        return path if getattr(error, "winerror", 0) == _IN_USE else None
+    with suppress(OSError), scandir(path) as entries:
+        return next((held for each in entries if (held := _in_use(each.path))), None)
+    return None
+
+
+def statvfs(path: Path) -> SimpleNamespace:
+    """Return the free space of a file system, with the names that POSIX has; files are not counted."""
+    free = ctypes.c_ulonglong()
+    if not _kernel32.GetDiskFreeSpaceExW(_absolute(path), ctypes.byref(free), None, None):
+        raise ctypes.WinError(ctypes.get_last_error())
+    unit = 4096
+    return SimpleNamespace(f_frsize=unit, f_bavail=free.value // unit, f_files=0, f_favail=0)
+
+
+def kill(_process: int, signal: int) -> None:
+    """Send a signal to this process."""
+    raise_signal(signal)
+
+
+def getuid() -> int:
+    """Return 0: users have no numbers."""
+    return 0
+
+
+def uname() -> SimpleNamespace:
+    """Return the system's name and that of the machine."""
+    return SimpleNamespace(sysname="Windows", nodename=os.environ.get("COMPUTERNAME", ""), release="")

@@ -1,0 +1,98 @@
+"""Signals, names and command lines on Windows."""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import errno
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterable
+from ctypes import wintypes
+
+assert sys.platform == "win32"  # noqa: S101 -- no other platform imports it
+
+ENDING: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
+"""The signals that end a process."""
+
+_CLOSING = {2, 5, 6}  # CTRL_CLOSE_EVENT, CTRL_LOGOFF_EVENT, CTRL_SHUTDOWN_EVENT
+_COLOURS = 0x0004  # ENABLE_VIRTUAL_TERMINAL_PROCESSING
+_PATIENCE = 60.0  # seconds; Windows itself ends the process after five or so
+_handlers: list[object] = []  # a handler that Python frees is still called
+
+
+READER_LEFT = frozenset({errno.EPIPE, errno.EINVAL})
+"""The errors of a pipe whose reader has closed it."""
+
+
+def prepare_terminal() -> None:
+    """Have the console show colours, which those before Windows Terminal do not by themselves."""
+    kernel32 = ctypes.WinDLL("kernel32")
+    kernel32.GetStdHandle.restype = wintypes.HANDLE
+    for number in (-11, -12):  # stdout, stderr
+        handle, mode = wintypes.HANDLE(kernel32.GetStdHandle(number)), wintypes.DWORD()
+        if kernel32.GetConsoleMode(handle, ctypes.byref(mode)):
+            kernel32.SetConsoleMode(handle, mode.value | _COLOURS)
+
+
+def answer_closing() -> None:
+    """Send this process SIGTERM when the window is closed or the user logs off.
+
+    The process ends when the handler returns, so it waits for the main thread to end it.
+    """
+
+    def answer(event: int) -> bool:
+        if event not in _CLOSING:
+            return False  # the next handler's, that of Python
+        _thread.interrupt_main(signal.SIGTERM)
+        time.sleep(_PATIENCE)
+        return True
+
+    handler = ctypes.WINFUNCTYPE(wintypes.BOOL, wintypes.DWORD)(answer)
+    _handlers.append(handler)
+    ctypes.WinDLL("kernel32").SetConsoleCtrlHandler(handler, True)  # noqa: FBT003 -- its signature
+
+
+def hold_signals() -> None:
+    """Do nothing: Windows holds back no signals. A worker that is starting may end by Ctrl-C."""
+
+
+def let_signals_through() -> None:
+    """Do nothing: none were held back."""
+
+
+def begin_processes() -> None:
+    """Do nothing: ``multiprocessing`` follows no resources here."""
+
+
+LACKING = frozenset({"--cluster", "an object store", "any name"})
+"""What metspack cannot do on Windows, by the words for it."""
+
+_PLAIN = re.compile(r"[\w@+=:,./\\~-]+")
+
+
+def quoted(word: str) -> str:
+    """Return a word as it is typed in PowerShell and cmd; no name of a file has a quotation mark."""
+    return word if _PLAIN.fullmatch(word) else f'"{word}"'
+
+
+def command_line(words: Iterable[str]) -> str:
+    """Return words as they are typed as a command."""
+    return " ".join(map(quoted, words))
+
+
+_RESERVED = re.compile(
+    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\xb9\xb2\xb3])(?:\..*)?", re.IGNORECASE
+)
+NOT_HELD = re.compile(r'[\x00-\x1f"*:<>?|\\/]')
+
+
+def unholdable(name: str) -> str:
+    """Return why Windows cannot hold a file of that name, or ""."""
+    if _RESERVED.fullmatch(name):
+        return "is the name of a device"
+    if found := NOT_HELD.search(name):
+        return f"has the character {found[0]!r}"
+    return "ends with a dot or a blank" if name.endswith((".", " ")) else ""

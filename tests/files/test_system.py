@@ -1,0 +1,51 @@
+"""What differs between systems: refusals where one cannot hold a name or lacks something."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from metspack import errors, system
+from metspack.errors import ConfigError, TargetError
+from metspack.files import mirrors, writing
+
+
+def unholdable(name: str) -> str:
+    return "ends with a dot or a blank" if name.endswith((".", " ")) else ""
+
+
+def test_any_name_is_held_here() -> None:
+    writing.check_names(["con", "a.", "A/b", "a/b", "x:y"])
+    assert not system.unholdable("con")
+
+
+@pytest.mark.parametrize(
+    ("paths", "why"),
+    [
+        (["a/b", "a/b./c"], "a name that ends with a dot or a blank"),
+        (["a/b", "x/y", "A/b"], "both this and a/b"),
+        (["a/b", "a/B"], "both this and a/b"),
+    ],
+)
+def test_names_that_a_system_cannot_hold_are_refused(
+    monkeypatch: pytest.MonkeyPatch, paths: list[str], why: str
+) -> None:
+    monkeypatch.setattr(writing, "LACKING", {"any name"})
+    monkeypatch.setattr(writing, "unholdable", unholdable)
+    with pytest.raises(TargetError, match=re.escape(f"Windows cannot hold {why}")) as caught:
+        writing.check_names(paths)
+    assert "--pack zip" in caught.value.hint
+    writing.check_names(["a/b", "a/b", "a/c"])
+
+
+def test_what_a_system_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errors, "LACKING", {"an object store"})
+    with pytest.raises(ConfigError, match="an object store cannot be used by metspack on Windows"):
+        mirrors.path_of("s3://bucket/package")
+    assert mirrors.path_of(Path("package")) is None
+
+
+def test_words_are_quoted_as_on_a_command_line() -> None:
+    assert system.command_line(["metspack", "check", "a b"]) == "metspack check 'a b'"

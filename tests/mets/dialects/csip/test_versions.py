@@ -1,0 +1,171 @@
+"""Packages by each version of CSIP and SIP: what is written, and by which versions it passes the check."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metspack import checking
+from metspack.building import build
+from metspack.building.build import BuildOptions
+from metspack.checking.eark.profiles import SIP_PROFILES, opening
+from metspack.checking.eark.requirements import Standard
+from metspack.checking.eark.standards import TABLES
+from metspack.errors import ConfigError, TargetError
+from metspack.limits import Limits
+from metspack.merging.merge import merge_ips
+from metspack.mets.dialects.csip.package import CsipOptions
+from metspack.mets.dialects.csip.terms import CSIP_VERSIONS, SIP_VERSIONS, Agents
+from tests import siards
+from tests.kept import copied
+
+_SIP = "https://earksip.dilcis.eu/profile/E-ARK-SIP"
+_CSIP = "https://earkcsip.dilcis.eu/profile/E-ARK-CSIP"
+_SUBMITTER = Agents(submitter="The Ministry", submitter_code="M-1")
+_ROLES = {"2.3.0": 'ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="ORGANIZATION"'}
+
+BROKEN = {
+    # written by: {judged by: the requirements of which it breaks a MUST}
+    "2.0.4": {"2.1.0": "CSIP114", "2.2.0": "CSIP114", "2.3.0": "CSIP114 SIP9"},
+    "2.1.0": {"2.0.4": "CSIP86", "2.3.0": "SIP9"},
+    "2.2.0": {"2.0.4": "CSIP86", "2.3.0": "SIP9"},
+    "2.3.0": {"2.0.4": "CSIP86"},
+}
+
+
+def address(site: str, version: str) -> str:
+    return f"{site}-v{version.replace('.', '-')}.xml"
+
+
+def options(mets_profile: str | None = None, **terms: Any) -> BuildOptions:
+    return BuildOptions(
+        created="2020-01-01T00:00:00Z",
+        limits=Limits(files=1),
+        dialect="csip",
+        mets_profile=mets_profile,
+        dialect_options=CsipOptions(agents=_SUBMITTER, **terms),
+    )
+
+
+def built(folder: Path, mets_profile: str | None = None, **terms: str) -> Path:
+    source = siards.siard(folder / "Small.siard", b"one", b"two")
+    wanted = options(mets_profile, **terms)
+    return copied((__name__, repr(wanted)), folder / "out", lambda out: build.build(source, out, wanted))
+
+
+def documents(package: Path) -> list[Path]:
+    return sorted(package.rglob("METS.xml"))
+
+
+def broken(package: Path) -> set[str]:
+    """Return the requirements of which a package breaks a MUST."""
+    found = checking.check(package, checking.Level.STRUCTURE)
+    return {each.requirement for each in found if each.code == "M030"}
+
+
+def test_versions_are_those_that_the_check_knows() -> None:
+    for standard, versions in ((Standard.CSIP, CSIP_VERSIONS), (Standard.SIP, SIP_VERSIONS)):
+        assert tuple(each.version.value for each in TABLES[standard]) == versions
+    assert {address(_SIP, each) for each in SIP_VERSIONS} | {f"{_SIP}.xml"} == SIP_PROFILES
+
+
+@pytest.mark.parametrize("version", SIP_VERSIONS)
+def test_a_sip_passes_by_its_own_version_and_not_by_those_that_differ(tmp_path: Path, version: str) -> None:
+    package = built(tmp_path, profile="sip", sip_version=version)
+    assert list(checking.check(package)) == []
+    texts = {path: path.read_text(encoding="utf-8") for path in documents(package)}
+    for path, text in texts.items():
+        assert f'PROFILE="{address(_SIP, version)}"' in text
+        assert (_ROLES.get(version, 'ROLE="CREATOR" TYPE="ORGANIZATION"') in text) == (
+            "representations" not in path.parts or "<mets:name>The Ministry" in text
+        )
+    for other in SIP_VERSIONS:
+        for path, text in texts.items():
+            path.write_text(text.replace(address(_SIP, version), address(_SIP, other)), encoding="utf-8")
+        assert broken(package) == set(BROKEN[version].get(other, "").split()), (version, other)
+
+
+@pytest.mark.parametrize("version", CSIP_VERSIONS)
+def test_a_package_of_csip_passes_by_its_own_version(tmp_path: Path, version: str) -> None:
+    package = built(tmp_path, csip_version=version)
+    assert list(checking.check(package)) == []
+    for path in documents(package):
+        with path.open("rb") as file:
+            found = opening(iter(lambda: file.read(4096), b""))
+        assert found.version is not None
+        assert (found.version.value, found.nearness) == (version, "")
+
+
+def test_without_a_version_the_newest_is_written_as_before(tmp_path: Path) -> None:
+    (tmp_path / "usual").mkdir()
+    texts = [path.read_text("utf-8") for path in documents(built(tmp_path, csip_version="2.2.0"))]
+    usual = [path.read_text("utf-8") for path in documents(built(tmp_path / "usual"))]
+    digests = re.compile(r'CHECKSUM="\w+"|SIZE="\d+"')
+    assert [digests.sub("", each.replace(address(_CSIP, "2.2.0"), f"{_CSIP}.xml")) for each in texts] == [
+        digests.sub("", each) for each in usual
+    ]
+
+
+@pytest.mark.parametrize("version", SIP_VERSIONS)
+def test_the_address_of_a_profile_is_enough(tmp_path: Path, version: str) -> None:
+    package = built(tmp_path, address(_SIP, version), profile="sip")
+    assert list(checking.check(package)) == []
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ({"sip_version": "2.1.0"}, "--sip-version does not go with --profile csip"),
+        ({"csip_version": "2.1.0", "profile": "cits-siard"}, "does not go with --profile cits-siard"),
+        ({"csip_version": "2.3.0"}, "no version of CSIP '2.3.0'"),
+        ({"profile": "sip", "sip_version": "9.9.9"}, "no version of E-ARK SIP '9.9.9'"),
+        ({"profile": "sip", "sip_version": "2.1.0", "csip_version": "2.2.0"}, "not belong to CSIP 2.2.0"),
+        ({"profile": "sip", "sip_version": "2.1.0", "mets_profile": f"{_SIP}.xml"}, "is not the address"),
+        ({"csip_version": "2.1.0", "mets_profile": address(_SIP, "2.1.0")}, "is not the address"),
+        ({"csip_version": "2.1.0", "mets_profile": "https://archives.example/p.xml"}, "is not the address"),
+    ],
+)
+def test_versions_that_contradict_other_options_are_refused(
+    tmp_path: Path, terms: dict[str, str], message: str
+) -> None:
+    source = siards.siard(tmp_path / "Small.siard", b"one")
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        build.build(source, tmp_path / "out", options(**terms))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {"profile": "sip", "sip_version": "2.3.0", "csip_version": "2.2.0"},
+        {"profile": "sip", "csip_version": "2.1.0"},
+    ],
+)
+def test_versions_that_belong_together_are_taken(tmp_path: Path, terms: dict[str, str]) -> None:
+    assert list(checking.check(built(tmp_path, **terms))) == []
+
+
+def test_a_merged_package_keeps_the_version_of_its_parent(tmp_path: Path) -> None:
+    package = built(tmp_path, profile="sip", sip_version="2.3.0")
+    (parent,) = (path.parents[3] for path in package.rglob("*.siard"))
+    merge_ips([package], tmp_path / "whole", replace(options(), dialect_options=None))
+    (whole, _) = documents(tmp_path / "whole")
+    text = whole.read_text("utf-8")
+    assert address(_SIP, "2.3.0") in text
+    assert _ROLES["2.3.0"] in text
+    assert "M-1" in text
+    assert parent.exists()
+    merge_ips([package], tmp_path / "other", replace(options(address(_SIP, "2.1.0")), dialect_options=None))
+    assert list(checking.check(tmp_path / "other")) == []
+
+
+def test_the_options_are_named_when_the_own_check_fails(tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "Small.siard", b"one")
+    wanted = options(f"{_SIP}.xml", package_type="AIP")
+    with pytest.raises(TargetError, match="SIP4") as told:
+        build.build(source, tmp_path / "out", wanted)
+    assert told.value.hint.startswith("--mets-profile or --type or --submitter may have led there")

@@ -1,0 +1,199 @@
+"""Names of restored files by table, key and column: readable, unique, and fit for any file system."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from xml.sax.saxutils import escape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metspack.building import build
+from metspack.building.build import BuildOptions
+from metspack.errors import ConfigError
+from metspack.limits import Limits
+from metspack.restoring.files import RestoreOptions, restore_files
+from tests import siards
+from tests.conftest import CHECKOUT
+from tests.restoring.test_files import manifest_holds
+from tests.test_optionfields import untyped
+from tests.trees import tree
+
+BY_KEY = RestoreOptions(names="key")
+OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z", limits=Limits(files=3))
+LONG = "Übermäßig-" * 30
+
+KEYS: Mapping[str, str | None] = {
+    "1": "1_content.bin",
+    "-1": "_1_content.bin",
+    "_1": "_1_content~s0.t0.c2.r3.bin",  # the same as the one before, once made safe
+    "a/b": "a_b_content.bin",
+    r"a\b": "a_b_content~s0.t0.c2.r5.bin",
+    "..": "r6_content.bin",
+    "../../etc/passwd": "______etc_passwd_content.bin",
+    "": "r8_content.bin",
+    "   ": "r9_content.bin",
+    "of two words": "of_two_words_content.bin",
+    "Müller": "Müller_content.bin",
+    "Mu\u0308ller": "Müller_content~s0.t0.c2.r12.bin",  # decomposed
+    "Ἀθῆναι": "Ἀθῆναι_content.bin",
+    "ALFKI": "ALFKI_content.bin",
+    "alfki": "alfki_content~s0.t0.c2.r15.bin",  # differs in letter case alone
+    "CON": "CON__content.bin",
+    "com1": "com1__content.bin",
+    "a:b*c?<d>|\"e'": "a_b_c__d___e__content.bin",
+    "tab\there": "tab_here_content.bin",
+    "\u202egnp.exe": "_gnp_exe_content.bin",
+    "r21": "r21_content.bin",
+    "x.tar.gz.": "x_tar_gz__content.bin",
+    LONG: None,
+    LONG + "2": None,
+}
+"""Values of a primary key in consecutive rows, each with the name of its file, None for a long one."""
+
+_KEY = b"</columns><primaryKey><name>PK</name>%s</primaryKey>"
+_ID = b"<column>id</column>"
+
+
+def restored(at: Path, parts: Mapping[str, bytes], options: RestoreOptions = BY_KEY) -> dict[str, bytes]:
+    """Return the files that are restored of an archive, by their paths below content/."""
+    build.build(siards.packed(at / "Small.siard", parts), at / "out", OPTIONS)
+    restore_files(at / "out", at / "files", options)
+    assert manifest_holds(at / "files")
+    found = {path: data for path, data in tree(at / "files" / "content").items() if not path.endswith("/")}
+    assert len({unicodedata.normalize("NFC", path).casefold() for path in found}) == len(found)
+    for path in found:
+        for name in path.split("/"):
+            assert len(name.encode()) <= 255
+            assert re.fullmatch(r"[\w][\w.~-]*\w", name)
+            assert not re.fullmatch(r"(?i:con|prn|aux|nul|com\d|lpt\d)(\..*)?", name)
+    return found
+
+
+def with_keys(
+    keys: Sequence[str | None], columns: bytes = _ID, names: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, bytes]:
+    """Return an archive with a LOB in each row, whose bytes are the row's number; None is no cell."""
+    given = siards.parts(siards.lobs(*(b"%d" % row for row in range(1, len(keys) + 1))))
+    given[siards.METADATA] = given[siards.METADATA].replace(b"</columns>", _KEY % columns)
+    for old, new in names.items():
+        given[siards.METADATA] = given[siards.METADATA].replace(
+            f"<name>{old}</name>".encode(), f"<name>{escape(new)}</name>".encode()
+        )
+    for row, key in enumerate(keys, 1):
+        text = "".join(f"\\u{ord(each):04x}" if each < " " or each == "\\" else each for each in key or "")
+        cell = "" if key is None else f"<c1>{escape(text)}</c1>"
+        given[siards.TABLE] = given[siards.TABLE].replace(f"<c1>{row}</c1>".encode(), cell.encode())
+    return given
+
+
+def test_names_of_keys(tmp_path: Path) -> None:
+    found = restored(tmp_path, with_keys(list(KEYS)))
+    rows = {int(data): path for path, data in found.items()}
+    expected = {row: name and f"S.T/{name}" for row, name in enumerate(KEYS.values(), 1)}
+    assert {row: path for row, path in rows.items() if expected[row]} == {
+        row: name for row, name in expected.items() if name
+    }
+    first, second = (rows[row] for row, name in expected.items() if name is None)
+    assert second == first.replace("_content", "_content~s0.t0.c2.r24")
+    assert first.startswith("S.T/Übermäßig-Übermäßig-")
+
+
+def test_a_selected_lob_has_the_name_of_its_key(tmp_path: Path) -> None:
+    found = restored(tmp_path, with_keys(["7", "8"]), RestoreOptions(names="key", only=("s0.t0.c2.r2",)))
+    assert found == {"S.T/8_content.bin": b"2"}
+
+
+@given(st.lists(st.one_of(st.none(), st.text(st.characters(codec="utf-8"), max_size=40)), max_size=6))
+def test_any_keys_give_names_that_any_file_system_holds(keys: list[str | None]) -> None:
+    from tempfile import TemporaryDirectory  # noqa: PLC0415
+
+    wanted = [None if key is None else "".join(c for c in key if c == "\t" or c >= " ") for key in keys]
+    with TemporaryDirectory() as folder:
+        found = restored(Path(folder), with_keys(["1", *wanted]))
+    assert sorted(map(int, found.values())) == list(range(1, len(keys) + 2))
+
+
+@pytest.mark.parametrize(
+    ("columns", "keys", "names"),
+    [
+        (b"", ["1", "2"], ["r1_content.bin", "r2_content.bin"]),
+        (_ID + b"<column>id</column>", ["1", "2"], ["1_content.bin", "2_content.bin"]),
+        (b"<column>content</column>" + _ID, ["1", "x"], ["_1_content.bin", "_x_content.bin"]),
+        (b"<column>gone</column>", ["1", "2"], ["r1_content.bin", "r2_content.bin"]),
+        (_ID, [None, "2"], ["r1_content.bin", "2_content.bin"]),
+    ],
+    ids=["none", "one twice", "two with one empty", "of no column", "NULL"],
+)
+def test_keys_of_no_and_of_several_columns(
+    columns: bytes, keys: list[str | None], names: list[str], tmp_path: Path
+) -> None:
+    assert [*restored(tmp_path, with_keys(keys, columns))] == sorted(f"S.T/{name}" for name in names)
+
+
+@pytest.mark.parametrize(
+    ("names", "path"),
+    [
+        ({"S": "con", "T": "aux"}, "con_.aux_/1_content.bin"),
+        ({"S": "", "T": ""}, "schema0.table0/1_content.bin"),
+        ({"T": "../staff", "content": "file/picture"}, "S.___staff/1_file_picture.bin"),
+        ({"T": "Ä" * 100, "content": "ö" * 100}, f"S.{'Ä' * 25}/1_{'ö' * 25}.bin"),
+    ],
+    ids=["devices", "empty", "paths", "long"],
+)
+def test_names_of_tables_and_columns(names: dict[str, str], path: str, tmp_path: Path) -> None:
+    assert [*restored(tmp_path, with_keys(["1"], names=names))] == [path]
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "extension"),
+    [
+        (b"\xff\xd8\xff\xe0 a picture", "", "jpg"),
+        (b"\x89PNG\r\n\x1a\n", "image/jpeg", "png"),  # the bytes are right
+        (b"%PDF-1.4", "application/octet-stream", "pdf"),
+        (b"a text", "text/html", "html"),
+        (b"a text", "application/x-of-nobody", "bin"),
+        (b"", "", "bin"),
+    ],
+)
+def test_the_extension_is_that_of_the_bytes_or_of_their_type(
+    data: bytes, kind: str, extension: str, tmp_path: Path
+) -> None:
+    parts = siards.parts(siards.lobs(data))
+    said = f"<type>BLOB</type><mimeType>{kind}</mimeType>" if kind else "<type>BLOB</type>"
+    parts[siards.METADATA] = parts[siards.METADATA].replace(b"<type>BLOB</type>", said.encode())
+    assert [*restored(tmp_path, parts)] == [f"S.T/r1_content.{extension}"]
+
+
+def test_a_package_without_an_archive_has_numbers_for_names(tmp_path: Path) -> None:
+    folder = tmp_path / "Loose" / "content" / "schema0" / "table2" / "lob4"
+    folder.mkdir(parents=True)
+    (folder / "record0.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (folder / "record4.bin").write_bytes(b"other")
+    build.build(tmp_path / "Loose", tmp_path / "out", OPTIONS)
+    restore_files(tmp_path / "out", tmp_path / "files", BY_KEY)
+    found = {path for path in tree(tmp_path / "files" / "content") if not path.endswith("/")}
+    assert found == {"schema0.table2/r1_c4.png", "schema0.table2/r5_c4.bin"}
+
+
+def test_split_lobs_and_those_of_the_sample_are_named(tmp_path: Path) -> None:
+    sample = CHECKOUT / "samples" / "northwind" / "Northwind.siard"
+    options = BuildOptions(created="2020-01-01T00:00:00Z", limits=Limits(files=4, bytes=10_000))
+    build.build(sample, tmp_path / "out", options)
+    restore_files(tmp_path / "out", tmp_path / "files", BY_KEY)
+    restore_files(tmp_path / "out", tmp_path / "usual")
+    found, usual = tree(tmp_path / "files" / "content"), tree(tmp_path / "usual" / "content")
+    assert "dbo.Categories/1_Picture.png" in found
+    files = [sorted(data for path, data in each.items() if not path.endswith("/")) for each in (found, usual)]
+    assert files[0] == files[1]
+    assert manifest_holds(tmp_path / "files")
+
+
+def test_other_names_are_refused() -> None:
+    with pytest.raises(ConfigError, match="names"):
+        RestoreOptions(names=untyped("title"))

@@ -1,0 +1,1 @@
+"""Tests of metspack on Windows: a CPython for Windows, run by Wine; `just windows`."""

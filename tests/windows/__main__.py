@@ -1,0 +1,160 @@
+"""Make the environment, run everything in it, and print what differs from here: `just windows`.
+
+``python -m tests.windows [--every N] [--only promises|commands]``; ``METSPACK_WINDOWS`` names the folder of
+the environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import CHECKOUT
+from tests.packages.cases import cases
+from tests.shared_data import shared
+from tests.windows import commands, environment, promises
+from tests.windows.environment import Environment
+
+HERE = Path(__file__).parent
+GOLDEN = CHECKOUT / "samples" / "northwind"
+_CLOCK = {"SOURCE_DATE_EPOCH": "1456185600"}
+_SECONDS = 560
+_REAL = {
+    "data/siard/dbptk-example.siard": "dbptk",
+    "data/siard/sample-datalink-2.2.siard": "datalink",
+    "data/siard/sfdbsakila-2.2.siard": "sakila22",
+    "data/siard/sfdbsakila-2.1.siard": "sakila21",
+    "data/northwind/Northwind.siard": "northwind10",
+}
+"""Real archives, where they are, and their names here."""
+_OWN = {"warn/P013-S010__documentation_where_it_lies"}
+"""Packages with an absolute path of the folder that they were made in, which has no drive here."""
+_NOT_HELD = re.compile(
+    r'.*[<>:"\\|?*\x00-\x1f].*|.*[. ]|(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?', re.IGNORECASE | re.DOTALL
+)
+
+
+def main() -> int:
+    """Run all; return the number of differences."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--every", type=int, default=1, help="of the packages of the tests, every so many")
+    parser.add_argument("--only", choices=["promises", "commands"])
+    given = parser.parse_args()
+    cache = os.environ.get("METSPACK_WINDOWS") or Path.home() / ".cache" / "metspack-windows"
+    begun = time.monotonic()
+    made = environment.make(Path(cache).absolute())
+    print(f"environment: {made.folder}, {time.monotonic() - begun:.0f} s")
+    wrong: list[str] = []
+    with made.started(), tempfile.TemporaryDirectory() as name:
+        if given.only != "promises":
+            wrong += compared(made, Path(name), given.every)
+        if given.only != "commands":
+            wrong += promised(made, Path(name))
+    print(*wrong, sep="\n")
+    print(f"{len(wrong)} wrong, {time.monotonic() - begun:.0f} s")
+    return min(len(wrong), 100)
+
+
+def compared(made: Environment, folder: Path, every: int) -> list[str]:
+    """Run commands here and there; return what differs."""
+    notes = []
+    for place in (folder / "here", folder / "there"):
+        place.mkdir()
+        prepare(place, every)
+        program, target = HERE / "commands.py", place / "notes.json"
+        if place.name == "here":
+            line = [sys.executable, str(program), str(target)]
+            variables = os.environ | _CLOCK | {"PYTHONPATH": str(CHECKOUT)}
+            done = subprocess.run(line, cwd=place, env=variables, capture_output=True, check=False)
+        else:
+            done = made.run(program, target, folder=place, seconds=_SECONDS, more=_CLOCK)
+        if not target.exists():
+            return [f"{place.name}: {environment.words([done.stdout, done.stderr])}"]
+        notes.append(json.loads(target.read_text("utf-8")))
+    here, there = notes
+    print(f"{len(here['commands'])} commands, {len(here['findings'])} packages, {len(here['trees'])} trees")
+    return [*_golden(there["trees"]), *_differences("", here, there)]
+
+
+def _golden(trees: dict[str, dict[str, str]]) -> list[str]:
+    """Return which of the golden packages are other ones there."""
+    pairs = {"b1": "Northwind", "b2": "Northwind-full", "b3": "Northwind-csip", "m3": "Northwind-merged"}
+    return [
+        f"golden {name} is another"
+        for made, name in pairs.items()
+        if trees[made] != commands.tree(str(GOLDEN / "golden" / name))
+    ]
+
+
+def _differences(where: str, here: Any, there: Any) -> list[str]:
+    if isinstance(here, dict) and isinstance(there, dict):
+        names = sorted({*here, *there})
+        found = [_differences(f"{where}/{name}", here.get(name), there.get(name)) for name in names]
+        return [each for some in found for each in some]
+    if isinstance(here, list) and isinstance(there, list) and len(here) == len(there):
+        pairs = enumerate(zip(here, there, strict=True))
+        return [each for number, pair in pairs for each in _differences(f"{where}/{number}", *pair)]
+    return [] if here == there else [f"{where}:\n  here  {here!r}\n  there {there!r}"]
+
+
+def prepare(place: Path, every: int) -> None:
+    """Put what the commands read into a folder."""
+    for name in ("Northwind.siard", "Northwind-full.siard"):
+        shutil.copy(GOLDEN / name, place)
+    shutil.copytree(GOLDEN / "golden" / "Northwind" / "Northwind_lobseg_0" / "content", place / "lobs")
+    for path, name in _REAL.items():
+        with suppress(pytest.skip.Exception):
+            shutil.copy(shared(*path.split("/")), place / f"{name}.siard")
+    packages = {}
+    for case in [each for number, each in enumerate(cases()) if not number % every]:
+        home = place / "packages" / case.id
+        if case.is_of_files:
+            shutil.copytree(case.folder, home, symlinks=True)
+            package = home / "package" / str(case.recipe.get("mets", ""))
+        else:
+            home.mkdir(parents=True)
+            package = case.made(home)
+        paths = [package, *(package.with_name(each) for each in case.also)]
+        inside = [each for each in home.rglob("*") if not each.is_dir()]
+        plain = all(each.is_file() and not each.is_symlink() for each in inside)
+        if (
+            plain
+            and case.id not in _OWN
+            and not any(_NOT_HELD.fullmatch(each.name) for each in home.rglob("*"))
+        ):
+            packages[case.id] = {
+                "paths": [str(each.relative_to(place)) for each in paths],
+                "roots": [str(package.with_name(each).relative_to(place)) for each in case.roots],
+                "strict": False,
+            }
+    (place / "packages.json").write_text(json.dumps(packages), "utf-8")
+
+
+def promised(made: Environment, folder: Path) -> list[str]:
+    """Run the tests of promises there; return which fail."""
+    place = folder / "promises"
+    place.mkdir()
+    for name in ("Northwind.siard", "Northwind-full.siard"):
+        shutil.copy(GOLDEN / name, place)
+    done = made.run(HERE / "promises.py", folder=place, seconds=_SECONDS)
+    text = environment.words([done.stdout, done.stderr]).replace("\r", "")
+    count = len(promises.tests())
+    passed = len(re.findall(r"^passed ", text, re.MULTILINE))
+    print(f"{passed} of {count} promises kept")
+    return [] if passed == count else [text]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

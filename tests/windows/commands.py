@@ -1,0 +1,201 @@
+"""Command lines whose results are the same on each system: this runs them, and notes what came.
+
+``python commands.py NOTES``: in the folder that it is run in, which has the samples; the notes are JSON. It
+imports nothing but metspack, as it runs where the tests do not.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import io
+import json
+import os
+import re
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+SMALL = "--max-files 4 --max-bytes 45000"
+SPLIT = "--max-files 100 --max-bytes 9000"
+BUILDS = {
+    "b1": f"Northwind.siard {SMALL}",
+    "b2": f"Northwind-full.siard {SMALL}",
+    "b3": f"Northwind.siard {SMALL} --dialect csip",
+    "b4": f"Northwind.siard {SPLIT}",
+    "b5": f"Northwind.siard {SPLIT} --split alone --layout siard22",
+    "b6": f"Northwind-full.siard {SMALL} --layout siard22",
+    "b7": f"Northwind.siard {SMALL} --pack zip",
+    "b8": f"Northwind.siard {SMALL} --pack tar -j 2",
+    "b9": f"Northwind.siard {SMALL} --href file-uri --name Other --verify",
+    "b10": f"Northwind.siard {SMALL} --checksum SHA-512 --lob-folder-style sfa",
+    "b11": f"Northwind-full.siard {SPLIT} --dialect csip --pack zip -j 2",
+    "b12": f"Northwind-full.siard {SMALL} --min-size 2000",
+}
+OF_EACH = (
+    "check {} --level full",
+    "check {} --json",
+    "links {} --json",
+    "list {} --format jsonl",
+    "restore {} -o {}-lobs",
+    "restore {} --dry-run --json",
+    "status {} --json",
+)
+SOME = (
+    "inspect Northwind.siard",
+    "inspect Northwind.siard --verify --json",
+    "inspect Northwind-full.siard --json",
+    f"plan Northwind.siard {SMALL} --json",
+    f"plan Northwind-full.siard {SPLIT}",
+    "plan nothing.siard",
+    "restore b1 --siard -o r1.siard",
+    "restore b5 --siard -o r5.siard",
+    "restore b3 --siard -o r3.siard",
+    "restore b1 -o b1-lobs",
+    "merge b3 -o m3",
+    "check m3",
+    "check m3 --level full --json",
+    "convert b1 -o c1 --dialect csip -j 2",
+    "check c1",
+    "convert b3 -o c3 --max-files 2",
+    "check c3 --json",
+    "cat b1 s0.t2.c4.r1",
+    "cat b4 s0.t2.c4.r3",
+    "cat b7 s0.t2.c4.r8",
+    "cat b1 s0.t2.c4.r99",
+    "shards b4",
+    "shards b4 --json",
+    "check b1 b2 b3",
+    "check b1/mets.xml",
+    "check b7 --report report.html",
+    "check b1 --report report.json --report report.xml --report report.csv",
+    "check b1 --ledger ledger",
+    "check b1 --ledger ledger --json",
+    "check nothing",
+    "check Northwind.siard",
+    "build Northwind.siard -o b1",
+    "build Northwind.siard -o nowhere/b1",
+    "build Northwind.siard -o b99 --max-files none",
+    "list b1",
+    "links b1",
+    "explain F001",
+    "explain X999",
+    "sample northwind sampled",
+    "status nothing",
+    "frobnicate",
+    "convert b7 -o c7 --pack zip",
+    "check c7 --level full",
+    "merge b1 -o m1",
+)
+
+
+OF_OTHERS = (
+    "inspect {}.siard --json",
+    "build {}.siard -o o-{} --max-files 5",
+    "check o-{} --json",
+    "list o-{} --format jsonl",
+    "restore o-{} -o o-{}-lobs",
+    "restore o-{} --siard -o o-{}-again.siard",
+    "convert o-{} -o o-{}-csip --dialect csip",
+    "merge o-{}-csip -o o-{}-merged",
+    "check o-{}-merged --json",
+)
+
+
+def others() -> list[str]:
+    """Return the stems of the archives in the folder beside the samples: real ones, where there are such."""
+    names = [each.stem for each in sorted(Path().glob("*.siard"))]
+    return [each for each in names if not re.fullmatch(r"Northwind(-full)?|r\d", each)]
+
+
+def commands() -> list[str]:
+    """Return all command lines in their order."""
+    real = [each.replace("{}", name) for name in others() for each in OF_OTHERS]
+    built = [f"build {words} -o {name}" for name, words in BUILDS.items()]
+    return [*built, *(each.replace("{}", name) for each in OF_EACH for name in BUILDS), *SOME, *real]
+
+
+def run(line: str, encoding: str = "utf-8") -> dict[str, Any]:
+    """Run a command in this process; return its code and what it printed to streams of an encoding."""
+    from metspack import cli
+
+    streams = [
+        io.TextIOWrapper(io.BytesIO(), encoding, errors, write_through=True)
+        for errors in ("strict", "backslashreplace")
+    ]
+    sys.argv = ["metspack", *line.split()]
+    code: object = None
+    with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
+        try:
+            cli.main()
+        except SystemExit as leaving:
+            code = leaving.code
+    gc.unfreeze()
+    gc.enable()
+    out, err = (each.buffer.getvalue().decode(encoding, "replace") for each in streams)
+    return {"line": line, "code": code, "out": plain(out), "err": plain(err)}
+
+
+def plain(text: str) -> str:
+    """Return a text with what differs between systems made alike: separators, quotes, ends of lines."""
+    text = text.replace("\r\n", "\n").replace("\\", "/").replace("'", "").replace('"', "")
+    text = re.sub("(?<![:/])//+", "/", text).replace(os.getcwd().replace("\\", "/"), "DIR")
+    return re.sub(".*, elapsed .*\n", "", text)
+
+
+def findings(given: dict[str, Any]) -> list[str]:
+    """Return the findings of a package, or the error instead of them, as lines."""
+    from metspack.checking import Level, check
+    from metspack.errors import MetspackError
+
+    roots = [Path(each) for each in given["roots"]]
+    try:
+        found = list(
+            check([Path(each) for each in given["paths"]], Level.FULL, roots=roots, strict=given["strict"])
+        )
+    except MetspackError as error:
+        return [plain(error.message)]
+    return sorted(plain(json.dumps(asdict(each), default=lambda value: value.value)) for each in found)
+
+
+def tree(folder: str) -> dict[str, str]:
+    """Return the SHA-256 of all files that were made, by their paths with ``/``."""
+    found = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(place, name)
+            with open(path, "rb") as file:
+                found[os.path.relpath(path, folder).replace("\\", "/")] = hashlib.sha256(
+                    file.read()
+                ).hexdigest()
+    return found
+
+
+def main() -> None:
+    """Run all, and write the notes."""
+    notes = Path(sys.argv[1])
+    packages = json.loads(Path("packages.json").read_text("utf-8"))
+    found: dict[str, Any] = {"commands": [run(each) for each in commands()]}
+    found["findings"] = {name: findings(given) for name, given in packages.items()}
+    made = {*BUILDS, *(f"{name}-lobs" for name in BUILDS), "m3", "c1", "c3", "c7", "m1"}
+    made |= {f"o-{name}{suffix}" for name in others() for suffix in ("", "-lobs", "-csip", "-merged")}
+    found["trees"] = {name: tree(name) for name in sorted(made)}
+    found["files"] = {
+        name: hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        for name in (
+            "r1.siard",
+            "r3.siard",
+            "r5.siard",
+            "report.json",
+            "report.csv",
+            "report.xml",
+        )
+        if Path(name).exists()
+    }
+    notes.write_text(json.dumps(found), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
