@@ -134,7 +134,7 @@ _HINTS = {
 
 
 def check_available(what: str) -> None:
-    """Raise ``ConfigError`` for what metspack cannot do on this system."""
+    """Raise ``ConfigError`` for a feature that this system lacks."""
     if what in LACKING:
         raise ConfigError(
             f"{what} cannot be used by metspack on Windows",

@@ -134,7 +134,7 @@ _UNLIKE_XML = ("audio", "font", "image", "video")
 
 
 def type_of_bytes(head: bytes) -> str | None:
-    """Return the media type of a file's first bytes where only files of that type begin so, or None."""
+    """Return the media type that a file's first bytes prove, or None."""
     return next((name for name, starts in _SIGNATURES.items() if head.startswith(starts)), None)
 
 
