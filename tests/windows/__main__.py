@@ -180,7 +180,7 @@ def promised(made: Environment, folder: Path) -> list[str]:
     for name in ("Northwind.siard", "Northwind-full.siard"):
         shutil.copy(GOLDEN / name, place)
     with _mounting(place / "mounted"):
-        done = made.run(HERE / "promises.py", folder=place, seconds=_SECONDS)
+        done = made.run(HERE / "promises.py", folder=place, seconds=_SECONDS, more=_CLOCK)
     text = environment.words([done.stdout, done.stderr]).replace("\r", "")
     count = len(promises.tests())
     passed = len(re.findall(r"^passed ", text, re.MULTILINE))
