@@ -454,12 +454,9 @@ class BuildWork:
         # One file is written from its start to its end.
         shared = 1 if self.packing or self.cluster else jobs
         # Unlike a generator, the groups continue after their end once the plan has further ones.
-        tasks = starmap(
-            partial(self._task, staging, assigned),
-            SegmentGroups(
-                assigned, shared, partial(self._earlier.begun, assigned), is_named=bool(self.objid)
-            ),
-        )
+        begun_before, is_named = partial(self._earlier.begun, assigned), bool(self.objid)
+        groups = SegmentGroups(assigned, shared, begun_before, is_named=is_named)
+        tasks = starmap(partial(self._task, staging, assigned), groups)
         begun = executor.begin(segments.place, tasks, jobs, self._advance, is_growing=is_worth)
         return self._ending.enter_context(closing(begun))
 

@@ -142,7 +142,7 @@ def assign(
     """Plan, and write every segment's slice of the plan into ``work``.
 
     ``departs`` is called with all LOBs, before they are in a slice, ``agreed`` with each segment
-    once it is closed and with None at the end, ``grown`` with the assignment so far after each segment. Raises
+    once it is closed and with None at the end, ``grown`` with the assignment so far. Raises
     ``SourceError``, ``PlanError`` and ``TargetError``.
     """
     writer = _SliceWriter(work)
