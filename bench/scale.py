@@ -31,7 +31,7 @@ from metspack.mets.dialects.interface import Software
 from metspack.mets.dialects.recommendation.dialect import Recommendation
 from metspack.model import LONGEST, LobRun, RunShared
 from metspack.planning import assignment, slices
-from metspack.planning.assignment import Course, SegmentGroups
+from metspack.planning.assignment import Assignment, SegmentGroups
 from metspack.planning.division import Division
 from metspack.planning.sharedlobs import Sharing
 from metspack.processes import Moved
@@ -59,11 +59,11 @@ def made_up(lobs: int) -> Iterator[LobRun]:
         )
 
 
-def planned(lobs: int, files: int, work: Path) -> Course:
+def planned(lobs: int, files: int, work: Path) -> Assignment:
     """Plan the LOBs, slice by slice; a slice is removed once it is written, which no build does."""
     done = iter(range(lobs))
 
-    def grown(_course: Course) -> None:
+    def grown(_course: Assignment) -> None:
         slices.path(work, next(done)).unlink()
 
     with Sharing(shares=True) as sharing:
@@ -78,7 +78,7 @@ def planned(lobs: int, files: int, work: Path) -> Course:
         )
 
 
-def described(course: Course, package: Path) -> int:
+def described(assigned: Assignment, package: Path) -> int:
     """Write the METS of the parent of segments that were never placed; returns its bytes."""
     dialect = Recommendation(
         version=None,
@@ -89,9 +89,11 @@ def described(course: Course, package: Path) -> int:
         profile="http://SIARD2.0.xml",
         href_style="relative",
     )
-    spots = SegmentSpots(dialect=dialect, layout=lobseg.LAYOUT, keys=course.keys, name=_NAME, parent="PARENT")
+    spots = SegmentSpots(
+        dialect=dialect, layout=lobseg.LAYOUT, keys=assigned.keys, name=_NAME, parent="PARENT"
+    )
     placed = PlacedSegments(spots, None)
-    for number in range(len(course.keys)):
+    for number in range(len(assigned.keys)):
         child = named_child(
             spots.of(number),
             dialect,
@@ -139,15 +141,15 @@ def measured(folder: Path, lobs: int, files: int = 1_000) -> dict[str, Any]:
     work = Path(tempfile.mkdtemp(dir=folder))
     try:
         before, start = peak(), time.perf_counter()
-        course = planned(lobs, files, work)
+        assigned = planned(lobs, files, work)
         planning, in_plan = time.perf_counter() - start, peak()
         start = time.perf_counter()
-        tasks = sum(1 for _ in SegmentGroups(course, 2))
+        tasks = sum(1 for _ in SegmentGroups(assigned, 2))
         cutting, start = time.perf_counter() - start, time.perf_counter()
-        size = described(course, work)
+        size = described(assigned, work)
         return {
-            "lobs": course.lobs,
-            "segments": course.segments,
+            "lobs": assigned.lobs,
+            "segments": assigned.segments,
             "tasks": tasks,
             "planning": round(planning, 2),
             "cutting": round(cutting, 2),

@@ -49,7 +49,7 @@ BUDGETS: Mapping[str, int] = {
     "inspecting": 563,
     "packages": 2_985,
     "checking": 14_318,
-    "building": 3_097,
+    "building": 3_096,
     "reporting": 2_402,
     "restoring": 1_797,
     "merging": 848,

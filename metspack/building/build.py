@@ -33,7 +33,7 @@ from metspack.mets import CSIP_METS, PLAIN_METS, filetable, ids
 from metspack.mets.dialects.interface import SegmentSpot, SiardFile
 from metspack.model import LinkMode, Notice
 from metspack.planning import assignment, slices
-from metspack.planning.assignment import Column, Course, SegmentGroups
+from metspack.planning.assignment import Assignment, Column, SegmentGroups
 from metspack.planning.division import slip_words
 from metspack.planning.planfile import PlanFile
 from metspack.planning.sharedlobs import Sharing
@@ -45,7 +45,7 @@ from metspack.sizes import HandedOver, counted
 from metspack.sources import opening
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source, SourceFacts
-from metspack.sources.repacking import Departures
+from metspack.sources.repacking import RemovedEntries
 
 __all__ = ["BuildOptions", "BuildWork", "Built", "build", "build_from"]
 
@@ -165,24 +165,24 @@ class BuildWork:
     def make(self, staging: Staging, remarks: Callable[[], Iterable[Notice]] = tuple) -> Built:
         """Make the package in the staging folder, or the parts that an earlier run left undone."""
         self._earlier = EarlierRun(staging)
-        with closing(Departures.of(self.archive)) as departures, self._ending:
+        with closing(RemovedEntries.of(self.archive)) as removed, self._ending:
             root = self.parent.make_root(staging)
             self._earlier.prepare(lambda name: OF_TASKS.fullmatch(name) or staging.work / name == root)
-            course = self._plan_all(staging, departures)
-            readership, missed = self.readership(course.split)
-            linked, linked_bytes = self._links(staging, course)
-            (files, size), most = self.needed(course), self.division.limits.bytes
-            done, moved = self._earlier.done(course)
+            assigned = self._plan_all(staging, removed)
+            readership, missed = self.readership(assigned.split)
+            linked, linked_bytes = self._links(staging, assigned)
+            (files, size), most = self.needed(assigned), self.division.limits.bytes
+            done, moved = self._earlier.done(assigned)
             files, size = files - max(linked, done), size - max(linked_bytes, moved)
-            size = self.sending.room(size, course, most, self.options.jobs)
+            size = self.sending.room(size, assigned, most, self.options.jobs)
             check_space(staging, files=files, bytes_=size)
             remarked = list(remarks())
-            self._earlier.record_plan(course.segments, course.lobs, course.bytes)
+            self._earlier.record_plan(assigned.segments, assigned.lobs, assigned.bytes)
             if self._earlier.is_there:
-                spots = map(self.spots(course).of, range(len(course.keys)))
+                spots = map(self.spots(assigned).of, range(len(assigned.keys)))
                 self._earlier.keep(map(self._path_of, spots), root, self.parent.archive_path)
             self._compare(staging)
-            siard, placed = self._write_all(staging, course, departures)
+            siard, placed = self._write_all(staging, assigned, removed)
         staging.journal.record(event=journal.DESCRIBED)
         sealed, handed_over, checked = self._describe(staging, siard, placed)
         return Built(
@@ -190,21 +190,21 @@ class BuildWork:
             checked=building_options.checked_level(self.options),
             objid=self.objid,
             name=self.name,
-            segments=course.segments,
-            files=course.lobs,
-            bytes=course.bytes,
+            segments=assigned.segments,
+            files=assigned.lobs,
+            bytes=assigned.bytes,
             layout=self.layout.name,
-            split=course.split,
+            split=assigned.split,
             kept=self.kept,
             warnings=(
                 *self.warnings,
                 *slip_words(
-                    self.division.limits, course.segments, len({*course.keys.containers}), course.lobs
+                    self.division.limits, assigned.segments, len({*assigned.keys.containers}), assigned.lobs
                 ),
-                *self._about_lobs(course, placed.notes),
+                *self._about_lobs(assigned, placed.notes),
                 *missed,
                 *checked,
-                *link_words(linked, course.lobs),
+                *link_words(linked, assigned.lobs),
                 *remarked,
             ),
             readers=readership,
@@ -232,16 +232,16 @@ class BuildWork:
             reader, written, traits
         )
 
-    def _plan_all(self, staging: Partial, departures: Departures) -> Course:
+    def _plan_all(self, staging: Partial, removed: RemovedEntries) -> Assignment:
         """Plan, and decide columns, OBJID and upgrade before the first LOB is placed."""
         self.stays = self._choose_columns()
-        course = self._plan(staging, departures)
-        self.objid = self.objid or ids.loose_objid(self.name, course.fingerprint)
+        assigned = self._plan(staging, removed)
+        self.objid = self.objid or ids.loose_objid(self.name, assigned.fingerprint)
         if self.archive is not None:
-            assignment.keep_columns(self.archive, self.stays, departures)
+            assignment.keep_columns(self.archive, self.stays, removed)
             if self.options.siard_version is not None:
-                self.upgrade = prepare_upgrade(self.archive, departures, self.progress)
-        return course
+                self.upgrade = prepare_upgrade(self.archive, removed, self.progress)
+        return assigned
 
     def _compare(self, staging: Partial) -> None:
         """Compare the archive's messageDigest, unless an earlier run has."""
@@ -256,15 +256,15 @@ class BuildWork:
     def _is_linking(self) -> bool:
         return self.options.link_mode is LinkMode.HARDLINK
 
-    def _links(self, staging: Partial, course: Course) -> tuple[int, int]:
+    def _links(self, staging: Partial, assigned: Assignment) -> tuple[int, int]:
         """Return the number of LOBs to hard-link, and their bytes.
 
         Raises ``TargetError`` for one on another file system, ``ConfigError`` when no LOB can be linked.
         """
         if not self._is_linking:
             return 0, 0
-        found = planned_links(staging.work, range(course.segments), staging.device())
-        if course.lobs and not found[0]:
+        found = planned_links(staging.work, range(assigned.segments), staging.device())
+        if assigned.lobs and not found[0]:
             raise ConfigError(
                 "no LOB can be hard-linked: none is a whole file outside an archive, and not larger than a "
                 "segment",
@@ -272,13 +272,13 @@ class BuildWork:
             )
         return found
 
-    def _about_lobs(self, course: Course, notes: Mapping[str, int]) -> Iterator[Notice]:
+    def _about_lobs(self, assigned: Assignment, notes: Mapping[str, int]) -> Iterator[Notice]:
         """Yield warnings about the LOBs; ``notes`` counts LOBs by the tasks' remark on them."""
         archive = self.archive
-        if course.undigested and archive is not None and not self.options.add_digests:
+        if assigned.undigested and archive is not None and not self.options.add_digests:
             yield Notice(
                 "lob-without-digest",
-                f"{counted(course.undigested, 'LOB')} without a digest in the cell: verified by the CRC-32 "
+                f"{counted(assigned.undigested, 'LOB')} without a digest in the cell: verified by the CRC-32 "
                 "of the zip entry where there is one and, where the cell has one, the length",
             )
         for what, number in sorted(notes.items()):
@@ -295,7 +295,7 @@ class BuildWork:
                 f"stream, the first {first}: taken as empty, as size and CRC-32 say",
             )
         yield from archive.conventions()
-        if self.version == "1.0" and course.files:
+        if self.version == "1.0" and assigned.files:
             yield Notice(
                 "lob-folder-added",
                 "SIARD 1.0 has no lobFolder; it was added to metadata.xml so that readers of later "
@@ -307,14 +307,14 @@ class BuildWork:
                 f"the archive's messageDigest {value!r} could not be understood and was left as it is",
             )
 
-    def needed(self, course: Course) -> tuple[int, int]:
+    def needed(self, assigned: Assignment) -> tuple[int, int]:
         """Return the largest possible number of new files and folders, and of their bytes."""
-        footprint, ips = self.dialect.footprint, course.segments + 1
-        archive = 0 if self.archive is None else max(0, self.archive.size - course.compressed)
+        footprint, ips = self.dialect.footprint, assigned.segments + 1
+        archive = 0 if self.archive is None else max(0, self.archive.size - assigned.compressed)
         copies = 1 if self.parent.pack is None else 2  # the parent is packed from a folder
-        files = course.files + _FOLDERS * len(course.columns) + footprint.files_per_ip * ips
+        files = assigned.files + _FOLDERS * len(assigned.columns) + footprint.files_per_ip * ips
         return files, (
-            course.bytes + copies * archive + footprint.per_lob * course.files + footprint.per_ip * ips
+            assigned.bytes + copies * archive + footprint.per_lob * assigned.files + footprint.per_ip * ips
         )
 
     def _describe(
@@ -352,7 +352,7 @@ class BuildWork:
         self.kept = sum(found.values())
         return frozenset(found)
 
-    def _plan(self, staging: Partial, departures: Departures) -> Course:
+    def _plan(self, staging: Partial, removed: RemovedEntries) -> Assignment:
         """Plan, and write every segment's slice of the plan to a file."""
         lobs = assignment.moving_lobs(self.source, self.stays, self.progress, self._expect)
         return assignment.assign(
@@ -360,11 +360,11 @@ class BuildWork:
             self.division,
             staging.work,
             sharing=self.sharing,
-            departs=departures.add_lobs,
+            departs=removed.add_lobs,
             agreed=self.plan.make_comparison(self.source.size, self.source.metadata_document)
             if self.plan
             else lambda _segment: None,
-            grown=lambda course: self._place_ahead(staging, course),
+            grown=lambda assigned: self._place_ahead(staging, assigned),
         )
 
     def _expect(self, lobs: int) -> None:
@@ -374,7 +374,7 @@ class BuildWork:
             processes.prepare(segments.place, self.options.jobs, files=self._expected)
 
     def _write_all(
-        self, staging: Partial, course: Course, departures: Departures
+        self, staging: Partial, assigned: Assignment, removed: RemovedEntries
     ) -> tuple[Hashers | None, PlacedSegments]:
         """Place all LOBs, describe their segments, and write the archive.
 
@@ -385,23 +385,23 @@ class BuildWork:
         written = None
         if self._earlier.is_there and self.archive is not None:
             target = self._archive_target(staging)
-            if (written := self._earlier.written_archive(course, target)) is None:
+            if (written := self._earlier.written_archive(assigned, target)) is None:
                 writing.remove(target)  # an earlier run may have begun it
-        begin_lobs(self.progress, "Placing", course.bytes, course.lobs)
+        begin_lobs(self.progress, "Placing", assigned.bytes, assigned.lobs)
         if (placing := self._placing) is None:
-            jobs = course.jobs(self.options.jobs)
-            placing = self._begin_placing(staging, course, jobs, is_worth=self.cluster is not None)
+            jobs = assigned.jobs(self.options.jobs)
+            placing = self._begin_placing(staging, assigned, jobs, is_worth=self.cluster is not None)
         moved, self._moved = self._moved, None
         self._advance(moved or 0)
         if self.archive is not None and placing.is_beside and not written and not self.options.add_digests:
             with suppress(SourceError, TargetError):
                 written = self._write_archive(
-                    self.archive, staging, course, departures, corrected={}, meanwhile=placing.look
+                    self.archive, staging, assigned, removed, corrected={}, meanwhile=placing.look
                 )
         described = segments.described_segments(
-            placing.results(), partial(self._task, staging, course), placing.added.append
+            placing.results(), partial(self._task, staging, assigned), placing.added.append
         )
-        spots = self.spots(course)
+        spots = self.spots(assigned)
         placed = PlacedSegments(spots, self.packing)
         for each in self.sending.sent(described, staging.package, spots.of, self.packing):
             placed.take(each)
@@ -409,15 +409,15 @@ class BuildWork:
         is_corrected = self._earlier.archive is not None and self._earlier.archive["is_corrected"]
         if self.archive is not None and (written is None or (corrected and not is_corrected)):
             writing.remove(self._archive_target(staging))
-            self.progress.stage("Rewriting the archive", max(0, self.archive.size - course.compressed))
-            written = self._write_archive(self.archive, staging, course, departures, corrected=corrected)
+            self.progress.stage("Rewriting the archive", max(0, self.archive.size - assigned.compressed))
+            written = self._write_archive(self.archive, staging, assigned, removed, corrected=corrected)
         if written is None:
             return None, placed
         siard, left_out = written
         self.warnings += (Notice("archive-reduced", each) for each in left_out)
         return siard, placed
 
-    def _place_ahead(self, staging: Partial, course: Course) -> None:
+    def _place_ahead(self, staging: Partial, assigned: Assignment) -> None:
         """Place planned segments in other processes while planning continues.
 
         Errors of the plan are reported first, as if it had been completed before. Placing begins after
@@ -432,11 +432,11 @@ class BuildWork:
             (self.objid or not (self.packing or self.cluster))
             and self.plan is None
             and not (self._is_linking or self.sending.is_remote)
-            and processes.are_many(course.lobs)
-            and (jobs := processes.useful(options.jobs, files=course.lobs, size=course.bytes)) > 1
+            and processes.are_many(assigned.lobs)
+            and (jobs := processes.useful(options.jobs, files=assigned.lobs, size=assigned.bytes)) > 1
         ):
             staging.keep_room()
-            self._placing = self._begin_placing(staging, course, jobs, is_worth=True)
+            self._placing = self._begin_placing(staging, assigned, jobs, is_worth=True)
             self._placing.look()
 
     def _advance(self, count: int) -> None:
@@ -447,31 +447,30 @@ class BuildWork:
             self._moved += count
 
     def _begin_placing(
-        self, staging: Partial, course: Course, jobs: int, *, is_worth: bool
+        self, staging: Partial, assigned: Assignment, jobs: int, *, is_worth: bool
     ) -> Underway[SegmentTask, TaskPlaced]:
         holdings = self.source.holdings()
         executor = attempts.executor(self.cluster, staging.work, holdings, attempts.PLACING)
         # One file is written from its start to its end.
         shared = 1 if self.packing or self.cluster else jobs
         # Unlike a generator, the groups continue after their end once the plan has further ones.
-        tasks = starmap(
-            partial(self._task, staging, course),
-            SegmentGroups(course, shared, partial(self._earlier.begun, course), is_named=bool(self.objid)),
-        )
+        begun_before, is_named = partial(self._earlier.begun, assigned), bool(self.objid)
+        groups = SegmentGroups(assigned, shared, begun_before, is_named=is_named)
+        tasks = starmap(partial(self._task, staging, assigned), groups)
         begun = executor.begin(segments.place, tasks, jobs, self._advance, is_growing=is_worth)
         return self._ending.enter_context(closing(begun))
 
     def _task(
         self,
         staging: Partial,
-        course: Course,
+        assigned: Assignment,
         numbers: Sequence[int],
         stretch: SliceStretch = slices.WHOLE,
         is_described: bool = True,
     ) -> SegmentTask:
         earlier = self._earlier
         task = SegmentTask(
-            segments=tuple(map(self.spots(course).of, numbers)),
+            segments=tuple(map(self.spots(assigned).of, numbers)),
             holdings=attempts.holdings(self.source.holdings(), self.cluster),
             package=staging.package,
             work=staging.work,
@@ -487,24 +486,24 @@ class BuildWork:
             stretch=stretch,
             is_described=is_described,
             journal=earlier.journal,
-            digests=tuple(course.digests[number] for number in numbers),
-            finished=earlier.finished(course, numbers, stretch, is_described=is_described),
+            digests=tuple(assigned.digests[number] for number in numbers),
+            finished=earlier.finished(assigned, numbers, stretch, is_described=is_described),
             clears=earlier.is_there,
         )
         is_first = not is_described and not stretch.start
-        if earlier.is_there and is_first and earlier.begun(course, numbers[0]) is None:
+        if earlier.is_there and is_first and earlier.begun(assigned, numbers[0]) is None:
             segments.clear_segment(task, task.segments[0])  # begun as a whole, perhaps
         return task
 
     def _path_of(self, spot: SegmentSpot) -> str:
         return spot.ip if self.packing is None else self.packing.file(spot.ip)
 
-    def spots(self, course: Course) -> SegmentSpots:
+    def spots(self, assigned: Assignment) -> SegmentSpots:
         """Return the folders and OBJIDs of all segments."""
         return SegmentSpots(
             dialect=self.dialect,
             layout=self.layout,
-            keys=course.keys,
+            keys=assigned.keys,
             name=self.name,
             parent=self.objid,
         )
@@ -513,8 +512,8 @@ class BuildWork:
         self,
         archive: Archive,
         staging: Partial,
-        course: Course,
-        departures: Departures,
+        assigned: Assignment,
+        removed: RemovedEntries,
         *,
         corrected: Mapping[int, int],
         meanwhile: Callable[[], object] | None = None,
@@ -525,7 +524,7 @@ class BuildWork:
         """
         moved = Relocation(
             archive=archive,
-            course=course,
+            assigned=assigned,
             layout=self.layout,
             sharing=self.sharing,
             name=self.name,
@@ -542,14 +541,14 @@ class BuildWork:
             writing.make_directories(folder)
         written = moved.write(
             target,
-            departures,
+            removed,
             filetable.algorithms(self.options.algorithm),
             self.progress.advance if meanwhile is None else lambda _: None,
             work=scratch,
             meanwhile=meanwhile or (lambda: None),
         )
         left_out = list(moved.left_out())
-        self._earlier.record_archive(course, written, left_out, is_corrected=bool(corrected))
+        self._earlier.record_archive(assigned, written, left_out, is_corrected=bool(corrected))
         return written, left_out
 
     def _archive_target(self, staging: Partial) -> Path:

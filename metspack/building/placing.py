@@ -24,7 +24,7 @@ from metspack.model import LONGEST, FileExtent, LobRef, LobRun, Notice, Part
 from metspack.planning import slices
 from metspack.processes import Moved
 from metspack.sizes import counted
-from metspack.sources.lobstream import Contents, OpenHoldings, Passage, what, where
+from metspack.sources.lobstream import Contents, LobReader, OpenHoldings, what, where
 
 
 def link_words(linked: int, lobs: int) -> Iterator[Notice]:
@@ -125,11 +125,11 @@ class Placing:
     algorithms: tuple[str, ...] = ()
     accepted: frozenset[str] = frozenset()
     moved: Moved
-    ended: Callable[[Passage], object] = lambda _: None
-    joined: Callable[[Passage], object] = lambda _: None
+    ended: Callable[[LobReader], object] = lambda _: None
+    joined: Callable[[LobReader], object] = lambda _: None
     links: bool = False
     goes_on: bool = False
-    _split: Passage | None = field(default=None, init=False)
+    _split: LobReader | None = field(default=None, init=False)
 
     def place(self, runs: Iterable[LobRun], segment: Destination) -> Iterator[PlacedRun]:
         """Place LOBs and parts in a segment; yield the files of a run once all are written.
@@ -206,21 +206,21 @@ class Placing:
         if part is not None:
             return self._place_part(lob, part, path, segment)
         wanted = (*algorithms(self.checksum), *self.algorithms)
-        passage = Passage(lob, self.holdings, wanted, self.accepted)
+        reader = LobReader(lob, self.holdings, wanted, self.accepted)
         folder, file = self._link_folder(segment), lob.file
         if folder is None or file is None:
-            segment.put(path, self._passing(passage), lob.size)
+            segment.put(path, self._passing(reader), lob.size)
         else:
-            self._link(passage, file, path, folder)
-        self.ended(passage)
-        return passage.hashers
+            self._link(reader, file, path, folder)
+        self.ended(reader)
+        return reader.hashers
 
-    def _link(self, passage: Passage, file: FileExtent, path: str, folder: Folder) -> None:
+    def _link(self, reader: LobReader, file: FileExtent, path: str, folder: Folder) -> None:
         """Link a file, read it where it was found, and check that the link leads to this file."""
         try:
             with suppress(OSError), self.holdings.open_folder(file.root, file.path[:-1]) as source:
                 folder.link(path, source, file.path[-1])
-            for _ in self._passing(passage):  # also reports why there is nothing to link
+            for _ in self._passing(reader):  # also reports why there is nothing to link
                 pass
             _check_link(file, folder, path)
         except BaseException:
@@ -229,37 +229,37 @@ class Placing:
 
     def _passing(
         self,
-        passage: Passage,
+        reader: LobReader,
         size: int | None = None,
         hashers: Hashers | None = None,
         *,
         is_last: bool = True,
     ) -> Iterator[bytes]:
         """Yield the next ``size`` bytes of a LOB, the last ones before the LOB is proven."""
-        for block in passage.portion(size):
+        for block in reader.portion(size):
             if hashers is not None:
                 hashers.update(block)
             yield block
             self.moved(len(block))
         if is_last:
-            passage.end()
+            reader.end()
 
     def _place_part(self, lob: LobRef, part: Part, path: str, segment: Destination) -> Hashers:
         if part.number == 0 or self.goes_on:
             wanted = (self.checksum, *self.algorithms)
-            self._split = Passage(lob, self.holdings, wanted, self.accepted)
+            self._split = LobReader(lob, self.holdings, wanted, self.accepted)
             for _ in self._split.portion(part.offset):  # the parts before it are in their places already
                 pass
         self.goes_on = False
-        passage = self._split
-        if passage is None or passage.lob != lob:
+        reader = self._split
+        if reader is None or reader.lob != lob:
             raise AssertionError(f"part {part.number} of {lob.place.id} does not follow the one before it")
         hashers = ThreadedHashers(algorithms(self.checksum))
-        segment.put(path, self._passing(passage, part.size, hashers, is_last=part.is_last), part.size)
+        segment.put(path, self._passing(reader, part.size, hashers, is_last=part.is_last), part.size)
         if part.is_last:
             self._split = None
-            self.ended(passage)
-            self.joined(passage)
+            self.ended(reader)
+            self.joined(reader)
         return hashers
 
 

@@ -15,7 +15,7 @@ from metspack.layouts import Layout
 from metspack.layouts.interface import folder_use
 from metspack.layouts.names import FolderStyle
 from metspack.model import CellRun, Digest, LobCell, Notice
-from metspack.planning.assignment import Column, Course, SegmentsOfColumn, column_of, first_place
+from metspack.planning.assignment import Assignment, Column, SegmentsOfColumn, column_of, first_place
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
 from metspack.siard import metadata, upgrade, upgradedtables
@@ -25,21 +25,21 @@ from metspack.siard.upgrade import TARGET, Upgrade
 from metspack.sources import rewriting
 from metspack.sources.archive import Archive, by_extension, extension_of
 from metspack.sources.opening import SourceFacts
-from metspack.sources.repacking import HEADER, Departures, left_out
+from metspack.sources.repacking import HEADER, RemovedEntries, left_out
 
 _STRUCTURE = ("content/", HEADER)
 
 
 @dataclass(kw_only=True)
 class Relocation:
-    """New cells for an archive whose LOBs were placed as ``course`` assigns them.
+    """New cells for an archive whose LOBs were placed as ``assigned`` assigns them.
 
     ``corrected`` are the tasks that wrote digests for cells, by the segments' numbers; with ``upgrade`` the
     archive is written as SIARD 2.2.
     """
 
     archive: Archive
-    course: Course
+    assigned: Assignment
     layout: Layout
     sharing: Sharing
     name: str
@@ -50,7 +50,7 @@ class Relocation:
     upgrade: Upgrade | None
 
     def __post_init__(self) -> None:
-        name, columns = self.name, self.course.columns
+        name, columns = self.name, self.assigned.columns
         self._version = self.archive.metadata.version if self.upgrade is None else TARGET
         self._uses = {
             each: folder_use(
@@ -65,7 +65,7 @@ class Relocation:
     def write(
         self,
         target: Path,
-        departures: Departures,
+        removed: RemovedEntries,
         algorithms: Iterable[str],
         wrote: Callable[[int], None],
         *,
@@ -74,14 +74,14 @@ class Relocation:
     ) -> Hashers:
         """Write the archive without moved LOBs, its cells naming them; return its digests.
 
-        ``departures`` are the entries to be left out; ``wrote`` is called with numbers of bytes written,
+        ``removed`` are the entries to be left out; ``wrote`` is called with numbers of bytes written,
         ``meanwhile`` now and then. ``work`` is a folder for temporary files.
         """
-        if not self.course.files and self.upgrade is None:
+        if not self.assigned.files and self.upgrade is None:
             return rewriting.copy(self.archive, target, work=work, algorithms=algorithms, seals=True)
         return rewriting.rewrite(
             self.archive,
-            rewriting.moved(self.archive, departures, self._uses),
+            rewriting.moved(self.archive, removed, self._uses),
             target,
             work=work,
             values=self.values,
@@ -99,12 +99,12 @@ class Relocation:
         """
         if (table.schema, table.number) not in self._tables:
             return None
-        columns = (each for each in self.course.columns if each[:2] == (table.schema, table.number))
-        following = {each: SegmentsOfColumn(self.course.runs.get(each, ())) for each in columns}
+        columns = (each for each in self.assigned.columns if each[:2] == (table.schema, table.number))
+        following = {each: SegmentsOfColumn(self.assigned.runs.get(each, ())) for each in columns}
 
         def value(cell: LobCell) -> NewCell | None:
             column = column_of(cell.place)
-            if column not in self.course.columns:
+            if column not in self.assigned.columns:
                 new = self._inside(table, cell)
                 if self._version != "1.0" or new.file != cell.file:
                     self._renamed.add(column)
@@ -114,7 +114,7 @@ class Relocation:
 
         def files(run: CellRun) -> list[str] | None:
             column = column_of(run.place(0))
-            if column not in self.course.columns or self.corrected:
+            if column not in self.assigned.columns or self.corrected:
                 return None
             self._renamed.add(column)
             return self._files(run, self._uses[column].before, following[column])
@@ -151,7 +151,7 @@ class Relocation:
                 segment, taken = segments_of.take(which.stop - len(found))
                 own = self.layout.cell_files(
                     self.name,
-                    self.course.keys[segment][1],
+                    self.assigned.keys[segment][1],
                     run.place(len(found)),
                     run.rows[len(found) : len(found) + taken],
                     extension,
@@ -171,7 +171,7 @@ class Relocation:
             return NewCell(file=file, digest=digest)
         number, _ = segments_of.take(1)
         own = self.layout.cell_file(
-            self.name, self.course.keys[number][1], cell.place, extension_of(cell.file)
+            self.name, self.assigned.keys[number][1], cell.place, extension_of(cell.file)
         )
         file = f"{before}{own}"
         digest = self._digest_of(cell.place.id, number)
@@ -225,15 +225,15 @@ def upgrade_notes(archive: Archive) -> Iterator[Notice]:
             )
 
 
-def prepare_upgrade(archive: Archive, departures: Departures, progress: Progress) -> Upgrade:
+def prepare_upgrade(archive: Archive, removed: RemovedEntries, progress: Progress) -> Upgrade:
     """Read all tables, and return the upgrade that makes them tables of SIARD 2.2.
 
-    ``departures`` are the entries that leave the archive. Raises ``SourceError``, naming table, column and
+    ``removed`` are the entries that leave the archive. Raises ``SourceError``, naming table, column and
     row, for cells that 2.2 cannot hold, and for names of staying entries that it lacks.
     """
     stay = (
         name
-        for name in departures.staying_of(archive.tree)
+        for name in removed.staying_of(archive.tree)
         if name.startswith(_STRUCTURE) and not name.startswith(upgrade.VERSION_FOLDERS)
     )
     if faults := sorted(upgrade.name_faults(stay)):

@@ -12,7 +12,7 @@ from metspack.digests import Hashers
 from metspack.files import journal
 from metspack.files.staging import FinishedStretches, Staging, amounts, keep_only
 from metspack.planning import slices
-from metspack.planning.assignment import Course, PlacedBefore
+from metspack.planning.assignment import Assignment, PlacedBefore
 from metspack.planning.slices import SliceStretch
 from metspack.sources.opening import SourceFacts
 from metspack.system import os
@@ -43,29 +43,29 @@ class EarlierRun(FinishedStretches[SegmentDone]):
         with self.as_written():
             return None if self._compared is None else SourceFacts.restored(self._compared["made_of"])
 
-    def begun(self, course: Course, number: int) -> PlacedBefore | None:
+    def begun(self, assigned: Assignment, number: int) -> PlacedBefore | None:
         """Return the progress of placing a segment, or None before its beginning.
 
         The slice must be the same: a run that was stopped while it planned may have found other LOBs for it.
         """
-        return self._begun.get((number, course.digests[number]))
+        return self._begun.get((number, assigned.digests[number]))
 
     def finished(
-        self, course: Course, numbers: Sequence[int], stretch: SliceStretch, *, is_described: bool
+        self, assigned: Assignment, numbers: Sequence[int], stretch: SliceStretch, *, is_described: bool
     ) -> tuple[SegmentDone, ...]:
         """Return the finished ones of some segments, up to a gap, or the finished stretch."""
         found = []
         for number in numbers:
             done = self.find((number, stretch, is_described))
-            if done is None or done.digest != course.digests[number] or not self._is_there(done):
+            if done is None or done.digest != assigned.digests[number] or not self._is_there(done):
                 break
             found.append(done)
         return tuple(found)
 
-    def done(self, course: Course) -> tuple[int, int]:
+    def done(self, assigned: Assignment) -> tuple[int, int]:
         """Return the number of LOBs and parts that are placed already, and their bytes."""
         found = {each.number: each for each in self.all if each.child is not None}
-        return amounts([each for each in found.values() if each.digest == course.digests[each.number]])
+        return amounts([each for each in found.values() if each.digest == assigned.digests[each.number]])
 
     def _is_there(self, done: SegmentDone) -> bool:
         """Return whether a recorded segment exists; the last check looks beyond name and size."""
@@ -99,23 +99,23 @@ class EarlierRun(FinishedStretches[SegmentDone]):
         self.record_faulty(faulty.values(), elsewhere=elsewhere)
 
     def record_archive(
-        self, course: Course, written: Hashers, left_out: Sequence[str], *, is_corrected: bool
+        self, assigned: Assignment, written: Hashers, left_out: Sequence[str], *, is_corrected: bool
     ) -> None:
         """Record that the archive is written for a plan."""
         self.staging.journal.record(
             event=journal.ARCHIVE,
-            plan=course.digest,
+            plan=assigned.digest,
             size=written.size,
             digests=written.digests(),
             left_out=list(left_out),
             is_corrected=is_corrected,
         )
 
-    def written_archive(self, course: Course, target: Path) -> tuple[Hashers, list[str]] | None:
+    def written_archive(self, assigned: Assignment, target: Path) -> tuple[Hashers, list[str]] | None:
         """Return digests and words of the archive written for a plan, or None without one."""
         said = self.archive
         try:
-            if said is None or said["plan"] != course.digest or os.lstat(target).st_size != said["size"]:
+            if said is None or said["plan"] != assigned.digest or os.lstat(target).st_size != said["size"]:
                 return None
         except OSError:
             return None

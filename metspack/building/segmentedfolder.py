@@ -381,8 +381,8 @@ class SegmentedLobs(tempdb.Scratch):
                 checksum=self._checksum,
                 accepted=accepted,
                 moved=progress.advance,
-                ended=lambda passage: self.notes.update(remarks(passage)),
-                joined=lambda passage: wholes.write(whole_line(passage, self._checksum)),
+                ended=lambda reader: self.notes.update(remarks(reader)),
+                joined=lambda reader: wholes.write(whole_line(reader, self._checksum)),
             )
             for run in slices.runs(slices.path(work, _LISTED)):
                 (placed,) = placing.place([run], _InPlace())

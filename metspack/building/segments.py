@@ -32,7 +32,7 @@ from metspack.mets.dialects.interface import (
 from metspack.mets.filetable import ManifestLines, PlacedRun, Placements
 from metspack.planning import slices
 from metspack.planning.slices import SliceStretch
-from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
+from metspack.sources.lobstream import Holdings, LobReader, OpenHoldings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,29 +200,29 @@ class _ProvenLobs:
             each.sync()
         return self.digests.size, self.wholes.size, self.parts.size
 
-    def note_lob(self, passage: Passage) -> None:
-        said, added = passage.lob.cell.digest, self._task.add_digests
-        algorithm = added if said is None else said.algorithm if passage.is_part_digest else None
+    def note_lob(self, reader: LobReader) -> None:
+        said, added = reader.lob.cell.digest, self._task.add_digests
+        algorithm = added if said is None else said.algorithm if reader.is_part_digest else None
         if algorithm is not None:
-            digest = passage.hashers.digest(algorithm)
-            self.digests.write(json_line(passage.lob.place.id, digest.algorithm, digest.value))
-        self.notes.update(remarks(passage))
+            digest = reader.hashers.digest(algorithm)
+            self.digests.write(json_line(reader.lob.place.id, digest.algorithm, digest.value))
+        self.notes.update(remarks(reader))
 
-    def note_whole(self, passage: Passage) -> None:
-        self.wholes.write(whole_line(passage, self._task.dialect.checksum_type))
+    def note_whole(self, reader: LobReader) -> None:
+        self.wholes.write(whole_line(reader, self._task.dialect.checksum_type))
 
 
-def whole_line(passage: Passage, checksum: str) -> bytes:
+def whole_line(reader: LobReader, checksum: str) -> bytes:
     """Return the note on a split LOB that was read, with its digest by an algorithm."""
-    lob, value = passage.lob, passage.hashers.digest(checksum).value
-    return json_line(lob.place.id, lob.size, passage.media_type, value)
+    lob, value = reader.lob, reader.hashers.digest(checksum).value
+    return json_line(lob.place.id, lob.size, reader.media_type, value)
 
 
-def remarks(passage: Passage) -> Iterator[str]:
+def remarks(reader: LobReader) -> Iterator[str]:
     """Yield the remarks on a LOB that was read, which are counted."""
-    if passage.is_part_digest:
+    if reader.is_part_digest:
         yield PART_DIGESTS
-    if passage.unit == "UTF-16 units":
+    if reader.unit == "UTF-16 units":
         yield UTF16_LENGTHS
 
 

@@ -20,7 +20,7 @@ from metspack.files.storetarget import StoreTarget, files_below
 from metspack.mets import is_mets_name
 from metspack.mets.dialects.interface import SegmentSpot
 from metspack.model import LinkMode
-from metspack.planning.assignment import Course
+from metspack.planning.assignment import Assignment
 from metspack.system import os
 
 _AHEAD = 7  # segments for each process that may wait on disk until their turn has come
@@ -64,11 +64,11 @@ class Sending:
             told = {"command": run.command, "facts": facts}
             self._store.begin(told, staging.package, is_resumed=staging.is_resumed, restarts=restarts)
 
-    def room(self, size: int, course: Course, segment: int | None, jobs: int | None) -> int:
+    def room(self, size: int, assigned: Assignment, segment: int | None, jobs: int | None) -> int:
         """Return how many of ``size`` bytes the disk needs; ``segment`` is a segment's limit."""
         if not self.is_remote or segment is None:
             return size
-        return min(size, max(0, size - course.bytes) + segment * (_AHEAD * course.jobs(jobs) + 2))
+        return min(size, max(0, size - assigned.bytes) + segment * (_AHEAD * assigned.jobs(jobs) + 2))
 
     def sent(
         self,

@@ -16,7 +16,7 @@ from metspack.errors import SourceError
 from metspack.model import LobRef, LobRun
 from metspack.processes import Moved
 from metspack.sources.archive import FoundLobs
-from metspack.sources.lobstream import Contents, Holdings, OpenHoldings, Passage
+from metspack.sources.lobstream import Contents, Holdings, LobReader, OpenHoldings
 
 _LOBS_AT_ONCE = 2_000
 _BYTES_AT_ONCE = 64_000_000
@@ -124,24 +124,24 @@ def verify(
 
 def verdict_on(lob: LobRef, holdings: OpenHoldings, accepted: frozenset[str], moved: Moved) -> Verdict:
     """Read one LOB, and return the verdict on it."""
-    passage = Passage(lob, holdings, (), accepted)
+    reader = LobReader(lob, holdings, (), accepted)
     is_read = False
     try:
-        for block in passage.portion():
+        for block in reader.portion():
             moved(len(block))
         is_read = True
-        passage.end()
+        reader.end()
     except SourceError as error:
-        fault = Fault.PART_DIGEST if passage.is_part_digest else Fault.DIGEST
-        if passage.unit is None and lob.cell.length is not None:
+        fault = Fault.PART_DIGEST if reader.is_part_digest else Fault.DIGEST
+        if reader.unit is None and lob.cell.length is not None:
             fault = Fault.LENGTH
         return _failed(lob.place.id, fault if is_read else Fault.UNREADABLE, error)
     digest = lob.cell.digest
     return Verdict(
         lob=lob.place.id,
         algorithm=None if digest is None else digest.algorithm,
-        unit=passage.unit,
-        is_part_digest=passage.is_part_digest,
+        unit=reader.unit,
+        is_part_digest=reader.is_part_digest,
     )
 
 

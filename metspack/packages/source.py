@@ -1,6 +1,6 @@
 """A package as a source of LOBs: those of its archive's cells, proven by the digests in METS.
 
-``lobstream.Passage`` proves every part, every whole and every cell in the one pass that copies the LOBs.
+``lobstream.LobReader`` proves every part, every whole and every cell in the one pass that copies the LOBs.
 """
 
 from __future__ import annotations

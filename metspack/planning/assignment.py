@@ -27,7 +27,7 @@ from metspack.progress import Progress
 from metspack.sizes import counted
 from metspack.sources.archive import Archive, named, raising
 from metspack.sources.opening import Source
-from metspack.sources.repacking import Departures
+from metspack.sources.repacking import RemovedEntries
 
 _PER_FILE = 16 << 10  # bytes that take as long as the overhead of a file
 _LARGE = 1 << 30  # the greatest cost of a segment that is placed as a whole during planning
@@ -75,7 +75,7 @@ class SegmentKeys:
 
 
 @dataclass(slots=True, kw_only=True)
-class Course:
+class Assignment:
     """An assignment of LOBs to segments: segments in order, columns that move, and totals.
 
     Segments are numbered in the order of their first LOBs; ``segments`` counts those that are closed.
@@ -137,19 +137,19 @@ def assign(
     sharing: Sharing,
     departs: Callable[[LobRun], object],
     agreed: Callable[[PlannedSegment | None], None],
-    grown: Callable[[Course], object] = lambda _: None,
-) -> Course:
+    grown: Callable[[Assignment], object] = lambda _: None,
+) -> Assignment:
     """Plan, and write every segment's slice of the plan into ``work``.
 
     ``departs`` is called with all LOBs, before they are in a slice, ``agreed`` with each segment
-    once it is closed and with None at the end, ``grown`` with the course so far after each segment. Raises
+    once it is closed and with None at the end, ``grown`` with the assignment so far. Raises
     ``SourceError``, ``PlanError`` and ``TargetError``.
     """
-    writer = _CourseWriter(work)
+    writer = _SliceWriter(work)
 
     def own() -> Iterator[LobRun]:
         for each in lobs:
-            writer.course.columns.add(column_of(each.place))
+            writer.assigned.columns.add(column_of(each.place))
             departs(each)
             yield from sharing.firsts(each, division.layout.container(each.place))
 
@@ -158,15 +158,15 @@ def assign(
             if isinstance(event, PlannedSegment):
                 writer.close(event)
                 agreed(event)
-                grown(writer.course)
+                grown(writer.assigned)
             else:
                 writer.take(event)
         agreed(None)
     except BaseException:
         writer.discard()
         raise
-    writer.course.fingerprint = writer.fingerprint.hexdigest()
-    return writer.course
+    writer.assigned.fingerprint = writer.fingerprint.hexdigest()
+    return writer.assigned
 
 
 class PlacedBefore(Enum):
@@ -194,13 +194,13 @@ class SegmentGroups(Iterator[SegmentGroup]):
 
     A group is all of its slices, as two processes that make files in one folder wait for each other. With
     several ``jobs`` it is a stretch of one slice where a segment is very large, or would keep one process
-    busy while the others are idle. While a course is planned, the iterator ends before the first group that
+    busy while the others are idle. While segments are planned, the iterator ends before the first group that
     may still grow, and continues afterwards. Until then segments are described only if ``is_named``: the
     parent's OBJID is decided. ``begun`` returns an earlier run's progress with a segment, or None without
     any.
     """
 
-    course: Course
+    assigned: Assignment
     jobs: int
     begun: Callable[[int], PlacedBefore | None] = lambda _: None
     is_named: bool = field(default=True, kw_only=True)
@@ -225,22 +225,22 @@ class SegmentGroups(Iterator[SegmentGroup]):
     @property
     def _is_ready(self) -> bool:
         """True if the facts for the METS of segments are complete."""
-        return self.is_named or bool(self.course.fingerprint)
+        return self.is_named or bool(self.assigned.fingerprint)
 
     def _group(self) -> list[int]:
-        course = self.course
-        for number in range(self._read, len(course.keys)):
-            container, _index = course.keys[number]
-            if number in course.joined:
+        assigned = self.assigned
+        for number in range(self._read, len(assigned.keys)):
+            container, _index = assigned.keys[number]
+            if number in assigned.joined:
                 self._open[container].append(number)
             else:
                 self._open[container] = [number]
                 self._groups.append(self._open[container])
-        self._read = len(course.keys)
+        self._read = len(assigned.keys)
         if not self._groups:
             raise StopIteration
         first = self._groups[0]
-        if not course.fingerprint and self._open[course.keys[first[0]][0]] is first:
+        if not assigned.fingerprint and self._open[assigned.keys[first[0]][0]] is first:
             raise StopIteration
         if len(first) > 1 and not self._is_ready:  # parts of LOBs are noted with the OBJIDs of their segments
             raise StopIteration
@@ -248,8 +248,8 @@ class SegmentGroups(Iterator[SegmentGroup]):
 
     def _cuts(self, group: list[int], begun: PlacedBefore | None) -> Sequence[int]:
         """Return the bytes at which the slice of a segment is cut."""
-        cuts = () if len(group) > 1 else self.course.cuts.get(group[0], ())
-        cost = sum(self.course.costs[number] for number in group)
+        cuts = () if len(group) > 1 else self.assigned.cuts.get(group[0], ())
+        cost = sum(self.assigned.costs[number] for number in group)
         if not (self._is_shared(cost) if begun is None else begun is PlacedBefore.STRETCHES):
             cuts = ()
         for _ in range(1 + len(cuts)):
@@ -260,17 +260,17 @@ class SegmentGroups(Iterator[SegmentGroup]):
         """Return whether processes are to share the next segment, which has this cost."""
         if self.jobs == 1:
             return False
-        if not self.course.fingerprint:
+        if not self.assigned.fingerprint:
             return cost > _LARGE
-        self._all = self._all or sum(self.course.costs)
+        self._all = self._all or sum(self.assigned.costs)
         return cost > _LARGEST or (self._loads[0] + cost) * self.jobs > _LATE * self._all
 
 
-class _CourseWriter:
-    """Writes slices while LOBs are assigned: those of the open segments, and the course so far."""
+class _SliceWriter:
+    """Writes slices while LOBs are assigned: those of the open segments, and the assignment so far."""
 
     def __init__(self, work: Path) -> None:
-        self.course = Course()
+        self.assigned = Assignment()
         self._work = work
         self._open: dict[tuple[str, int], tuple[int, slices.Slice]] = {}
         self.fingerprint = hashlib.sha256()
@@ -279,7 +279,7 @@ class _CourseWriter:
         run = slot.run
         number, file = self._slice((slot.container, slot.segment), is_continued=run.is_continued)
         file.add(run)
-        self.course.note(run, number)
+        self.assigned.note(run, number)
         if not run.is_continued:
             stem, extension = run.id_stem, run.shared.extension
             sizes = zip(run.rows, run.sizes, strict=True)
@@ -289,11 +289,11 @@ class _CourseWriter:
     def _slice(self, key: tuple[str, int], *, is_continued: bool) -> tuple[int, slices.Slice]:
         """Return the number of a segment and its slice, which is begun unless it is open."""
         if key not in self._open:
-            number = len(self.course.keys)
-            self.course.keys.append(*key)
-            self.course.costs.append(0)
+            number = len(self.assigned.keys)
+            self.assigned.keys.append(*key)
+            self.assigned.costs.append(0)
             if is_continued:
-                self.course.joined.add(number)
+                self.assigned.joined.add(number)
             self._open[key] = number, slices.Slice(slices.path(self._work, number))
         return self._open[key]
 
@@ -301,10 +301,10 @@ class _CourseWriter:
         number, file = self._open.pop((segment.container, segment.index))
         file.close()
         if file.cuts:
-            self.course.cuts[number] = file.cuts
-        self.course.digests[number] = file.digest
-        self.course.costs[number] = segment.bytes + _PER_FILE * segment.files
-        self.course.segments += 1
+            self.assigned.cuts[number] = file.cuts
+        self.assigned.digests[number] = file.digest
+        self.assigned.costs[number] = segment.bytes + _PER_FILE * segment.files
+        self.assigned.segments += 1
 
     def discard(self) -> None:
         for _number, file in self._open.values():
@@ -394,15 +394,15 @@ def small_columns(
     return {column: number for column, number in found.items() if column not in moving}
 
 
-def keep_columns(archive: Archive, stays: Collection[Column], departures: Departures) -> None:
-    """Remove from the departures the entries of columns that stay inside."""
+def keep_columns(archive: Archive, stays: Collection[Column], removed: RemovedEntries) -> None:
+    """Keep the entries of columns that stay inside."""
     if not stays:
         return
     for table in archive.tables:
         if any((table.schema, table.number) == column[:2] for column in stays):
             for run in raising(archive.located(table)):
                 for entry in run.entries if column_of(run.place) in stays else ():
-                    departures.keep(entry)
+                    removed.keep(entry)
 
 
 def words_on_columns(archive: Archive, found: dict[Column, int], least: int) -> Iterator[Notice]:

@@ -28,8 +28,8 @@ from metspack.packages.package import Package
 from metspack.sizes import ByteRange
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import (
+    LobReader,
     OpenHoldings,
-    Passage,
     another_digest,
     check_digest,
     needed_lengths,
@@ -118,9 +118,9 @@ class ArchivedLob(LobFile):
             yield from chain.from_iterable(map(self._archive.resolver.contents, self._lob.extents))
             return
         with OpenHoldings(self._archive.holdings()) as holdings:
-            passage = Passage(self._lob, holdings, ())
-            yield from passage.portion()
-            passage.end()
+            reader = LobReader(self._lob, holdings, ())
+            yield from reader.portion()
+            reader.end()
 
     def block(self, position: int, size: int) -> memoryview:
         """Return bytes from a position up to the end of a block of the entry."""

@@ -48,8 +48,8 @@ from metspack.siard.metadata import Table
 from metspack.sizes import counted
 from metspack.sources import rewriting
 from metspack.sources.archive import by_extension
-from metspack.sources.lobstream import OpenHoldings, Passage
-from metspack.sources.repacking import Departures, left_out
+from metspack.sources.lobstream import LobReader, OpenHoldings
+from metspack.sources.repacking import RemovedEntries, left_out
 from metspack.sources.rewriting import AddedRun, Moved
 
 _ALL = 1 << 62  # no LOB is larger
@@ -96,11 +96,11 @@ def restore_archive(
         stack.enter_context(package)
         source = check_archive(package, path, into, options)
         sharing = stack.enter_context(Sharing())
-        departures = stack.enter_context(closing(Departures.of(source)))
+        removed = stack.enter_context(closing(RemovedEntries.of(source)))
         run = replace(restore_facts(f"archive, {into.value}", source, options), can_go_on=False)
         staging = stack.enter_context(stage(target, run, terms))
         stack.enter_context(processes.keeping())
-        work = _RestoreWork(source, sharing, departures, staging, progress, options.jobs)
+        work = _RestoreWork(source, sharing, removed, staging, progress, options.jobs)
         work.find(into)
         is_file = into is Into.INSIDE and target.suffix.lower() == SIARD
         if is_file:
@@ -154,7 +154,7 @@ class _RestoreWork:
 
     source: PackagedArchive
     sharing: Sharing
-    departures: Departures
+    removed: RemovedEntries
     staging: Staging
     progress: Progress
     jobs: int | None
@@ -173,7 +173,7 @@ class _RestoreWork:
 
     def write_inside(self, name: str, placements: Placements | None = None) -> Hashers:
         """Write the archive with all LOBs inside; without ``placements`` no manifest lists it."""
-        moved = Moved(entries=self.departures, columns={})
+        moved = Moved(entries=self.removed, columns={})
         algorithms = ("SHA-256",) if placements is None else MANIFEST_ALGORITHMS
         return self._rewrite(name, moved, self._entry_files, self._added(), algorithms)
 
@@ -197,7 +197,7 @@ class _RestoreWork:
             column: folder_use(siard22.LAYOUT, name, siard22.container(first_place(column)), style, version)
             for column in self.outside
         }
-        moved = rewriting.moved(self.source, self.departures, uses)
+        moved = rewriting.moved(self.source, self.removed, uses)
 
         def named(place: LobPlace, rows: Sequence[int], files: Sequence[str]) -> list[str]:
             before = uses[column_of(place)].before
@@ -226,7 +226,7 @@ class _RestoreWork:
                     self.unmoved += each.bytes
                     continue
                 self.outside.add(column)
-                self.departures.add_lobs(each)
+                self.removed.add_lobs(each)
                 kept = container(each.place)
                 for first in self.sharing.firsts(each, kept):
                     if kept not in opened:
@@ -249,7 +249,7 @@ class _RestoreWork:
         with OpenHoldings(self.source.holdings()) as holdings:
             for run in slices.runs(self.staging.work / "stay.jsonl"):
                 for lob in run.lobs():
-                    for block in Passage(lob, holdings, ()).proven():
+                    for block in LobReader(lob, holdings, ()).proven():
                         self.progress.advance(len(block))
 
     def _added(self) -> Iterator[AddedRun]:
@@ -288,10 +288,10 @@ class _RestoreWork:
 
     def _is_free(self, name: str) -> bool:
         """Return whether a name is free: no staying entry has it, or has it as its folder."""
-        tree, departures = self.source.tree, self.departures
-        if tree.extent(name) is not None and name not in departures:
+        tree, removed = self.source.tree, self.removed
+        if tree.extent(name) is not None and name not in removed:
             return False
-        return all(below in departures for below in tree.names(f"{name}/"))
+        return all(below in removed for below in tree.names(f"{name}/"))
 
     def _entry_files(self, place: LobPlace, rows: Sequence[int], files: Sequence[str]) -> list[str]:
         return self._written(self._entries(place, rows, files))

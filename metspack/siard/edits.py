@@ -100,7 +100,7 @@ def spliced_table(
 
 
 class Splicer:
-    """A document in passage, block by block: ``data`` are its bytes not yet given out.
+    """A document in reader, block by block: ``data`` are its bytes not yet given out.
 
     They begin at the offset ``base``.
     """

@@ -208,7 +208,7 @@ ACCEPTABLE = (PART_DIGEST, MISSING_TABLE)
 """Faults that may be accepted."""
 
 
-class Passage:
+class LobReader:
     """The bytes of one LOB, read in any portions one after the other.
 
     ``hashers`` has taken all bytes read so far. After ``end``, ``is_part_digest`` is whether the cell's

@@ -40,7 +40,7 @@ _AT_ONCE = 1_000
 _WHAT = "the names of an archive's entries"
 
 
-class Departures(tempdb.Scratch):
+class RemovedEntries(tempdb.Scratch):
     """The entries that are left out of the new archive, by their names in it; for one thread.
 
     ``container`` is the archive's zip file, or None; its entries are below ``root``. LOBs that are adjacent
@@ -201,7 +201,7 @@ HEADER = "header/"
 _CONTENT = "content/"
 
 
-def entries(archive: Archive, departures: Departures, *, header: bool) -> Iterator[KeptEntry]:
+def entries(archive: Archive, removed: RemovedEntries, *, header: bool) -> Iterator[KeptEntry]:
     """Yield the entries that stay of an archive's content, or with ``header`` of ``header/``.
 
     A zip file's entries come in physical order, without those beside the folder that wraps an archive. An
@@ -210,10 +210,10 @@ def entries(archive: Archive, departures: Departures, *, header: bool) -> Iterat
     """
     container = archive.container
     if container is not None:
-        yield from _zipped(container, archive.prefix, departures, header=header)
+        yield from _zipped(container, archive.prefix, removed, header=header)
         return
     for entry in _files(archive):
-        if entry.name.startswith(HEADER) == header and entry.name not in departures:
+        if entry.name.startswith(HEADER) == header and entry.name not in removed:
             yield entry
 
 
@@ -249,7 +249,7 @@ class _Zipped:
 
 
 def _zipped(
-    container: ZipContainer, root: str, departures: Departures, *, header: bool
+    container: ZipContainer, root: str, removed: RemovedEntries, *, header: bool
 ) -> Iterator[KeptEntry]:
     def chosen(places: Mapping[str, int]) -> Iterator[str]:
         own = {
@@ -257,10 +257,10 @@ def _zipped(
             for name, offset in places.items()
             if name.startswith(root) and name != root and name.startswith(HEADER, len(root)) == header
         }
-        return (root + name for name in departures.staying(own))
+        return (root + name for name in removed.staying(own))
 
     # The header has few entries: they are looked up by their names, and the others by stretches of bytes.
-    within, folder = (None, root + HEADER) if header else (departures.gaps(), "")
+    within, folder = (None, root + HEADER) if header else (removed.gaps(), "")
     for record in container.records(chosen, within=within, folder=folder):
         own = unwrapped(record, root) if root else record
         yield _Zipped(container=container, root=root, found=record, record=own)

@@ -39,8 +39,8 @@ from metspack.siard.upgrade import (
 )
 from metspack.siard.upgradedtables import table_schemas, upgraded_table
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import Holdings, OpenHoldings, Passage
-from metspack.sources.repacking import HEADER, Departures, entries, raw_bytes
+from metspack.sources.lobstream import Holdings, LobReader, OpenHoldings
+from metspack.sources.repacking import HEADER, RemovedEntries, entries, raw_bytes
 from metspack.uris import are_plain
 
 _AT_ONCE = 1 << 20  # bytes of LOBs that are written at once
@@ -58,7 +58,7 @@ class Moved:
     of the column. ``database`` is the database's lobFolder, or None without one.
     """
 
-    entries: Departures
+    entries: RemovedEntries
     columns: Mapping[str, Mapping[int, str]]
     database: str | None = None
     is_innermost: bool = False
@@ -81,7 +81,7 @@ class AddedRun:
         with OpenHoldings(self.holdings) as holdings:
             for number, data in enumerate(holdings.proven_contents(self.run)):
                 if data is None:  # reading the LOB separately raises the reason, if any
-                    yield Passage(self.run.lob(number), holdings, ()).proven()
+                    yield LobReader(self.run.lob(number), holdings, ()).proven()
                 else:
                     yield (bytes(data),)
             holdings.check_unchanged()
@@ -96,7 +96,7 @@ class AddedRun:
         next(contents, None)  # the end checks that the files have stayed the same
 
 
-def moved(archive: Archive, entries: Departures, uses: Mapping[tuple[int, int, int], FolderUse]) -> Moved:
+def moved(archive: Archive, entries: RemovedEntries, uses: Mapping[tuple[int, int, int], FolderUse]) -> Moved:
     """Return the entries that leave and the lobFolders of LOBs outside.
 
     The keys of ``uses`` are schema, table and column number.
@@ -156,7 +156,7 @@ def rewrite(
             splices[table.path] = _make_upgrade(table, splices.get(table.path))
     folders = LobFolders(database=moved.database, columns=moved.columns, fields=fields, renamed=renamed)
     changes = _Changes(
-        departures=moved.entries,
+        removed=moved.entries,
         splices=splices,
         added=added,
         jobs=jobs,
@@ -203,8 +203,8 @@ def _seal_algorithms(archive: Archive) -> set[str]:
 
 
 def _sealed_copy(archive: Archive, target: Path, algorithms: Iterable[str], work: Path) -> Hashers:
-    with closing(Departures()) as none:
-        return _write(archive, _Changes(departures=none), target, work, algorithms)
+    with closing(RemovedEntries()) as none:
+        return _write(archive, _Changes(removed=none), target, work, algorithms)
 
 
 _Splice = Callable[[Iterable[bytes]], Iterator[bytes]]
@@ -214,7 +214,7 @@ _Splice = Callable[[Iterable[bytes]], Iterator[bytes]]
 class _Changes:
     """The changes to an archive; ``splices`` are by table document, ``folders`` None keeps all."""
 
-    departures: Departures
+    removed: RemovedEntries
     splices: Mapping[str, _Splice] = field(default_factory=dict)
     added: Iterable[AddedRun] = ()
     jobs: int = 1
@@ -293,7 +293,7 @@ def _write(
     writer = ZipWriter(target, work)
     try:
         schemas = {} if changes.upgrade is None else table_schemas(archive.metadata.tables, changes.upgrade)
-        for entry in entries(archive, changes.departures, header=False):
+        for entry in entries(archive, changes.removed, header=False):
             splice, before = changes.splices.get(entry.name), writer.file.size
             changes.meanwhile()
             if splice is not None:
@@ -306,7 +306,7 @@ def _write(
         for name, schema in schemas.items():
             writer.add(name, (schema(),), method=STORED)
         hashers = ThreadedHashers({*algorithms, *_seal_algorithms(archive)})
-        with closing(Departures()) as given, processes.keeping():
+        with closing(RemovedEntries()) as given, processes.keeping():
             _Additions(writer, archive, changes, given, hashers).add_each()
         _hash(hashers, writer)
         _write_header(writer, archive, changes, hashers.copy())
@@ -323,7 +323,7 @@ def _write_header(writer: ZipWriter, archive: Archive, changes: _Changes, seals:
     """Write the entries under ``header/``; an upgrade adds schema and version of SIARD 2.2."""
     missing = {} if changes.upgrade is None else {VERSION_FOLDER: b"", METADATA_SCHEMA: metadata_schema()}
     depth = archive.budgets.depth
-    for entry in entries(archive, changes.departures, header=True):
+    for entry in entries(archive, changes.removed, header=True):
         if missing and entry.name != HEADER:
             if missing.pop(VERSION_FOLDER, None) is not None:
                 writer.add_folder(VERSION_FOLDER)
@@ -395,7 +395,7 @@ class _Additions:
     writer: ZipWriter
     archive: Archive
     changes: _Changes
-    given: Departures
+    given: RemovedEntries
     hashers: ThreadedHashers
 
     def __post_init__(self) -> None:
@@ -464,7 +464,7 @@ class _Additions:
 
     def _is_new(self, name: str) -> bool:
         return self.given.add(name) and (
-            self.archive.tree.extent(name) is None or name in self.changes.departures
+            self.archive.tree.extent(name) is None or name in self.changes.removed
         )
 
     def _are_new(self, names: Sequence[str]) -> bool:

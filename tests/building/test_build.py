@@ -21,7 +21,7 @@ from metspack.errors import PlanError, SourceError
 from metspack.limits import Limits
 from metspack.model import LinkMode, Severity
 from metspack.planning import slices
-from metspack.planning.assignment import Course
+from metspack.planning.assignment import Assignment
 from metspack.planning.division import Split
 from metspack.processes import Executor, Moved, Underway
 from metspack.progress import Silent
@@ -238,9 +238,9 @@ def ahead(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     real = build.BuildWork._begin_placing
 
-    def noted(work: build.BuildWork, staging: Any, course: Course, jobs: int, **how: bool) -> Any:
-        found.append(course.lobs)
-        return real(work, staging, course, jobs, **how)
+    def noted(work: build.BuildWork, staging: Any, assigned: Assignment, jobs: int, **how: bool) -> Any:
+        found.append(assigned.lobs)
+        return real(work, staging, assigned, jobs, **how)
 
     monkeypatch.setattr(build.BuildWork, "_begin_placing", noted)
     monkeypatch.setattr(processes, "are_many", bool)

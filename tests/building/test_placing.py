@@ -25,7 +25,7 @@ from metspack.mets.filetable import PlacedFile, PlacedRun, Placements
 from metspack.model import LobRun
 from metspack.planning import slices
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import OpenHoldings, Passage
+from metspack.sources.lobstream import LobReader, OpenHoldings
 from metspack.sources.opening import LooseLobs
 from tests import siards
 from tests.conftest import CHECKOUT
@@ -151,12 +151,12 @@ def test_a_file_swapped_while_it_is_linked_is_refused(
     assert not list((tmp_path / "segment").rglob("record*"))
 
 
-def ended(passage: Passage) -> None:
-    assert passage.hashers.size == passage.lob.size
+def ended(reader: LobReader) -> None:
+    assert reader.hashers.size == reader.lob.size
 
 
-def fail(passage: Passage) -> None:
-    raise AssertionError(f"{passage.lob.place.id} was not split")
+def fail(reader: LobReader) -> None:
+    raise AssertionError(f"{reader.lob.place.id} was not split")
 
 
 def test_lobs_are_copied_and_hashed_in_one_pass(tmp_path: Path) -> None:

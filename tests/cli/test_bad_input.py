@@ -247,7 +247,7 @@ def test_a_file_system_that_cannot_hold_a_file(program: Program, place: Path) ->
 
 
 @pytest.mark.parametrize(
-    "where", ["metspack.building.build.Departures.add_lobs", "metspack.building.segments.Placements.add"]
+    "where", ["metspack.building.build.RemovedEntries.add_lobs", "metspack.building.segments.Placements.add"]
 )
 def test_a_temporary_disk_that_is_full(
     metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch, where: str

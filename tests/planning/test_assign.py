@@ -17,7 +17,7 @@ from metspack.layouts import LAYOUTS
 from metspack.limits import Limits
 from metspack.model import Digest, LobCell, LobPlace, LobRef, LobRun, Part, PlannedSegment, ZipExtent
 from metspack.planning import slices
-from metspack.planning.assignment import Course, SegmentsOfColumn, assign, column_of
+from metspack.planning.assignment import Assignment, SegmentsOfColumn, assign, column_of
 from metspack.planning.division import Division, Split, planned
 from metspack.planning.sharedlobs import Sharing
 from tests.laws import law
@@ -66,14 +66,14 @@ def run(first: int, sizes: list[int], *, cell: str = "c4", digest: bool = False)
     return replace(made, entries=[f"{cell}/record{row}.bin.0" for row in rows])
 
 
-def assigned(
+def plan_into_slices(
     given: Iterable[LobRun],
     division: Division,
     work: Path,
     *,
     sharing: Sharing | None = None,
     departs: Callable[[LobRun], object] = lambda _: None,
-) -> Course:
+) -> Assignment:
     with Sharing() as own:
         sharing = sharing or own
         return assign(given, division, work, sharing=sharing, departs=departs, agreed=lambda _: None)
@@ -117,7 +117,7 @@ def test_slices_hold_what_is_planned_and_the_course_what_there_is_of_it(
         if isinstance(event, PlannedSegment):
             closed.append(event)
             continue
-        # Which entries of the archive they are was told already, and is not written.
+        # Which entries of the archive they are is stated elsewhere.
         bare = [(replace(each, entries=()), event.run.part) for each in event.run.lobs()]
         expected.setdefault((event.container, event.segment), []).extend(bare)
     lobs = list(one_by_one(given))
@@ -126,7 +126,7 @@ def test_slices_hold_what_is_planned_and_the_course_what_there_is_of_it(
         agreed: list[PlannedSegment | None] = []
         grown: list[tuple[int, str]] = []
         left: list[str] = []
-        course = assign(
+        assigned = assign(
             given,
             division,
             work,
@@ -141,37 +141,37 @@ def test_slices_hold_what_is_planned_and_the_course_what_there_is_of_it(
         ]
         bytes_of = [slices.path(work, number).read_bytes() for number in range(len(expected))]
         assert len(list(work.iterdir())) == len(expected)
-    assert [course.keys[number] for number in range(len(course.keys))] == list(expected)
+    assert [assigned.keys[number] for number in range(len(assigned.keys))] == list(expected)
     assert written == list(expected.values())
-    assert [course.digests[number] for number in range(len(expected))] == [
+    assert [assigned.digests[number] for number in range(len(expected))] == [
         hashlib.sha256(each).hexdigest() for each in bytes_of
     ]
     assert agreed == [*closed, None]
     assert grown == [(number + 1, "") for number in range(len(closed))]
     assert left == [entry for each in lobs for entry in each.entries]
     first_parts = [entries[0][1] for entries in written]
-    assert course.joined == {n for n, part in enumerate(first_parts) if part is not None and part.number}
-    assert course.cuts == {}
-    assert list(course.costs) == [
+    assert assigned.joined == {n for n, part in enumerate(first_parts) if part is not None and part.number}
+    assert assigned.cuts == {}
+    assert list(assigned.costs) == [
         sum(part.size if part else each.size for each, part in entries) + (16 << 10) * len(entries)
         for entries in expected.values()
     ]
-    assert (course.segments, course.lobs) == (len(expected), len(lobs))
-    assert course.files == sum(map(len, written))
-    assert course.split == sum(part is not None and not part.number for each in written for _, part in each)
-    assert course.bytes == sum(each.size for each in lobs)
-    assert course.compressed == sum(
+    assert (assigned.segments, assigned.lobs) == (len(expected), len(lobs))
+    assert assigned.files == sum(map(len, written))
+    assert assigned.split == sum(part is not None and not part.number for each in written for _, part in each)
+    assert assigned.bytes == sum(each.size for each in lobs)
+    assert assigned.compressed == sum(
         extent.compressed for each in lobs for extent in each.extents if isinstance(extent, ZipExtent)
     )
-    assert course.undigested == sum(each.cell.digest is None for each in lobs)
-    assert course.columns == {column_of(each.place) for each in lobs}
+    assert assigned.undigested == sum(each.cell.digest is None for each in lobs)
+    assert assigned.columns == {column_of(each.place) for each in lobs}
     lines = "".join(f"{each.place.id} {each.size} {each.extension}\n" for each in lobs)
-    assert course.fingerprint == hashlib.sha256(lines.encode()).hexdigest()
+    assert assigned.fingerprint == hashlib.sha256(lines.encode()).hexdigest()
     begins = {
         each.place.id: number for number, entries in reversed(list(enumerate(written))) for each, _ in entries
     }
-    assert course.runs.keys() == course.columns
-    for column, noted in course.runs.items():
+    assert assigned.runs.keys() == assigned.columns
+    for column, noted in assigned.runs.items():
         segments = SegmentsOfColumn(noted)
         cells = [each.place.id for each in lobs if column_of(each.place) == column]
         assert [segments.take(1)[0] for _ in cells] == [begins[each] for each in cells]
@@ -184,11 +184,11 @@ def test_cells_share_a_lob_within_a_container(tmp_path: Path, layout: str, lobs:
     other = replace(other, extents=one.extents)
     with Sharing() as sharing:
         division = Division(limits=Limits(), layout=LAYOUTS[layout])
-        course = assigned([one, other], division, tmp_path, sharing=sharing)
+        assigned = plan_into_slices([one, other], division, tmp_path, sharing=sharing)
         assert sharing.count == 2 - lobs
-    assert course.lobs == lobs
-    assert course.columns == {(0, 2, 4), (0, 2, 5)}
-    assert len(course.runs) == lobs
+    assert assigned.lobs == lobs
+    assert assigned.columns == {(0, 2, 4), (0, 2, 5)}
+    assert len(assigned.runs) == lobs
 
 
 def test_a_slice_may_be_cut_where_a_stretch_is_long_enough(
@@ -196,8 +196,8 @@ def test_a_slice_may_be_cut_where_a_stretch_is_long_enough(
 ) -> None:
     monkeypatch.setattr(slices, "STRETCH_FILES", 2)
     division = Division(limits=Limits(files=5))
-    course = assigned([lob(row, 1, extents=2) for row in range(1, 8)], division, tmp_path)
-    assert {number: len(cuts) for number, cuts in course.cuts.items()} == {0: 2}
-    stretches = slices.stretches(course.cuts[0])
+    assigned = plan_into_slices([lob(row, 1, extents=2) for row in range(1, 8)], division, tmp_path)
+    assert {number: len(cuts) for number, cuts in assigned.cuts.items()} == {0: 2}
+    stretches = slices.stretches(assigned.cuts[0])
     found = [list(slices.runs(slices.path(tmp_path, 0), stretch)) for stretch in stretches]
     assert [[each.place.row for each in some] for some in found] == [[1, 2], [3, 4], [5]]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.planning.assignment import (
-    Course,
+    Assignment,
     PlacedBefore,
     SegmentGroups,
     SegmentKeys,
@@ -55,27 +55,27 @@ def test_groups_are_the_same_whenever_they_are_requested(
 
     For several processes the others may come in stretches, which make up their slice.
     """
-    course = Course()
-    groups = WholeGroups(SegmentGroups(course, jobs))
+    assigned = Assignment()
+    groups = WholeGroups(SegmentGroups(assigned, jobs))
     found: list[list[int]] = []
     expected: dict[int, list[int]] = {}
     latest: dict[str, int] = {}
     pauses = iter(steps)
     until = next(pauses, 0)
     for number, (container, is_continued) in enumerate(begun):
-        course.keys.append(container, number)
-        course.costs.append(1 << number % 40)
+        assigned.keys.append(container, number)
+        assigned.costs.append(1 << number % 40)
         if is_continued and container in latest:
-            course.joined.add(number)
+            assigned.joined.add(number)
         else:
             latest[container] = number
-        course.cuts[number] = list(range(1, 1 + number % 20))
+        assigned.cuts[number] = list(range(1, 1 + number % 20))
         expected.setdefault(latest[container], []).append(number)
         if number >= until:
             found += groups
             until += next(pauses, 40)
             assert latest[container] not in [group[0] for group in found]
-    course.fingerprint = "all"
+    assigned.fingerprint = "all"
     found += groups
     assert found == list(expected.values())
     assert list(groups) == []
@@ -95,13 +95,13 @@ def keys_of(keys: Iterable[tuple[str, int]]) -> SegmentKeys:
 def tasks_of(cuts: Sequence[int], jobs: int, *, is_planned: bool = True) -> list[int]:
     """Return the number of tasks of each segment with so many cuts, 32 MiB apart."""
     keys = keys_of(("a", number) for number in range(len(cuts)))
-    course = Course(
+    assigned = Assignment(
         keys=keys,
         cuts={number: [5] * each for number, each in enumerate(cuts) if each},
         fingerprint="all" if is_planned else "",
         costs=array("q", [(1 + each) * 32 * MIB for each in cuts]),
     )
-    found = [group.numbers for group in SegmentGroups(course, jobs)]
+    found = [group.numbers for group in SegmentGroups(assigned, jobs)]
     return [found.count([number]) for number in range(len(cuts) - (not is_planned))]
 
 
@@ -126,24 +126,24 @@ def test_processes_share_a_segment_where_one_would_be_left_with_it(
 
 
 def test_a_few_films_cost_more_than_many_pictures() -> None:
-    course = Course(
+    assigned = Assignment(
         keys=keys_of([("a", 0), ("a", 1)]),
         cuts={0: [5] * 3, 1: [5] * 3},
         fingerprint="all",
         costs=array("q", [4096 * MIB, 100 * MIB]),
     )
-    assert [group.numbers for group in SegmentGroups(course, 2)] == [*[[0]] * 4, [1]]
+    assert [group.numbers for group in SegmentGroups(assigned, 2)] == [*[[0]] * 4, [1]]
 
 
 def test_what_is_placed_before_the_parent_has_a_name_is_described_later() -> None:
     """Segments that share LOBs in parts wait until it has."""
     keys = keys_of(("a", number) for number in range(6))
     costs = array("q", [1, 2 << 30, *[1] * 4])
-    course = Course(keys=keys, joined={3}, cuts={1: [5] * 40}, costs=costs)
-    groups = SegmentGroups(course, 2, is_named=False)
+    assigned = Assignment(keys=keys, joined={3}, cuts={1: [5] * 40}, costs=costs)
+    groups = SegmentGroups(assigned, 2, is_named=False)
     found = list(groups)
     assert [each.numbers for each in found] == [[0], *[[1]] * 41]
-    course.fingerprint = "all"
+    assigned.fingerprint = "all"
     later = list(groups)
     assert [each.numbers for each in later] == [[2, 3], [4], [5]]
     assert {each.is_described for each in found} == {False}
@@ -159,13 +159,13 @@ def test_what_an_earlier_run_began_in_stretches_continues_in_them(jobs: int, seg
     """Keep the other segments whole, whatever the number of processes is now."""
     begun = {0: PlacedBefore.STRETCHES, 1: PlacedBefore.DESCRIBED, 2: PlacedBefore.PLACED}
     keys = keys_of(("a", number) for number in range(segments))
-    course = Course(
+    assigned = Assignment(
         keys=keys,
         cuts={number: [5] * 40 for number in range(4)},
         fingerprint="all",
         costs=array("q", [1000] * 4 + [1] * 16)[:segments],
     )
-    found = list(SegmentGroups(course, jobs, begun.get))
+    found = list(SegmentGroups(assigned, jobs, begun.get))
     assert [sum(each.numbers == [number] for each in found) for number in range(4)] == [
         41,
         1,
@@ -179,8 +179,8 @@ def test_what_an_earlier_run_began_in_stretches_continues_in_them(jobs: int, seg
 
 def test_the_parent_names_segments_container_by_container() -> None:
     keys = [("b", 0), ("a", 0), ("b", 2), ("c", 0), ("a", 1), ("b", 1)]
-    course = Course(keys=keys_of(keys))
-    assert [keys[number] for number in course.keys.ordered()] == [
+    assigned = Assignment(keys=keys_of(keys))
+    assert [keys[number] for number in assigned.keys.ordered()] == [
         *[("b", 0), ("b", 1), ("b", 2)],
         *[("a", 0), ("a", 1), ("c", 0)],
     ]
@@ -189,12 +189,12 @@ def test_the_parent_names_segments_container_by_container() -> None:
 @law(100)
 @given(st.lists(st.integers(0, 3), max_size=30), st.integers(1, 7))
 def test_each_cell_of_a_column_gets_the_segment_that_was_noted_for_it(numbers: list[int], most: int) -> None:
-    course = Course()
+    assigned = Assignment()
     for row, number in enumerate(numbers):
-        course.note(run_of([row], [1], cell="c1"), number)
-        course.note(run_of([row], [1], cell="c2"), 9)
-    assert course.lobs == 2 * len(numbers)
-    segments = SegmentsOfColumn(course.runs.get((0, 2, 1), ()))
+        assigned.note(run_of([row], [1], cell="c1"), number)
+        assigned.note(run_of([row], [1], cell="c2"), 9)
+    assert assigned.lobs == 2 * len(numbers)
+    segments = SegmentsOfColumn(assigned.runs.get((0, 2, 1), ()))
     found: list[int] = []
     while len(found) < len(numbers):
         number, taken = segments.take(most)

@@ -23,7 +23,7 @@ from metspack.planning.assignment import (
 )
 from metspack.sources.archive import Archive
 from metspack.sources.opening import LooseLobs
-from metspack.sources.repacking import Departures
+from metspack.sources.repacking import RemovedEntries
 from tests import siards
 from tests.laws import law
 from tests.planning.lobruns import lobs_of, one_by_one
@@ -44,7 +44,7 @@ def test_a_column_stays_where_each_of_its_lobs_is_smaller(rows: list[tuple[int, 
     }
     with TemporaryDirectory() as folder:
         source = siards.two_columns(Path(folder) / "A.siard", CONTENTS, rows)
-        with Archive(source) as archive, Departures() as departures:
+        with Archive(source) as archive, RemovedEntries() as removed:
             assert small_columns(archive, least) == stays
             progress, seen = Told(), list[int]()
             assert columns_inside(archive, least, progress) == stays
@@ -58,16 +58,16 @@ def test_a_column_stays_where_each_of_its_lobs_is_smaller(rows: list[tuple[int, 
             assert list(one_by_one(moving_lobs(archive, (), progress))) == list(lobs_of(archive))
 
             entries = {name for each in lobs_of(archive) for name in each.entries}
-            departures.add_all(entries)
-            keep_columns(archive, stays, departures)
+            removed.add_all(entries)
+            keep_columns(archive, stays, removed)
             kept = {
                 name for each in lobs_of(archive) if column_of(each.place) in stays for name in each.entries
             }
-            assert {name for name in entries if name in departures} == entries - kept
+            assert {name for name in entries if name in removed} == entries - kept
 
 
 def test_of_all_tables_only_the_entries_of_columns_that_stay_are_kept(northwind_full: Path) -> None:
-    with Archive(northwind_full) as archive, Departures() as departures:
+    with Archive(northwind_full) as archive, RemovedEntries() as removed:
         sizes: dict[tuple[int, int, int], list[int]] = {}
         for each in lobs_of(archive):
             sizes.setdefault(column_of(each.place), []).append(each.size)
@@ -75,10 +75,10 @@ def test_of_all_tables_only_the_entries_of_columns_that_stay_are_kept(northwind_
         assert stays == {column: len(of) for column, of in sizes.items() if max(of) < 12_300}
         assert len({column[:2] for column in stays}) > 1
         assert len(stays) < len(sizes)
-        departures.add_all(name for each in lobs_of(archive) for name in each.entries)
-        keep_columns(archive, stays, departures)
+        removed.add_all(name for each in lobs_of(archive) for name in each.entries)
+        keep_columns(archive, stays, removed)
         for each in lobs_of(archive):
-            assert all((name not in departures) == (column_of(each.place) in stays) for name in each.entries)
+            assert all((name not in removed) == (column_of(each.place) in stays) for name in each.entries)
 
 
 SMALL = Lob(data=b"small")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from metspack.sources.archive import Archive, Grants
-from metspack.sources.lobstream import OpenHoldings, Passage
+from metspack.sources.lobstream import LobReader, OpenHoldings
 from tests.conftest import CHECKOUT
 from tests.laws import THOROUGH, spread
 from tests.planning.lobruns import lobs_of
@@ -80,11 +80,11 @@ def found(path: Path, grants: Grants) -> Iterator[tuple[str, str]]:
         lobs = list(lobs_of(opened))
         with OpenHoldings(opened.holdings()) as shelf:
             for lob in lobs:
-                passage = Passage(lob, shelf, ("SHA-256",))
-                for _ in passage.portion():
+                reader = LobReader(lob, shelf, ("SHA-256",))
+                for _ in reader.portion():
                     pass
-                passage.end()
-                yield lob.place.id, passage.hashers.digest("SHA-256").value
+                reader.end()
+                yield lob.place.id, reader.hashers.digest("SHA-256").value
 
 
 def cells(archive: Path) -> int:

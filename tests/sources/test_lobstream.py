@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from metspack.errors import SourceError
 from metspack.files.reading import Stamp, opening
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef, Proofs
-from metspack.sources.lobstream import PART_DIGEST, Holdings, OpenHoldings, Passage
+from metspack.sources.lobstream import PART_DIGEST, Holdings, LobReader, OpenHoldings
 
 PLACE = LobPlace(schema=0, table=0, cell="c1", row=1)
 
@@ -49,13 +49,13 @@ def md5(data: bytes) -> str:
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
-def passed(folder: Path, given: LobRef, accepted: frozenset[str] = frozenset()) -> Passage:
+def passed(folder: Path, given: LobRef, accepted: frozenset[str] = frozenset()) -> LobReader:
     with OpenHoldings(Holdings(archives=(), roots=(folder,))) as shelf:
-        passage = Passage(given, shelf, ("MD5",), accepted)
-        for _ in passage.portion():
+        reader = LobReader(given, shelf, ("MD5",), accepted)
+        for _ in reader.portion():
             pass
-        passage.end()
-    return passage
+        reader.end()
+    return reader
 
 
 @given(
@@ -68,15 +68,15 @@ def test_portions_are_the_lob_in_order(
     folder = tmp_path_factory.mktemp("lob")
     whole = b"".join(parts)
     with OpenHoldings(Holdings(archives=(), roots=(folder,))) as shelf:
-        passage = Passage(lob(folder, *parts, digest=md5(whole)), shelf, ("SHA-1",))
+        reader = LobReader(lob(folder, *parts, digest=md5(whole)), shelf, ("SHA-1",))
         at = 0
         for size in sizes:
-            assert b"".join(passage.portion(size)) == whole[at : at + size]
+            assert b"".join(reader.portion(size)) == whole[at : at + size]
             at = min(at + size, len(whole))
-            assert passage.hashers.digest("MD5").value == md5(whole[:at])
-        assert b"".join(passage.portion()) == whole[at:]
-        passage.end()
-    assert passage.hashers.size == len(whole)
+            assert reader.hashers.digest("MD5").value == md5(whole[:at])
+        assert b"".join(reader.portion()) == whole[at:]
+        reader.end()
+    assert reader.hashers.size == len(whole)
 
 
 def test_a_digest_of_only_the_last_part_is_recognised(tmp_path: Path) -> None:
@@ -88,9 +88,9 @@ def test_a_digest_of_only_the_last_part_is_recognised(tmp_path: Path) -> None:
         f"is that of the last part alone; the whole has {md5(b'onetwothree')}"
     )
     assert f"--accept {PART_DIGEST}" in refused.value.hint
-    passage = passed(tmp_path, given, frozenset({PART_DIGEST}))
-    assert passage.is_part_digest
-    assert passage.hashers.digest("MD5").value == md5(b"onetwothree")
+    reader = passed(tmp_path, given, frozenset({PART_DIGEST}))
+    assert reader.is_part_digest
+    assert reader.hashers.digest("MD5").value == md5(b"onetwothree")
 
 
 def test_another_digest_is_not_accepted_for_that(tmp_path: Path) -> None:
@@ -123,9 +123,9 @@ def test_a_file_that_was_changed_is_refused(tmp_path: Path) -> None:
 
 def test_what_was_not_taken_whole_is_not_proven(tmp_path: Path) -> None:
     with OpenHoldings(Holdings(archives=(), roots=(tmp_path,))) as shelf:
-        passage = Passage(lob(tmp_path, b"one"), shelf, ())
+        reader = LobReader(lob(tmp_path, b"one"), shelf, ())
         with pytest.raises(AssertionError, match="not taken whole"):
-            passage.end()
+            reader.end()
 
 
 def of(data: bytes) -> Digest:

@@ -12,7 +12,7 @@ from metspack.containers import zipformat
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
 from metspack.sources.archive import Archive
-from metspack.sources.repacking import Departures, entries
+from metspack.sources.repacking import RemovedEntries, entries
 from metspack.sources.rewriting import comparable, compared_digests, copy, sealed_size
 from tests.containers.test_zipnames import FORMS as NAMES
 from tests.containers.test_zipwriter import unzip_agrees
@@ -194,7 +194,7 @@ def test_a_folder_that_a_move_leaves_empty_is_not_packed(source: Path) -> None:
 
 
 def test_a_folder_has_no_bytes(source: Path) -> None:
-    with Archive(in_form("folder", source)) as archive, closing(Departures()) as none:
+    with Archive(in_form("folder", source)) as archive, closing(RemovedEntries()) as none:
         found = {each.name: b"".join(each.contents()) for each in entries(archive, none, header=False)}
     assert found["content/empty/"] == b""
     assert found[TABLE.path] == TABLE.data

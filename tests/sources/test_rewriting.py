@@ -16,7 +16,7 @@ from metspack.model import FileExtent, LobCell, LobPlace, LobRef
 from metspack.siard.edits import NewCell, NewCells
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import Holdings
-from metspack.sources.repacking import Departures
+from metspack.sources.repacking import RemovedEntries
 from metspack.sources.rewriting import (
     AddedRun,
     Moved,
@@ -52,17 +52,17 @@ def valued(tables: Iterable[str]) -> Values:
 def moved_out(source: Path, budgets: Budgets | None = None, *, target: Path | None = None) -> Path:
     """Rewrite an archive so that all its LOBs leave it; return the new one."""
     target = target or source.with_name("target.siard")
-    with Archive(source, budgets) as archive, closing(Departures()) as departures:
+    with Archive(source, budgets) as archive, closing(RemovedEntries()) as removed:
         columns: dict[str, dict[int, str]] = {}
         tables = {(each.schema, each.number): each.path for each in archive.metadata.tables}
         for lob in lobs_of(archive):
             for name in lob.entries:
-                departures.add(name)
+                removed.add(name)
             path = tables[lob.place.schema, lob.place.table]
             columns.setdefault(path, {})[int(lob.place.cell.split(".")[0][1:])] = "./"
         hashers = rewrite(
             archive,
-            Moved(entries=departures, columns=columns, database="./"),
+            Moved(entries=removed, columns=columns, database="./"),
             target,
             work=target.parent,
             values=valued(columns),
@@ -408,7 +408,7 @@ def restored(package: Path, lobs: dict[str, bytes], *, method: int = 0) -> Path:
         del cell
         return NewCell(file=next(inside))
 
-    with Archive(package) as archive, closing(Departures()) as none:
+    with Archive(package) as archive, closing(RemovedEntries()) as none:
         rewrite(
             archive,
             Moved(entries=none, columns={}),
@@ -498,12 +498,12 @@ def test_a_name_that_leaves_may_come_in_again(tmp_path: Path) -> None:
 
 
 def come_in(source: Path, names: Iterable[str], leaving: Iterable[str] = ()) -> None:
-    with Archive(source) as archive, closing(Departures()) as departures:
+    with Archive(source) as archive, closing(RemovedEntries()) as removed:
         for name in leaving:
-            departures.add(name)
+            removed.add(name)
         rewrite(
             archive,
-            Moved(entries=departures, columns={}),
+            Moved(entries=removed, columns={}),
             source.with_name("t.siard"),
             work=source.parent,
             values=lambda _table: None,
@@ -530,11 +530,11 @@ def staying(tmp_path: Path, version: str, rows: Iterable[str], *, named: bool = 
             return NewCell(file="content/schema0/table0/lob2/r") if named else None
         return None
 
-    with Archive(source) as archive, closing(Departures()) as departures:
-        departures.add("content/schema0/table0/lob1/r")
+    with Archive(source) as archive, closing(RemovedEntries()) as removed:
+        removed.add("content/schema0/table0/lob1/r")
         rewrite(
             archive,
-            Moved(entries=departures, columns={TABLE.path: {1: "../"}}),
+            Moved(entries=removed, columns={TABLE.path: {1: "../"}}),
             tmp_path / "t.siard",
             work=tmp_path,
             values=lambda _table: NewCells(one=value),

@@ -10,26 +10,26 @@ from metspack.errors import TargetError
 from metspack.files import tempdb
 from metspack.model import LobRun, RunShared
 from metspack.siard.entries import FolderEntries, WrappedTree
-from metspack.sources.repacking import Departures
+from metspack.sources.repacking import RemovedEntries
 from tests.laws import law
 from tests.siard.zips import Entry, forged
 
 
 def test_departures_are_names_and_tell_what_is_new() -> None:
-    with closing(Departures()) as departures:
-        assert departures.add("a")
-        assert not departures.add("a")
-        assert "a" in departures
-        assert "b" not in departures
+    with closing(RemovedEntries()) as removed:
+        assert removed.add("a")
+        assert not removed.add("a")
+        assert "a" in removed
+        assert "b" not in removed
 
 
 def test_what_is_kept_after_all_does_not_leave() -> None:
-    with closing(Departures()) as departures:
-        departures.add("a")
-        departures.keep("a")
-        departures.keep("never")
-        assert "a" not in departures
-        assert departures.add("a")
+    with closing(RemovedEntries()) as removed:
+        removed.add("a")
+        removed.keep("a")
+        removed.keep("never")
+        assert "a" not in removed
+        assert removed.add("a")
 
 
 NAMES = ["a/", "a/b/", "a/b/c", "a/b/d", "a/e/", "a/f", "a0/", "ab", "g/", "g/h/", "g/h/i/", "g/h/i/k"]
@@ -39,11 +39,11 @@ NAMES = ["a/", "a/b/", "a/b/c", "a/b/d", "a/e/", "a/f", "a0/", "ab", "g/", "g/h/
 def test_a_folder_departs_when_all_in_it_does(tmp_path: Path, root: str) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(forged(*(Entry(name=root + name) for name in NAMES)))
-    with ZipContainer.opened(path) as container, closing(Departures()) as departures:
+    with ZipContainer.opened(path) as container, closing(RemovedEntries()) as removed:
         for name in ("a/b/c", "a/b/d", "g/h/i/k"):
-            departures.add(name)
-        departures.add_emptied(WrappedTree(container, root) if root else container)
-        assert {name for name in NAMES if name in departures} == {
+            removed.add(name)
+        removed.add_emptied(WrappedTree(container, root) if root else container)
+        assert {name for name in NAMES if name in removed} == {
             "a/b/",
             "a/b/c",
             "a/b/d",
@@ -61,11 +61,11 @@ def test_folders_of_an_unpacked_archive_depart_too(tmp_path: Path) -> None:
             (tmp_path / name).mkdir(exist_ok=True)
         else:
             (tmp_path / name).write_bytes(b"")
-    with FolderEntries(tmp_path) as tree, closing(Departures()) as departures:
-        departures.add("g/h/i/k")
-        departures.add("a/b/c")
-        departures.add_emptied(tree)
-        assert {name for name in tree.names() if name in departures} == {
+    with FolderEntries(tmp_path) as tree, closing(RemovedEntries()) as removed:
+        removed.add("g/h/i/k")
+        removed.add("a/b/c")
+        removed.add_emptied(tree)
+        assert {name for name in tree.names() if name in removed} == {
             "a/b/c",
             "g/",
             "g/h/",
@@ -80,11 +80,11 @@ def test_what_is_left_empty_is_what_no_longer_holds_a_name(gone: set[str]) -> No
         def names(self, prefix: str = "") -> list[str]:
             return [name for name in NAMES if name.startswith(prefix)]
 
-    with closing(Departures()) as departures:
+    with closing(RemovedEntries()) as removed:
         for name in gone:
-            departures.add(name)
-        departures.add_emptied(Names())  # type: ignore[arg-type]
-        left = [name for name in NAMES if name not in departures]
+            removed.add(name)
+        removed.add_emptied(Names())  # type: ignore[arg-type]
+        left = [name for name in NAMES if name not in removed]
         for name in set(NAMES) - set(left):
             assert name in gone or not any(each.startswith(name) for each in left)
         for folder in (name for name in left if name.endswith("/")):
@@ -123,33 +123,33 @@ def as_run(container: ZipContainer, names: list[str]) -> LobRun:
 def test_lobs_leave_as_stretches_of_a_zip_file_as_by_their_names(
     tmp_path_factory: pytest.TempPathFactory, events: list[tuple[str, list[str]]], root: str
 ) -> None:
-    path = tmp_path_factory.mktemp("departures") / "a.zip"
+    path = tmp_path_factory.mktemp("removed") / "a.zip"
     path.write_bytes(forged(*(Entry(name=root + name) for name in ["", *ENTRIES] if root + name)))
     with (
         ZipContainer.opened(path) as container,
-        closing(Departures(container, root)) as departures,
-        closing(Departures()) as named,
+        closing(RemovedEntries(container, root)) as removed,
+        closing(RemovedEntries()) as named,
     ):
         tree = WrappedTree(container, root) if root else container
         for kind, names in events:
             if kind == "run":
-                departures.add_lobs(as_run(container, [root + name for name in names]))
+                removed.add_lobs(as_run(container, [root + name for name in names]))
                 named.add_all(names)
             elif kind == "name":
-                for each in (departures, named):
+                for each in (removed, named):
                     each.add_all(names)
             else:
                 for name in names:
-                    departures.keep(name)
+                    removed.keep(name)
                     named.keep(name)
-            assert [name in departures for name in LOBS] == [name in named for name in LOBS]
-        departures.add_emptied(tree)
+            assert [name in removed for name in LOBS] == [name in named for name in LOBS]
+        removed.add_emptied(tree)
         named.add_emptied(tree)
         staying = [name for name in ENTRIES if name not in named]
-        assert [name for name in ENTRIES if name not in departures] == staying
+        assert [name for name in ENTRIES if name not in removed] == staying
         offsets = {name: extent.offset for name in ENTRIES if (extent := container.extent(root + name))}
-        assert departures.staying(offsets) == staying
-        gaps = list(departures.gaps())
+        assert removed.staying(offsets) == staying
+        gaps = list(removed.gaps())
         assert gaps == sorted(gaps)
         within = {name for some in container.entries_within(gaps) for name, _ in some}
         assert within >= {root + name for name in staying}
@@ -157,8 +157,8 @@ def test_lobs_leave_as_stretches_of_a_zip_file_as_by_their_names(
 
 def test_a_temporary_disk_that_is_full_is_the_targets_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempdb, "_SETTINGS", (*tempdb._SETTINGS, "PRAGMA max_page_count = 10"))
-    with closing(Departures()) as departures:
-        added = (departures.add(f"content/schema0/table0/lob1/r{number}.bin") for number in range(10_000))
+    with closing(RemovedEntries()) as removed:
+        added = (removed.add(f"content/schema0/table0/lob1/r{number}.bin") for number in range(10_000))
         with pytest.raises(TargetError, match="cannot keep the names of an archive's entries") as caught:
             list(added)
     assert "SQLITE_TMPDIR" in caught.value.hint
