@@ -287,19 +287,20 @@ class Processes:
     def _employ(self, number: int) -> None:
         """Have a process do one task after the other, in a thread, until no further one is to come."""
         self._threads.append(threading.current_thread())  # whatever ends the waiting for its start
-        pipe = None
+        worker = None
         while (todo := self._todo.get()) is not None:
             future, call = todo
             try:
-                pipe = pipe or self._start(number)
+                worker = worker or self._start(number)
+                pipe, process = worker
                 pipe.send(call)
-                result, error = pipe.recv()
+                result, error = _received(pipe, process)
             except (EOFError, OSError):
                 result, error = None, _ended()
                 self._fault = error
             except Exception as fault:  # noqa: BLE001 -- what cannot be sent or read, for who waits for it
                 result, error = None, fault
-                self._fault = error if pipe is None else self._fault
+                self._fault = error if worker is None else self._fault
             if error is None:
                 future.set_result(result)
             else:
@@ -308,11 +309,11 @@ class Processes:
             self._came.put(None)
             del todo, future, call, result, error  # else they would be held while the next is waited for
         self._todo.put(None)  # for the next thread
-        if pipe is not None:
-            pipe.close()
+        if worker is not None:
+            worker[0].close()
 
-    def _start(self, number: int) -> Connection:
-        """Start a process, and return the pipe to it.
+    def _start(self, number: int) -> tuple[Connection, SpawnProcess]:
+        """Start a process; return it with the pipe to it.
 
         Handlers of signals run in another thread, and the process begins with signals held back: so it starts
         whole.
@@ -326,7 +327,7 @@ class Processes:
                 process = self._context.Process(target=_serve, args=given, daemon=True)
                 process.start()
         self.processes.append(process)
-        return pipe
+        return pipe, process
 
 
 class Ahead(Generic[Result]):
@@ -370,6 +371,18 @@ class Ahead(Generic[Result]):
 
 
 # --- In a worker process ---
+
+
+def _received(pipe: Connection, process: SpawnProcess) -> Any:
+    """Return what a process sends; raises ``EOFError`` when it ends instead.
+
+    On Windows the pipe does not end if the process ended before it took its own end.
+    """
+    from multiprocessing import connection  # noqa: PLC0415 -- heavy
+
+    if pipe not in connection.wait([pipe, process.sentinel]):
+        raise EOFError
+    return pipe.recv()
 
 
 def _serve(pipe: Connection, counts: Any, number: int, stop: Any) -> None:

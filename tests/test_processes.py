@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from multiprocessing.connection import Connection
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -230,6 +230,23 @@ def test_a_process_that_is_killed_as_it_sends_a_result_is_told() -> None:
 
 
 @pytest.mark.slow
+def test_a_process_that_ends_before_it_takes_its_end_of_the_pipe_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    context, held = multiprocessing.get_context("spawn"), list[Connection]()
+
+    def begin(_pool: object, _number: int) -> tuple[Connection, Any]:
+        pipe, theirs = context.Pipe()
+        held.append(theirs)  # as Windows does for a process that has not begun
+        process = context.Process(target=int)
+        process.start()
+        return pipe, process
+
+    monkeypatch.setattr(processes.Processes, "_start", begin)
+    with pytest.raises(TargetError, match="worker process was killed"):
+        list(processes.results(moved_in_turn, [(1,), (2,)], 2, lambda _: None))
+
+
 @pytest.mark.parametrize("is_before_the_end", [True, False])
 def test_a_process_that_is_killed_when_it_has_nothing_to_do_keeps_no_other(
     *, is_before_the_end: bool

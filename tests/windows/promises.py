@@ -269,7 +269,11 @@ def what_is_removed_does_not_take_what_a_link_leads_to(folder: Path) -> None:
 def two_processes_of_a_build_give_the_same(folder: Path) -> None:
     source = str(folder.parent / "Northwind.siard")
     for jobs in ("1", "2"):
-        done = commands.run(f"build {source} -o {folder / jobs} --max-files 2 -j {jobs}")
+        line = f"build {source} -o {folder / jobs} --max-files 2 -j {jobs}"
+        done = commands.run(line)
+        if done["code"] == 4:  # a process that Wine did not start whole; the same command goes on
+            assert "worker process" in done["err"], done
+            done = commands.run(line)
         assert not done["code"], done
     one, two = (sorted(each.read_bytes() for each in (folder / n).rglob("*") if each.is_file()) for n in "12")
     assert one == two
