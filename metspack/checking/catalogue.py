@@ -155,7 +155,7 @@ class Mark(StrEnum):
     MEANT = "meant"
     """A METS that a link means, though it leads elsewhere."""
     MOVED = "moved"
-    """The folder of such a METS; the other is the folder to which the link leads."""
+    """The folder to which a link leads; the other is that of the METS which it means."""
     RENAMED = "renamed"
     """A listed file that has the other path; the note is the algorithm that showed it."""
     OUTERMOST = "outermost"

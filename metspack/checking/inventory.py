@@ -237,13 +237,18 @@ def _list_packed(taking: _Taking, tree: PackageTree, start: bytes) -> Iterator[F
 
 
 def beside(
-    places: CheckedTree, packages: _Folders, seen: set[Below], covers: Callable[[str], bool] | None
+    places: CheckedTree,
+    packages: _Folders,
+    seen: set[Below],
+    covers: Callable[[str], bool] | None,
+    together: grouping.FindingGroups,
 ) -> Iterator[Finding]:
     """Yield findings on bytes outside the entries of packed files, and files in no package.
 
     ``packages`` are the folders of those under check, by their roots: a file in a granted root may hold
     others. Files that were ``seen`` are passed over, and those of segments that agree. Files for which
-    ``covers`` is true are on a list and not noted; without ``covers`` only bytes are looked at.
+    ``covers`` is true are on a list and not noted; without ``covers`` only bytes are looked at. ``together``
+    keeps the note on files that macOS left behind.
     """
     packed: dict[Below, list[PackedTree]] = {}
     for tree in places.trees:
@@ -253,11 +258,15 @@ def beside(
     for file, trees in packed.items():
         if places.agreement is None or places.agreement.in_pack(path_of(file.segments)) is None:
             with suppress(PackedError):  # reported where the file is listed
-                yield from _beside(file, trees, packages, covers)
+                yield from _beside(file, trees, packages, covers, together)
 
 
 def _beside(
-    file: Below, trees: Sequence[PackedTree], packages: _Folders, covers: Callable[[str], bool] | None
+    file: Below,
+    trees: Sequence[PackedTree],
+    packages: _Folders,
+    covers: Callable[[str], bool] | None,
+    of_package: grouping.FindingGroups,
 ) -> Iterator[Finding]:
     name, whole = "/".join(file.segments), trees[0].all_of_file()
     if stray := whole.stray():
@@ -272,7 +281,7 @@ def _beside(
             if not covers(f"{file}/{shown(item.name)}"):
                 folder = item.name.rpartition(b"/")[0].partition(b"/")[0] or None
                 path = os.fsencode(before) + item.name
-                yield from listed.take_unlisted(together, path, item.size or 0, folder)
+                yield from listed.take_unlisted(together, of_package, path, item.size or 0, folder)
     yield from together.release()
 
 

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metspack.checking import inventory, options, packages
+from metspack.checking import grouping, inventory, options, packages
 from metspack.checking.archives import archive
 from metspack.checking.catalogue import Catalogue, Mark, shown
 from metspack.checking.codes import Code
@@ -105,7 +105,8 @@ class PackageCheck:
             yield from manifests.read(catalogue, places)
         yield from self._links()
         covers = self._shared.around.covers if whole else None
-        yield from inventory.beside(places, self._shared.folders, self._shared.seen, covers)
+        together = grouping.FindingGroups()
+        yield from inventory.beside(places, self._shared.folders, self._shared.seen, covers, together)
         standards = _StandardsCheck(catalogue, places, at := PackageRoot.of(self._package), looking)
         # A file that no METS lists has no place in E-ARK's packages, and a folder without METS is hardly one.
         # Only metspack writes manifests beside the IPs of a set.
@@ -114,7 +115,7 @@ class PackageCheck:
             yield from manifests.missing(catalogue)
         listed.compare(catalogue, whole=whole)
         if whole:
-            yield from self._files()
+            yield from self._files(together)
             yield from self._cells()
             yield from self._statements()
             yield from standards.findings()
@@ -169,14 +170,14 @@ class PackageCheck:
                 agreement.put_named_back("entry")
                 agreement.put_named_back("listed")
 
-    def _files(self) -> Iterator[Finding]:
+    def _files(self, together: grouping.FindingGroups) -> Iterator[Finding]:
         """Compare the files on disk with METS and manifests, all of which are in the catalogue."""
         catalogue, places, most = self._catalogue, self._places, self._looking.budgets.findings
         yield from inventory.alike(catalogue)
         yield from listed.documents(catalogue, most)
         if self._looking.level.hashes:
             listed.find(catalogue, places, self._shared.progress)
-        yield from listed.files(catalogue, places, most)
+        yield from listed.files(catalogue, places, most, together)
         yield from listed.segments(catalogue)
         yield from splitlobs.of_mets(catalogue)
         yield from manifests.read_lob_manifests(catalogue, places)

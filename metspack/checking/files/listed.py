@@ -295,10 +295,13 @@ def compare(catalogue: Catalogue, *, whole: bool) -> None:
         catalogue.put(_DIFFERING)
 
 
-def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Finding]:
+def files(
+    catalogue: Catalogue, places: CheckedTree, most: int, together: grouping.FindingGroups
+) -> Iterator[Finding]:
     """Yield listed folders, unlisted files and files listed twice; note the missing ones.
 
-    The findings on all files below an unlisted folder are one; ``most`` are reported singly.
+    The findings on all files below an unlisted folder are one; ``most`` are reported singly. ``together`` has
+    the note on files that macOS left behind in packed files.
     """
     guesses = 0
     batch = Batch(catalogue.put_many)
@@ -318,22 +321,28 @@ def files(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Find
             continue
         batch.add(_IS_REPORTED, number)
     batch.flush()
-    together = grouping.FindingGroups()
     unlisted_folder = grouping.without(catalogue, _LISTED_BELOW)
     for path, size in unlisted(catalogue):
-        yield from take_unlisted(together, path, size, unlisted_folder(path))
+        yield from take_unlisted(together, together, path, size, unlisted_folder(path))
     yield from together.release()
     if catalogue.is_any_path_twice:
         yield from grouping.each_counted(catalogue, _TWICE, most, _listed_twice)
 
 
 def take_unlisted(
-    together: grouping.FindingGroups, path: bytes, size: int, around: bytes | None
+    together: grouping.FindingGroups,
+    of_package: grouping.FindingGroups,
+    path: bytes,
+    size: int,
+    around: bytes | None,
 ) -> Iterator[Finding]:
-    """Take a file that no METS lists, and the folder around it without any that one does."""
+    """Take a file that no METS lists, and the folder around it without any that one does.
+
+    Files that macOS leaves behind are one note ``of_package``.
+    """
     finding = Code.UNLISTED.at(path, found=f"{size:,}")
-    if OF_MACOS.fullmatch(path):  # a note on all of them
-        yield from together.take(b".", replace(finding, severity=Severity.INFO))
+    if OF_MACOS.fullmatch(path):
+        yield from of_package.take(b".", replace(finding, severity=Severity.INFO))
     else:
         yield from together.take(around, finding)
 

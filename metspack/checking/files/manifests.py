@@ -75,9 +75,9 @@ AND NOT EXISTS (SELECT 1 FROM mark r JOIN listed l ON l.path = r.path AND l.mani
     WHERE r.mark = '{Mark.RENAMED}' AND r.other = d.path)
 AND NOT EXISTS (
     SELECT 1 FROM mark k JOIN listed l ON l.manifest = m.id
-        AND l.path = CAST(k.other || substr(d.path, length(k.path) + 1) AS BLOB)
-    WHERE k.mark = '{Mark.MOVED}' AND substr(d.path, 1, length(k.path)) = k.path
-    AND k.path = (SELECT max(o.path) FROM mark o WHERE o.mark = '{Mark.MOVED}' AND o.path <= d.path)
+        AND l.path = CAST(k.path || substr(d.path, length(k.other) + 1) AS BLOB)
+    WHERE k.mark = '{Mark.MOVED}' AND substr(d.path, 1, length(k.other)) = k.other
+    AND k.other = (SELECT max(o.other) FROM mark o WHERE o.mark = '{Mark.MOVED}' AND o.other <= d.path)
 )
 AND NOT EXISTS (
     SELECT 1 FROM listed l JOIN mark k ON k.path = l.path AND k.mark = '{Mark.PACK}'

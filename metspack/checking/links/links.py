@@ -532,7 +532,7 @@ class LinkCheck:
         """Note the METS that a link means; the files missing at the link are in its folder."""
         self._catalogue.mark(Mark.MEANT, path)
         if child and folder_of(path):
-            self._catalogue.mark(Mark.MOVED, folder_of(path), folder_of(child))
+            self._catalogue.mark(Mark.MOVED, folder_of(child), folder_of(path))
 
     def _claimed(self, mets: LinkingMets, pointer: _Pointer, outcome: MountOutcome) -> Iterator[Finding]:
         """Yield a finding if a package checked before has the same child."""

@@ -195,9 +195,9 @@ class Mounting:
         if wanted.place != path and named.lower() == name.lower():
             # The METS's own name may be written METS.xml there and mets.xml here.
             self._catalogue.put("UPDATE entry SET path = ? WHERE path = ?", path, wanted.place)
-        yield from inventory.findings(self._catalogue, self._places, folder, whole=self._whole)
         if found.given:
             self._places.given[shown(folder)] = found.given
+        yield from inventory.findings(self._catalogue, self._places, folder, whole=self._whole)
         is_own, inside = found.root == self._own, folder_of(found.path).rstrip(b"/")
         stem = unpacked_name(found.pack or b"")
         name = (stem or inside).rpartition(b"/")[2]

@@ -44,7 +44,8 @@ from metspack.uris import Repair
 _PUT_FPTR = "INSERT INTO fptr (mets, fileid, line, div) VALUES (?, ?, ?, ?)"
 # A run waits until it is seen whether files and fptrs agree.
 _PUT_RUN = "INSERT INTO fptr (fileid, line, step) VALUES (?, ?, ?)"
-_RUNS = "SELECT fileid, line, step FROM fptr WHERE step IS NOT NULL ORDER BY rowid"
+# Only the runs of this document: those before have been taken.
+_RUNS = "SELECT fileid, line, step FROM fptr INDEXED BY fptr_run WHERE step IS NOT NULL ORDER BY rowid"
 _BITS = 128
 _MANY_LINKS = 2_000  # from so many on, all are counted before the rest is read
 _BETWEEN = "\0"  # separates the FILEIDs of a run: no XML contains it

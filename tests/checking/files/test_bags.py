@@ -341,7 +341,7 @@ def test_lines_of_fetch_txt_that_are_none_are_told(bag: Path) -> None:
     to_be_fetched(bag, "https://x data/mets.xml\nhttps://x 3 data/../x\nhttps://x 3 bag-info.txt\n")
     told = {each.code: each.message for each in found(bag)}
     assert set(told) == {"F043", "F045"}
-    assert "not understood: 3, the first is 'https://x data/mets.xml'" in told["F043"]
+    assert "fetch.txt: 3, the first is 'https://x data/mets.xml'" in told["F043"]
 
 
 def test_a_package_in_a_folder_of_the_payload_is_in_the_bag_as_well(tmp_path: Path) -> None:

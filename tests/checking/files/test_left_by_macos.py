@@ -99,3 +99,15 @@ def test_in_a_delivery_it_is_no_package_and_no_archive(tmp_path: Path) -> None:
     (tmp_path / "all/._x.siard").write_bytes(DOUBLE)
     (tmp_path / "all/.DS_Store").write_bytes(b"\0\1Bud1")
     assert told(tmp_path / "all") == [("M045", "info")] * 4
+
+
+def test_it_is_one_note_for_a_package_of_several_packed_files(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "S1", forge.lobs(4, 2))
+    for child in sorted(package.glob("*_lobseg_*")):
+        (around := tmp_path / child.name).mkdir()
+        child.rename(around / child.name)
+        doubled(around, around / "__MACOSX")
+        zipped(around, package / f"{child.name}.zip")
+    (package / ".DS_Store").write_bytes(b"\0\1Bud1")
+    found = [each for each in check(package) if each.code == "F010"]
+    assert [each.severity for each in found] == [Severity.INFO], found

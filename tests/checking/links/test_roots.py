@@ -254,3 +254,21 @@ def test_a_child_that_is_packed_in_its_parent_lies_where_it_would_be_unpacked(
     (graph,) = run.graphs
     assert [each.path for each in graph.nodes] == ["METS.xml", f"{folder}one/METS.xml"]
     assert graph.nodes[1].found == f"{root}/{folder}box.zip/one/METS.xml"
+
+
+def test_what_is_found_in_a_child_given_beside_its_parent_counts_for_the_child(package: Path) -> None:
+    child = moved(package, 1, "elsewhere")
+    (child / "link").symlink_to("mets.xml")
+    found = [each for each in check([package, child]) if each.code == "P008"]
+    assert [each.path for each in found] == [str(child / "link")]
+
+
+def test_files_of_two_children_that_lie_in_one_folder_are_listed(tmp_path: Path) -> None:
+    root = four(tmp_path / "package")
+    one, two = (root / f"Northwind_lobseg_{number}" for number in (1, 2))
+    both = root / "both"
+    one.rename(both)
+    (two / "mets.xml").rename(both / "METS.xml")
+    shutil.copytree(two / "content", both / "content", dirs_exist_ok=True)
+    shutil.rmtree(two)
+    assert {each.path: each.count for each in check(root) if each.code == "F024"} == {"both/METS.xml": 1}

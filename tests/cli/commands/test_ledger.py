@@ -218,7 +218,7 @@ def test_a_check_that_was_stopped_goes_on(
 
     def stopping(*given: Any) -> Any:
         calls[0] += 1
-        if calls[0] == 2:  # four METS were hashed while they were read, and four files in the first run
+        if calls[0] == 2:  # the four METS were read before, then four files
             raise Interrupted
         return true(*given)
 
@@ -234,6 +234,22 @@ def test_a_check_that_was_stopped_goes_on(
     monkeypatch.undo()
     assert figures(metspack, out, ledger, "-j", "1") == (13 - kept, kept)
     assert figures(metspack, out, ledger) == (13, 0), "that one came to its end"
+
+
+def test_a_mets_that_changes_while_it_is_checked_is_not_kept_as_verified(
+    metspack: Commands, out: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child, true = out / "Small_lobseg_1" / "mets.xml", fixity.Fixity.of_files
+
+    def changed(*given: Any, **options: Any) -> Any:
+        child.write_bytes(child.read_bytes().replace(b'CREATEDATE="2016', b'CREATEDATE="2017'))
+        return true(*given, **options)
+
+    monkeypatch.setattr(fixity.Fixity, "of_files", changed)
+    first = metspack("check", out, "--ledger", ledger, "-j", "1", "--summary")
+    monkeypatch.undo()
+    second = metspack("check", out, "--ledger", ledger, "--older-than", "90d", "--summary")
+    assert [each.code for each in (first, second)] == [1, 1], first.out + second.out
 
 
 def test_what_is_no_longer_there_goes(metspack: Commands, out: Path, ledger: Path) -> None:
