@@ -48,7 +48,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 877,
     "inspecting": 563,
     "packages": 2_985,
-    "checking": 14_318,
+    "checking": 14_324,
     "building": 3_096,
     "reporting": 2_402,
     "restoring": 1_797,

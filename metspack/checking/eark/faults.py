@@ -138,7 +138,7 @@ class Faults:
     """The requirements of some standards that a document of any size breaks, one entry each.
 
     ``version`` is that of CSIP and SIP, or None where the document declares none. Without ``is_known`` it is
-    the nearest to the declared one, and what is broken is reported as information.
+    the nearest to the declared one, and what is broken of CSIP and SIP is reported as information.
     """
 
     def __init__(
@@ -195,7 +195,8 @@ class Faults:
 
     def _finding(self, name: str, need: Need, fault: _FailedDemand) -> Finding:
         requirement = fault.requirement
-        found = CODES[need if self.is_known else Need.MAY].at(
+        is_judged = self.is_known or requirement.standard is Standard.SIARD  # of which there is one version
+        found = CODES[need if is_judged else Need.MAY].at(
             name,
             fault.line,
             fault.place,
