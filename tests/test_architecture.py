@@ -48,12 +48,12 @@ BUDGETS: Mapping[str, int] = {
     "planning": 877,
     "inspecting": 563,
     "packages": 2_985,
-    "checking": 14_333,
+    "checking": 14_362,
     "building": 3_096,
-    "reporting": 2_402,
+    "reporting": 2_407,
     "restoring": 1_797,
     "merging": 848,
-    "cli": 3_184,
+    "cli": 3_185,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

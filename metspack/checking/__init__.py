@@ -14,7 +14,7 @@ from metspack.model import Explanation, Finding, explain_by
 
 if TYPE_CHECKING:
     from metspack.checking.checks import Checking, check
-    from metspack.checking.codes import ALL_CODES, Code, Rule, told_as
+    from metspack.checking.codes import ALL_CODES, Code, Rule, standard_of, told_as
     from metspack.checking.eark.profiles import Profile
     from metspack.checking.eark.requirements import Requirement
     from metspack.checking.options import Level
@@ -35,13 +35,14 @@ __all__ = [
     "Rule",
     "check",
     "explained",
+    "standard_of",
     "told_as",
     "weight",
 ]
 
 _HOMES = {
     "checks": ("Checking", "check"),
-    "codes": ("ALL_CODES", "Code", "Rule", "told_as"),
+    "codes": ("ALL_CODES", "Code", "Rule", "standard_of", "told_as"),
     "eark.profiles": ("Profile",),
     "options": ("Level",),
     "packages": ("weight",),
@@ -63,9 +64,10 @@ _CODES = (
 
 
 @cache
-def explained(code: str) -> Explanation:
+def explained(code: str, standard: str = "") -> Explanation:
     """Return the meaning and the remedy of a finding code or of a requirement of E-ARK.
 
+    ``standard`` is the version whose requirement it is, as findings name it; "" for the one assumed.
     Raises ``ConfigError`` if it is unknown.
     """
     from metspack.checking.codes import Code  # noqa: PLC0415 -- not for whom a module below this one will do
@@ -73,7 +75,7 @@ def explained(code: str) -> Explanation:
     try:
         rule = Code.named(code)
     except KeyError:
-        return _explained_requirement(code)
+        return _explained_requirement(code, standard)
     return Explanation(
         code=rule.id,
         title=rule.title,
@@ -85,17 +87,17 @@ def explained(code: str) -> Explanation:
 
 
 def _explained_finding(finding: Finding) -> Explanation:
-    from metspack.checking.codes import told_as  # noqa: PLC0415
+    from metspack.checking.codes import standard_of, told_as  # noqa: PLC0415
 
-    return explained(told_as(finding))
+    return explained(told_as(finding), standard_of(finding))
 
 
 explain_by(_explained_finding)
 
 
-def _explained_requirement(code: str) -> Explanation:
+def _explained_requirement(code: str, standard: str) -> Explanation:
     from metspack.checking.codes import ALL_CODES  # noqa: PLC0415
-    from metspack.checking.eark.faults import CODES, examples, named  # noqa: PLC0415 -- its tables are large
+    from metspack.checking.eark.faults import CODES, examples, named, of_version  # noqa: PLC0415 -- its tables are large
 
     requirement = named(code)
     if requirement is None:
@@ -103,14 +105,16 @@ def _explained_requirement(code: str) -> Explanation:
         alike = sorted(each.id for each in ALL_CODES if each.id[:1] == letter)
         hint = f"Codes with this letter are {', '.join(alike)}." if alike else _CODES
         raise ConfigError(f"there is no code {code!r}", hint=hint)
+    usual, requirement = requirement, of_version(requirement.id, standard) or requirement
+    is_usual = requirement.says == usual.says
     return Explanation(
         code=requirement.id,
         title=requirement.says,
         severity=CODES[requirement.need].severity,
-        meaning=_meaning(requirement),
-        clause=f"{requirement.standard.value}, {requirement.where or requirement.id}",
+        meaning=_meaning(requirement) if standard else f"{_meaning(requirement)}{_elsewhere(requirement)}",
+        clause=f"{standard or requirement.standard.value}, {requirement.where or requirement.id}",
         remedy=CODES[requirement.need].remedy,
-        example=examples().get(requirement.id, ""),
+        example=examples().get(requirement.id, "") if is_usual else "",
     )
 
 
@@ -121,3 +125,13 @@ def _meaning(requirement: Requirement) -> str:
     if requirement.codes:
         said += f" Also reported under {', '.join(requirement.codes)}."
     return said
+
+
+def _elsewhere(requirement: Requirement) -> str:
+    """Return paragraphs on the versions in which the number is of another requirement, or of none."""
+    from metspack.checking.eark.faults import others  # noqa: PLC0415
+
+    return "".join(
+        f"\n\n{name}: {f'{row.says} ({row.need.value}).' if row else 'no such requirement.'}"
+        for name, row in others(requirement).items()
+    )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from metspack import safexml
-from metspack.checking import explained, told_as
+from metspack.checking import explained
 from metspack.checking.links.graph import LinkState
 from metspack.layouts.names import is_archive
 from metspack.model import Finding
@@ -112,10 +112,10 @@ def _suite_start(frame: Frame, name: str, suite: _Suite) -> str:
 
 
 def _cases(frame: Frame, suite: str, findings: Iterator[Finding]) -> Iterator[str]:
-    for (severity, _, name), rows in groupby(findings, key=kind):
+    for (severity, _, name, standard), rows in groupby(findings, key=kind):
         first, text, more = _message(rows)
         yield f"<testcase classname={_attribute(suite)} "
-        yield f"name={_attribute(f'{name} {explained(name).title}')} "
+        yield f"name={_attribute(f'{name} {explained(name, standard).title}')} "
         line_number = f' line="{first.line}"' if first.line else ""
         yield f'file={_attribute(first.path)}{line_number} time="0">'
         message = parts(first)[1] + (f" (and {counted(more, 'more finding')})" if more else "")
@@ -137,7 +137,7 @@ def _message(findings: Iterator[Finding]) -> tuple[Finding, str, int]:
             lines += [line(each), *places(each, _SHOWN)]
     if more >= _SHOWN:
         lines.append(f"... and {counted(more + 1 - _SHOWN, 'more finding')}")
-    lines.append(f"To do: {explained(told_as(first)).remedy}\n")
+    lines.append(f"To do: {first.remedy}\n")
     return first, "\n".join(lines), more
 
 

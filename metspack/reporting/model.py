@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from metspack.checking import CheckSummary, PackageResult, explained, told_as
+from metspack.checking import CheckSummary, PackageResult, standard_of, told_as
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.checking.options import FileSample
 from metspack.layouts import readers
@@ -334,9 +334,9 @@ def rank(severity: Severity) -> int:
 TOOL = "metspack"
 
 
-def kind(finding: Finding) -> tuple[Severity, str, str]:
-    """Return the key by which findings are grouped: severity, code, and requirement or code."""
-    return finding.severity, finding.code, told_as(finding)
+def kind(finding: Finding) -> tuple[Severity, str, str, str]:
+    """Return the key by which findings are grouped: severity, code, requirement or code, and standard."""
+    return finding.severity, finding.code, told_as(finding), standard_of(finding)
 
 
 def line(finding: Finding) -> str:
@@ -383,7 +383,7 @@ def printable(text: str) -> str:
 
 def record(finding: Finding) -> dict[str, Any]:
     """Return a finding as its object in JSON."""
-    rule = explained(told_as(finding))
+    rule = finding.explanation
     return {
         "code": finding.code,
         "requirement": finding.requirement or None,

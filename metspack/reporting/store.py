@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metspack import clock
-from metspack.checking import Explanation, explained, told_as
+from metspack.checking import Explanation, explained, standard_of, told_as
 from metspack.checking.ledger import FileStamp, VerifiedFile
 from metspack.checking.options import LedgerFigures, Looking
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
@@ -30,12 +30,13 @@ _BATCH = 1_000
 _SCHEMA = """
 CREATE TABLE finding (
     id INTEGER PRIMARY KEY, path TEXT, line INTEGER, code TEXT, place TEXT, severity INTEGER,
-    label TEXT, rest TEXT
+    label TEXT, standard TEXT, rest TEXT
 );
 CREATE TABLE other (finding INTEGER, path TEXT, line INTEGER, place TEXT);
 CREATE INDEX other_finding ON other (finding);
 """
-_PUT = "INSERT INTO finding (path, line, code, place, severity, label, rest) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_PUT = """INSERT INTO finding (path, line, code, place, severity, label, standard, rest)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_OTHER = "INSERT INTO other VALUES (?, ?, ?, ?)"
 _OTHERS = "SELECT path, line, place FROM other WHERE finding = ? ORDER BY rowid"
 _FIELDS = "id, path, line, code, place, severity, rest"
@@ -47,7 +48,7 @@ SELECT o, id, path, line, place FROM (
     SELECT owner(path) AS o, finding AS id, path, line, place, min(rowid) FROM other GROUP BY o, finding
 ) x WHERE o <> owner((SELECT f.path FROM finding f WHERE f.id = x.id))
 """
-_GROUPED = "code, label, severity"
+_GROUPED = "code, label, standard, severity"
 _SEVERITIES = tuple(Severity)
 
 
@@ -55,18 +56,19 @@ _SEVERITIES = tuple(Severity)
 class CodeGroup:
     """The findings of one code, or for one requirement of E-ARK, and their number.
 
-    ``label`` is the requirement, or the code without one.
+    ``label`` is the requirement, or the code without one; ``standard`` is that of the requirement.
     """
 
     code: str
     label: str
+    standard: str
     severity: Severity
     count: int
 
     @property
     def explanation(self) -> Explanation:
         """The explanation of the code or the requirement."""
-        return explained(self.label)
+        return explained(self.label, self.standard)
 
     @property
     def name(self) -> str:
@@ -106,6 +108,7 @@ class FindingStore(tempdb.Scratch):
                 _stored(finding.place),
                 rank(finding.severity),
                 told_as(finding),
+                standard_of(finding),
                 json.dumps((finding.message, finding.facts, finding.requirement, finding.count)),
             )
         )
@@ -133,9 +136,11 @@ class FindingStore(tempdb.Scratch):
     def of_group(self, group: CodeGroup, limit: int | None = None) -> Iterator[Finding]:
         """Yield a group's findings by path, line and place, at most ``limit`` of them."""
         return self._found(
-            "WHERE code = ? AND label = ? AND severity = ? ORDER BY path, line, place, id LIMIT ?",
+            "WHERE code = ? AND label = ? AND standard = ? AND severity = ? "
+            "ORDER BY path, line, place, id LIMIT ?",
             group.code,
             group.label,
+            group.standard,
             rank(group.severity),
             -1 if limit is None else limit,
         )
@@ -147,7 +152,7 @@ class FindingStore(tempdb.Scratch):
         """
         self._register(owner)
         sql = f"""SELECT o, {_GROUPED}, count(*) FROM ({_OWNED}) s JOIN finding f ON f.id = s.id
-            GROUP BY o, {_GROUPED} ORDER BY o, severity, code, label"""  # noqa: S608 -- constants
+            GROUP BY o, {_GROUPED} ORDER BY o, severity, code, label, standard"""  # noqa: S608 -- constants
         for path, *row in self._select(sql):
             yield path, _group(*row)
 
@@ -156,7 +161,7 @@ class FindingStore(tempdb.Scratch):
         self._register(owner)
         sql = f"""SELECT o, f.id, s.path, s.line, code, s.place, severity, rest FROM ({_OWNED}) s
             JOIN finding f ON f.id = s.id
-            ORDER BY o, severity, code, label, s.path, s.line, s.place, f.id"""  # noqa: S608 -- constants
+            ORDER BY o, severity, code, label, standard, s.path, s.line, s.place, f.id"""  # noqa: S608 -- constants
         for found, *row in self._select(sql):
             yield found, self._finding(*row)
 
@@ -200,8 +205,8 @@ class FindingStore(tempdb.Scratch):
         self._others.clear()
 
 
-def _group(code: str, name: str, severity: int, count: int) -> CodeGroup:
-    return CodeGroup(code=code, label=name, severity=_SEVERITIES[severity], count=count)
+def _group(code: str, name: str, standard: str, severity: int, count: int) -> CodeGroup:
+    return CodeGroup(code=code, label=name, standard=standard, severity=_SEVERITIES[severity], count=count)
 
 
 def _stored(text: str) -> str:

@@ -6,18 +6,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 
-from metspack.checking import Code
+from metspack.checking import Code, explained
 from metspack.checking.eark.faults import Faults
-from metspack.checking.eark.requirements import Standard
+from metspack.checking.eark.requirements import Standard, Version
 from metspack.model import Finding
-from metspack.reporting import html, text
-from metspack.reporting.model import Frame
+from metspack.reporting import html, junit, text
+from metspack.reporting.model import Frame, record
 from metspack.reporting.store import FindingStore
 from tests.reporting.reports import holding
 
 
-def broken(id_: str, path: str, standard: Standard = Standard.CSIP) -> Finding:
-    faults = Faults({standard})
+def broken(
+    id_: str, path: str, standard: Standard = Standard.CSIP, version: Version | None = None
+) -> Finding:
+    faults = Faults({standard}, version)
     faults.add(id_, 7, "none")
     (finding,) = faults.findings(path)
     return finding
@@ -60,3 +62,34 @@ def test_the_page_has_a_section_for_each() -> None:
     at = [page.index(f'<h3 id="{name}">') for name in ("F010", "CSIP60-M030", "SIARD_3-M030", "CSIP62-M031")]
     assert all(one < two for one, two in pairwise(at))
     assert '<a href="#CSIP60-M030">CSIP60 (M030)</a>' in page
+
+
+_LATER = "One agent is the submitting agent"
+
+
+def test_each_is_told_by_its_own_version() -> None:
+    findings = [broken("SIP9", f"{each.value}/METS.xml", Standard.SIP, each) for each in list(Version)[2:]]
+    usual, later = findings
+    assert later.title == _LATER
+    assert usual.title != _LATER
+    assert later.clause == "E-ARK SIP 2.3.0, metsHdr/agent"
+    assert [record(each)["clause"] for each in findings] == [usual.clause, later.clause]
+    assert [record(each)["remedy"] for each in findings] == [usual.remedy, later.remedy]
+    with holding(*findings) as (frame, kept):
+        assert [(each.name, each.title, each.count) for each in kept.groups()] == [
+            (f"SIP9 ({each.code})", each.title, 1) for each in sorted(findings, key=lambda each: each.code)
+        ]
+        page = "".join(html.document(frame, kept))
+        assert later.clause in page
+        cases = "".join(junit.document(frame, kept))
+        assert f"SIP9 {_LATER}" in cases
+
+
+def test_the_clause_is_that_of_an_older_version() -> None:
+    assert broken("CSIP60", "METS.xml", version=Version.V2_0_4).clause.startswith("CSIP 2.0.4, ")
+
+
+def test_a_number_that_versions_use_otherwise_is_explained_for_each() -> None:
+    assert f"\n\nE-ARK SIP 2.3.0: {_LATER} (MUST)." in explained("SIP9").meaning
+    assert explained("SIP15").meaning.endswith("\n\nE-ARK SIP 2.3.0: no such requirement.")
+    assert "\n" not in explained("CSIP60").meaning

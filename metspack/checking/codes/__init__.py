@@ -56,3 +56,8 @@ def told_as(finding: Finding) -> str:
     code counts.
     """
     return (finding.code in _OF_REQUIREMENTS and finding.requirement) or finding.code
+
+
+def standard_of(finding: Finding) -> str:
+    """Return the version of the standard whose requirement a finding is on, "" for other findings."""
+    return dict(finding.facts).get("standard", "") if finding.code in _OF_REQUIREMENTS else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING
 
 from metspack import mediatypes, resources
@@ -34,6 +34,22 @@ _FOLDED = {id_.casefold(): each for id_, each in NAMED.items()}
 def named(id_: str) -> Requirement | None:
     """Return the requirement of an id in either letter case, or None without one."""
     return _FOLDED.get(id_.strip().casefold())
+
+
+def of_version(id_: str, standard: str) -> Requirement | None:
+    """Return the requirement of an id in a version that is called like ``E-ARK SIP 2.3.0``, or None."""
+    found = (each.rows.get(id_) for each in chain(*tables.TABLES.values()) if each.name == standard)
+    return next(found, None)
+
+
+def others(requirement: Requirement) -> Mapping[str, Requirement | None]:
+    """Return what stands for a requirement in versions that differ, by their names; None for nothing."""
+    rows = {each.name: each.rows.get(requirement.id) for each in tables.TABLES[requirement.standard]}
+    return {
+        name: row
+        for name, row in rows.items()
+        if row is None or (row.need, row.says) != (requirement.need, requirement.says)
+    }
 
 
 def _data(name: str) -> str:
@@ -138,7 +154,7 @@ class Faults:
     """The requirements of some standards that a document of any size breaks, one entry each.
 
     ``version`` is that of CSIP and SIP, or None where the document declares none. Without ``is_known`` it is
-    the nearest to the declared one, and what is broken is reported as information.
+    the nearest to the declared one, and what is broken of CSIP and SIP is reported as information.
     """
 
     def __init__(
@@ -189,21 +205,21 @@ class Faults:
 
     def findings(self, name: str) -> Iterator[Finding]:
         """Yield a finding for each broken requirement of the document at path ``name``, in order."""
-        for id_, need in product(NAMED, CODES) if self._faults else ():
+        ids = (id_ for each in self.tables.values() for id_ in each.rows)
+        for id_, need in product(ids, CODES) if self._faults else ():
             if (fault := self._faults.get((id_, need))) is not None:
                 yield self._finding(name, need, fault)
 
     def _finding(self, name: str, need: Need, fault: _FailedDemand) -> Finding:
         requirement = fault.requirement
-        found = CODES[need if self.is_known else Need.MAY].at(
+        is_judged = self.is_known or requirement.standard is Standard.SIARD  # of which there is one version
+        found = CODES[need if is_judged else Need.MAY].at(
             name,
             fault.line,
             fault.place,
             rule=requirement.id,
             need=need.value,
-            standard=requirement.standard.value.replace(
-                NEWEST.value, self.tables[requirement.standard].version.value
-            ),
+            standard=self.tables[requirement.standard].name,
             where=requirement.where,
             expected=requirement.says,
             found=fault.found,

@@ -28,7 +28,7 @@ from metspack.checking.eark.folders import (
     Representation,
 )
 from metspack.checking.eark.profiles import Opening, Profile
-from metspack.checking.eark.requirements import NEWEST, Requirement, Standard, quoted
+from metspack.checking.eark.requirements import NEWEST, Need, Requirement, Standard, Version, quoted
 from metspack.checking.eark.sections import FileSection, Header, Sections, sections_of_references
 from metspack.checking.eark.structmap import Structure, identified_divisions
 from metspack.checking.files import bags
@@ -207,7 +207,7 @@ class Judgement:
         # All files are compared with METS, except those of representations.
         self._places.put_all_back(representations=False)
         opening = self._claims.opening(path)
-        faults = Faults(standards, opening.version, is_known=not opening.nearness)
+        faults = self._faults(standards, opening, opening.version)
         outline = self._survey(path, faults, is_package=True)
         if outline is None:
             return
@@ -224,6 +224,11 @@ class Judgement:
         for each in found:
             yield from self._representation(each, outline.group_of(each.name), opening)
 
+    def _faults(self, standards: frozenset[Standard], stated: Opening, version: Version | None) -> Faults:
+        """Return an empty record of faults; only an unlisted version that nobody chose is not known."""
+        is_known = self._profile is not Profile.AUTO or not stated.nearness
+        return Faults(standards, version, is_known=is_known)
+
     def _is_swapped(self, path: bytes) -> bool:
         """Return whether a package was found in another's folder, which then has the other's name."""
         return self._catalogue.has(_IS_SWAPPED, shown(path), Code.CHILDREN_SWAPPED.id)
@@ -236,8 +241,8 @@ class Judgement:
         is_database = group is not None and (group.content or "").lower().startswith("citssiard")
         opening = self._claims.opening(each.mets)
         standards = profiles.of_representation(self._profile, opening, is_database=is_database)
-        stated = package if opening.version is None else opening
-        faults = Faults(standards, stated.version, is_known=not stated.nearness)
+        stated = package if opening.version is None or opening.nearness else opening
+        faults = self._faults(standards, stated, stated.version or (opening.version and NEWEST))
         segment = self._places.agreed(each.mets)
         if faults.version is not NEWEST:
             segment = None  # it agrees with the newest
@@ -336,14 +341,15 @@ class Judgement:
 def _judge_profile(outline: Outline, faults: Faults, profile: Profile, opening: Opening) -> None:
     """Record that a METS does not name a standard's profile; any standard it may follow will do."""
     named = outline.root.get("PROFILE", "")
+    note = opening.nearness and f"{opening.nearness}; judged by {faults.version.value}"
     is_auto = profile is Profile.AUTO
     wanted = siard.ROOT_PROFILE if outline.is_package else siard.REPRESENTATION_PROFILE
     if named != wanted and not (is_auto and profiles.is_eark(named)):
         faults.add("SIARD_5" if outline.is_package else "SIARD_12", outline.line, quoted(named))
     if named not in profiles.SIP_PROFILES and not (is_auto and named == siard.ROOT_PROFILE):
-        faults.add("SIP2", outline.line, f"{quoted(named)}{opening.nearness}")
-    if opening.nearness and outline.is_package and Standard.SIP not in faults.standards:
-        faults.add("CSIP6", outline.line, f"{quoted(named)}{opening.nearness}")
+        faults.add("SIP2", outline.line, f"{quoted(named)}{note}")
+    if note and Standard.SIP not in faults.standards:
+        faults.add("CSIP6", outline.line, f"{quoted(named)}{note}", need=Need.MAY)
 
 
 def _judge_databases(outline: Outline, found: list[Representation], faults: Faults) -> None:

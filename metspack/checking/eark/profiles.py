@@ -84,8 +84,9 @@ class Opening:
         version, number = self.version, self._number
         if version is None or version.number == number:
             return ""
-        what = "newer than metspack knows" if number > NEWEST.number else "not a version that metspack knows"
-        return f", {what}; judged by {version.value}"
+        return (
+            ", newer than metspack knows" if number > NEWEST.number else ", not a version that metspack knows"
+        )
 
     @property
     def is_csip(self) -> bool:

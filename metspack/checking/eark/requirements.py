@@ -123,6 +123,11 @@ class RequirementTable:
         self.rows: dict[str, Requirement] = {}
         self.ids: dict[str, str] = {}
 
+    @property
+    def name(self) -> str:
+        """The standard's usual name with the version."""
+        return self.standard.value.replace(NEWEST.value, self.version.value)
+
     def _add(  # noqa: PLR0917 -- a row of the table
         self, need: Need, state: State, id_: str, says: str, where: str = "", note: str = "", **more: Any
     ) -> None:

@@ -41,8 +41,9 @@ def explain(
         return
     console.prose(f"{found.code}  {found.title} ({found.severity.value})")
     console.out()
-    console.prose(found.meaning)
-    console.out()
+    for paragraph in found.meaning.split("\n\n"):
+        console.prose(paragraph)
+        console.out()
     console.prose(f"Rule:  {found.clause}", _HANGING)
     console.prose(f"To do: {found.remedy}", _HANGING)
     if found.example:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metspack.checking import check
-from metspack.checking.eark.profiles import Opening
+from metspack.checking.eark.profiles import Opening, Profile
 from metspack.checking.eark.requirements import Version
 from metspack.model import Finding, Severity
 from tests.checking.rule_damages import Damage, both, package, without
@@ -81,6 +81,39 @@ def test_a_version_that_is_not_known_is_one_note(
     findings = list(check(csip.forge(tmp_path / "broken" / "package", broken)))
     assert {each.severity for each in findings} == {Severity.INFO}
     assert "CSIP90" in {each.requirement for each in findings}
+
+
+def test_a_chosen_profile_is_judged_though_the_version_is_not_known(tmp_path: Path) -> None:
+    broken = both(declaring("-v2-9-0"), package('LABEL="Metadata"', 'LABEL="metadata"'))
+    made = csip.forge(tmp_path / "package", broken)
+    codes = {each.requirement: each.code for each in check(made, profile=Profile.CSIP)}
+    assert codes == {"CSIP6": "M032", "CSIP90": "M030"}
+    codes = {each.requirement: each.code for each in check(made, profile=Profile.SIP)}
+    assert codes == {"SIP2": "M030", "CSIP90": "M030"}
+
+
+def test_cits_siard_is_judged_though_the_version_of_csip_is_not_known(tmp_path: Path) -> None:
+    broken = both(declaring("-v2-9-0"), package('TYPE="Databases"', 'TYPE="Datasets"'))
+    told = found(csip.forge(tmp_path / "package", broken))
+    assert told["SIARD_2"].code == "M030"
+    assert told["SIP2"].code == "M032"
+
+
+def test_a_representation_of_a_version_not_known_is_judged_by_its_packages(tmp_path: Path) -> None:
+    root = csip.forge(tmp_path / "package", declaring("-v2-2-0"))
+    mets = root / csip.REPRESENTATION_METS
+    own = "https://citssiard.dilcis.eu/profile/E-ARK-SIARD-REPRESENTATION.xml"
+    edit(mets, own, f"{_CSIP}-v2-9-0.xml")
+    csip.seal(root)
+    told = found(root)
+    note = told.pop("CSIP6")
+    assert "newer than metspack knows; judged by 2.2.0" in note.message
+    assert (note.path, note.severity) == (csip.REPRESENTATION_METS, Severity.INFO)
+    edit(mets, 'LABEL="CSIP"', 'LABEL="XSIP"')
+    csip.seal(root)
+    assert Severity.ERROR in {
+        each.severity for id_, each in found(root).items() if id_ not in {"CSIP6", *told}
+    }
 
 
 @pytest.mark.parametrize(
