@@ -51,9 +51,9 @@ BUDGETS: Mapping[str, int] = {
     "checking": 14_316,
     "building": 3_096,
     "reporting": 2_402,
-    "restoring": 1_797,
+    "restoring": 1_806,
     "merging": 848,
-    "cli": 3_184,
+    "cli": 3_188,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from xml.sax.saxutils import escape
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 
 from metspack.building import build
 from metspack.building.build import BuildOptions
-from metspack.errors import ConfigError
-from metspack.limits import Limits
+from metspack.errors import ConfigError, SourceError
+from metspack.limits import Budgets, Limits
+from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import RestoreOptions, restore_files
 from tests import siards
 from tests.conftest import CHECKOUT
@@ -107,6 +109,16 @@ def test_names_of_keys(tmp_path: Path) -> None:
 def test_a_selected_lob_has_the_name_of_its_key(tmp_path: Path) -> None:
     found = restored(tmp_path, with_keys(["7", "8"]), RestoreOptions(names="key", only=("s0.t0.c2.r2",)))
     assert found == {"S.T/8_content.bin": b"2"}
+
+
+def test_a_dry_run_finds_a_key_that_is_too_long(tmp_path: Path) -> None:
+    build.build(siards.packed(tmp_path / "Small.siard", with_keys(["x" * 5_000])), tmp_path / "out", OPTIONS)
+    options = replace(BY_KEY, budgets=Budgets(attribute=1_000))
+    with pytest.raises(SourceError) as refused:
+        restore_files(tmp_path / "out", tmp_path / "files", options)
+    assert [each.message for each in DryRun(tmp_path / "out", options)] == [refused.value.message]
+    assert list(DryRun(tmp_path / "out", replace(options, names="archive"))) == []
+    assert list(DryRun(tmp_path / "out", BY_KEY)) == []
 
 
 @given(st.lists(st.one_of(st.none(), st.text(st.characters(codec="utf-8"), max_size=40)), max_size=6))
