@@ -51,7 +51,7 @@ BUDGETS: Mapping[str, int] = {
     "checking": 14_316,
     "building": 3_096,
     "reporting": 2_402,
-    "restoring": 1_806,
+    "restoring": 1_811,
     "merging": 848,
     "cli": 3_188,
     "templates": 1_452,
