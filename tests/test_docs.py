@@ -139,3 +139,14 @@ def test_contributors_find_the_tests_of_each_package() -> None:
     assert {first for first, *_ in cells} >= packages
     named = {place for first, *tests in cells if first in packages for place in " ".join(tests).split()}
     assert {place for place in named if not (CHECKOUT / "tests" / place).exists()} == set()
+
+
+def test_every_page_that_a_schema_or_a_module_names_exists() -> None:
+    sources = [*(CHECKOUT / "schemas").glob("*.json"), *(CHECKOUT / "metspack").rglob("*.py")]
+    named = {
+        (source.name, page)
+        for source in sources
+        for page in re.findall(r"\bdocs/[\w/-]+\.md\b", source.read_text(encoding="utf-8"))
+    }
+    assert named
+    assert {each for each in named if not (CHECKOUT / each[1]).is_file()} == set()

@@ -350,10 +350,6 @@ class Catalogue(tempdb.Scratch):
         found = self.number("SELECT id FROM section WHERE mets = 0 AND outer = 0 AND name = ?", text)
         return found or self.put("INSERT INTO section (mets, outer, name) VALUES (0, 0, ?)", text)
 
-    def function(self, name: str, function: Callable[[bytes], bytes]) -> None:
-        """Register an SQL function of one argument."""
-        self._database.create_function(name, 1, function, deterministic=True)
-
     def new_mets(
         self,
         path: bytes,

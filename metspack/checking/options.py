@@ -135,7 +135,7 @@ def choose(catalogue: Catalogue, sample: FileSample) -> Sampled:
     None is hashed so far. The files on disk, the METS documents and the manifests are in the catalogue, and
     indexed.
     """
-    catalogue.function("sample_key", sample.key)
+    catalogue.add_function("sample_key", sample.key)
     total = catalogue.number(f"SELECT count(*) FROM ({_STATED})")  # noqa: S608 -- a constant
     catalogue.put(
         f"INSERT INTO mark (mark, path) SELECT '{Mark.SAMPLED}', path FROM ({_STATED})"  # noqa: S608 -- constants

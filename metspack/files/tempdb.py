@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sqlite3
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, repeat, takewhile
 from pathlib import Path
@@ -19,10 +19,27 @@ _SETTINGS = (
     "PRAGMA temp_store = FILE",
     "PRAGMA locking_mode = EXCLUSIVE",
 )
+_Value = str | bytes | int | float | None
 _CACHE = 1024
 _AT_ONCE = (250, 50, 10, 3, 1)  # rows in one statement
 _MADE: set[str] = set()
 """The schemas that were used before: a further database of one is a copy."""
+_STOPS: list[BaseException] = []
+"""Interruptions within functions of SQL, which SQLite turns into an error of its own."""
+
+
+class _Stops:
+    """A context manager that raises an interruption again instead of SQLite's error."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if _STOPS and isinstance(error, sqlite3.OperationalError):
+            raise _STOPS.pop() from None
+
+
+_RESTORED = _Stops()
 
 
 def create(*statements: str, cache: int = _CACHE, schema: str = "") -> sqlite3.Connection:
@@ -61,10 +78,12 @@ def rows(
     database: sqlite3.Connection, sql: str, values: Sequence[object] = ()
 ) -> Generator[tuple[Any, ...], None, None]:
     """Yield the rows of a query, streamed."""
-    cursor = database.execute(sql, values)
+    with _RESTORED:
+        cursor = database.execute(sql, values)
     try:
         # Of a bare cursor, "yield from" would call close() itself.
-        yield from chain(cursor)
+        with _RESTORED:
+            yield from chain(cursor)
     finally:
         # A reader that stopped early may end after the database: then the cursor is closed with it.
         with suppress(sqlite3.ProgrammingError):
@@ -150,18 +169,37 @@ class Scratch(Closable):
 
     def all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Return all rows of a query at once: faster than streamed, and before any other statement."""
-        return self._database.execute(sql, values).fetchall()
+        with _RESTORED:
+            return self._database.execute(sql, values).fetchall()
 
     def row(self, sql: str, *values: object) -> tuple[Any, ...] | None:
         """Return the first row of a query, or None without one."""
-        cursor = self._database.execute(sql, values)
-        row: tuple[Any, ...] | None = cursor.fetchone()
+        with _RESTORED:
+            cursor = self._database.execute(sql, values)
+            row: tuple[Any, ...] | None = cursor.fetchone()
         cursor.close()
         return row
 
     def put(self, sql: str, *values: object) -> int:
         """Run one statement, and return the row id of the row that it inserted."""
-        return self._database.execute(sql, values).lastrowid or 0
+        with _RESTORED:
+            return self._database.execute(sql, values).lastrowid or 0
+
+    def add_function(
+        self, name: str, function: Callable[[Any], _Value], *, is_deterministic: bool = True
+    ) -> None:
+        """Register an SQL function of one argument; an interruption within it ends the query as such."""
+
+        def called(value: object) -> _Value:
+            try:
+                return function(value)
+            except Exception:
+                raise
+            except BaseException as stopped:
+                _STOPS.append(stopped)
+                raise
+
+        self._database.create_function(name, 1, called, deterministic=is_deterministic)
 
     def blob(self, table: str, column: str, row: int) -> sqlite3.Blob:
         """Open a value for reading and writing of its bytes in place; a context manager."""
@@ -176,7 +214,8 @@ class Scratch(Closable):
 def explained(what: str) -> Iterator[None]:
     """Turn an error of SQLite about keeping ``what`` into a ``TargetError`` with a hint."""
     try:
-        yield
+        with _RESTORED:
+            yield
     except sqlite3.OperationalError as error:
         raise TargetError(
             f"cannot keep {what} on disk: {error}",
@@ -191,7 +230,8 @@ def unexplained(path: Path) -> Iterator[None]:
     ``path`` is the file or folder in use.
     """
     try:
-        yield
+        with _RESTORED:
+            yield
     except (OSError, sqlite3.Error) as error:
         if (told := of_system(error, path)) is None:
             raise

@@ -172,8 +172,8 @@ class Index(tempdb.Scratch):
         self.budgets = budgets or Budgets()
         with tempdb.explained(_WHAT):
             super().__init__("BEGIN", schema=_SCHEMA)
-        self._database.create_function("bare", 1, lambda text: text and links.bare(text), deterministic=True)
-        self._database.create_function("position", 1, _position, deterministic=True)
+        self.add_function("bare", lambda text: text and links.bare(text))
+        self.add_function("position", _position)
         self._waiting: dict[str, list[Row]] = {}
         self._before = dict.fromkeys(_READ_INTO, 0)
         self._archives: dict[tuple[str, ...], tuple[str, ...]] = {}

@@ -166,7 +166,7 @@ class FindingStore(tempdb.Scratch):
             yield found, self._finding(*row)
 
     def _register(self, owner: Callable[[str], str]) -> None:
-        self._database.create_function("owner", 1, lambda path: _stored(owner(path)))
+        self.add_function("owner", lambda path: _stored(owner(path)), is_deterministic=False)
 
     def _found(self, rest: str, *values: object) -> Iterator[Finding]:
         sql = f"SELECT {_FIELDS} FROM finding {rest}"  # noqa: S608 -- constants of this module

@@ -14,6 +14,7 @@ from metspack.model import Notice
 from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent, begin_lobs
+from metspack.restoring.filenames import FileNames, KeyNames
 from metspack.restoring.files import (
     Restored,
     RestoreOptions,
@@ -101,7 +102,8 @@ class DryRun(Iterator[Verdict]):
         try:
             if self._into is None:
                 begin_lobs(self._progress, "Verifying", *reversed(source.package.index.weight()))
-                yield from find_lobs(source, sharing, self._tally, source.found())
+                found = find_lobs(source, sharing, self._tally, source.found())
+                yield from self._named(source, found)
                 self._warnings = (*file_words(source), *sharing.words())
             else:
                 archive = check_archive(source, self._path, self._into, self._options)
@@ -110,6 +112,15 @@ class DryRun(Iterator[Verdict]):
             source.check_unchanged()
         except SourceError as error:
             yield _lost([error])
+
+    def _named(self, source: Packaged, found: Iterator[FoundLobs]) -> Iterator[FoundLobs]:
+        """Yield LOBs after making the names of their files, where these are made of keys."""
+        if self._options.names is not FileNames.KEY:
+            yield from found
+            return
+        with KeyNames(source, self._options.budgets) as names:
+            for each in found:
+                yield each._replace(runs=[*names.named(iter(each.runs))])
 
     def _archived(self, source: PackagedArchive, into: Into, sharing: Sharing) -> Iterator[FoundLobs]:
         """Yield the LOBs that would be put into an archive or beside it, and those staying inside."""

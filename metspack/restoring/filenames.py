@@ -26,6 +26,7 @@ from metspack.sources.lobstream import OpenHoldings
 _WHAT = "the names of restored files"
 _UNSAFE = re.compile(r"[^\w-]|^-")
 _DEVICES = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]", re.IGNORECASE)  # of Windows, with any extension
+_HEAD = 8  # bytes that prove any type
 _LONGEST_KEY, _LONGEST = 100, 50  # bytes: the whole name stays below the 255 of most file systems
 
 
@@ -79,7 +80,7 @@ class KeyNames(tempdb.Scratch):
             self._table = place.schema, place.table
             self._read_keys(table)
         chain = () if table is None else table.chain(place.cell)
-        column = _safe("_".join(each.name for each in chain)) or place.cell.replace(".", "_")
+        column = _safe("_".join(each.name for each in chain)).rstrip("_") or place.cell.replace(".", "_")
         folder = f"schema{place.schema}.table{place.table}"
         if table is not None:
             schema, name = folder.split(".")
@@ -117,16 +118,24 @@ def _words(key: tuple[str | None, ...]) -> str:
 
 def _safe(text: str, longest: int = _LONGEST) -> str:
     """Return a text as part of a name that any file system holds: letters, digits, ``_`` and ``-``."""
-    plain = _UNSAFE.sub("_", unicodedata.normalize("NFKC", text))
+    plain = _UNSAFE.sub(_replaced, unicodedata.normalize("NFKC", text))
     cut = plain.encode()[:longest].decode(errors="ignore")
     return f"{cut}_" if _DEVICES.fullmatch(cut) else cut
+
+
+def _replaced(sign: re.Match[str]) -> str:
+    """Return ``_``, or a mark that combines with a letter: in many scripts it is a vowel."""
+    is_mark = sign.start() > 0 and unicodedata.category(sign[0]).startswith("M")
+    return sign[0] if is_mark else "_"
 
 
 def _extension(run: LobRun, number: int, holdings: OpenHoldings) -> str:
     head = b""
     with suppress(SourceError, OSError):
-        head = next(
-            holdings.contents(run.extent(number), ""), b""
-        )  # a fault of the LOB is reported when it is restored
+        # A fault of the LOB is reported when it is restored.
+        for extent in [run.extent(number)] if run.detail is None else run.detail.extents:
+            head += next(holdings.contents(extent, ""), b"")
+            if len(head) >= _HEAD:
+                break
     kind = mediatypes.type_of_bytes(head) or mediatypes.essence(run.shared.mets_type)
     return mediatypes.EXTENSIONS.get(kind) or _safe(run.shared.extension) or "bin"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from metspack.errors import Interrupted
 from metspack.files import tempdb
 
 
@@ -58,3 +59,21 @@ def test_a_database_whose_statements_fail_is_closed(monkeypatch: pytest.MonkeyPa
         tempdb.create("BEGIN", "INSERT INTO none VALUES (1)")
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         made[0].execute("SELECT 1")
+
+
+def test_an_interruption_within_a_function_of_sql_stays_one() -> None:
+    def interrupted(_value: object) -> None:
+        raise Interrupted(15)
+
+    sql = "SELECT stop(n) FROM it"
+    with closing(tempdb.Scratch(schema="CREATE TABLE it (n)")) as scratch:
+        scratch.put("INSERT INTO it VALUES (1)")
+        scratch.add_function("stop", interrupted)
+        for run in (scratch.row, scratch.all, scratch.put, lambda sql: list(scratch.rows(sql))):
+            with pytest.raises(Interrupted) as raised:
+                run(sql)
+            assert raised.value.signal == 15
+        with pytest.raises(Interrupted), tempdb.explained("it"):
+            scratch._database.executemany("INSERT INTO it SELECT stop(?)", [(1,)])
+        with pytest.raises(sqlite3.OperationalError, match="no such table"):
+            scratch.row("SELECT n FROM other")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from xml.sax.saxutils import escape
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 
 from metspack.building import build
 from metspack.building.build import BuildOptions
-from metspack.errors import ConfigError
-from metspack.limits import Limits
+from metspack.errors import ConfigError, SourceError
+from metspack.limits import Budgets, Limits
+from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import RestoreOptions, restore_files
 from tests import siards
 from tests.conftest import CHECKOUT
@@ -51,6 +53,9 @@ KEYS: Mapping[str, str | None] = {
     "\u202egnp.exe": "_gnp_exe_content.bin",
     "r21": "r21_content.bin",
     "x.tar.gz.": "x_tar_gz__content.bin",
+    "ที่นี่": "ที่นี่_content.bin",  # has marks that combine
+    "हिन्दी": "हिन्दी_content.bin",
+    "\u0301": "r25_content.bin",
     LONG: None,
     LONG + "2": None,
 }
@@ -70,7 +75,8 @@ def restored(at: Path, parts: Mapping[str, bytes], options: RestoreOptions = BY_
     for path in found:
         for name in path.split("/"):
             assert len(name.encode()) <= 255
-            assert re.fullmatch(r"[\w][\w.~-]*\w", name)
+            plain = "".join("w" if unicodedata.category(each)[0] == "M" else each for each in name)
+            assert re.fullmatch(r"[\w][\w.~-]*\w", plain)
             assert not re.fullmatch(r"(?i:con|prn|aux|nul|com\d|lpt\d)(\..*)?", name)
     return found
 
@@ -100,13 +106,23 @@ def test_names_of_keys(tmp_path: Path) -> None:
         row: name for row, name in expected.items() if name
     }
     first, second = (rows[row] for row, name in expected.items() if name is None)
-    assert second == first.replace("_content", "_content~s0.t0.c2.r24")
+    assert second == first.replace("_content", "_content~s0.t0.c2.r27")
     assert first.startswith("S.T/Übermäßig-Übermäßig-")
 
 
 def test_a_selected_lob_has_the_name_of_its_key(tmp_path: Path) -> None:
     found = restored(tmp_path, with_keys(["7", "8"]), RestoreOptions(names="key", only=("s0.t0.c2.r2",)))
     assert found == {"S.T/8_content.bin": b"2"}
+
+
+def test_a_dry_run_finds_a_key_that_is_too_long(tmp_path: Path) -> None:
+    build.build(siards.packed(tmp_path / "Small.siard", with_keys(["x" * 5_000])), tmp_path / "out", OPTIONS)
+    options = replace(BY_KEY, budgets=Budgets(attribute=1_000))
+    with pytest.raises(SourceError) as refused:
+        restore_files(tmp_path / "out", tmp_path / "files", options)
+    assert [each.message for each in DryRun(tmp_path / "out", options)] == [refused.value.message]
+    assert list(DryRun(tmp_path / "out", replace(options, names="archive"))) == []
+    assert list(DryRun(tmp_path / "out", BY_KEY)) == []
 
 
 @given(st.lists(st.one_of(st.none(), st.text(st.characters(codec="utf-8"), max_size=40)), max_size=6))
@@ -142,9 +158,11 @@ def test_keys_of_no_and_of_several_columns(
         ({"S": "con", "T": "aux"}, "con_.aux_/1_content.bin"),
         ({"S": "", "T": ""}, "schema0.table0/1_content.bin"),
         ({"T": "../staff", "content": "file/picture"}, "S.___staff/1_file_picture.bin"),
+        ({"T": "ภาพถ่าย", "content": "picture (old)?"}, "S.ภาพถ่าย/1_picture__old.bin"),
+        ({"content": "???"}, "S.T/1_c2.bin"),
         ({"T": "Ä" * 100, "content": "ö" * 100}, f"S.{'Ä' * 25}/1_{'ö' * 25}.bin"),
     ],
-    ids=["devices", "empty", "paths", "long"],
+    ids=["devices", "empty", "paths", "marks and ends", "signs alone", "long"],
 )
 def test_names_of_tables_and_columns(names: dict[str, str], path: str, tmp_path: Path) -> None:
     assert [*restored(tmp_path, with_keys(["1"], names=names))] == [path]
@@ -192,6 +210,14 @@ def test_split_lobs_and_those_of_the_sample_are_named(tmp_path: Path) -> None:
     files = [sorted(data for path, data in each.items() if not path.endswith("/")) for each in (found, usual)]
     assert files[0] == files[1]
     assert manifest_holds(tmp_path / "files")
+
+
+def test_the_extension_of_a_split_lob_is_that_of_its_first_parts(tmp_path: Path) -> None:
+    parts = siards.parts(siards.lobs(b"\x89PNG\r\n\x1a\n" + bytes(8)))
+    options = replace(OPTIONS, limits=Limits(bytes=3))
+    build.build(siards.packed(tmp_path / "Small.siard", parts), tmp_path / "out", options)
+    restore_files(tmp_path / "out", tmp_path / "files", BY_KEY)
+    assert (tmp_path / "files" / "content" / "S.T" / "r1_content.png").is_file()
 
 
 def test_other_names_are_refused() -> None:

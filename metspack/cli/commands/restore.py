@@ -105,8 +105,12 @@ def restore(
     from metspack.restoring.files import RestoreOptions  # noqa: PLC0415
 
     by_name = [name for name, given in (("--table", table), ("--column", column), ("--key", key)) if given]
-    of_files = [*by_name, *(["--names"] if names else ())]
-    _check_selection(siard=siard, into=into, only=only, of_files=of_files, accept=accept)
+    _check_selection(siard=siard, into=into, only=only, of_files=by_name, accept=accept)
+    if siard and names == "key":
+        raise ConfigError(
+            "--names key cannot be combined with --siard",
+            hint="An archive names its own entries: leave --names out, or write --names archive.",
+        )
     budgets, roots = common.budgets(budget), tuple(root or ())
     if by_name:
         from metspack.packages.listing import selected  # noqa: PLC0415

@@ -175,4 +175,6 @@ def test_files_are_named_by_key(metspack: Commands, out: Path, tmp_path: Path) -
     metspack.fine("restore", out, "-o", tmp_path / "one", *chosen)
     assert (tmp_path / "one" / "content" / "dbo.Categories" / "7_Picture.png").is_file()
     refused = metspack("restore", out, "-o", tmp_path / "N.siard", "--siard", "--names", "key")
-    assert (refused.code, "--names cannot be combined with --siard" in refused.err) == (2, True)
+    assert (refused.code, "--names key cannot be combined with --siard" in refused.err) == (2, True)
+    assert "hint: An archive names its own entries: leave --names out" in refused.err
+    metspack.fine("restore", out, "-o", tmp_path / "N.siard", "--siard", "--names", "archive")
