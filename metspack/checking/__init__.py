@@ -128,7 +128,7 @@ def _meaning(requirement: Requirement) -> str:
 
 
 def _elsewhere(requirement: Requirement) -> str:
-    """Return paragraphs on the versions in which the number is of another requirement, or of none."""
+    """Return paragraphs on versions with another requirement of this number, or without."""
     from metspack.checking.eark.faults import others  # noqa: PLC0415
 
     return "".join(

@@ -114,7 +114,9 @@ CREATE TABLE wrong (
 CREATE INDEX wrong_path ON wrong (path);
 CREATE INDEX wrong_digests ON wrong (expected, found, algorithm, code, path);
 """
-"""What METS have (``mets``, files as ``entry`` in a ``section``, ``mptr``, ``fptr``, ``ident`` for other
+"""Creates the tables of a check.
+
+They are METS (``mets``, files as ``entry`` in a ``section``, ``mptr``, ``fptr``, ``ident`` for other
 IDs), their links (``edge``, ``fault``), what is there (``disk``), lists (``manifest``, its lines ``listed``),
 archives (``holding``, ``cell``, ``noted``), parts of split LOBs (``piece``), other statements on files or on
 the LOBs themselves (``statement``; ``technical`` is of one document), digests that differ (``wrong``), and
@@ -236,7 +238,7 @@ _ABOVE = (
 _LAST_OUTERMOST = f"SELECT max(path) FROM mark WHERE mark = '{Mark.OUTERMOST}' AND path <= {{0}}"  # noqa: S608
 IN_OUTERMOST = f"""EXISTS (SELECT 1 FROM mark o WHERE o.mark = '{Mark.OUTERMOST}'
     AND o.path = ({_LAST_OUTERMOST}) AND substr({{0}}, 1, length(o.path)) = o.path)"""  # noqa: S608 -- constants
-"""Whether a path is in one of the kept folders: only the last one before it can hold it."""
+"""Holds for a path in one of the kept folders: only the last one before it can hold it."""
 DEEPEST = 256
 """The number of last names of a lost path that are looked for elsewhere, one look each."""
 _BATCH = 2_000
@@ -472,7 +474,7 @@ def folder_of(path: bytes) -> bytes:
 
 
 def span_below(folder: bytes) -> tuple[bytes, bytes]:
-    """Return the bounds between which the paths below a folder, with its last ``/``, are in order."""
+    """Return the bounds of the sorted paths below a folder, which ends with ``/``."""
     return folder, folder[:-1] + b"0" if folder else b"\xff"
 
 

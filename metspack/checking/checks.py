@@ -1,4 +1,4 @@
-"""Check one package or several, each with a catalogue of its own; count and group their findings."""
+"""Check packages, each with its own catalogue; count and group their findings."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from metspack.limits import Budgets
 from metspack.mets.reader import Fact
 
 NUL = b"\0"
-"""What is between names of files, each two."""
+"""The separator of names of files."""
 
 
 COLUMNS_SCHEMA = """
@@ -37,7 +37,7 @@ WHERE folder = ? AND start >= ? ORDER BY start
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentLook:
-    """A segment to be looked at, by paths below the package's root, and what it is compared with.
+    """A segment to compare, by paths below the package's root, with its sources.
 
     ``mets`` is that of its METS, ``data`` that of the folder whose files this lists: its own, or of a
     representation that below it; ``pack`` is the zip file that holds it, if one does. ``manifests`` are the
@@ -64,7 +64,7 @@ class SegmentLook:
 
     @property
     def is_representation(self) -> bool:
-        """Whether its METS lies above its data."""
+        """Return whether its METS lies above its data."""
         return self.data != self.folder
 
 
@@ -111,7 +111,7 @@ class AgreedColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreedSegment:
-    """A segment whose METS, folder and manifests agree but for missing files; paths as in ``SegmentLook``.
+    """A segment whose METS, folder and manifests agree but for missing files.
 
     ``facts`` are those of its METS without its files, ``opening`` is the METS's own, ``size`` and ``own``
     are its bytes and digests; ``folders`` are the paths below the one of its data, ``total`` is the bytes of
@@ -148,7 +148,7 @@ class AgreedSegment:
 
 
 class CellKind(NamedTuple):
-    """What is alike of cells that name files: their archive, and whether they state lengths and digests."""
+    """The common values of cells that name files: their archive, lengths and digests or none."""
 
     archive: bytes
     has_length: bool
@@ -187,7 +187,7 @@ def columns_of(row: tuple[Any, ...]) -> AgreedColumns:
 def divided(
     columns: AgreedColumns, apart: AbstractSet[bytes], start: int
 ) -> Iterator[tuple[bool, AgreedColumns]]:
-    """Yield successive files that are apart, and that are not, the latter numbered from ``start`` on."""
+    """Yield successive files, those apart and the others, numbered from ``start`` on."""
     at = 0
     for is_apart, some in groupby(columns.names.split(NUL), apart.__contains__):
         stop = at + sum(1 for _ in some)

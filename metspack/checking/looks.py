@@ -1,4 +1,4 @@
-"""Look at the segments of a package beside each other, and hold the files on which all sources agree."""
+"""Reconcile segments in parallel, and hold the files on which all sources agree."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def hold_segments(
 
 
 class _Looks(tempdb.Scratch):
-    """The places of segments to be looked at, on disk; ``size`` is about the bytes of their METS."""
+    """The places of segments on disk; ``size`` is about the bytes of their METS."""
 
     def __init__(self, root: Path, looking: Looking) -> None:
         super().__init__("BEGIN", schema=_SCHEMA)
@@ -65,7 +65,7 @@ class _Looks(tempdb.Scratch):
         self.count = self.size = 0
 
     def find(self) -> None:
-        """Find the segments; no packed one where bytes are to be read. Raises ``OSError``."""
+        """Find the segments, without packed ones if bytes are read. Raises ``OSError``."""
         statuses = reading.statuses(self._root, (), MANIFESTS.values())
         self._manifests = tuple(name for name, found in zip(MANIFESTS, statuses, strict=True) if found)
         found = (each for each in places(self._root) if not (each[2] and self._looking.level.hashes))

@@ -1,4 +1,4 @@
-"""Reconcile what METS, folder, manifests and PREMIS state of a segment's files, a part at a time.
+"""Reconcile a segment's METS, folder, manifests and PREMIS, one part at a time.
 
 Each source is read once, into parts by the hash of the files' names; parts are compared as sets.
 """
@@ -34,7 +34,7 @@ _MOST_APART = 1_000
 
 
 class DifferenceError(Exception):
-    """Something of a segment is to be looked at closely."""
+    """The sources of a segment differ: its rows have to be compared."""
 
 
 def parts_of(size: int) -> int:
@@ -44,7 +44,7 @@ def parts_of(size: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """Files of a part that METS lists and the folder has not, by their names; lines on files not held.
+    """Listed files of a part that the folder lacks, by name; lines on files not held.
 
     The lines are, by algorithm, number, name and digest of each.
     """
@@ -62,7 +62,7 @@ class NotHeld(NamedTuple):
 
 
 Statement = AgreedColumns | NotHeld
-"""What a METS states, some at a time: its files as columns, or others."""
+"""The statements of a METS, in batches: its files as columns, or others."""
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class _Sums:
 
 
 class SegmentSources(PartStore):
-    """What each source states of a segment's files, in parts; a context manager.
+    """The statements of each source on a segment's files, in parts; a context manager.
 
     Names are those below the METS's folder, digests in hexadecimal. ``lines`` have name, digest and number of
     each line of a manifest.
@@ -105,7 +105,7 @@ class SegmentSources(PartStore):
         return ColumnParts(source, kinds, self._look.parts, self)
 
     def take(self, statement: Statement) -> None:
-        """Take some of what METS states."""
+        """Take some statements of METS."""
         if isinstance(statement, NotHeld):
             self._in_mets.add([statement.name], [statement.size])
             self._listed.add([statement.name], [-1], [statement.size], [statement.digest.encode()])
@@ -136,13 +136,13 @@ class SegmentSources(PartStore):
         self._objects[algorithm].add(names, sizes, digests)
 
     def end_beside(self) -> None:
-        """Divide what lies beside METS, once all of it was taken and is to be compared."""
+        """Divide the statements of other sources, once all of METS was taken."""
         for each in (self._on_disk, *self.lines.values()) if self.lines else ():
             each.divide()
 
     @property
     def are_same(self) -> bool:
-        """Whether METS and the folder have the same files, and there is nothing else to be compared."""
+        """Return whether METS and folder have the same files and are the only sources."""
         return not (self.lines or self._objects) and self._in_mets == self._in_folder
 
     def columns(self) -> Iterator[AgreedColumns]:
@@ -153,7 +153,7 @@ class SegmentSources(PartStore):
             yield replace(each, digests={**each.digests, **found})
 
     def compare(self, part: int, algorithm_of_mets: str, folders: AbstractSet[bytes]) -> Compared:
-        """Compare what is stated of the files in a part; raises ``DifferenceError`` unless most is alike.
+        """Compare the statements on a part's files; raises ``DifferenceError`` if most differ.
 
         No file is called as one of the ``folders``, which are names in lower case.
         """

@@ -48,7 +48,7 @@ _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAM
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What the checks of all packages of a command share.
+    """The values that the checks of all packages of a command share.
 
     ``folders`` are those of packages by their roots, and ``seen`` the zip and tar files that were looked at;
     ``progress`` takes the bytes just hashed, ``counted`` the files of a sample.
@@ -86,7 +86,7 @@ class PackageCheck:
         self._looking = shared.looking
 
     def findings(self) -> Iterator[Finding]:
-        """Yield all findings, with the requirements that they break as well; note the faults of links."""
+        """Yield all findings, with the requirements that they break; note faults of links."""
         standards = _StandardsCheck(self._catalogue, self._places, PackageRoot(name=""), self._looking)
         noted = ("", "")
         for finding in self._steps():
@@ -171,7 +171,7 @@ class PackageCheck:
                 agreement.put_named_back("listed")
 
     def _files(self, together: grouping.FindingGroups) -> Iterator[Finding]:
-        """Compare the files on disk with METS and manifests, all of which are in the catalogue."""
+        """Compare the files on disk with METS and manifests in the catalogue."""
         catalogue, places, most = self._catalogue, self._places, self._looking.budgets.findings
         yield from inventory.alike(catalogue)
         yield from listed.documents(catalogue, most)

@@ -67,7 +67,7 @@ Moved = Callable[[int], None]
 
 
 def places(root: Path) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Yield METS, folder of the data and zip file of each segment, none of which is in another one.
+    """Yield METS, data folder and zip file of each segment; none is in another.
 
     Those are folders that are called as segments are, at the root also in zip files, and representations
     that have more than an archive; or the root, where a METS but no manifest and no such folder lies.
@@ -125,11 +125,11 @@ def _is_archive_alone(below: Sequence[bytes], files: Sequence[bytes]) -> bool:
 
 
 LookedAt = tuple[AgreedSegment, Sequence[AgreedColumns]]
-"""A segment of which all sources state the same, and its files."""
+"""A segment on which all sources agree, and its files."""
 
 
 def look_at(look: SegmentLook, _moved: Moved) -> LookedAt | None:
-    """Return what all sources state alike of a segment, None for one that is to be looked at closely."""
+    """Return the common statements of all sources on a segment, or None if they differ."""
 
     def looked() -> LookedAt:
         with SegmentSources(look) as sources, closing(OpenPacks(look.budgets)) as packs:
@@ -140,7 +140,7 @@ def look_at(look: SegmentLook, _moved: Moved) -> LookedAt | None:
 
 
 def look_in_two(look: SegmentLook, take: Callable[[AgreedSegment, Iterator[AgreedColumns]], object]) -> None:
-    """Do what ``look_at`` does while another process reads the METS; ``take`` gets what it returns.
+    """Do as ``look_at`` while another process reads the METS; ``take`` gets the result.
 
     Memory does not grow with the files.
     """
@@ -166,7 +166,7 @@ def _compared(
     mets: Iterator[Statement | AgreedSegment],
     come: Callable[[], Iterable[Statement | AgreedSegment]] = tuple,
 ) -> AgreedSegment:
-    """Return a segment whose sources are read and compared; ``come`` gives what METS stated meanwhile."""
+    """Return a compared segment; ``come`` gives the METS statements that have arrived."""
     stated: AgreedSegment | None = None
 
     def take(statements: Iterable[Statement | AgreedSegment]) -> None:
@@ -199,7 +199,7 @@ def _compared(
 
 
 def _settled(reading_all: Callable[[], _Value]) -> _Value | None:
-    """Return what a function gives, None when it finds anything odd; raises ``TargetError`` without room."""
+    """Return a function's result, or None for a difference; raises ``TargetError``."""
     try:
         return reading_all()
     except TargetError:
@@ -351,7 +351,7 @@ class _MetsReader:
             self._pointed.update(fileids)
 
     def _plain(self, run: Run) -> PlainRun:
-        """Return the columns of files of which there is nothing else to be reported."""
+        """Return the columns of files without any other finding."""
         is_plain = all(getattr(run.fact, name) == value for name, value in _PLAIN_FILE.items())
         if not is_plain or {"groupid", "seq"} & run.columns.keys():
             raise DifferenceError
@@ -421,7 +421,7 @@ class _MetsReader:
             raise DifferenceError
 
     def _are_grouped(self) -> bool:
-        """Return whether all that is pointed to are groups of files, one of which each file is in."""
+        """Return whether fptrs name only groups of files, and each file is in one."""
         known = {each.id for each in self._facts if isinstance(each, Identified) and each.element == _GROUP}
         is_all = 0 < len(self._pointed) <= _MOST_FACTS and self._pointed <= known
         return is_all and not any(self._pointed.isdisjoint(groups) for groups in self._groups)
@@ -433,7 +433,7 @@ class _MetsReader:
 def _read_folder(
     look: SegmentLook, tree: PackageTree, sources: SegmentSources, pause: Callable[[], None]
 ) -> tuple[bytes, ...]:
-    """Read the names and sizes in a segment's folder; return the folders below, no two alike but for case.
+    """Read names and sizes in a segment's folder; return its folders, distinct in any case.
 
     Now and then ``pause`` is called.
     """
@@ -473,7 +473,7 @@ def _in_folder(look: SegmentLook) -> Iterator[_Lot]:
 
 
 def _usual(lot: walking.Lot) -> Iterator[bytes]:
-    """Yield the names of files that are to be like those that metspack gives: of all but archives."""
+    """Yield the names of files in the form that metspack writes: of all but archives."""
     if SIARD.encode() in lot.files.lower():
         yield from (name for name in lot.names if SIARD.encode() not in name.lower())
     else:
@@ -481,7 +481,7 @@ def _usual(lot: walking.Lot) -> Iterator[bytes]:
 
 
 def _in_pack(look: SegmentLook, pack: PackedTree) -> Iterator[_Lot]:
-    """Yield all entries of a zip file, which are files in its one folder, by their paths from there."""
+    """Yield the entries of a zip file by their paths in its one folder."""
     items = list(islice(pack.items(), _MOST_PACKED + 2))
     names = [each.name[len(look.above) :] for each in items]
     is_plain = all(each.kind == "f" and each.name.startswith(look.above) for each in items)
@@ -495,7 +495,7 @@ def _in_pack(look: SegmentLook, pack: PackedTree) -> Iterator[_Lot]:
 
 
 def _stretch(look: SegmentLook, algorithm: str, lines: ColumnParts) -> ManifestStretch:
-    """Read the lines of a segment's folder in a manifest; refuses any that are not as we write them."""
+    """Read a segment's lines in a manifest; refuse those not in metspack's own form."""
     width, above, number = 2 * OCTETS[algorithm], len(look.above), 0
     first = last = ending = b""
     with reading.opening(look.root, (MANIFESTS[algorithm],)) as descriptor:
@@ -520,7 +520,7 @@ def _stretch(look: SegmentLook, algorithm: str, lines: ColumnParts) -> ManifestS
 
 
 def _line_of(descriptor: int, path: bytes, width: int) -> int:
-    """Return where a path's line begins in a manifest whose paths are in order, or that of the next one."""
+    """Return the offset of a path's line, or of the next, in a sorted manifest."""
     low, high = 0, os.fstat(descriptor).st_size
     while low < high:
         middle = (low + high) // 2
@@ -533,7 +533,7 @@ def _line_of(descriptor: int, path: bytes, width: int) -> int:
 
 
 def _line_behind(descriptor: int, at: int, stop: int) -> tuple[int, bytes | None]:
-    """Return the first line that begins at ``at`` or behind it, and where; None when none does so in time."""
+    """Return the first line from ``at`` on and its offset, or None if it is far away."""
     begin = max(0, at - 1)
     data = pread(descriptor, _LINE, begin)
     skipped = 0 if not at else data.find(b"\n") + 1
@@ -551,7 +551,7 @@ def _line_behind(descriptor: int, at: int, stop: int) -> tuple[int, bytes | None
 def _read_references(
     look: SegmentLook, stated: AgreedSegment, tree: PackageTree, sources: SegmentSources
 ) -> None:
-    """Read the metadata files that METS names; refuses one of which anything is to be reported."""
+    """Read the metadata files that METS names; refuse one with any finding."""
     for each in stated.facts:
         if not isinstance(each, File) or _is_file(each):
             continue

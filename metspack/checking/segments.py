@@ -1,4 +1,4 @@
-"""Files of segments that METS, folder and manifests have alike, held as columns beside the catalogue.
+"""Files on which METS, folder and manifests agree, as columns beside the catalogue.
 
 Nearly always a child's METS lists what lies in its folder, and nothing else is to be said of it. Such files
 need no row in the catalogue, and their segments are looked at beside each other. Whatever differs becomes
@@ -85,7 +85,7 @@ WHERE r.id > ? ORDER BY r.id
 
 
 class Agreement(tempdb.Scratch):
-    """The segments of a package of which files are held, by their folders; a context manager.
+    """The segments of a package with held files, by their folders; a context manager.
 
     ``root`` is the package's folder. They are kept on disk, with the columns of their files; ``files`` counts
     these, with those that were put back. What has to be known of single files is asked of the ``catalogue``,
@@ -111,7 +111,7 @@ class Agreement(tempdb.Scratch):
 
     @property
     def reads_bytes(self) -> bool:
-        """Whether the files are to be read."""
+        """Return whether the files are read."""
         return self._looking.level.hashes
 
     def close(self) -> None:
@@ -147,7 +147,7 @@ class Agreement(tempdb.Scratch):
             self._reading.look()
 
     def unlike(self, progress: Callable[[int], None]) -> Iterator[tuple[list[bytes], list[HashedRun]]]:
-        """Read all files, where bytes are looked at; yield those that are not as stated, some together.
+        """Read all files if the level hashes; yield those that differ, in batches.
 
         They come as their paths and what was found, once their segment is put back. No other file of it is to
         be read again; files of segments that were put back before are. The processes are let go.
@@ -257,7 +257,7 @@ class Agreement(tempdb.Scratch):
         self._kinds[at] = self._kind_of.setdefault(kind, len(self._kind_of))
 
     def put_back(self, segment: AgreedSegment) -> None:
-        """Put a segment's files into the catalogue, with all that is stated of them, and let go of it."""
+        """Move a segment's files with all their statements into the catalogue."""
         catalogue, folder = self._catalogue, segment.folder
         (first,) = self.row("SELECT entry FROM segment WHERE folder = ?", folder) or (None,)
         (mets,) = catalogue.row("SELECT id FROM mets WHERE path = ? AND ok", segment.mets) or (None,)
@@ -311,7 +311,7 @@ class Agreement(tempdb.Scratch):
                 yield manifest, path, digest, number
 
     def put_figures(self) -> None:
-        """Put the numbers of files with digests, and of LOBs' bytes, into the catalogue, for the report."""
+        """Put the counts of digests and of LOBs' bytes into the catalogue, for the report."""
         catalogue = self._catalogue
         for folder, mets, first, *of_files, algorithm in self.all(_FIGURES):
             catalogue.put(_PUT_FIGURES, *of_files, algorithm, mets)
@@ -395,7 +395,7 @@ class Agreement(tempdb.Scratch):
         return self._one(f"{condition} ORDER BY length(folder)", *folders)
 
     def is_held(self, path: bytes) -> bool:
-        """Whether a path leads into a segment."""
+        """Return whether a path leads into a segment."""
         condition, folders = self._above(path)
         return self._has(f"segment WHERE {condition}", *folders)
 
@@ -429,15 +429,15 @@ class Agreement(tempdb.Scratch):
         return segment
 
     def is_inside(self, folder: bytes) -> bool:
-        """Whether a folder lies in that of a segment's data."""
+        """Return whether a folder is inside a segment's data folder."""
         return self._has("inner WHERE path = ?", folder)
 
     def is_above(self, folder: bytes) -> bool:
-        """Whether a folder, which ends with its slash, has segments below it."""
+        """Return whether a folder, which ends with its slash, has segments below it."""
         return self._has("segment WHERE folder >= ? AND folder < ?", *span_below(folder))
 
     def has_stem(self, first: str, behind: str) -> bool:
-        """Whether any ID, without its last digits, is from the first on and before the one behind."""
+        """Return whether any ID, without its last digits, is in a range."""
         return self._has("stem WHERE stem >= ? AND stem < ?", first, behind)
 
     def _has(self, what: str, *values: object) -> bool:
@@ -449,7 +449,7 @@ class Agreement(tempdb.Scratch):
         return int(first)
 
     def data_folders(self) -> Iterator[tuple[bytes, Sequence[bytes], bool]]:
-        """Yield of each segment the folder of its data, those in it, and whether its files are placed."""
+        """Yield each segment's data folder, its folders, and whether its files are placed."""
         for (folder,) in self.rows("SELECT folder FROM segment ORDER BY rowid"):
             segment = self._segment(folder)
             yield segment.data, segment.folders, segment.are_placed
@@ -467,7 +467,7 @@ class Agreement(tempdb.Scratch):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedBatch:
-    """Files that are read together, and what is stated of all: sizes, digests one behind the other.
+    """Files that are read together, and the statements on all: sizes, digests one behind the other.
 
     ``lengths`` are those of texts, by the file's number in the batch, in units that nobody states.
     """
@@ -479,7 +479,7 @@ class StatedBatch:
 
 
 class _Released(Iterator[StatedBatch]):
-    """The files that may be read, in the order in which they were added; goes on when there are more."""
+    """The readable files in the order of adding; it resumes when there are more."""
 
     def __init__(self, kept: tempdb.Scratch, batches: Callable[[bytes, int], Iterator[StatedBatch]]) -> None:
         self._kept = kept
@@ -487,7 +487,7 @@ class _Released(Iterator[StatedBatch]):
         self._last = 0
         self._next: Iterator[StatedBatch] = iter(())
         self.given = deque[tuple[bytes, int, int, int, int]]()
-        """Of those given out: folder and number of their columns, first there, number and bytes."""
+        """The batches given out: folder and number of their columns, first there, number and bytes."""
 
     def add(self, columns: str, *values: object) -> None:
         """Add files by a query for their columns, unless they were added before."""
@@ -506,7 +506,7 @@ class _Released(Iterator[StatedBatch]):
 def _batched(
     root: Path, folder: bytes, columns: AgreedColumns, lengths: Mapping[int, int], holes: int
 ) -> Iterator[tuple[int, StatedBatch]]:
-    """Yield some files of a segment, as many at a time as are read together, each with the first's number."""
+    """Yield a segment's files in the batches of reading, with the first one's number."""
     names = [os.fsdecode(name) for name in columns.names.split(NUL)]
     start = 0
     while start < len(names):
@@ -538,7 +538,7 @@ def _batched(
 
 
 def read_stated(batch: StatedBatch, moved: Callable[[int], None]) -> list[HashedRun]:
-    """Read the files of a batch; return what was found where one of them is not as stated, else nothing."""
+    """Read a batch of files; return the results if one of them differs."""
     found = reading.hash_runs(batch.runs, moved)
     sizes = array("q", chain.from_iterable(run.sizes for run in found))
     digests = {name: "".join([run.digests[name] for run in found]) for name in batch.digests}

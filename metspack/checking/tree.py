@@ -57,7 +57,7 @@ class CheckedTree(MountedTree):
                 self.agreement.put_holding_back(path)
 
     def put_all_back(self, *, representations: bool = True) -> None:
-        """Put all files of agreed segments into the catalogue, or all but those of ``representations``."""
+        """Put the files of agreed segments into the catalogue, except ``representations``."""
         if self.agreement is not None:
             self.agreement.put_all_back(representations=representations)
 
@@ -158,6 +158,6 @@ class CheckedTree(MountedTree):
         return boundary + path_of(target(base, reference))
 
     def _base(self, document: bytes) -> tuple[bytes, tuple[str, ...]]:
-        """Return the tree apart that holds a document, and the names of the folders in it above this."""
+        """Return the tree that holds a document, and the folders in it above the document."""
         boundary = next((each for each in self._apart if document.startswith(each)), b"")
         return boundary, tuple(shown(folder_of(document)[len(boundary) :]).split("/")[:-1])

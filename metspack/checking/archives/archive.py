@@ -293,7 +293,7 @@ AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
 
 
 def _put_back(catalogue: Catalogue, agreement: Agreement, *, are_all_named: bool) -> None:
-    """Put back the agreed segments with files that cells in the catalogue name, or that none names.
+    """Put back the agreed segments with files that cells name, or that no cell names.
 
     Those too that have a LOB which another METS lists as well, so that no cell names the latter.
     """
@@ -519,7 +519,7 @@ class _ArchiveCheck:
         yield from reader.ended()
 
     def _is_proven(self, container: Entries, extents: Sequence[Extent], digest: Digest) -> bool:
-        """Return whether bytes have a digest; False for unreadable ones, which are reported in their turn."""
+        """Return whether bytes have a digest; False for unreadable ones."""
         hashers = Hashers((digest.algorithm,))
         try:
             for extent in extents:

@@ -162,13 +162,13 @@ class ColumnSearch:
     def __init__(self, metadata: Metadata, table: Table, cell: str) -> None:
         chain = table.chain(cell)
         self.is_described = bool(chain)
-        """Whether metadata.xml has the column."""
+        """Return whether metadata.xml has the column."""
         self.label = f"{table.path} {re.sub('a[0-9]+', 'a', cell)}"
         self.candidates = Candidates.of_field(chain, metadata.lob_folder, table.folder_path)
         self.way: int | None = None
         """``Candidate.way`` of the last LOB that was not found by the statement."""
         self.is_led_out = False
-        """Whether the statement's places for its plain cells are all outside the package."""
+        """Return whether the statement's places for its plain cells are all outside the package."""
         self.prefix: bytes | None = None
         """The folder, with its slash, where a plain ``file`` is looked for first; empty inside."""
         self.convention = Convention.C
@@ -461,7 +461,7 @@ class _CellSearch:
         return first
 
     def _confirmed(self, hits: list[_LobCandidate]) -> Iterator[_LobCandidate]:
-        """Yield the hits that METS gives the cell's digest, or its ID without one; then by their bytes."""
+        """Yield the hits by METS's digest or ID, then those by their bytes."""
         files, proof, digest = self._finder.files, self._finder.proof, self._cell.digest
         lob = self._finder.prefix + self._cell.place.id
         for each in (hit for hit in hits if not hit.candidate.place.inside):

@@ -91,7 +91,7 @@ class StatedCells:
 
 
 class _Loaded:
-    """Some files of an agreed segment by their paths; ``first`` counts those of all segments before."""
+    """Files of an agreed segment by their paths; ``first`` counts those of segments before."""
 
     def __init__(self, folder: bytes, columns: AgreedColumns, first: int) -> None:
         self.folder, self.columns = folder, columns
@@ -112,7 +112,7 @@ _Places = list[tuple[_Loaded, int]]
 
 
 class AgreedFiles:
-    """The files of agreed segments, looked up for cells; each is to be named once."""
+    """The files of agreed segments, looked up for cells, which name each once."""
 
     def __init__(self, agreement: Agreement) -> None:
         self._agreement = agreement
@@ -159,7 +159,7 @@ class AgreedFiles:
         return self._agreement.puts
 
     def _look_anew(self) -> None:
-        """Forget what was known of segments when one was put back."""
+        """Forget the looked-up segments when one is put back."""
         if self._puts != self._agreement.puts:
             self._puts = self._agreement.puts
             self._loaded.clear()
@@ -330,7 +330,7 @@ class Files:
         return ([row[0] for row in rows], [row[1] for row in rows]) if len(rows) == len(paths) else None
 
     def _elsewhere(self, agreed: AgreedFiles, keys: Sequence[bytes]) -> tuple[list[bytes], list[int]] | None:
-        """Return the paths and bytes of files of agreed segments by their places in a representation."""
+        """Return paths and bytes of agreed files by their places in a representation."""
         there: list[bytes] = []
         for folder, group in groupby(keys, folder_of):
             if (found := agreed.together(folder)) is None:
@@ -439,12 +439,12 @@ class Files:
 
     @cached_property
     def _is_child_lost(self) -> bool:
-        """Return whether a child is missing; put the missing files of representations into the catalogue."""
+        """Return whether a child is missing; mark the missing files of representations."""
         self._catalogue.put(_PUT_LOST_SHARED)
         return self._catalogue.has(_LOST_CHILD)
 
     def nearest(self, path: bytes) -> str:
-        """Return the file that may be meant, of other letter case or Unicode form or unlisted; or ""."""
+        """Return an unlisted file, or one of other letter case or Unicode form, or ""."""
         folded = folder_of(path) + folded_name(path.rpartition(b"/")[2])
         if (found := self.file(folded)) is not None:
             return shown(found[0])

@@ -59,5 +59,5 @@ def told_as(finding: Finding) -> str:
 
 
 def standard_of(finding: Finding) -> str:
-    """Return the version of the standard whose requirement a finding is on, "" for other findings."""
+    """Return the version of the standard that a finding is on, or ""."""
     return dict(finding.facts).get("standard", "") if finding.code in _OF_REQUIREMENTS else ""

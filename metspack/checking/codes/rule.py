@@ -74,5 +74,5 @@ class Rule:
         )
 
     def error_at(self, path: Text, line: int = 0, place: Text = "", /, **facts: Text | int) -> Finding:
-        """Return a finding as an error of any code, for files from which no LOB can be restored."""
+        """Return a finding as an error of any code, for files that restore no LOB."""
         return replace(self.at(path, line, place, **facts), severity=ERROR)

@@ -37,13 +37,13 @@ def named(id_: str) -> Requirement | None:
 
 
 def of_version(id_: str, standard: str) -> Requirement | None:
-    """Return the requirement of an id in a version that is called like ``E-ARK SIP 2.3.0``, or None."""
+    """Return the requirement of an id in a version such as ``E-ARK SIP 2.3.0``, or None."""
     found = (each.rows.get(id_) for each in chain(*tables.TABLES.values()) if each.name == standard)
     return next(found, None)
 
 
 def others(requirement: Requirement) -> Mapping[str, Requirement | None]:
-    """Return what stands for a requirement in versions that differ, by their names; None for nothing."""
+    """Return the requirements of differing versions by their names, or None if absent."""
     rows = {each.name: each.rows.get(requirement.id) for each in tables.TABLES[requirement.standard]}
     return {
         name: row

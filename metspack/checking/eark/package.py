@@ -193,7 +193,7 @@ class Judgement:
     def _notes_of(
         self, mets: bytes, note: Callable[[Iterable[bytes], dict[Any, Any]], None]
     ) -> dict[Any, Any]:
-        """Return what is noted of a METS, which is read once for each kind of notes."""
+        """Return the notes on a METS, which is read once for each kind of notes."""
         found: dict[Any, Any] = {}
         with suppress(OSError, MetspackError), self._places.content(mets) as content:
             note(content.blocks(), found)

@@ -37,7 +37,7 @@ class Version(Enum):
 
 
 NEWEST = Version.V2_2_0
-"""The version that holds for a METS that declares none, or one that is newer than all others."""
+"""The version for a METS that declares none, or a newer one."""
 
 
 @unique

@@ -190,7 +190,7 @@ class Fixity:
         yield from self._wrong()
 
     def of_agreed(self, agreement: Agreement) -> Iterator[Finding]:
-        """Read the files of agreed segments; those that are not as stated are put into the catalogue."""
+        """Read the files of agreed segments; put those that differ into the catalogue."""
         for paths, found in agreement.unlike(self._progress):
             yield from self._judge_all([(path, self._statements(path)) for path in paths], found)
 
@@ -201,7 +201,7 @@ class Fixity:
         return self._executor.useful(jobs, files=files, size=size or 0)
 
     def _read_files(self, sql: str, jobs: int) -> Iterator[Finding]:
-        """Read files with a statement some at a time, in ``jobs`` processes; they are judged in order."""
+        """Read stated files in batches, in ``jobs`` processes, and judge them in order."""
         given: deque[tuple[list[Group], list[FileRun | Parts]]] = deque()
 
         def tasks() -> Iterator[list[FileRun]]:

@@ -234,7 +234,7 @@ _FOLDERS = f"SELECT m.path, {IN_OUTERMOST.format('m.path')} FROM mets m"  # noqa
 
 
 def lobs_twice(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the files with the ID of a LOB in another child, and archives with the bytes of another.
+    """Yield files with a LOB's ID of another child, and archives with another's bytes.
 
     The cells are in the catalogue by then; those of the archives name the same LOBs.
     """

@@ -514,7 +514,7 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
 
 
 def is_sound(reference: File, path: bytes, content: Content, folder: bytes, take: TakeObjects) -> bool:
-    """Return whether a metadata file is sound, and take its statements on the files below a folder.
+    """Return whether a metadata file is sound; keep its statements on files.
 
     Raises ``XmlError``, and the errors of reading.
     """

@@ -344,7 +344,7 @@ class LinkCheck:
             yield Code.CHILD_BY_LOCATION.at(mets.path, pointer.line, **facts)
 
     def _meant_by_folder(self, child: bytes) -> Generator[Finding, None, str | None]:
-        """Return the OBJID of a package for which a missing child's folder would be named, or None.
+        """Return the OBJID whose package would have a missing child's folder, or None.
 
         IPs are in folders that are named by their OBJID, with ``+`` for a colon (E-ARK AIP21).
         """

@@ -23,7 +23,7 @@ from metspack.model import Finding
 from metspack.system import os
 
 SAME = "the same package under another name"
-"""How a missing child is like the one that was found under another name."""
+"""The likeness of a missing child to one found under another name."""
 
 _OTHERS = "the child of another parent"
 

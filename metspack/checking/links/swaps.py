@@ -356,7 +356,7 @@ WHERE d.parent = ?1 AND d.child IS NOT NULL AND i.map IS NULL ORDER BY e.id, o.n
 
 
 def styles(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Iterator[Finding]:
-    """Yield a finding for each link to a child that another structMap does not name, ``most`` singly."""
+    """Yield a finding for each link that another structMap lacks, ``most`` singly."""
 
     def finding(line: int, href: str, name: str, other: str) -> Finding:
         reason = f"{_called_map(name)} names the child {href!r}, {_called_map(other)} does not"

@@ -64,7 +64,7 @@ class Pointers:
         self._files += sum_of_hashes(list(identifiers))
 
     def add(self, fileids: Sequence[str], line: int, step: int = 0) -> None:
-        """Take the FILEIDs of fptrs, of which the first is on a line, and the others a step further each."""
+        """Take the FILEIDs of fptrs: the first line, and the step to each next one."""
         self._pointed += sum_of_hashes(fileids)
         self._catalogue.put(_PUT_RUN, _BETWEEN.join(fileids), line, step)
 

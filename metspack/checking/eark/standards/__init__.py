@@ -25,7 +25,7 @@ TABLES: Mapping[Standard, Sequence[RequirementTable]] = {
 
 
 def table(standard: Standard, version: Version) -> RequirementTable:
-    """Return the requirements of a version, or of the one before where the standard lacks that version."""
+    """Return the requirements of a version, or of the one before it."""
     return [each for each in TABLES[standard] if each.version.number <= version.number][-1]
 
 
