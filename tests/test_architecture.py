@@ -44,7 +44,7 @@ BUDGETS: Mapping[str, int] = {
     "siard": 1_891,
     "locations": 1_867,
     "sources": 1_728,
-    "mets": 3_174,
+    "mets": 3_178,
     "planning": 877,
     "inspecting": 563,
     "packages": 2_985,
