@@ -409,8 +409,10 @@ class Header:
                 self._add("submitter otherrole", agent.line, quoted(agent.get("OTHERROLE")))
             if kind == "INDIVIDUAL":  # a person's notes may be contact information
                 agent.children = agent.named("name")
-            is_typed = kind in _BODIES or (is_other and kind == "OTHER" and bool(agent.get("OTHERTYPE")))
-            self._judge_body(agent, "submitter", is_typed=is_typed)
+            is_other_type = is_other and kind == "OTHER"
+            if is_other_type and not agent.get("OTHERTYPE"):
+                self._add("submitter type", agent.line, f"{quoted(kind)} without OTHERTYPE")
+            self._judge_body(agent, "submitter", is_typed=is_other_type or kind in _BODIES)
 
     def _judge_body(self, agent: MetsElement, who: str, *, is_typed: bool) -> None:
         """Judge an agent that is an organisation or a person, by the requirements on ``who``."""

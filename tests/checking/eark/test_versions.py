@@ -133,6 +133,12 @@ def test_the_submitting_agent_of_sip_2_3_0(tmp_path: Path, agent: str, requireme
     assert {dict(each.facts)["standard"] for each in found(made).values()} <= {"E-ARK SIP 2.3.0"}
 
 
+def test_an_other_type_of_a_submitting_agent_is_said_to_lack_its_name(tmp_path: Path) -> None:
+    agent = package(_SUBMITTER, 'ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="OTHER"')
+    made = csip.forge(tmp_path / "package", both(declaring("-v2-3-0"), agent))
+    assert "found 'OTHER' without OTHERTYPE" in found(made)["SIP12"].message
+
+
 def test_other_agents_are_free_in_sip_2_3_0(tmp_path: Path) -> None:
     made = csip.forge(
         tmp_path / "package", both(declaring("-v2-3-0"), without(r"<name>Northwind Traders</name>"))

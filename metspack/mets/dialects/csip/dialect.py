@@ -278,7 +278,8 @@ def _with_stated(options: CsipOptions, header: Iterable[Fact]) -> CsipOptions:
     terms, agents = _stated(header)
     if "profile" in is_given and options.profile == "sip":
         is_given.add("package_type")  # which is of that profile, whatever the parent's was
-    if is_given & {"profile", "csip_version", "sip_version"}:
+    is_other = "profile" in is_given and options.profile != terms.get("profile")
+    if is_other or is_given & {"csip_version", "sip_version"}:
         is_given |= {"csip_version", "sip_version"}
     kept = {name: each for name, each in terms.items() if name not in is_given}
     absent = {
@@ -292,10 +293,12 @@ def _with_stated(options: CsipOptions, header: Iterable[Fact]) -> CsipOptions:
 def _stated(facts: Iterable[Fact]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the ``GivenTerms`` and the ``Agents`` that the root and header of a package's METS state.
 
-    What CSIP and SIP have no term for is left out; of several organisations in one role the first counts.
+    What CSIP and SIP have no term for is left out; of several organisations in one role the first counts, and
+    a creator submits where no organisation has the role of a submitter.
     """
     terms: dict[str, Any] = {}
     agents: dict[str, Any] = {}
+    roles: dict[str, str] = {}
     for fact in facts:
         if isinstance(fact, Root):
             site = _SITE.match(fact.profile or "")
@@ -310,7 +313,9 @@ def _stated(facts: Iterable[Fact]) -> tuple[dict[str, Any], dict[str, Any]]:
             terms |= {"package_type": kind} if kind in PACKAGE_TYPES else {}
         elif isinstance(fact, Agent) and fact.type == "ORGANIZATION":
             name = _ROLES.get(fact.role)
-            if name is not None and name not in agents:
+            is_better = roles.get(name or "") == "CREATOR" and fact.role == "SUBMITTER"
+            if name is not None and (name not in roles or is_better):
+                roles[name] = fact.role
                 code = f"{name}_code"
                 agents |= {name: fact.name} | ({code: fact.code} if hasattr(Agents(), code) else {})
     return terms, agents

@@ -18,8 +18,10 @@ from metspack.checking.eark.standards import TABLES
 from metspack.errors import ConfigError, TargetError
 from metspack.limits import Limits
 from metspack.merging.merge import merge_ips
+from metspack.mets.dialects.csip.dialect import Csip
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import CSIP_VERSIONS, SIP_VERSIONS, Agents
+from metspack.mets.reader import Agent, Fact, Root
 from tests import siards
 from tests.kept import copied
 
@@ -161,6 +163,36 @@ def test_a_merged_package_keeps_the_version_of_its_parent(tmp_path: Path) -> Non
     assert parent.exists()
     merge_ips([package], tmp_path / "other", replace(options(address(_SIP, "2.1.0")), dialect_options=None))
     assert list(checking.check(tmp_path / "other")) == []
+
+
+def adopted(*facts: Fact, **given: Any) -> CsipOptions:
+    found = Csip.adopted(Csip.options(given), Path(), (), None, facts).options
+    assert isinstance(found, CsipOptions)
+    return found
+
+
+def organisation(role: str, name: str, code: str = "") -> Agent:
+    return Agent(type="ORGANIZATION", role=role, name=name, notes=(), code=code)
+
+
+@pytest.mark.parametrize("places", [(0, 1), (1, 0)])
+def test_who_has_the_role_of_a_submitter_counts_before_a_creator(places: tuple[int, int]) -> None:
+    stated = (organisation("CREATOR", "The Office", "O-1"), organisation("SUBMITTER", "The Ministry"))
+    found = adopted(*(stated[each] for each in places), organisation("SUBMITTER", "Another")).agents
+    assert (found.submitter, found.submitter_code) == ("The Ministry", "")
+    assert adopted(stated[0]).agents.submitter_code == "O-1"
+
+
+def test_only_another_profile_drops_the_stated_version() -> None:
+    csip, sip = (
+        Root(objid="X", type=None, profile=each, label=None, line=1)
+        for each in (address(_CSIP, "2.1.0"), address(_SIP, "2.3.0"))
+    )
+    assert adopted(csip, profile="csip").csip_version == "2.1.0"
+    assert adopted(csip, profile="sip").csip_version == ""
+    assert adopted(sip, profile="sip").sip_version == "2.3.0"
+    assert adopted(sip, profile="csip").sip_version == ""
+    assert adopted(sip, sip_version="2.1.0", profile="sip").sip_version == "2.1.0"
 
 
 def test_the_options_are_named_when_the_own_check_fails(tmp_path: Path) -> None:
