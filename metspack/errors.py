@@ -66,6 +66,10 @@ class TargetError(MetspackError):
     id = "target"
 
 
+class OptionsRefutedError(TargetError):
+    """The finished package breaks a requirement that options decide: repeating the run mends nothing."""
+
+
 class TargetExistsError(TargetError):
     """The path of the target exists already, and is not overwritten."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from metspack import checking
 from metspack.checking.codes import Code
-from metspack.errors import TargetError
+from metspack.errors import OptionsRefutedError, TargetError
 from metspack.limits import Budgets
 from metspack.model import Finding, Notice, Severity
 from metspack.progress import Progress
@@ -115,18 +115,20 @@ def check_made(
                 hint="The disk or the connection to it may be failing; see the system's log. "
                 "Work on another disk, or run the same command again.",
             )
-        raise TargetError(
+        message = (
             f"the new package failed its own check: {first.path}: {first.code} {first.message} "
-            f"({counted(len(wrong), 'finding')}); nothing was published",
-            hint=f"{_DISK if any(each.code in _BYTES for each in wrong) else ''}"
-            f"{_options_words(wrong, given)}What it concerns is made anew when the run goes on. If it "
+            f"({counted(len(wrong), 'finding')}); nothing was published"
+        )
+        is_of_disk = any(each.code in _BYTES for each in wrong)
+        if given and not is_of_disk and any(each.requirement for each in wrong):
+            raise OptionsRefutedError(
+                message,
+                hint=f"{' or '.join(given)} may have led there: leave out what does not go with the profile, "
+                "with --restart.",
+            )
+        raise TargetError(
+            message,
+            hint=f"{_DISK if is_of_disk else ''}What it concerns is made anew when the run goes on. If it "
             "happens again, report it as a fault of metspack.",
         )
     return tuple(found.warnings())
-
-
-def _options_words(wrong: Iterable[Finding], given: Sequence[str]) -> str:
-    """Return a sentence on options that may have broken a requirement, "" where none may."""
-    if not given or not any(each.requirement for each in wrong):
-        return ""
-    return f"{' or '.join(given)} may have led there: leave out what does not go with the profile. "

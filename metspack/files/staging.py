@@ -18,6 +18,7 @@ from metspack.errors import (
     ConfigError,
     Interrupted,
     MetspackError,
+    OptionsRefutedError,
     SourceError,
     StoreError,
     TargetError,
@@ -266,7 +267,8 @@ class Staging(Partial):
         if isinstance(error, Interrupted):
             error.kept, error.hint = kept, how
         elif isinstance(error, MetspackError):
-            rest = f"{kept}; {self.root} can be removed." if is_published else f"{kept}. {how}"
+            how = "" if isinstance(error, OptionsRefutedError) else f" {how}"
+            rest = f"{kept}; {self.root} can be removed." if is_published else f"{kept}.{how}"
             error.hint = " ".join(filter(None, (error.hint, rest)))
         if is_published:
             super().discard()

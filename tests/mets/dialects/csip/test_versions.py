@@ -200,4 +200,10 @@ def test_the_options_are_named_when_the_own_check_fails(tmp_path: Path) -> None:
     wanted = options(f"{_SIP}.xml", package_type="AIP")
     with pytest.raises(TargetError, match="SIP4") as told:
         build.build(source, tmp_path / "out", wanted)
-    assert told.value.hint.startswith("--mets-profile or --type or --submitter may have led there")
+    assert told.value.hint.startswith(
+        "--mets-profile or --type or --submitter may have led there: "
+        "leave out what does not go with the profile, with --restart. "
+    )
+    assert "out.partial keeps what is done" in told.value.hint
+    assert "report it" not in told.value.hint
+    assert "again" not in told.value.hint
