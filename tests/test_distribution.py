@@ -104,11 +104,7 @@ def test_the_readme_opens_with_the_two_commands_and_what_it_is_for() -> None:
     assert "uv run -q --locked pytest -q" in blocks[1]
     for word in (
         *("## What goes wrong without it", "(docs/images/report.png)", "## Installation", "pipx install"),
-<<<<<<< HEAD
         *("uv tool install", "Linux, macOS and Windows", "container"),
-=======
-        *("uv tool install", "Linux", "macOS", "Windows", "container"),
->>>>>>> h5
     ):
         assert word in first, word
     assert "pip install metspack" not in README, "it is not on an index"

@@ -133,7 +133,7 @@ def test_of_two_copies_the_one_called_by_the_objid_is_checked_and_restored(tmp_p
     shutil.copytree(first, package / name)
     found = {each.code: each for each in checking.check(package)}
     assert {"L006", "L012", "L023"} <= found.keys()
-    assert f"{first.name}/METS.xml', which was checked" in found["L012"].message
+    assert f"{first.name}/METS.xml' was checked" in found["L012"].message
     for each in (package / name).rglob("*.bin"):
         each.write_bytes(b"another")
     assert list(api.restore_dry_run(package)) == []
