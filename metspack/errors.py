@@ -67,7 +67,7 @@ class TargetError(MetspackError):
 
 
 class OptionsRefutedError(TargetError):
-    """The finished package breaks a requirement that options decide: repeating the run mends nothing."""
+    """The finished package breaks a requirement that options decide; other options mend it."""
 
 
 class TargetExistsError(TargetError):

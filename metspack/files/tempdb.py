@@ -188,7 +188,7 @@ class Scratch(Closable):
     def add_function(
         self, name: str, function: Callable[[Any], _Value], *, is_deterministic: bool = True
     ) -> None:
-        """Register an SQL function of one argument; an interruption within it ends the query as such."""
+        """Register an SQL function of one argument. An interruption within it ends the query as such."""
 
         def called(value: object) -> _Value:
             try:
