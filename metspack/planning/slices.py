@@ -38,7 +38,7 @@ def _run(line: bytes) -> LobRun:
         digests=digests,
         proofs=proofs,
         extents=extents,
-        paths=paths,
+        paths=paths or (),
         detail=detail and _detail(*detail),
         part=part and _made(Part, part),
     )
