@@ -100,7 +100,7 @@ class FindingGroups:
 
 
 def _extended(finding: Finding, more: str, /, **facts: str) -> Finding:
-    """Return a finding whose message goes on, with further facts."""
+    """Return a finding with a longer message and further facts."""
     together = tuple(sorted((*finding.facts, *facts.items())))
     return replace(finding, message=f"{finding.message}; {more}", facts=together)
 
@@ -213,7 +213,7 @@ class FurtherFindings:
             return held.first
         more = (
             f"and {held.count - 1:,} more findings {told_as}, counted and not reported one by one "
-            f"(--budget findings=N tells N of each code, not {self._most:,})"
+            f"(--budget findings=N reports N of each code, not {self._most:,})"
         )
         finding = _extended(held.first, more, places=f"{held.count:,}")
         return replace(finding, count=held.count, others=tuple(held.places[1:]))

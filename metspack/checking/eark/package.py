@@ -225,7 +225,7 @@ class Judgement:
             yield from self._representation(each, outline.group_of(each.name), opening)
 
     def _faults(self, standards: frozenset[Standard], stated: Opening, version: Version | None) -> Faults:
-        """Return an empty record of faults; only an unlisted version that nobody chose is not known."""
+        """Return an empty record of faults; an unlisted version that no option chose is uncertain."""
         is_known = self._profile is not Profile.AUTO or not stated.nearness
         return Faults(standards, version, is_known=is_known)
 
