@@ -312,7 +312,7 @@ class BuildWork:
         footprint, ips = self.dialect.footprint, assigned.segments + 1
         archive = 0 if self.archive is None else max(0, self.archive.size - assigned.compressed)
         copies = 1 if self.parent.pack is None else 2  # the parent is packed from a folder
-        files = assigned.files + _FOLDERS * len(assigned.columns) + footprint.files_per_ip * ips
+        files = assigned.files + _FOLDERS * len(assigned.runs) + footprint.files_per_ip * ips
         return files, (
             assigned.bytes + copies * archive + footprint.per_lob * assigned.files + footprint.per_ip * ips
         )

@@ -16,7 +16,7 @@ from metspack.digests import Hashers
 from metspack.limits import Budgets
 from metspack.model import CellRun, Digest, LobCell
 from metspack.siard import metadata, offsets
-from metspack.siard.metadata import Metadata, Table
+from metspack.siard.metadata import Table
 from metspack.siard.offsets import Element, Encoding, detected, tag_end
 from metspack.siard.tables import CellReader, Tally, pieces
 
@@ -283,7 +283,7 @@ def edited_metadata(
     edits = list(_digest_edits(root, seals))
     if folders is not None:
         edits += _database_edits(root, folders.database, source)
-        edits += _column_edits(root, metadata.of(root), folders, source)
+        edits += _column_edits(root, folders, source)
     return edited(document, edits, source.encoding)
 
 
@@ -361,11 +361,9 @@ def _database_edits(root: Element, folder: str | None, source: MetadataDocument)
         yield source.inserting(root, ("dataOriginTimespan", "dataOwner", "dbname"), folder)
 
 
-def _column_edits(
-    root: Element, facts: Metadata, folders: LobFolders, source: MetadataDocument
-) -> Iterator[Edit]:
+def _column_edits(root: Element, folders: LobFolders, source: MetadataDocument) -> Iterator[Edit]:
     elements = (table for schema in root.all("schemas", "schema") for table in schema.all("tables", "table"))
-    for table, element in zip(facts.tables, elements, strict=True):
+    for table, element in zip(metadata.tables_of(root), elements, strict=True):
         given = folders.columns.get(table.path, {})
         unfiled = given.keys() | folders.renamed.get(table.path, set())
         inner = folders.fields.get(table.path, {})
