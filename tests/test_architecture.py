@@ -41,7 +41,7 @@ BUDGETS: Mapping[str, int] = {
     "files": 3_018,
     "layouts": 592,
     "containers": 1_805,
-    "siard": 1_901,
+    "siard": 1_905,
     "locations": 1_856,
     "sources": 1_727,
     "mets": 3_178,

@@ -219,7 +219,7 @@ class BuildWork:
     def readership(self, split: int) -> tuple[Readership | None, tuple[Notice, ...]]:
         """Return the readers of the LOBs, and a sentence on LOBs that they miss.
 
-        There are none without LOBs beside an archive. Raises ``ConfigError`` for a CLOB in parts behind which
+        Only LOBs beside an archive have readers. Raises ``ConfigError`` for a CLOB in parts behind which
         the intended reader finds no other.
         """
         reader = self.options.reader

@@ -191,7 +191,7 @@ class Relocation:
 
 
 def _digests(work: Path, tasks: Mapping[int, int]) -> Callable[[str, int], Digest | None]:
-    """Return a function for digests of cells, called in the order of the cells; ``tasks`` wrote them."""
+    """Return a function for the cells' digests that ``tasks`` wrote, called in the cells' order."""
     lines: dict[int, Iterator[tuple[str, str, str]]] = {}
     waiting: dict[int, tuple[str, str, str] | None] = {}
 

@@ -25,6 +25,11 @@ _ATTRIBUTE = re.compile(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re
 # Nearly all tags are written so; in an 8-bit page that extends ASCII no byte of it is part of a longer one.
 _USUAL = re.compile(rb"""<[A-Za-z0-9_:.-]+(?: [A-Za-z]+="[^"]*")*? file="([^"]*)\"""")
 _HEAD = 1024  # bytes in which the declaration stands
+# Of columns only the lobFolder is edited, behind the name: of very many all else would fill the memory.
+_UNEDITED = metadata.NOT_NEEDED | {
+    *("type", "typeOriginal", "typeSchema", "typeName", "mimeType", "nullable", "defaultValue"),
+    *("cardinality", "description", "primaryKey", "rows"),
+}
 _PREFIXES = {"MD5": "MD5", "SHA-1": "SHA-1", "SHA-256": "SHA-256:"}  # SIARD 2.0 D.1, messageDigestType
 
 
@@ -278,7 +283,7 @@ def edited_metadata(
     that the document has; each keeps its form (M_5.1). A new lobFolder comes behind dataOriginTimespan, or
     behind the column's name, where the versions from 2.0 on have it.
     """
-    root = offsets.document(document, skipped=metadata.NOT_NEEDED, depth=depth, what=metadata.NAME)
+    root = offsets.document(document, skipped=_UNEDITED, depth=depth, what=metadata.NAME)
     source = MetadataDocument(document)
     edits = list(_digest_edits(root, seals))
     if folders is not None:

@@ -239,7 +239,7 @@ def _digests(root: Element) -> tuple[tuple[Digest, ...], tuple[str, ...]]:
 
 
 def tables_of(root: Element) -> Iterator[Table]:
-    """Yield the tables of the parsed document in its order; raises ``SourceError`` as ``read`` does."""
+    """Yield the tables of the parsed document in order; raises ``SourceError`` as ``read`` does."""
     schemas = list(root.all("schemas", "schema"))
     schema_folders = _folders(schemas, "schema")
     for schema, schema_folder, schema_number in zip(
