@@ -220,7 +220,7 @@ class _InPlaceWork:
             spot = spots[segment.path]
             task = SegmentTask(
                 segments=(spot,),
-                holdings=archive.holdings(),
+                sources=archive.byte_sources(),
                 package=self.staging.package,
                 work=self.staging.work,
                 parent=self.objid,

@@ -24,7 +24,7 @@ from metspack.model import LONGEST, FileExtent, LobRef, LobRun, Notice, Part
 from metspack.planning import slices
 from metspack.processes import Moved
 from metspack.sizes import counted
-from metspack.sources.lobstream import Contents, LobReader, OpenHoldings, what, where
+from metspack.sources.lobstream import Contents, LobReader, OpenSources, what, where
 
 
 def link_words(linked: int, lobs: int) -> Iterator[Notice]:
@@ -118,7 +118,7 @@ class Placing:
     With ``goes_on`` a run that was stopped may have placed earlier parts of the first LOB.
     """
 
-    holdings: OpenHoldings
+    sources: OpenSources
     layout: Layout
     _: KW_ONLY
     checksum: str
@@ -153,7 +153,7 @@ class Placing:
             given = ((shared.digest, run.digests), (shared.proof, run.proofs))
             stated = [(name, values) for name, values in given if name is not None]
             contents = (
-                self.holdings.small_contents(run) if links is None else self._link_run(run, paths, links)
+                self.sources.small_contents(run) if links is None else self._link_run(run, paths, links)
             )
 
         def apart(number: int) -> Hashers:
@@ -192,21 +192,21 @@ class Placing:
         """
         shared, names = run.shared, run.extents[0]
         try:
-            with self.holdings.open_folder(shared.holding, shared.folders or ()) as folder:
+            with self.sources.open_folder(shared.source, shared.folders or ()) as folder:
                 for path, name in zip(paths, names, strict=True):
                     segment.link(path, folder, name)
         except OSError:  # placing each LOB singly reports why
             return repeat(None, len(run))
         folder_path = segment.root / paths[0].rpartition("/")[0]
         here = (path.rpartition("/")[2] for path in paths)
-        return self.holdings.linked_contents(run, folder_path, here, seen=writing.sync_file)
+        return self.sources.linked_contents(run, folder_path, here, seen=writing.sync_file)
 
     def _place_apart(self, lob: LobRef, part: Part | None, path: str, segment: Destination) -> Hashers:
         """Place a LOB or a part of it by itself, and return the digests of the file."""
         if part is not None:
             return self._place_part(lob, part, path, segment)
         wanted = (*algorithms(self.checksum), *self.algorithms)
-        reader = LobReader(lob, self.holdings, wanted, self.accepted)
+        reader = LobReader(lob, self.sources, wanted, self.accepted)
         folder, file = self._link_folder(segment), lob.file
         if folder is None or file is None:
             segment.put(path, self._passing(reader), lob.size)
@@ -218,7 +218,7 @@ class Placing:
     def _link(self, reader: LobReader, file: FileExtent, path: str, folder: Folder) -> None:
         """Link a file, read it where it was found, and check that the link leads to this file."""
         try:
-            with suppress(OSError), self.holdings.open_folder(file.root, file.path[:-1]) as source:
+            with suppress(OSError), self.sources.open_folder(file.root, file.path[:-1]) as source:
                 folder.link(path, source, file.path[-1])
             for _ in self._passing(reader):  # also reports why there is nothing to link
                 pass
@@ -247,7 +247,7 @@ class Placing:
     def _place_part(self, lob: LobRef, part: Part, path: str, segment: Destination) -> Hashers:
         if part.number == 0 or self.goes_on:
             wanted = (self.checksum, *self.algorithms)
-            self._split = LobReader(lob, self.holdings, wanted, self.accepted)
+            self._split = LobReader(lob, self.sources, wanted, self.accepted)
             for _ in self._split.portion(part.offset):  # the parts before it are in their places already
                 pass
         self.goes_on = False

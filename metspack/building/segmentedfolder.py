@@ -43,7 +43,7 @@ from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
 from metspack.siard import entries, metadata
 from metspack.sources.archive import Archive, extension_of, in_runs
-from metspack.sources.lobstream import OpenHoldings, what
+from metspack.sources.lobstream import OpenSources, what
 from metspack.system import os
 from metspack.uris import ReferenceRefused, shown
 
@@ -370,13 +370,13 @@ class SegmentedLobs(tempdb.Scratch):
         """
         work = staging.work
         with (
-            OpenHoldings(self._archive.holdings()) as holdings,
+            OpenSources(self._archive.byte_sources()) as sources,
             tempdb.explained(_LOBS),
             writing.NewFile(notes_path(work, WHOLES, 0)) as wholes,
             writing.NewFile(notes_path(work, PARTS, 0)) as parts,
         ):
             placing = Placing(
-                holdings,
+                sources,
                 lobseg.LAYOUT,
                 checksum=self._checksum,
                 accepted=accepted,
@@ -392,7 +392,7 @@ class SegmentedLobs(tempdb.Scratch):
             placing.moved = lambda _: None  # the files of the others are read already
             for _ in placing.place(slices.runs(slices.path(work, _AGAIN)), _InPlace()):
                 pass
-            holdings.check_unchanged()
+            sources.check_unchanged()
             for extent in self._folder.unnamed():
                 self._read_unnamed(extent, progress)
             self._database.execute("CREATE INDEX placed_segment ON placed (segment, n)")

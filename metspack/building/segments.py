@@ -32,7 +32,7 @@ from metspack.mets.dialects.interface import (
 from metspack.mets.filetable import ManifestLines, PlacedRun, Placements
 from metspack.planning import slices
 from metspack.planning.slices import SliceStretch
-from metspack.sources.lobstream import Holdings, LobReader, OpenHoldings
+from metspack.sources.lobstream import ByteSources, LobReader, OpenSources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class SegmentTask:
     """
 
     segments: tuple[SegmentSpot, ...]
-    holdings: Holdings
+    sources: ByteSources
     package: Path
     work: Path
     parent: str
@@ -256,9 +256,9 @@ def place_rest(
     proven = _ProvenLobs(task)
     done: list[SegmentDone] = []
     try:
-        with OpenHoldings(task.holdings) as holdings:
+        with OpenSources(task.sources) as sources:
             placer = Placing(
-                holdings,
+                sources,
                 task.layout,
                 checksum=task.dialect.checksum_type,
                 algorithms=(task.add_digests,) if task.add_digests else (),
@@ -272,7 +272,7 @@ def place_rest(
             for at, spot in enumerate(task.segments[len(task.finished) :], len(task.finished)):
                 child, files, size = _place_segment(task, spot, placer, proven, disk)
                 if at + 1 == len(task.segments):
-                    holdings.check_unchanged()
+                    sources.check_unchanged()
                 done.append(
                     SegmentDone(
                         number=spot.number,

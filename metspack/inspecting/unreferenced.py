@@ -53,11 +53,11 @@ class Names(tempdb.Scratch):
     disk is full.
     """
 
-    __slots__ = ("_holdings", "_real", "_source", "_top")
+    __slots__ = ("_real", "_source", "_sources", "_top")
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._holdings = source.holdings()
+        self._sources = source.byte_sources()
         self._real: dict[Path, bytes] = {}
         self._top = b""
         with tempdb.explained(_WHAT):
@@ -73,14 +73,14 @@ class Names(tempdb.Scratch):
         if run.entries:
             self._put("entry", map(_encoded, run.entries))
             return
-        for holding, folders, names in run.places():
+        for source, folders, names in run.places():
             if folders is not None:
-                first = self._below(self._holdings.roots[holding], (*folders, names[0]))
+                first = self._below(self._sources.roots[source], (*folders, names[0]))
                 folder = first.removesuffix(_encoded(names[0]))
             else:
-                if holding >= len(self._holdings.archives):  # its packed segment was found later
-                    self._holdings = self._source.holdings()
-                path = self._holdings.archives[holding].paths[0]
+                if source >= len(self._sources.archives):  # its packed segment was found later
+                    self._sources = self._source.byte_sources()
+                path = self._sources.archives[source].paths[0]
                 assert isinstance(path, Below)  # noqa: S101 -- archive 0 alone is a person's own path
                 folder = self._below(path.root, path.segments) + b"\0"
             self._put("file", (folder + _encoded(name) for name in names))

@@ -49,7 +49,7 @@ from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.archive import Archive, FoundLobs, LostLob, extension_of, in_runs, raising
-from metspack.sources.lobstream import Holdings
+from metspack.sources.lobstream import ByteSources
 from metspack.sources.opening import LooseLobs
 from metspack.uris import shown
 
@@ -451,10 +451,10 @@ class PackagedLobs(LooseLobs):
     def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:
         return self._packed.entries(*self.package.index.files.spot(names))
 
-    def holdings(self) -> Holdings:
+    def byte_sources(self) -> ByteSources:
         """Return the files of the LOBs found so far."""
         archives = (HeldMedium(paths=(), stamps=()), *self._packed.held)
-        return Holdings(archives=archives, roots=tuple(self.package.index.files.roots))
+        return ByteSources(archives=archives, roots=tuple(self.package.index.files.roots))
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of the LOBs that METS lists."""

@@ -137,7 +137,7 @@ class Sharing(tempdb.Scratch):
     def are_first(self, run: LobRun, container: str) -> Iterator[bool]:
         """Yield for each LOB whether it needs placing: it shares no earlier cell's LOB."""
         shared, stem = run.shared, run.id_stem
-        holder = _Holder(shared.holding, shared.folders)
+        holder = _Holder(shared.source, shared.folders)
         firsts: dict[tuple[Any, ...], str] = {}
         columns = zip(run.starts, run.stated_lengths, run.digests or repeat(None, len(run)), strict=True)
         for row, bytes_named in zip(run.rows, columns, strict=True):
@@ -156,7 +156,7 @@ class Sharing(tempdb.Scratch):
     def _are_new(self, run: LobRun, container: str) -> bool:
         """Return whether a run's LOBs are distinct and behind all named ones; then store them."""
         shared = run.shared
-        holder = _Holder(shared.holding, shared.folders)
+        holder = _Holder(shared.source, shared.folders)
         own = run.starts
         key = None if holder.folders is None else _by_length
         first, last = holder.places((min(own, key=key), max(own, key=key)))

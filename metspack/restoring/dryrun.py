@@ -90,7 +90,7 @@ class DryRun(Iterator[Verdict]):
             found = self._lobs(source, sharing)
             jobs = processes.useful(options.jobs, files=files, size=size)
             with closing(
-                verify(found, source.holdings, options.accepted, jobs=jobs, moved=progress.advance)
+                verify(found, source.byte_sources, options.accepted, jobs=jobs, moved=progress.advance)
             ) as results:
                 for _, faults in results:
                     yield from faults

@@ -48,7 +48,7 @@ from metspack.siard.metadata import Table
 from metspack.sizes import counted
 from metspack.sources import rewriting
 from metspack.sources.archive import by_extension
-from metspack.sources.lobstream import LobReader, OpenHoldings
+from metspack.sources.lobstream import LobReader, OpenSources
 from metspack.sources.repacking import RemovedEntries, left_out
 from metspack.sources.rewriting import AddedRun, Moved
 
@@ -246,10 +246,10 @@ class _RestoreWork:
         if not self.stay:
             return
         self.progress.stage("Verifying LOBs that stay inside", self.unmoved)
-        with OpenHoldings(self.source.holdings()) as holdings:
+        with OpenSources(self.source.byte_sources()) as sources:
             for run in slices.runs(self.staging.work / "stay.jsonl"):
                 for lob in run.lobs():
-                    for block in LobReader(lob, holdings, ()).proven():
+                    for block in LobReader(lob, sources, ()).proven():
                         self.progress.advance(len(block))
 
     def _added(self) -> Iterator[AddedRun]:
@@ -258,7 +258,7 @@ class _RestoreWork:
         for number in self.slices.values():
             for run in slices.runs(slices.path(self.staging.work, number)):
                 names = self._entries(run.place, run.rows, run.files)
-                yield AddedRun(names=names, run=run, holdings=self.source.holdings(), method=method)
+                yield AddedRun(names=names, run=run, sources=self.source.byte_sources(), method=method)
 
     def _method(self) -> int:
         """Return the compression method of LOBs: that of the tables; SIARD 1.0 has none."""
@@ -364,9 +364,9 @@ class _RestoreWork:
 
     def _place(self, placements: Placements) -> None:
         begin_lobs(self.progress, "Restoring", self.moving.bytes, self.moving.lobs)
-        with OpenHoldings(self.source.holdings()) as holdings:
+        with OpenSources(self.source.byte_sources()) as sources:
             placing = Placing(
-                holdings,
+                sources,
                 siard22.LAYOUT,
                 checksum="MD5",
                 moved=self.progress.advance,
@@ -377,7 +377,7 @@ class _RestoreWork:
                 with closing(Folder(self.staging.package / folder)) as target:
                     for each in placing.place(found, target):
                         placements.add(each.below(f"{folder}/"))
-            holdings.check_unchanged()
+            sources.check_unchanged()
 
     def restored(self, written: Hashers) -> Restored:
         """Return the result of the restore."""

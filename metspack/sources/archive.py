@@ -36,7 +36,7 @@ from metspack.siard import forms, metadata, tables
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
-from metspack.sources.lobstream import MISSING_TABLE, Holdings
+from metspack.sources.lobstream import MISSING_TABLE, ByteSources
 from metspack.system import os
 from metspack.uris import Repair, shown
 
@@ -521,10 +521,10 @@ class Archive(Closable):
         yield from (Notice("rows-differ", each) for each in self.miscounted.values())
         yield from (Notice("cell-with-value", each) for each in self._valued.values())
 
-    def holdings(self) -> Holdings:
+    def byte_sources(self) -> ByteSources:
         """Return the files and folders that the LOBs found so far are read from."""
         own = HeldMedium(paths=(), stamps=()) if self.container is None else self.container.medium.held
-        return Holdings(archives=(own, *self.resolver.packed), roots=self.resolver.roots)
+        return ByteSources(archives=(own, *self.resolver.packed), roots=self.resolver.roots)
 
     def check_unchanged(self) -> None:
         """Raise SourceError when the archive was changed since it was opened."""
@@ -556,7 +556,7 @@ def _runs_of(
                 media_type=media_type(declared, extension),
                 digest=run.algorithm,
                 is_measured=bool(run.lengths),
-                holding=root,
+                source=root,
                 folders=folders,
             ),
             rows=run.rows[which],

@@ -39,7 +39,7 @@ from metspack.siard.upgrade import (
 )
 from metspack.siard.upgradedtables import table_schemas, upgraded_table
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import Holdings, LobReader, OpenHoldings
+from metspack.sources.lobstream import ByteSources, LobReader, OpenSources
 from metspack.sources.repacking import HEADER, RemovedEntries, entries, raw_bytes
 from metspack.uris import are_plain
 
@@ -66,25 +66,25 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedRun:
-    """Entries that are added one behind the other: the LOBs of a run, read from ``holdings``.
+    """Entries that are added one behind the other: the LOBs of a run, read from ``sources``.
 
     ``method`` is the number in the zip format: 8 deflated, 0 stored.
     """
 
     names: Sequence[str]
     run: LobRun
-    holdings: Holdings
+    sources: ByteSources
     method: int = DEFLATED
 
     def contents(self) -> Iterator[Iterable[bytes]]:
         """Yield the bytes of each entry in blocks, proven at their end; raises ``SourceError``."""
-        with OpenHoldings(self.holdings) as holdings:
-            for number, data in enumerate(holdings.proven_contents(self.run)):
+        with OpenSources(self.sources) as sources:
+            for number, data in enumerate(sources.proven_contents(self.run)):
                 if data is None:  # reading the LOB separately raises the reason, if any
-                    yield LobReader(self.run.lob(number), holdings, ()).proven()
+                    yield LobReader(self.run.lob(number), sources, ()).proven()
                 else:
                     yield (bytes(data),)
-            holdings.check_unchanged()
+            sources.check_unchanged()
 
     def together(self) -> Iterator[tuple[Sequence[str], list[bytes]]]:
         """Yield names and bytes of some entries at a time."""

@@ -25,7 +25,7 @@ from metspack.mets.filetable import PlacedFile, PlacedRun, Placements
 from metspack.model import LobRun
 from metspack.planning import slices
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import LobReader, OpenHoldings
+from metspack.sources.lobstream import LobReader, OpenSources
 from metspack.sources.opening import LooseLobs
 from tests import siards
 from tests.conftest import CHECKOUT
@@ -39,7 +39,7 @@ def place(
 ) -> tuple[list[PlacedFile], list[int]]:
     """Place all LOBs of a source, those that are alike together or all one by one."""
     amounts: list[int] = []
-    with source, OpenHoldings(source.holdings()) as shelf:
+    with source, OpenSources(source.byte_sources()) as shelf:
         placing = Placing(shelf, lobseg.LAYOUT, moved=amounts.append, ended=ended, joined=fail, **options)
         planned = segment.with_suffix(".jsonl")
         with slices.Slice(planned) as written:

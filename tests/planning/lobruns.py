@@ -80,7 +80,7 @@ def run_of(
             digest="MD5" if digests else None,
             proof=None,
             is_measured=is_measured,
-            holding=0,
+            source=0,
             folders=None if names is None else ("content", "lob"),
         ),
         rows=list(rows),

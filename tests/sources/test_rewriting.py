@@ -15,7 +15,7 @@ from metspack.limits import Budgets
 from metspack.model import FileExtent, LobCell, LobPlace, LobRef
 from metspack.siard.edits import NewCell, NewCells
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import Holdings
+from metspack.sources.lobstream import ByteSources
 from metspack.sources.repacking import RemovedEntries
 from metspack.sources.rewriting import (
     AddedRun,
@@ -396,7 +396,7 @@ def added(folder: Path, name: str, data: bytes = b"new", method: int = 8) -> Add
     cell = LobCell(place=LobPlace(schema=0, table=0, cell="c2", row=1), file=name)
     lob = LobRef(cell=cell, size=len(data), extension="bin", media_type="a/b", extents=(extent,))
     (run,) = apart([lob])
-    return AddedRun(names=[name], run=run, holdings=Holdings(archives=(), roots=(folder,)), method=method)
+    return AddedRun(names=[name], run=run, sources=ByteSources(archives=(), roots=(folder,)), method=method)
 
 
 def restored(package: Path, lobs: dict[str, bytes], *, method: int = 0) -> Path:
