@@ -35,7 +35,7 @@ from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, SEG
 from metspack.locations import splitparts
 from metspack.mediatypes import media_type
 from metspack.mets import filetable, is_mets_name
-from metspack.mets.filetable import PlacedFile, PlacedRun
+from metspack.mets.filetable import PlacedRun
 from metspack.mets.ids import ncname
 from metspack.model import FileExtent, LobRef, LobRun, Part, ZipExtent
 from metspack.planning import slices
@@ -407,12 +407,12 @@ class SegmentedLobs(tempdb.Scratch):
         # No LOB's id begins so: theirs are s<schema>.t<table>...
         file, _ = self.read_whole(extent, f"unreferenced.{self.unnamed}", progress)
         if self.unnamed <= _EXAMPLES:
-            self.strangers.append(file.path)
-        self._take(PlacedRun.of([file]))
+            self.strangers += file.path
+        self._take(file)
 
     def read_whole(
         self, extent: FileExtent, identifier: str, progress: Progress
-    ) -> tuple[PlacedFile, Hashers]:
+    ) -> tuple[PlacedRun, Hashers]:
         """Read a file that is not a LOB; return it with its path below the folder, and its digests."""
         hashers = ThreadedHashers(filetable.algorithms(self._checksum))
         hashers.take(reading.told(entries.contents(self._folder.root, extent), progress.advance))

@@ -27,7 +27,7 @@ from metspack.layouts import lobseg, siard22
 from metspack.layouts.interface import check_style, folder_use
 from metspack.layouts.names import SIARD, FolderStyle
 from metspack.mets import ids
-from metspack.mets.filetable import PlacedRun, Placements, placed_file
+from metspack.mets.filetable import Placements, placed_file
 from metspack.model import CellRun, LobCell, LobPlace, LobRun, Notice, ZipExtent
 from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning import assignment, slices
@@ -185,7 +185,7 @@ class _RestoreWork:
                 hashers = self.write_inside(siard, placements)
             else:
                 hashers = self._write_beside(style, siard, placements)
-            placements.add(PlacedRun.of([placed_file("", siard, "", hashers, "MD5")]))
+            placements.add(placed_file("", siard, "", hashers, "MD5"))
             write_manifests(self.staging.package, placements.manifest_rows())
         return hashers
 

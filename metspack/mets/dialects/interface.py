@@ -16,7 +16,7 @@ from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.layouts import Layout, lobseg
 from metspack.layouts.names import SIARD
-from metspack.mets.filetable import PlacedFile, PlacedRun
+from metspack.mets.filetable import PlacedRun
 from metspack.mets.notes import noted
 from metspack.mets.reader import Fact
 from metspack.model import Notice
@@ -150,8 +150,8 @@ class ParentContent:
     children: Sequence[ChildMets]
     split: Callable[[], Iterator[SplitLob]] = lambda: iter(())
     parts: Callable[[], Iterator[SplitPart]] = lambda: iter(())
-    pieces: Callable[[], Iterator[PlacedFile]] = lambda: iter(())
-    others: Callable[[], Iterator[PlacedFile]] = lambda: iter(())
+    pieces: Callable[[], Iterator[PlacedRun]] = lambda: iter(())
+    others: Callable[[], Iterator[PlacedRun]] = lambda: iter(())
     history: tuple[str, ...] = ()
     archive: str = ""
 

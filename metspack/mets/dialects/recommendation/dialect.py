@@ -108,7 +108,7 @@ class Recommendation(Dialect):
             "pointer_id": ids.element_id(parent, f"{spot.objid} parent"),
             **self._shared_facts(),
         }
-        file = writer.RowFormat(partial(_row, "file", child=child), partial(self._href, spot.ip))
+        file = writer.RowFormat(partial(_row, "file", mets=child), partial(self._href, spot.ip))
         pointer = writer.RowFormat(partial(_row, "pointer"))
         facts = {
             "child": child,
@@ -126,15 +126,17 @@ class Recommendation(Dialect):
             while some := list(islice(found, _CHILDREN_AT_ONCE)):
                 yield some
 
+        parent = {
+            "objid": objid,
+            "element_id": f"{ids.ncname(objid)}.mets.element",
+            "owner_id": f"{objid}.{content.name.upper()}",
+            "group_id": ids.element_id(objid, "child IPs"),
+            "pointer_id": ids.element_id(objid, "SIARD central file"),
+            **self._shared_facts(),
+        }
+        file = writer.RowFormat(partial(_row, "file", mets=parent), partial(self._href, ""))
         facts = {
-            "parent": {
-                "objid": objid,
-                "element_id": f"{ids.ncname(objid)}.mets.element",
-                "owner_id": f"{objid}.{content.name.upper()}",
-                "group_id": ids.element_id(objid, "child IPs"),
-                "pointer_id": ids.element_id(objid, "SIARD central file"),
-                **self._shared_facts(),
-            },
+            "parent": parent,
             "siard": None if siard is None else self._siard(objid, content.name, siard),
             "has_children": len(content.children) > 0,
             "children": children,
@@ -143,11 +145,10 @@ class Recommendation(Dialect):
             "split_parts": groupby(content.parts(), attrgetter("lob")),
             "pointer_id": lambda part: ids.element_id(objid, f"{part.id} {part.child}"),
             "history": content.notes,
-            "pieces": content.pieces(),
+            "pieces": map(file.text, content.pieces()),
             "is_in_pieces": next(content.pieces(), None) is not None,
-            "others": content.others(),
+            "others": map(file.text, content.others()),
             "has_others": next(content.others(), None) is not None,
-            "href": lambda path: self._href("", path),
         }
         return self._write(package, PLAIN_METS, "parent.xml.j2", facts)
 
