@@ -377,6 +377,12 @@ class LobRun(Columnar):
         """The lengths in the cells, or None for those without."""
         return self.lengths or (self.sizes if self.shared.is_measured else [None] * len(self))
 
+    @property
+    def stated(self) -> list[tuple[str, Sequence[str]]]:
+        """The algorithms of the digests in cells and in METS, each with its digests."""
+        given = ((self.shared.digest, self.digests), (self.shared.proof, self.proofs))
+        return [(name, values) for name, values in given if name is not None]
+
     def places(self) -> Iterator[tuple[int, tuple[str, ...] | None, Sequence[str]]]:
         """Yield the files or entries that hold the LOBs: their source, folders (None: entries) and names."""
         together = [(self.shared.source, self.shared.folders, self.extents[0])]
@@ -526,18 +532,6 @@ class ClosedBy(Enum):
     BYTES = "byte limit"
     SPLIT = "split LOB"
     END = "end"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
-    """The place of LOBs, or of a part of one, in a segment.
-
-    ``container`` is the series that ``segment`` is counted in, as the layout names it.
-    """
-
-    container: str = ""
-    segment: int
-    run: LobRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -177,13 +177,14 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
             for found in map(work.traits.take, assignment.moving_lobs(source, stays, progress))
             for first in sharing.firsts(found, division.layout.container(found.place))
         )
-        for event in planned(
-            map(leaving.take, own), division.limits, split=division.split, layout=division.layout
+        for _container, _segment, run in planned(
+            map(leaving.take, own),
+            division.limits,
+            split=division.split,
+            layout=division.layout,
+            closed=segments.append,
         ):
-            if isinstance(event, PlannedSegment):
-                segments.append(event)
-            else:
-                split += event.run.part is not None and not event.run.is_continued
+            split += run.part is not None and not run.is_continued
         source.check_unchanged()
         readership, missed = work.readership(split)
         containers = len({each.container for each in segments})

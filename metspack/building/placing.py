@@ -14,7 +14,7 @@ from itertools import islice, repeat
 from pathlib import Path
 
 from metspack.containers.ipwriter import Destination, Folder
-from metspack.digests import OCTETS, Hashers, digest_function
+from metspack.digests import Hashers
 from metspack.errors import SourceError, TargetError
 from metspack.files import reading, writing
 from metspack.files.threads import ThreadedHashers
@@ -24,7 +24,7 @@ from metspack.model import LONGEST, FileExtent, LobRef, LobRun, Notice, Part
 from metspack.planning import slices
 from metspack.processes import Moved
 from metspack.sizes import counted
-from metspack.sources.lobstream import Contents, LobReader, OpenSources, what, where
+from metspack.sources.lobstream import Contents, LobReader, OpenSources, Stated, digested, what, where
 
 
 def link_words(linked: int, lobs: int) -> Iterator[Notice]:
@@ -68,7 +68,7 @@ def _is_elsewhere(lob: LobRef) -> TargetError:
 
 def place_together(
     listed: PlacedRun,
-    stated: Sequence[tuple[str, Sequence[str]]],
+    stated: Stated,
     contents: Contents,
     checksum: str,
     *,
@@ -83,25 +83,20 @@ def place_together(
     or that fails the proof, is placed ``apart`` by its number, which reports the reason.
     """
     kept = algorithms(checksum)
-    names = list(dict.fromkeys((*kept, *(name for name, _ in stated))))
-    functions = [digest_function(name) for name in names]
-    compared = [names.index(name) for name, _ in stated]
-    expected = [*zip(*(values for _, values in stated), strict=True)] or [()] * len(listed)
     sizes = list(listed.size)
     digests: list[list[str]] = []
-    for number, data in zip(range(len(listed)), contents, strict=True):
-        if data is not None and len(data) == sizes[number]:
-            found = [digest(data) for digest in functions]
-            if tuple([found[at] for at in compared]) == expected[number]:
-                if put is not None:
-                    put(listed.path[number], data)
-                digests.append(found)
-                moved(len(data))
-                continue
+    for number, proven in enumerate(digested(contents, listed.size, stated, kept)):
+        if proven is not None:
+            data, found = proven
+            if put is not None:
+                put(listed.path[number], data)
+            digests.append(found[: len(kept)])
+            moved(len(data))
+            continue
         hashers = apart(number)
         sizes[number] = hashers.size
-        digests.append([hashers.digest(name).value if name in kept else "" for name in names])
-    own = dict(zip(names, zip(*digests, strict=True), strict=True))
+        digests.append([hashers.digest(name).value for name in kept])
+    own = dict(zip(kept, zip(*digests, strict=True), strict=True))
     return replace(listed, size=sizes, checksum=own[checksum], md5=own["MD5"], sha256=own["SHA-256"])
 
 
@@ -145,13 +140,9 @@ class Placing:
         paths = lob_paths(self.layout, run)
         links = self._link_folder(segment) if shared.folders is not None else None
         contents: Contents = repeat(None, number)
-        stated: list[tuple[str, Sequence[str]]] = []
         # Others need more than to be read whole and compared with their stated digests.
         is_asked = bool(self.algorithms) and shared.digest is None
-        is_known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
-        if is_known and not is_asked and not run.is_apart:
-            given = ((shared.digest, run.digests), (shared.proof, run.proofs))
-            stated = [(name, values) for name, values in given if name is not None]
+        if not is_asked and not run.is_apart:
             contents = (
                 self.sources.small_contents(run) if links is None else self._link_run(run, paths, links)
             )
@@ -173,7 +164,7 @@ class Placing:
         )
         return place_together(
             listed,
-            stated,
+            run.stated,
             contents,
             self.checksum,
             put=segment.put_small if links is None else None,

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from metspack import processes
 from metspack.errors import ConfigError
 from metspack.locations.errors import Losses
-from metspack.model import LobPlace, LobRun, Notice, PlannedSegment, Slot, number_of
+from metspack.model import LobPlace, LobRun, Notice, PlannedSegment, number_of
 from metspack.planning import slices
 from metspack.planning.division import Division, planned
 from metspack.planning.sharedlobs import Sharing
@@ -153,14 +153,15 @@ def assign(
             departs(each)
             yield from sharing.firsts(each, division.layout.container(each.place))
 
+    def close(segment: PlannedSegment) -> None:
+        writer.close(segment)
+        agreed(segment)
+        grown(writer.assigned)
+
+    slots = planned(own(), division.limits, split=division.split, layout=division.layout, closed=close)
     try:
-        for event in planned(own(), division.limits, split=division.split, layout=division.layout):
-            if isinstance(event, PlannedSegment):
-                writer.close(event)
-                agreed(event)
-                grown(writer.assigned)
-            else:
-                writer.take(event)
+        for slot in slots:
+            writer.take(*slot)
         agreed(None)
     except BaseException:
         writer.discard()
@@ -275,9 +276,8 @@ class _SliceWriter:
         self._open: dict[tuple[str, int], tuple[int, slices.Slice]] = {}
         self.fingerprint = hashlib.sha256()
 
-    def take(self, slot: Slot) -> None:
-        run = slot.run
-        number, file = self._slice((slot.container, slot.segment), is_continued=run.is_continued)
+    def take(self, container: str, segment: int, run: LobRun) -> None:
+        number, file = self._slice((container, segment), is_continued=run.is_continued)
         file.add(run)
         self.assigned.note(run, number)
         if not run.is_continued:

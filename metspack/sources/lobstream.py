@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 
 from metspack.containers import zipreader
@@ -22,6 +23,9 @@ from metspack.system import os
 from metspack.uris import shown
 
 _OPEN = 8
+
+Stated = Sequence[tuple[str, Sequence[str]]]
+"""Algorithms, each with the digests by it of all LOBs or files of a run."""
 
 Contents = Iterator[bytes | memoryview | None]
 """The bytes of each LOB of a run, or None for one that must be read separately."""
@@ -88,18 +92,8 @@ class OpenSources(Closable):
 
     def proven_contents(self, run: LobRun) -> Contents:
         """Yield as ``small_contents`` does, but None also for a LOB with another digest than stated."""
-        shared = run.shared
-        # Cell and METS mostly have the same digests, which are computed once.
-        stated = {
-            (name, tuple(values))
-            for name, values in ((shared.digest, run.digests), (shared.proof, run.proofs))
-            if name is not None
-        }
-        is_computable = all(name in OCTETS for name, _ in stated)
-        proving = [(digest_function(name), values) for name, values in stated if is_computable]
-        for number, data in enumerate(self.small_contents(run)):
-            is_proven = data is not None and all(each(data) == values[number] for each, values in proving)
-            yield data if is_computable and is_proven else None
+        proven = digested(self.small_contents(run), run.sizes, run.stated)
+        return (each and each[0] for each in proven)
 
     def linked_contents(
         self,
@@ -166,6 +160,29 @@ class OpenSources(Closable):
         """Close all zip files."""
         while self._media:
             self._media.popitem()[1].close()
+
+
+def digested(
+    contents: Contents, sizes: Sequence[int], stated: Stated, wanted: Sequence[str] = ()
+) -> Iterator[tuple[bytes | memoryview, list[str]] | None]:
+    """Yield bytes with their digests, those by the ``wanted`` algorithms first, in their order.
+
+    None stands for bytes of another size or digest than stated, or whose digest cannot be computed, and for
+    None among the contents.
+    """
+    # Cell and METS mostly have the same digests, which are computed once.
+    names = list(dict.fromkeys((*wanted, *(name for name, _ in stated))))
+    if not OCTETS.keys() >= set(names):
+        yield from repeat(None, len(sizes))
+        return
+    functions = list(map(digest_function, names))
+    compared = [names.index(name) for name, _ in stated]
+    expected = [*zip(*(values for _, values in stated), strict=True)] or [()] * len(sizes)
+    for data, size, values in zip(contents, sizes, expected, strict=True):
+        found = None
+        if data is not None and len(data) == size:
+            found = data, [digest(data) for digest in functions]
+        yield found if found and tuple([found[1][at] for at in compared]) == values else None
 
 
 def _measured_in_bytes(run: LobRun, contents: Contents) -> Contents:
