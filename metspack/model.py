@@ -164,7 +164,7 @@ class FileExtent:
 
 
 Extent = ZipExtent | FileExtent
-"""The extent of a LOB's bytes, to be read with the ``ByteSources`` of the source that gave it."""
+"""The extent of a LOB's bytes, to be read with the source's ``ByteSources``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -169,6 +169,6 @@ class Parent:
             name=self.name,
             siard=None,
             children=placed,
-            split=lambda: segments.split_lobs(work, placed.split),
-            parts=lambda: segments.split_parts(work, placed.split),
+            split=lambda: segments.noted(work, segments.WHOLES, placed.split),
+            parts=lambda: segments.noted(work, segments.PARTS, placed.split),
         )

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,8 +27,6 @@ from metspack.mets.dialects.interface import (
     ChildMets,
     Dialect,
     SegmentSpot,
-    SplitLob,
-    SplitPart,
 )
 from metspack.mets.filetable import ManifestLines, PlacedRun, Placements
 from metspack.planning import slices
@@ -160,18 +159,9 @@ def digest_for_cells(checksum: str) -> str:
     return checksum if checksum in {"MD5", "SHA-1", "SHA-256"} else "SHA-256"
 
 
-def split_lobs(work: Path, tasks: Iterable[int]) -> Iterator[SplitLob]:
-    """Yield the split LOBs of some tasks."""
-    for task in tasks:
-        for identifier, size, kind, checksum in json_lines(notes_path(work, WHOLES, task)):
-            yield SplitLob(id=identifier, size=size, media_type=kind, checksum=checksum)
-
-
-def split_parts(work: Path, tasks: Iterable[int]) -> Iterator[SplitPart]:
-    """Yield the parts of the split LOBs of some tasks, each LOB's from the first on."""
-    for task in tasks:
-        for lob, part, child in json_lines(notes_path(work, PARTS, task)):
-            yield SplitPart(lob=lob, id=part, child=child)
+def noted(work: Path, kind: str, tasks: Iterable[int]) -> Iterator[Any]:
+    """Yield the notes of a kind of some tasks: split LOBs, or parts, each LOB's from the first on."""
+    return chain.from_iterable(json_lines(notes_path(work, kind, task)) for task in tasks)
 
 
 def json_lines(path: Path) -> Iterator[Any]:

@@ -66,15 +66,6 @@ class FilesTogether:
     convention: Convention
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tallied:
-    """Numbers of LOBs found in one column: by each convention, inside and outside."""
-
-    conventions: Mapping[Convention, int]
-    inside: int
-    outside: int
-
-
 class Resolver(Closable):
     """A resolver finds the LOBs of one archive.
 
@@ -118,7 +109,7 @@ class Resolver(Closable):
         self._lob_folder = lob_folder
         self._literal = version.startswith("1.")
         self._columns: dict[tuple[str, str], Column] = {}
-        self._counts: dict[tuple[str, str], Counter[tuple[Convention, bool]]] = {}
+        self._counts: dict[tuple[str, str], Counter[Convention]] = {}
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -149,9 +140,9 @@ class Resolver(Closable):
         """Close the packed segments; the caller closes the tree."""
         self._packed.close()
 
-    def tally(self) -> Mapping[tuple[str, str], Tallied]:
-        """Return the numbers of LOBs found by table path and cell path (array elements as one)."""
-        return {key: _tallied(counts) for key, counts in self._counts.items() if counts}
+    def tally(self) -> Mapping[tuple[str, str], Counter[Convention]]:
+        """Return the numbers of LOBs found, by table path and cell path (array elements as one)."""
+        return {key: counts for key, counts in self._counts.items() if counts}
 
     def recount(self) -> None:
         """Reset what ``tally`` has counted."""
@@ -172,7 +163,7 @@ class Resolver(Closable):
         if found is None or max(found[0]) > SMALL or (run.lengths and found[0] != run.lengths):
             return None
         for convention, number in candidates.all_named_in_full(run.files).items():
-            column.counts[convention, True] += number
+            column.counts[convention] += number
         return found
 
     def conventions(self, table: Table, path: str, files: Iterable[str]) -> Iterator[Convention]:
@@ -182,7 +173,7 @@ class Resolver(Closable):
     def resolved(self, table: Table, cell: LobCell) -> Resolution:
         """Return the extents of a cell's LOB, and the convention that found it.
 
-        Raises ``LobMissing``, ``LobRefused`` and ``LobAmbiguous``, and ``SourceError`` for an archive
+        Raises ``LobUnresolved``, and ``SourceError`` for an archive
         that cannot be read.
         """
         column = self._column(table, cell.place.cell)
@@ -219,7 +210,7 @@ class Resolver(Closable):
         are_measured = all(one in {None, other} for one, other in zip(lengths, sizes, strict=True))
         if not are_measured or max(sizes) > SMALL:
             return None
-        column.counts[first.convention, False] += len(files)
+        column.counts[first.convention] += len(files)
         return FilesTogether(
             root=spot.root, folders=spot.path[:-1], names=names, statuses=found, convention=first.convention
         )
@@ -280,7 +271,7 @@ class Resolver(Closable):
         extent = None if self._tree is None else self._tree.extent(name)
         if extent is None or not column.candidates.fits(extent.size, cell.length):
             return None
-        column.counts[convention, True] += 1
+        column.counts[convention] += 1
         return Resolution(extents=(extent,), size=extent.size, convention=convention)
 
     def _column(self, table: Table, path: str) -> Column:
@@ -382,8 +373,7 @@ def _add(option: str) -> str:
 def _accepted(column: Column, cell: LobCell, hit: Hit) -> Resolution:
     """Return the resolution of a hit, and count it."""
     convention = hit.candidate.convention
-    inside = hit.candidate.place.inside
-    column.counts[convention, inside] += 1
+    column.counts[convention] += 1
     warnings = []
     if not convention.is_statement:
         warnings.append(
@@ -399,12 +389,3 @@ def _accepted(column: Column, cell: LobCell, hit: Hit) -> Resolution:
         repairs=hit.candidate.repairs,
         warnings=tuple(warnings),
     )
-
-
-def _tallied(counts: Counter[tuple[Convention, bool]]) -> Tallied:
-    conventions: Counter[Convention] = Counter()
-    sides: Counter[bool] = Counter()
-    for (convention, inside), number in counts.items():
-        conventions[convention] += number
-        sides[inside] += number
-    return Tallied(conventions=dict(conventions), inside=sides[True], outside=sides[False])

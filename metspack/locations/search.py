@@ -15,7 +15,7 @@ from metspack import digests
 from metspack.errors import SourceError
 from metspack.locations import Convention, errors, splitparts
 from metspack.locations.candidates import Candidate, Candidates, renamed
-from metspack.locations.errors import LobAmbiguous, Tried
+from metspack.locations.errors import Tried
 from metspack.locations.grantedroots import Granted, Obstacle, PlaceRefused, Spot, difference
 from metspack.locations.packedsegments import Packed
 from metspack.locations.splitparts import Names
@@ -107,11 +107,11 @@ _HINTED = 3
 class Column:
     """A column or field whose LOBs are looked for: the candidate places and the results so far.
 
-    ``counts`` are of LOBs found, by convention and whether inside; ``unfound`` is the number of others.
+    ``counts`` are of LOBs found, by convention; ``unfound`` is the number of others.
     """
 
     candidates: Candidates
-    counts: Counter[tuple[Convention, bool]]
+    counts: Counter[Convention]
     unfound: int = 0
 
 
@@ -299,7 +299,7 @@ class Search:
 
     def _ambiguous(self, hits: list[Hit], why: str) -> errors.LobUnresolved:
         return errors.error(
-            LobAmbiguous,
+            "ambiguous",
             self._table,
             self._cell,
             f"{len(hits)} files or entries can be its LOB, and {why}",

@@ -190,7 +190,7 @@ def _found(find: Callable[[_Stated], LobRef], lobs: Iterable[tuple[str, _Stated]
         try:
             found.append(find(stated))
         except SourceError as error:
-            lost.append(LostLob(lob, error))
+            lost.append((lob, error))
     return FoundLobs(list(in_runs(found)), lost)
 
 
@@ -270,7 +270,7 @@ class PackagedArchive(Archive):
 
     def _noted(self, lost: Sequence[LostLob]) -> Sequence[LostLob]:
         """Leave lost LOBs out of those that only METS names, and return them."""
-        ids = (self.id_prefix + each.lob for each in lost)
+        ids = (self.id_prefix + lob for lob, _ in lost)
         self.package.index.note_named([lob for lob in ids if self.package.index.holds(lob)])
         return lost
 

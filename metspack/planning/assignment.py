@@ -11,9 +11,8 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from metspack import processes
 from metspack.errors import ConfigError
@@ -170,12 +169,8 @@ def assign(
     return writer.assigned
 
 
-class PlacedBefore(Enum):
-    """Progress of an earlier run with a segment: described, placed, or placed in stretches."""
-
-    DESCRIBED = 1
-    PLACED = 2
-    STRETCHES = 3
+PlacedBefore = Literal["described", "placed", "in stretches"]
+"""Progress of an earlier run with a segment."""
 
 
 class SegmentGroup(NamedTuple):
@@ -219,7 +214,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
             group = self._group()
             begun = self.begun(group[0])
             cuts = self._cuts(group, begun)
-            is_described = not cuts and (self._is_ready if begun is None else begun is PlacedBefore.DESCRIBED)
+            is_described = not cuts and (self._is_ready if begun is None else begun == "described")
             self._tasks.extend(SegmentGroup(group, each, is_described) for each in slices.stretches(cuts))
         return self._tasks.popleft()
 
@@ -251,7 +246,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
         """Return the bytes at which the slice of a segment is cut."""
         cuts = () if len(group) > 1 else self.assigned.cuts.get(group[0], ())
         cost = sum(self.assigned.costs[number] for number in group)
-        if not (self._is_shared(cost) if begun is None else begun is PlacedBefore.STRETCHES):
+        if not (self._is_shared(cost) if begun is None else begun == "in stretches"):
             cuts = ()
         for _ in range(1 + len(cuts)):
             heapq.heapreplace(self._loads, self._loads[0] + cost / (1 + len(cuts)))

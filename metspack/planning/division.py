@@ -101,7 +101,7 @@ def planned(
     layout: Layout = lobseg.LAYOUT,
     closed: Callable[[PlannedSegment], object],
 ) -> Iterator[Slot]:
-    """Yield a ``Slot`` for every run or part; call ``closed`` with each segment once it is closed.
+    """Yield a ``Slot`` for every run or part; ``closed`` is called with each closed segment.
 
     A run gets one ``Slot`` for each segment; its LOBs are in the same segments as if they came singly.
 
@@ -193,7 +193,7 @@ class _Filling:
         return most if limit is None else bisect_right(list(accumulate(sizes[:most])), limit - self.bytes)
 
     def _parts(self, lob: LobRun, whole: int, limit: int) -> Iterator[Slot]:
-        """Yield the slots of a LOB's parts, ``whole`` bytes in all, and close each segment they fill."""
+        """Yield the slots of a LOB's parts, ``whole`` bytes in all; close the segments they fill."""
         if self.split is Split.NEVER:
             raise PlanError(
                 f"LOB {lob.place.id} has {whole:,} bytes, more than a segment may hold ({limit:,})",

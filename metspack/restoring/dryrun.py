@@ -23,7 +23,7 @@ from metspack.restoring.files import (
     find_lobs,
 )
 from metspack.restoring.siard import Into, archive_words, check_archive, division
-from metspack.sources.archive import FoundLobs, LostLob
+from metspack.sources.archive import FoundLobs
 
 
 class DryRun(Iterator[Verdict]):
@@ -144,4 +144,4 @@ class DryRun(Iterator[Verdict]):
 
 def _lost(faults: Iterable[SourceError]) -> FoundLobs:
     """Return faults of no single LOB."""
-    return FoundLobs(lost=[LostLob("", each) for each in faults])
+    return FoundLobs(lost=[("", each) for each in faults])

@@ -279,7 +279,7 @@ def find_lobs(
     for found in chain(named, source.unnamed()):
         if missing:
             lobs = (lob for run in found.runs for lob in run.ids())
-            lost = (each.lob.removeprefix(source.id_prefix) for each in found.lost)
+            lost = (lob.removeprefix(source.id_prefix) for lob, _ in found.lost)
             missing.difference_update(*map(source.selection.met, chain(lobs, lost)))
         firsts = [first for run in found.runs for first in sharing.firsts(run, "")]
         for run in firsts:

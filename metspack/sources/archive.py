@@ -20,9 +20,6 @@ from metspack.layouts.names import stem_of
 from metspack.limits import Budgets
 from metspack.locations import Convention, errors
 from metspack.locations.errors import (
-    LobAmbiguous,
-    LobMissing,
-    LobRefused,
     LobsUnresolved,
     LobUnresolved,
     Losses,
@@ -63,11 +60,8 @@ class Grants:
     )
 
 
-class LostLob(NamedTuple):
-    """The error of a LOB that was not found, by its id; "" where more than one LOB is concerned."""
-
-    lob: str
-    error: SourceError
+LostLob = tuple[str, SourceError]
+"""The id of a LOB that was not found, "" for the error of several, and the error."""
 
 
 class FoundLobs(NamedTuple):
@@ -83,7 +77,7 @@ class FoundLobs(NamedTuple):
     @property
     def unresolved(self) -> list[LobUnresolved]:
         """The errors of cells whose LOBs were not found."""
-        return [each.error for each in self.lost if isinstance(each.error, LobUnresolved)]
+        return [error for _, error in self.lost if isinstance(error, LobUnresolved)]
 
     def cells(self) -> list[FoundCell]:
         """Return the cells in their order, each with its LOB or its error."""
@@ -96,7 +90,7 @@ class FoundLobs(NamedTuple):
     def selected(self, takes: Callable[[str], bool]) -> FoundLobs:
         """Return the LOBs, found and lost, whose ids a function takes."""
         lobs = [lob for run in self.runs for lob in run.lobs() if takes(lob.place.id)]
-        return FoundLobs(list(in_runs(lobs)), [each for each in self.lost if takes(each.lob)])
+        return FoundLobs(list(in_runs(lobs)), [each for each in self.lost if takes(each[0])])
 
 
 FoundCell = tuple[LobCell, LobRun | None, Convention | None, LobUnresolved | None]
@@ -113,8 +107,8 @@ def in_runs(lobs: Iterable[LobRef]) -> Iterator[LobRun]:
 def raising(found: Iterable[FoundLobs]) -> Iterator[LobRun]:
     """Yield the runs of LOBs; raise the error of the first that was not found."""
     for each in found:
-        for lost in each.lost:
-            raise lost.error
+        for _, error in each.lost:
+            raise error
         yield from each.runs
 
 
@@ -338,7 +332,7 @@ class Archive(Closable):
             try:
                 lob, convention = self._located(table, cell, declared)
             except LobUnresolved as error:
-                lost.append(LostLob(cell.place.id, error))
+                lost.append((cell.place.id, error))
             else:
                 lobs.append(lob)
                 conventions.append(convention)
@@ -392,10 +386,10 @@ class Archive(Closable):
         try:
             found = self.resolver.resolved(table, cell)
         except LobUnresolved as unresolved:
-            advice = "" if isinstance(unresolved, LobAmbiguous) else self.resolver.advice(table, cell)
+            advice = "" if unresolved.kind == "ambiguous" else self.resolver.advice(table, cell)
             if advice:
                 unresolved.hint = advice
-            elif isinstance(unresolved, LobMissing):
+            elif unresolved.kind == "missing":
                 unresolved.hint = " ".join((unresolved.hint, *self._advice()))
             raise
         if found.repairs:
@@ -405,7 +399,7 @@ class Archive(Closable):
         entries = tuple(name for each in found.extents if (name := self._entry(each)))
         if any(map(self._is_structure, entries)) or any(map(self._is_itself, found.extents)):
             raise errors.error(
-                LobRefused,
+                "refused",
                 table,
                 cell,
                 "names a part of the archive itself, not a LOB",
@@ -484,7 +478,7 @@ class Archive(Closable):
             try:
                 yield from self.located(table, read=read)
             except SourceError as error:
-                yield FoundLobs(lost=[LostLob("", error)])
+                yield FoundLobs(lost=[("", error)])
         # Reading cells again after this must not count their LOBs twice.
         self._reported_conventions = tuple(self._conventions())
 
@@ -502,7 +496,7 @@ class Archive(Closable):
             yield Notice("mapping-unread", self._unread)
         tables = {table.path: table for table in self.metadata.tables}
         for (path, cell), tallied in self.resolver.tally().items():
-            for convention, number in tallied.conventions.items():
+            for convention, number in tallied.items():
                 if not convention.is_statement:
                     yield Notice(
                         "location-convention",

@@ -50,7 +50,7 @@ class ByteSources:
 
 
 class OpenSources(Closable):
-    """Sources of bytes, opened when they are needed, a few at a time; a context manager, for one thread."""
+    """Sources of bytes, a few of them open at a time; a context manager, for one thread."""
 
     def __init__(self, sources: ByteSources) -> None:
         self._sources = sources

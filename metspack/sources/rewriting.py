@@ -347,41 +347,30 @@ def _hash(hashers: Hashers, writer: ZipWriter, stop: int | None = None) -> None:
     hashers.take(writer.file.read_back(hashers.size, writer.file.size if stop is None else stop))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ReservedRun:
-    """Entries that any process may write: those of ``added``, in room left at an offset."""
-
-    added: AddedRun
-    path: Path
-    start: int
-    stop: int
+_Reserved = tuple[AddedRun, Path, int, int]
+"""Entries to be written, the archive, and the offsets of the room that is left for them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _WrittenRun:
-    """Entries that were written, up to an offset, and their records for the directory."""
+def write_reserved(task: _Reserved, moved: Callable[[int], None]) -> tuple[list[bytes], int]:
+    """Write entries in the room for them; return their records, and the offset behind them.
 
-    records: Sequence[bytes]
-    stop: int
-
-
-def write_reserved(task: _ReservedRun, moved: Callable[[int], None]) -> _WrittenRun:
-    """Write entries where room was left for them; raises ``SourceError`` and ``TargetError``."""
-    at = task.start
+    Raises ``SourceError`` and ``TargetError``.
+    """
+    added, path, at, stop = task
     listed: list[bytes] = []
-    with writing.SharedFile(task.path) as file:
-        for names, contents in task.added.together():
+    with writing.SharedFile(path) as file:
+        for names, contents in added.together():
             blocks, records = new_entries(names, contents, at, method=STORED)
             block = b"".join(blocks)
-            if at + len(block) > task.stop:
+            if at + len(block) > stop:
                 raise AssertionError(f"{names[0]!r} and others need more room than was left for them")
             file.write(at, block)
             at += len(block)
             listed += records
             moved(sum(map(len, contents)))
-    if at != task.stop:
-        raise AssertionError(f"entries end at byte {at:,}; room was left up to {task.stop:,}")
-    return _WrittenRun(records=listed, stop=at)
+    if at != stop:
+        raise AssertionError(f"entries end at byte {at:,}; room was left up to {stop:,}")
+    return listed, at
 
 
 @dataclass
@@ -418,9 +407,9 @@ class _Additions:
             # The file is in its final state up to the end of each run.
             done = processes.results(write_reserved, tasks, self.changes.jobs, self.changes.moved)
             with closing(done):
-                for written in done:
-                    self.writer.list_run(written.records)
-                    _hash(self.hashers, self.writer, written.stop)
+                for records, stop in done:
+                    self.writer.list_run(records)
+                    _hash(self.hashers, self.writer, stop)
 
     def _together(self, some: Iterable[AddedRun]) -> Iterator[AddedRun]:
         """Write deflated runs, whose length is open until then, and yield the others."""
@@ -432,10 +421,9 @@ class _Additions:
                     self.writer.add_run(names, contents, method=each.method)
                     self.changes.moved(sum(map(len, contents)))
 
-    def _reserve(self, added: AddedRun) -> _ReservedRun:
+    def _reserve(self, added: AddedRun) -> _Reserved:
         start = self.writer.reserve(added.names, added.run.sizes)
-        file = self.writer.file
-        return _ReservedRun(added=added, path=file.path, start=start, stop=file.size)
+        return added, self.writer.file.path, start, self.writer.file.size
 
     def _new_folder(self, added: AddedRun) -> str | None:
         """Return the folder of a run whose names were checked as one, or None for other entries."""

@@ -47,23 +47,11 @@ class SiardFile:
     zip64: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitLob:
-    """A LOB whose parts are in children: its id, and the values of the whole; ``size`` is in bytes."""
+SplitLob = tuple[str, int, str, str]
+"""A LOB whose parts are in children: its id, and the whole's size in bytes, media type and checksum."""
 
-    id: str
-    size: int
-    media_type: str
-    checksum: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitPart:
-    """A part of a split LOB: the LOB's id, the part's id in the child, and the child's OBJID."""
-
-    lob: str
-    id: str
-    child: str
+SplitPart = tuple[str, str, str]
+"""A part of a split LOB: the LOB's id, the part's id in the child, and the child's OBJID."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

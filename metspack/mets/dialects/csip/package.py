@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
-from operator import attrgetter
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -132,14 +132,15 @@ class CsipPackage(CsipDocuments):
 
     def split_objects(self, lobs: Iterable[SplitLob], parts: Iterable[SplitPart]) -> Iterator[FileObject]:
         """Yield the objects of split LOBs, whose parts come in the same order."""
-        for lob, (_, named) in zip(lobs, groupby(parts, attrgetter("lob")), strict=True):
-            has = Relationship(kind="has part", objects=tuple(each.id for each in named))
+        whole_and_parts = zip(lobs, groupby(parts, itemgetter(0)), strict=True)
+        for (identifier, size, kind, checksum), (_, named) in whole_and_parts:
+            has = Relationship(kind="has part", objects=tuple(part for _, part, _ in named))
             yield FileObject(
-                id=lob.id,
+                id=identifier,
                 path="",
-                size=lob.size,
-                media_type=lob.media_type,
-                digests=(Digest(algorithm=self.checksum_type, value=lob.checksum),),
+                size=size,
+                media_type=kind,
+                digests=(Digest(algorithm=self.checksum_type, value=checksum),),
                 relationships=(has,),
             )
 
@@ -241,7 +242,7 @@ class CsipPackage(CsipDocuments):
             facts["groups"].append(
                 FileGroup(
                     id=ids.element_id(content.objid, "child IPs"),
-                    use=words.label,
+                    use=words["label"],
                     div="",
                     files=lambda: self._child_files(content),
                 )
@@ -255,7 +256,7 @@ class CsipPackage(CsipDocuments):
             facts["split"] = {
                 "id": ids.element_id(content.objid, "split LOBs"),
                 "loctype": loctype,
-                "lobs": groupby(content.parts(), attrgetter("lob")),
+                "lobs": groupby(content.parts(), itemgetter(0)),
             }
 
     def linked_children(self, content: ParentContent) -> Iterator[tuple[int, list[Linked]]]:

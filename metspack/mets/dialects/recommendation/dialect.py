@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, islice
-from operator import attrgetter
+from operator import itemgetter
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -142,8 +142,8 @@ class Recommendation(Dialect):
             "children": children,
             "split": content.split(),
             "is_split": next(content.split(), None) is not None,
-            "split_parts": groupby(content.parts(), attrgetter("lob")),
-            "pointer_id": lambda part: ids.element_id(objid, f"{part.id} {part.child}"),
+            "split_parts": groupby(content.parts(), itemgetter(0)),
+            "pointer_id": lambda part, child: ids.element_id(objid, f"{part} {child}"),
             "history": content.notes,
             "pieces": map(file.text, content.pieces()),
             "is_in_pieces": next(content.pieces(), None) is not None,
