@@ -281,12 +281,12 @@ class Sharing(tempdb.Scratch):
             facts = (digest.algorithm, digest.value) if digest else (None, None)
             self._database.execute(_TELL, (file, *facts, *_split(cell)))
 
-    def tell_files(self, run: CellRun, files: Sequence[str]) -> None:
-        """Store the new ``file`` of each cell of a run, without digests."""
+    def tell_files(self, run: CellRun, files: Sequence[str], digests: Sequence[Digest | None] = ()) -> None:
+        """Store the new ``file`` of each cell of a run, and the new digests, if any."""
         if files and (shared := self._shared_rows(run)):
-            for row, file in zip(run.rows, files, strict=True):
+            for number, row in enumerate(run.rows):
                 if row in shared:
-                    self.tell(f"{run.id_stem}{row}", file, None)
+                    self.tell(f"{run.id_stem}{row}", files[number], digests[number] if digests else None)
 
     def stored(self, first: str) -> tuple[str, Digest | None]:
         """Return the stored file and digest of a cell that others share."""

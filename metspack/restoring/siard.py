@@ -42,7 +42,7 @@ from metspack.restoring.files import (
     restore_facts,
     write_manifests,
 )
-from metspack.siard.edits import NewCell, NewCells
+from metspack.siard.edits import CellValues, NewCells
 from metspack.siard.entries import is_empty
 from metspack.siard.metadata import Table
 from metspack.sizes import counted
@@ -318,31 +318,28 @@ class _RestoreWork:
             moved,
             target,
             work=work,
-            values=lambda table: self._values(table, named),
+            values=lambda table: self._make_values(table, named),
             algorithms=algorithms,
             added=added,
             jobs=processes.useful(self.jobs, files=self.moving.lobs, size=self.moving.bytes),
             moved_lobs=self.progress.advance,
         )
 
-    def _values(self, table: Table, named: _Named) -> NewCells | None:
+    def _make_values(self, table: Table, named: _Named) -> CellValues | None:
         if not any(column[:2] == (table.schema, table.number) for column in self.outside | self.inside):
             return None
 
-        def one(cell: LobCell) -> NewCell:
-            new = self._new_file(table, cell, named)
-            self._note(cell.place, (cell.file,), (new,))
-            return NewCell(file=new)
+        def value(run: CellRun) -> NewCells:
+            column = column_of(run.place(0))
+            if column in self.inside or self.sharing.concerns(run):
+                files = [self._new_file(table, cell, named) for cell in run.cells()]
+            else:
+                files = named(run.place(0), run.rows, run.files)
+            if self.source.metadata.version != "1.0" or files != list(run.files):
+                self.renamed.add(column)
+            return files, ()
 
-        def many(run: CellRun) -> list[str] | None:
-            place = run.place(0)
-            if column_of(place) in self.inside or self.sharing.concerns(run):
-                return None
-            new = named(place, run.rows, run.files)
-            self._note(place, run.files, new)
-            return new
-
-        return NewCells(one=one, many=many)
+        return value
 
     def _new_file(self, table: Table, cell: LobCell, named: _Named) -> str:
         """Return the new ``file`` of a cell."""
@@ -356,11 +353,6 @@ class _RestoreWork:
         (new,) = named(cell.place, (cell.place.row,), (cell.file,))
         self.sharing.tell(cell.place.id, new, None)
         return new
-
-    def _note(self, place: LobPlace, old: Sequence[str], new: Sequence[str]) -> None:
-        """Note the column of cells that name their LOBs anew."""
-        if self.source.metadata.version != "1.0" or list(new) != list(old):
-            self.renamed.add(column_of(place))
 
     def _place(self, placements: Placements) -> None:
         begin_lobs(self.progress, "Restoring", self.moving.bytes, self.moving.lobs)

@@ -23,9 +23,9 @@ from metspack.errors import SourceError
 from metspack.files import reading, writing
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts.interface import FolderUse
-from metspack.model import CellRun, Digest, LobCell, LobRun, number_of
+from metspack.model import CellRun, Digest, LobRun, number_of
 from metspack.siard import metadata
-from metspack.siard.edits import LobFolders, NewCell, NewCells, edited_metadata, spliced_table
+from metspack.siard.edits import CellValues, LobFolders, NewCells, edited_metadata, spliced_table
 from metspack.siard.entries import is_empty
 from metspack.siard.metadata import Table
 from metspack.siard.schemas import metadata_schema
@@ -45,7 +45,7 @@ from metspack.uris import are_plain
 
 _AT_ONCE = 1 << 20  # bytes of LOBs that are written at once
 
-Values = Callable[[Table], NewCells | None]
+Values = Callable[[Table], CellValues | None]
 """For a table, the new values of its LOB cells; None leaves its document as it is, unread."""
 
 
@@ -146,9 +146,9 @@ def rewrite(
     splices: dict[str, _Splice] = {}
     for table in archive.tables:
         if (value := values(table)) is not None:
-            noted = _noted(value, renamed.setdefault(table.path, set()), version)
+            noted = _make_noted(value, renamed.setdefault(table.path, set()), version)
             if moved.is_innermost:
-                noted = _with_fields_noted(noted, table, fields.setdefault(table.path, {}))
+                noted = _make_fields_noted(noted, table, fields.setdefault(table.path, {}))
             splices[table.path] = partial(
                 spliced_table, table=table, budgets=archive.budgets, value=noted, version=version
             )
@@ -235,51 +235,39 @@ def _make_upgrade(table: Table, splice: _Splice | None) -> _Splice:
     return upgrading
 
 
-def _noted(value: NewCells, renamed: set[int], version: str) -> NewCells:
+def _make_noted(value: CellValues, renamed: set[int], version: str) -> CellValues:
     """Return new values that also note the columns whose cells name their entries in full."""
 
-    def one(cell: LobCell) -> NewCell | None:
-        new = value.one(cell)
+    def noted(run: CellRun) -> NewCells | None:
+        new = value(run)
         # In 1.0 a column has a folder beside cells that name their entries in full: no cell is read below it.
-        if new is not None and (version != "1.0" or new.file != cell.file):
-            renamed.add(number_of(cell.place.cell))
+        if new is not None and (version != "1.0" or list(new[0]) != list(run.files)):
+            renamed.add(number_of(run.cell))
         return new
 
-    def many(run: CellRun) -> Sequence[str] | None:
-        files = value.many(run)
-        if files is not None and (version != "1.0" or list(files) != list(run.files)):
-            renamed.add(number_of(run.cell))
-        return files
-
-    return NewCells(one=one, many=many)
+    return noted
 
 
-def _with_fields_noted(value: NewCells, table: Table, fields: dict[int, set[tuple[int, ...]]]) -> NewCells:
+def _make_fields_noted(
+    value: CellValues, table: Table, fields: dict[int, set[tuple[int, ...]]]
+) -> CellValues:
     """Return new values that also note the innermost field of each cell, by its numbers.
 
     A column with a cell that has no field in metadata.xml is noted in place of its fields: readers take
     either of two lobFolders on the way to a LOB.
     """
 
-    def note(cell: str) -> None:
-        chain = table.chain(cell)
-        if chain:
-            noted = fields.setdefault(chain[0].number, set())
+    def noted(run: CellRun) -> NewCells | None:
+        if chain := table.chain(run.cell):
+            numbers = fields.setdefault(chain[0].number, set())
             inner = tuple(each.number for each in chain[1:])
-            if () not in noted:
+            if () not in numbers:
                 if not inner:
-                    noted.clear()
-                noted.add(inner)
+                    numbers.clear()
+                numbers.add(inner)
+        return value(run)
 
-    def one(cell: LobCell) -> NewCell | None:
-        note(cell.place.cell)
-        return value.one(cell)
-
-    def many(run: CellRun) -> Sequence[str] | None:
-        note(run.cell)
-        return value.many(run)
-
-    return NewCells(one=one, many=many)
+    return noted
 
 
 def _write(
