@@ -36,7 +36,7 @@ ORDER = (
 
 BUDGETS: Mapping[str, int] = {
     "system": 536,
-    "(foundation)": 2_880,
+    "(foundation)": 2_874,
     "stores": 335,
     "files": 3_018,
     "layouts": 592,
@@ -46,11 +46,11 @@ BUDGETS: Mapping[str, int] = {
     "sources": 1_712,
     "mets": 3_105,
     "planning": 876,
-    "inspecting": 561,
+    "inspecting": 550,
     "packages": 2_985,
     "checking": 14_362,
-    "building": 3_068,
-    "reporting": 2_401,
+    "building": 3_059,
+    "reporting": 2_389,
     "restoring": 1_806,
     "merging": 848,
     "cli": 3_189,

@@ -320,15 +320,15 @@ class _InPlaceWork:
 
     def _check(self, archive: Archive) -> None:
         options = self.options
-        found = check_outcome(
+        wrong, warnings = check_outcome(
             self.folder.root,
             self.progress,
             whole=options.verify,
             budgets=options.budgets,
             known=archive.miscounted,
         )
-        self.warnings += found.warnings()
-        if wrong := found.errors:
+        self.warnings += warnings
+        if wrong:
             lines = [f"{each.path}: {each.code} {each.message}" for each in wrong[:_FINDINGS]]
             raise SourceError(
                 f"{self.folder.root} is not a valid package: {lines[0]} ({counted(len(wrong), 'finding')}); "

@@ -98,11 +98,6 @@ class PlacedSegments(Sequence[ChildMets]):
             dict(zip(self._algorithms, digests, strict=True)),
         )
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parent:

@@ -126,15 +126,16 @@ class Placing:
     goes_on: bool = False
     _split: LobReader | None = field(default=None, init=False)
 
-    def place(self, runs: Iterable[LobRun], segment: Destination) -> Iterator[PlacedRun]:
+    def place(self, runs: Iterable[LobRun], segment: Destination | None) -> Iterator[PlacedRun]:
         """Place LOBs and parts in a segment; yield the files of a run once all are written.
 
+        Without a segment the files are only read: they stay where they are.
         Raises ``SourceError`` for a LOB that contradicts its source or its cell, ``TargetError``
         where writing fails.
         """
         return (self._place_run(run, segment) for run in runs)
 
-    def _place_run(self, run: LobRun, segment: Destination) -> PlacedRun:
+    def _place_run(self, run: LobRun, segment: Destination | None) -> PlacedRun:
         """Place a run's LOBs together, and each that fails its proof singly, to report why."""
         shared, part, number = run.shared, run.part, len(run)
         paths = lob_paths(self.layout, run)
@@ -167,12 +168,12 @@ class Placing:
             run.stated,
             contents,
             self.checksum,
-            put=segment.put_small if links is None else None,
+            put=None if segment is None or links is not None else segment.put_small,
             moved=self.moved,
             apart=apart,
         )
 
-    def _link_folder(self, segment: Destination) -> Folder | None:
+    def _link_folder(self, segment: Destination | None) -> Folder | None:
         """Return the segment if whole files are linked into it, else None."""
         return segment if self.links and isinstance(segment, Folder) else None
 
@@ -192,7 +193,7 @@ class Placing:
         here = (path.rpartition("/")[2] for path in paths)
         return self.sources.linked_contents(run, folder_path, here, seen=writing.sync_file)
 
-    def _place_apart(self, lob: LobRef, part: Part | None, path: str, segment: Destination) -> Hashers:
+    def _place_apart(self, lob: LobRef, part: Part | None, path: str, segment: Destination | None) -> Hashers:
         """Place a LOB or a part of it by itself, and return the digests of the file."""
         if part is not None:
             return self._place_part(lob, part, path, segment)
@@ -200,7 +201,7 @@ class Placing:
         reader = LobReader(lob, self.sources, wanted, self.accepted)
         folder, file = self._link_folder(segment), lob.file
         if folder is None or file is None:
-            segment.put(path, self._passing(reader), lob.size)
+            _put(segment, path, self._passing(reader), lob.size)
         else:
             self._link(reader, file, path, folder)
         self.ended(reader)
@@ -211,8 +212,7 @@ class Placing:
         try:
             with suppress(OSError), self.sources.open_folder(file.root, file.path[:-1]) as source:
                 folder.link(path, source, file.path[-1])
-            for _ in self._passing(reader):  # also reports why there is nothing to link
-                pass
+            _put(None, path, self._passing(reader), 0)  # also reports why there is nothing to link
             _check_link(file, folder, path)
         except BaseException:
             folder.take_back(path)
@@ -235,7 +235,7 @@ class Placing:
         if is_last:
             reader.end()
 
-    def _place_part(self, lob: LobRef, part: Part, path: str, segment: Destination) -> Hashers:
+    def _place_part(self, lob: LobRef, part: Part, path: str, segment: Destination | None) -> Hashers:
         if part.number == 0 or self.goes_on:
             wanted = (self.checksum, *self.algorithms)
             self._split = LobReader(lob, self.sources, wanted, self.accepted)
@@ -246,12 +246,21 @@ class Placing:
         if reader is None or reader.lob != lob:
             raise AssertionError(f"part {part.number} of {lob.place.id} does not follow the one before it")
         hashers = ThreadedHashers(algorithms(self.checksum))
-        segment.put(path, self._passing(reader, part.size, hashers, is_last=part.is_last), part.size)
+        _put(segment, path, self._passing(reader, part.size, hashers, is_last=part.is_last), part.size)
         if part.is_last:
             self._split = None
             self.ended(reader)
             self.joined(reader)
         return hashers
+
+
+def _put(segment: Destination | None, path: str, blocks: Iterable[bytes], size: int) -> None:
+    """Put a file into a segment or, without one, take its bytes, which proves them."""
+    if segment is not None:
+        segment.put(path, blocks, size)
+        return
+    for _ in blocks:
+        pass
 
 
 def _check_link(file: FileExtent, folder: Folder, path: str) -> None:

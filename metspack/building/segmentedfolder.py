@@ -385,12 +385,12 @@ class SegmentedLobs(tempdb.Scratch):
                 joined=lambda reader: wholes.write(whole_line(reader, self._checksum)),
             )
             for run in slices.runs(slices.path(work, _LISTED)):
-                (placed,) = placing.place([run], _InPlace())
+                (placed,) = placing.place([run], None)
                 segment = self._take(replace(placed, path=self._paths(run)))
                 for lob, part in zip(placed.part_of, placed.id, strict=False):
                     parts.write(json_line(lob, part, objids[segment]))
             placing.moved = lambda _: None  # the files of the others are read already
-            for _ in placing.place(slices.runs(slices.path(work, _AGAIN)), _InPlace()):
+            for _ in placing.place(slices.runs(slices.path(work, _AGAIN)), None):
                 pass
             sources.check_unchanged()
             for extent in self._folder.unnamed():
@@ -437,18 +437,6 @@ class SegmentedLobs(tempdb.Scratch):
     def turns(self) -> dict[str, int]:
         """Return the segments, each with the number of its first file in reading order."""
         return dict(self._database.execute("SELECT segment, min(n) FROM placed GROUP BY segment"))
-
-
-class _InPlace:
-    """A destination of files that stay where they are."""
-
-    def put(self, _path: str, blocks: Iterable[bytes], _size: int) -> None:
-        """Take the bytes of a file, which proves them."""
-        for _ in blocks:
-            pass
-
-    def put_small(self, _path: str, _data: bytes | memoryview) -> None:
-        """Discard the bytes of a small file, whose reader proves them."""
 
 
 def _parts(lob: LobRef) -> Iterator[LobRun]:

@@ -53,13 +53,11 @@ class Names(tempdb.Scratch):
     disk is full.
     """
 
-    __slots__ = ("_real", "_source", "_sources", "_top")
+    __slots__ = ("_source", "_sources")
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._sources = source.byte_sources()
-        self._real: dict[Path, bytes] = {}
-        self._top = b""
         with tempdb.explained(_WHAT):
             super().__init__(
                 "CREATE TABLE entry (name BLOB NOT NULL)",
@@ -91,16 +89,11 @@ class Names(tempdb.Scratch):
 
     def _below(self, root: Path, path: tuple[str, ...]) -> bytes:
         """Return a file's real path, as two roots may hold the same file; keep its top folder."""
-        real = self._real.get(root)
-        if real is None:
-            real = self._real[root] = _real(root)
-        top = real + b"/" + _encoded(path[0])
-        if len(path) > 1 and top != self._top:
-            self._top = top
+        real = _real(root)
+        if len(path) > 1:
+            top = real + b"/" + _encoded(path[0]), os.fsencode(root / path[0])
             with tempdb.explained(_WHAT):
-                self._database.execute(
-                    "INSERT OR IGNORE INTO top VALUES (?, ?)", (top, os.fsencode(root / path[0]))
-                )
+                self._database.execute("INSERT OR IGNORE INTO top VALUES (?, ?)", top)
         return real + b"/" + _encoded("/".join(path))
 
     def unreferenced(self) -> tuple[tuple[Unnamed, Unnamed], list[str]]:

@@ -165,7 +165,7 @@ def _verify(
 ) -> tuple[Verification, list[Verdict]]:
     some, held, accepted = task
     counts = Verification()
-    faults: list[Verdict] = []
+    verdicts: list[Verdict] = []
 
     def count(size: int) -> None:
         counts.bytes += size
@@ -173,20 +173,16 @@ def _verify(
 
     with OpenSources(held) as sources:
         for found in some:
-            faults += (_failed(lob, Fault.UNREADABLE, error) for lob, error in found.lost)
+            verdicts += (_failed(lob, Fault.UNREADABLE, error) for lob, error in found.lost)
             for run in found.runs:
-                verdicts = list(_verdicts(run, sources, accepted, count))
+                own = list(_verdicts(run, sources, accepted, count))
                 unit = "bytes" if run.shared.is_measured else None
-                counts.take(Verdict(lob="", algorithm=run.shared.digest, unit=unit), len(run) - len(verdicts))
-                for verdict in verdicts:
-                    if verdict.fault is None:
-                        counts.take(verdict)
-                    else:
-                        faults.append(verdict)
+                counts.take(Verdict(lob="", algorithm=run.shared.digest, unit=unit), len(run) - len(own))
+                verdicts += own
         sources.check_unchanged()
-    for each in faults:
+    for each in verdicts:
         counts.take(each)
-    return counts, faults
+    return counts, [each for each in verdicts if each.fault is not None]
 
 
 def _verdicts(run: LobRun, sources: OpenSources, accepted: frozenset[str], moved: Moved) -> Iterator[Verdict]:

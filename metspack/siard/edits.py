@@ -30,7 +30,7 @@ _PREFIXES = {"MD5": "MD5", "SHA-1": "SHA-1", "SHA-256": "SHA-256:"}  # SIARD 2.0
 
 
 NewCells = tuple[Sequence[str], Sequence[Digest | None]]
-"""The new ``file`` of each cell of a run, unescaped, and any new digests, or none at all."""
+"""The new ``file`` of each cell of a run, unescaped, and the new digests, if any."""
 
 CellValues = Callable[[CellRun], NewCells | None]
 """Returns the new values of cells, or None for cells that stay as they are."""
