@@ -229,7 +229,7 @@ class CsipPackage(CsipDocuments):
     def above(self, ip: IpFolder, parent: str) -> dict[str, Any]:
         """Return the facts on its parent in an IP's METS."""
         linked = links.linked(self.terms, ip.objid, parent, label="the parent IP")
-        facts: dict[str, Any] = {"parent": {"words": links.parent_map(self.terms, ip.objid), "ip": linked}}
+        facts: dict[str, Any] = {"parent": {**links.parent_map(self.terms, ip.objid), "ip": linked}}
         if self.roda_ancestors:
             facts["ancestors"] = {"id": ip.id("ancestors"), "objid": parent}
         return facts
@@ -237,7 +237,7 @@ class CsipPackage(CsipDocuments):
     def add_children(self, facts: dict[str, Any], content: ParentContent) -> None:
         """Add the links to the children, and any file entries with the fixity of their METS."""
         words = links.children_map(self.terms, content.objid)
-        facts["children"] = {"words": words, "ips": self.linked_children(content)}
+        facts["children"] = {**words, "ips": (self._linked(content.objid, each) for each in content.children)}
         if not self.terms.is_by_objid:
             facts["groups"].append(
                 FileGroup(
@@ -258,14 +258,6 @@ class CsipPackage(CsipDocuments):
                 "loctype": loctype,
                 "lobs": groupby(content.parts(), itemgetter(0)),
             }
-
-    def linked_children(self, content: ParentContent) -> Iterator[tuple[int, list[Linked]]]:
-        """Yield the links of the children's structMap, many at a time, with the count before them."""
-        count = 0
-        children = iter(content.children)
-        while some := [self._linked(content.objid, each) for each in islice(children, _CHILDREN_AT_ONCE)]:
-            yield count, some
-            count += len(some)
 
     def _linked(self, parent: str, child: ChildMets) -> Linked:
         file = links.file_id(self.terms, parent, child.objid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import ClassVar, Self
@@ -28,8 +28,6 @@ from metspack.mets.dialects.interface import (
 )
 from metspack.mets.dialects.recommendation import TEMPLATES
 from metspack.mets.filetable import PlacedRun
-
-_CHILDREN_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,12 +118,6 @@ class Recommendation(Dialect):
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write the parent's METS."""
         objid, siard = content.objid, content.siard
-
-        def children() -> Iterator[list[dict[str, object]]]:
-            found = (self._child(objid, child) for child in content.children)
-            while some := list(islice(found, _CHILDREN_AT_ONCE)):
-                yield some
-
         parent = {
             "objid": objid,
             "element_id": f"{ids.ncname(objid)}.mets.element",
@@ -139,7 +131,7 @@ class Recommendation(Dialect):
             "parent": parent,
             "siard": None if siard is None else self._siard(objid, content.name, siard),
             "has_children": len(content.children) > 0,
-            "children": children,
+            "children": lambda: (self._child(objid, child) for child in content.children),
             "split": content.split(),
             "is_split": next(content.split(), None) is not None,
             "split_parts": groupby(content.parts(), itemgetter(0)),
