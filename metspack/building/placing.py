@@ -52,18 +52,16 @@ def planned_links(work: Path, segments: Iterable[int], device: int) -> tuple[int
                 continue
             devices = run.extents[-1]
             if devices.count(device) != len(devices):
-                raise _is_elsewhere(run.lob(next(at for at, each in enumerate(devices) if each != device)))
+                lob = run.lob(next(at for at, each in enumerate(devices) if each != device))
+                raise TargetError(
+                    f"{what(lob)} lies on another file system than the target, and a hard link cannot lead "
+                    "there",
+                    hint="Choose a target on the file system of the LOBs, or leave --link-mode hardlink out, "
+                    "and they are copied.",
+                )
             lobs += len(run)
             size += run.bytes
     return lobs, size
-
-
-def _is_elsewhere(lob: LobRef) -> TargetError:
-    return TargetError(
-        f"{what(lob)} lies on another file system than the target, and a hard link cannot lead there",
-        hint="Choose a target on the file system of the LOBs, or leave --link-mode hardlink out, and they "
-        "are copied.",
-    )
 
 
 def place_together(

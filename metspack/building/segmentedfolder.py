@@ -107,18 +107,17 @@ class SegmentedFolder(tempdb.Scratch):
             raise
 
     def _rows(self, found: Iterable[Entry]) -> Iterator[tuple[str, str | None, int, str]]:
-        for entry in found:
-            if entry.stamp is None:
+        for names, stamp in found:
+            if stamp is None:
                 continue
             try:
-                uris.quoted(entry.path)
+                uris.quoted(names)
             except ReferenceRefused as refused:
                 raise SourceError(f"{self.root}: {refused.message}", hint=refused.hint) from None
-            path = "/".join(entry.path)
+            path = "/".join(names)
             segment = segment_folder(path)
             # An inode may have 64 bits, one more than SQLite's integers.
-            stamp = json.dumps(entry.stamp)
-            yield path, None if segment is None else segment.path, entry.stamp.size, stamp
+            yield path, None if segment is None else segment.path, stamp.size, json.dumps(stamp)
 
     def archives(self) -> list[str]:
         """Return the names of the SIARD archives in the root: whole, in parts or unpacked."""

@@ -198,9 +198,6 @@ class _ProvenLobs:
             self.digests.write(json_line(reader.lob.place.id, digest.algorithm, digest.value))
         self.notes.update(remarks(reader))
 
-    def note_whole(self, reader: LobReader) -> None:
-        self.wholes.write(whole_line(reader, self._task.dialect.checksum_type))
-
 
 def whole_line(reader: LobReader, checksum: str) -> bytes:
     """Return the note on a split LOB that was read, with its digest by an algorithm."""
@@ -255,7 +252,7 @@ def place_rest(
                 accepted=task.accepted,
                 moved=moved,
                 ended=proven.note_lob,
-                joined=proven.note_whole,
+                joined=lambda reader: proven.wholes.write(whole_line(reader, task.dialect.checksum_type)),
                 links=task.links,
                 goes_on=bool(task.finished),
             )

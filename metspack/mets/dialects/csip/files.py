@@ -176,7 +176,7 @@ class IpFolder:
 def below(root: Path) -> Iterator[tuple[str, ...]]:
     """Yield the names of every file below a folder, by path; raises ``SourceError`` as ``walking``."""
     with closing(walking.entries(root)) as found:
-        files = [each.path for each in found if each.stamp is not None]
+        files = [path for path, stamp in found if stamp is not None]
     yield from sorted(files, key=lambda path: "/".join(path).encode("utf-8", "surrogateescape"))
 
 
