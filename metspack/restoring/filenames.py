@@ -133,7 +133,7 @@ def _extension(run: LobRun, number: int, sources: OpenSources) -> str:
     head = b""
     with suppress(SourceError, OSError):
         # A fault of the LOB is reported when it is restored.
-        for extent in [run.extent(number)] if run.detail is None else run.detail.extents:
+        for extent in run.lob(number).extents:
             head += next(sources.contents(extent, ""), b"")
             if len(head) >= _HEAD:
                 break
