@@ -164,7 +164,7 @@ class FileExtent:
 
 
 Extent = ZipExtent | FileExtent
-"""The extent of a LOB's bytes, to be read with the holdings of the source that gave it."""
+"""The extent of a LOB's bytes, to be read with the source's ``ByteSources``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +211,7 @@ class LobRef:
     def shared(self) -> RunShared:
         """The values that LOBs in one run have in common, with this LOB's first extent."""
         first, cell, proof = self.extents[0], self.cell, self.proofs.whole
-        holding, folders, _ = _place(first)
+        source, folders, _ = _place(first)
         return RunShared(
             schema=cell.place.schema,
             table=cell.place.table,
@@ -222,7 +222,7 @@ class LobRef:
             digest=None if cell.digest is None else cell.digest.algorithm,
             proof=None if proof is None else proof.algorithm,
             is_measured=cell.length is not None,
-            holding=holding,
+            source=source,
             folders=folders,
         )
 
@@ -252,7 +252,7 @@ class RunShared:
 
     ``digest`` and ``proof`` are the algorithms of the digests in cells and in METS, None without any;
     ``is_measured``: all cells have a length, or all lack it. ``folders`` are those of all files below root
-    ``holding``; None for entries of zip file ``holding``.
+    ``source``; None for entries of zip file ``source``.
     """
 
     schema: int
@@ -264,7 +264,7 @@ class RunShared:
     digest: str | None = None
     proof: str | None = None
     is_measured: bool = False
-    holding: int = 0
+    source: int = 0
     folders: tuple[str, ...] | None
 
     @property
@@ -377,9 +377,15 @@ class LobRun(Columnar):
         """The lengths in the cells, or None for those without."""
         return self.lengths or (self.sizes if self.shared.is_measured else [None] * len(self))
 
+    @property
+    def stated(self) -> list[tuple[str, Sequence[str]]]:
+        """The algorithms of the digests in cells and in METS, each with its digests."""
+        given = ((self.shared.digest, self.digests), (self.shared.proof, self.proofs))
+        return [(name, values) for name, values in given if name is not None]
+
     def places(self) -> Iterator[tuple[int, tuple[str, ...] | None, Sequence[str]]]:
-        """Yield the files or entries that hold the LOBs: a holding, folders (None: entries) and names."""
-        together = [(self.shared.holding, self.shared.folders, self.extents[0])]
+        """Yield the files or entries that hold the LOBs: their source, folders (None: entries) and names."""
+        together = [(self.shared.source, self.shared.folders, self.extents[0])]
         return iter(together) if self.detail is None else map(_place, self.detail.extents)
 
     @property
@@ -411,7 +417,7 @@ class LobRun(Columnar):
             return ()
         if self.detail is not None:
             found = zip(self.detail.extents, self.places(), strict=True)
-            return [getattr(each, name) for each, (archive, *_) in found if archive == self.shared.holding]
+            return [getattr(each, name) for each, (archive, *_) in found if archive == self.shared.source]
         column: Sequence[int] = self.extents[OF_ENTRY.index(name)]
         return column
 
@@ -437,9 +443,9 @@ class LobRun(Columnar):
         name, *own = (column[number] for column in self.extents)
         if shared.folders is None:
             values = dict(zip(OF_ENTRY[1:], own, strict=True))
-            return ZipExtent(name=name, **values, size=size, archive=shared.holding)
+            return ZipExtent(name=name, **values, size=size, archive=shared.source)
         values = dict(zip(("modified", "inode", "device"), own, strict=True))
-        return FileExtent(root=shared.holding, path=(*shared.folders, name), size=size, **values)
+        return FileExtent(root=shared.source, path=(*shared.folders, name), size=size, **values)
 
     def lob(self, number: int) -> LobRef:
         """Return one of the LOBs, by its place in the run from 0."""
@@ -466,7 +472,7 @@ class LobRun(Columnar):
 
 
 def _place(extent: Extent) -> tuple[int, tuple[str, ...] | None, Sequence[str]]:
-    """Return the holding of an extent, its folders (None: an entry) and its name."""
+    """Return the number of an extent's source, its folders (None: an entry) and its name."""
     if isinstance(extent, ZipExtent):
         return extent.archive, None, (extent.name,)
     return extent.root, extent.path[:-1], extent.path[-1:]
@@ -526,18 +532,6 @@ class ClosedBy(Enum):
     BYTES = "byte limit"
     SPLIT = "split LOB"
     END = "end"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
-    """The place of LOBs, or of a part of one, in a segment.
-
-    ``container`` is the series that ``segment`` is counted in, as the layout names it.
-    """
-
-    container: str = ""
-    segment: int
-    run: LobRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 
 class Progress(Protocol):
-    """An observer of long work, which may show how far it is."""
+    """An observer of long work, which may show how far it is.
+
+    With a method ``expect_lobs(count)`` it takes the number of LOBs of a stage that has just begun, with
+    ``credit(workers)`` the bytes done so far by each worker of a cluster.
+    """
 
     def stage(self, name: str, total: int | None) -> None:
         """Begin a stage of ``total`` bytes, None when they are unknown."""
@@ -17,24 +21,8 @@ class Progress(Protocol):
         """Add bytes done in the current stage."""
 
 
-@runtime_checkable
-class LobProgress(Protocol):
-    """An observer that also takes the number of LOBs in a stage."""
-
-    def expect_lobs(self, count: int) -> None:
-        """Take the number of LOBs whose bytes are the total of the stage that has just begun."""
-
-
 Credit = Callable[[Mapping[str, int]], None]
 """A function that takes the bytes done so far by each worker of a cluster, by its name."""
-
-
-@runtime_checkable
-class WorkerProgress(Protocol):
-    """An observer that also takes the bytes done by each worker of a cluster."""
-
-    def credit(self, workers: Mapping[str, int]) -> None:
-        """Take the bytes that each worker has done so far, by its name."""
 
 
 class Silent:
@@ -53,13 +41,13 @@ class Silent:
 def begin_lobs(progress: Progress, name: str, total: int, lobs: int) -> None:
     """Begin a stage of ``lobs`` LOBs with ``total`` bytes."""
     progress.stage(name, total)
-    if isinstance(progress, LobProgress):
-        progress.expect_lobs(lobs)
+    getattr(progress, "expect_lobs", lambda _count: None)(lobs)
 
 
 def credit_of(progress: Progress) -> Credit:
     """Return the function that takes the bytes of each worker for an observer."""
-    return progress.credit if isinstance(progress, WorkerProgress) else lambda _workers: None
+    credit: Credit = getattr(progress, "credit", lambda _workers: None)
+    return credit
 
 
 class LateStage:

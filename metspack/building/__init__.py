@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from metspack import checking
@@ -36,24 +35,6 @@ _BYTES = {
 _DISK = "Bytes differ from those written: the disk may be failing; see the system's log. "
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckOutcome:
-    """Result of a check: its errors, and its warnings by code.
-
-    ``warned`` has, for each code or requirement, the first warning and the number of warnings.
-    """
-
-    errors: list[Finding] = field(default_factory=list)
-    warned: dict[str, tuple[Finding, int]] = field(default_factory=dict)
-
-    def warnings(self) -> Iterator[Notice]:
-        """Yield one sentence for each code or requirement with warnings, which is its id."""
-        for told_as, (first, count) in self.warned.items():
-            more = f" (and {count - 1:,} more of {told_as})" if count > 1 else ""
-            words = f"the package was checked: {first.path}: {first.code} {first.message}{more}"
-            yield Notice(told_as, words)
-
-
 def check_outcome(
     package: Path,
     progress: Progress,
@@ -62,15 +43,16 @@ def check_outcome(
     budgets: Budgets | None = None,
     known: Collection[str] = (),
     jobs: int | None = 1,
-) -> CheckOutcome:
-    """Check a package in ``jobs`` processes.
+) -> tuple[list[Finding], tuple[Notice, ...]]:
+    """Check a package in ``jobs`` processes; return errors, and a warning for each other code.
 
     With ``whole`` every byte is checked, else everything but the LOBs' bytes. ``known`` are the tables whose
     number of rows differed from metadata.xml in the source already; these errors are skipped.
     """
     level = checking.Level.FULL if whole else checking.Level.STRUCTURE
     progress.stage("Checking the new package", checking.weight(package, whole=whole))
-    found = CheckOutcome()
+    errors: list[Finding] = []
+    warned: dict[str, tuple[Finding, int]] = {}
     run = checking.check(
         package, level, progress=progress.advance, budgets=budgets, jobs=jobs, keeps_links=False
     )
@@ -78,15 +60,21 @@ def check_outcome(
         if each.code == OF_SOURCE and each.place in known:
             continue
         if each.severity is Severity.ERROR:
-            found.errors.append(each)
+            errors.append(each)
         elif (
             each.severity is Severity.WARNING
             and each.code not in _TOLD
             and not each.code.startswith(_CONVENTIONS)
         ):
-            first, count = found.warned.get(checking.told_as(each), (each, 0))
-            found.warned[checking.told_as(each)] = first, count + 1
-    return found
+            first, count = warned.get(checking.told_as(each), (each, 0))
+            warned[checking.told_as(each)] = first, count + 1
+    return errors, tuple(_notice(name, *each) for name, each in warned.items())
+
+
+def _notice(name: str, first: Finding, count: int) -> Notice:
+    """Return the sentence about warnings of one code or requirement."""
+    more = f" (and {count - 1:,} more of {name})" if count > 1 else ""
+    return Notice(name, f"the package was checked: {first.path}: {first.code} {first.message}{more}")
 
 
 def check_made(
@@ -104,12 +92,12 @@ def check_made(
     Raises ``TargetError`` when the check finds errors, after calling ``note`` with their paths. ``given`` are
     the options that decide what METS states, to be named where a requirement is broken.
     """
-    found = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
-    if wrong := found.errors:
+    wrong, warnings = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
+    if wrong:
         first = wrong[0]
-        again = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
-        note({each.path for each in (*wrong, *again.errors)})
-        if again.errors != wrong or any(each.code == Code.UNREADABLE.id for each in wrong):
+        again, _ = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
+        note({each.path for each in (*wrong, *again)})
+        if again != wrong or any(each.code == Code.UNREADABLE.id for each in wrong):
             raise TargetError(
                 f"cannot read back {package / first.path}: {first.message}; nothing was published",
                 hint="The disk or the connection to it may be failing; see the system's log. "
@@ -131,4 +119,4 @@ def check_made(
             hint=f"{_DISK if is_of_disk else ''}What it concerns is made anew when the run goes on. If it "
             "happens again, report it as a fault of metspack.",
         )
-    return tuple(found.warnings())
+    return warnings

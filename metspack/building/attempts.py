@@ -24,7 +24,7 @@ from metspack.files import reading, writing
 from metspack.files.byteranges import Below, Stretch
 from metspack.files.staging import open_stretch
 from metspack.processes import HERE, Executor
-from metspack.sources.lobstream import Holdings
+from metspack.sources.lobstream import ByteSources
 from metspack.system import os
 
 _ATTEMPTS = "attempts"  # the folder of the attempts in the working folder of a run
@@ -37,16 +37,16 @@ Attempt = tuple[str, tuple[SegmentDone, ...]]
 """Result of an attempt at a task: the name of its folder, and its segments or stretch."""
 
 
-def executor(of: Cluster | None, work: Path, found: Holdings, attempted: RemoteWork[Any, Any]) -> Executor:
+def executor(of: Cluster | None, work: Path, found: ByteSources, attempted: RemoteWork[Any, Any]) -> Executor:
     """Return the executor of a run with a working folder: a cluster's workers, if there is one.
 
-    They see the source's holdings; ``attempted`` is the work of their attempts.
+    They see the files and roots of ``found``; ``attempted`` is the work of their attempts.
     """
     return HERE if of is None else ClusterExecutor(of, partial(_open_pool, of, work, found, attempted))
 
 
 def _open_pool(
-    of: Cluster, work: Path, found: Holdings, attempted: RemoteWork[Any, Any]
+    of: Cluster, work: Path, found: ByteSources, attempted: RemoteWork[Any, Any]
 ) -> ClusterPool[Any, Any]:
     """Begin attempts in a run's working folder; return a cluster's workers. Raises ``TargetError``."""
     folder = work / _ATTEMPTS
@@ -63,7 +63,7 @@ def _open_pool(
         raise
 
 
-def _sights(found: Holdings) -> Iterator[Sight]:
+def _sights(found: ByteSources) -> Iterator[Sight]:
     """Yield the roots of a source and the first of its files, which workers must see."""
     files = (path for held in found.archives for path in held.paths)
     for each in (*found.roots, *islice(files, _ASKED)):
@@ -72,8 +72,8 @@ def _sights(found: Holdings) -> Iterator[Sight]:
             yield sight_of(path.path if isinstance(path, Below) else path)
 
 
-def holdings(found: Holdings, of: Cluster | None) -> Holdings:
-    """Return a source's holdings, with absolute paths if a cluster's workers open them."""
+def byte_sources(found: ByteSources, of: Cluster | None) -> ByteSources:
+    """Return the sources of bytes, with absolute paths if a cluster's workers open them."""
     return found if of is None else found.absolute()
 
 
@@ -94,14 +94,14 @@ def making(task: Any, label: str, **changed: object) -> Iterator[tuple[Any, writ
     disk. ``label`` is the task's. An error in the block removes the folder.
     """
     folder = task.work / _ATTEMPTS / f"{label}-{cluster.unique_name()}"
-    package, work, elsewhere = folder / "package", folder / "work", replace(task.holdings, elsewhere=True)
+    package, work, elsewhere = folder / "package", folder / "work", replace(task.sources, elsewhere=True)
     writing.make_directory(folder)
     token = writing.ground.set(folder)
     try:
         for each in (package, work):
             writing.make_directory(each)
         with open_stretch(work) as disk:
-            yield replace(task, package=package, work=work, holdings=elsewhere, **changed), disk
+            yield replace(task, package=package, work=work, sources=elsewhere, **changed), disk
     except BaseException:
         with suppress(TargetError):  # the first error counts; whichever process gave the task cleans up
             writing.remove(folder)

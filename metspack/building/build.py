@@ -449,8 +449,8 @@ class BuildWork:
     def _begin_placing(
         self, staging: Partial, assigned: Assignment, jobs: int, *, is_worth: bool
     ) -> Underway[SegmentTask, TaskPlaced]:
-        holdings = self.source.holdings()
-        executor = attempts.executor(self.cluster, staging.work, holdings, attempts.PLACING)
+        sources = self.source.byte_sources()
+        executor = attempts.executor(self.cluster, staging.work, sources, attempts.PLACING)
         # One file is written from its start to its end.
         shared = 1 if self.packing or self.cluster else jobs
         # Unlike a generator, the groups continue after their end once the plan has further ones.
@@ -471,7 +471,7 @@ class BuildWork:
         earlier = self._earlier
         task = SegmentTask(
             segments=tuple(map(self.spots(assigned).of, numbers)),
-            holdings=attempts.holdings(self.source.holdings(), self.cluster),
+            sources=attempts.byte_sources(self.source.byte_sources(), self.cluster),
             package=staging.package,
             work=staging.work,
             parent=self.objid,

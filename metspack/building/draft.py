@@ -12,7 +12,6 @@ from metspack.building.parents import SegmentSpots
 from metspack.containers.ipwriter import packed_size
 from metspack.containers.zipformat import CENTRAL, LOCAL
 from metspack.digests import MANIFEST_ALGORITHMS, OCTETS
-from metspack.layouts import Layout
 from metspack.layouts.readers import Readership
 from metspack.mets import ids
 from metspack.mets.dialects.interface import Dialect, SegmentSpot
@@ -130,15 +129,15 @@ class Draft:
 
 
 class _Leaving:
-    """The ``lobs`` that leave an archive: their number, their ``bytes`` in it, and the last one's path."""
+    """The ``lobs`` that leave an archive: their number, their ``bytes`` in it, and the ``last`` ones."""
 
     def __init__(self) -> None:
         self.lobs = self.bytes = 0
-        self._last: LobRun | None = None
+        self.last: LobRun | None = None
 
     def take(self, run: LobRun) -> LobRun:
         """Count LOBs that move; returns them."""
-        self._last = run
+        self.last = run
         self.lobs += len(run)
         spans, packed = sum(run.limits) - sum(run.offsets), run.compressed
         if packed and run.entries:
@@ -149,11 +148,6 @@ class _Leaving:
         elif run.entries:
             self.bytes += run.bytes
         return run
-
-    def path(self, layout: Layout) -> str:
-        """Return the path of the last LOB in its segment, "" without LOBs."""
-        last = self._last
-        return "" if last is None else layout.lob_path(last.place, last.shared.extension)
 
 
 def drafted(path: Path, options: BuildOptions, progress: Progress | None = None) -> Draft:
@@ -177,14 +171,16 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
             for found in map(work.traits.take, assignment.moving_lobs(source, stays, progress))
             for first in sharing.firsts(found, division.layout.container(found.place))
         )
-        for event in planned(
-            map(leaving.take, own), division.limits, split=division.split, layout=division.layout
+        for _container, _segment, run in planned(
+            map(leaving.take, own),
+            division.limits,
+            split=division.split,
+            layout=division.layout,
+            closed=segments.append,
         ):
-            if isinstance(event, PlannedSegment):
-                segments.append(event)
-            else:
-                split += event.run.part is not None and not event.run.is_continued
+            split += run.part is not None and not run.is_continued
         source.check_unchanged()
+        last = leaving.last
         readership, missed = work.readership(split)
         containers = len({each.container for each in segments})
         words = () if archive is None else assignment.words_on_columns(archive, stays, options.min_size or 0)
@@ -201,7 +197,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
             version=None if archive is None else archive.metadata.version,
             pack=options.pack,
             archive_bytes=max(0, source.size - leaving.bytes),
-            lob_path=leaving.path(division.layout),
+            lob_path=division.layout.lob_path(last.place, last.shared.extension) if last else "",
             segments=tuple(segments),
             lobs=leaving.lobs,
             split=split,

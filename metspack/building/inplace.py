@@ -27,7 +27,7 @@ from metspack.files.transaction import Transaction
 from metspack.layouts import lobseg
 from metspack.mets import PLAIN_METS, dialects, ids
 from metspack.mets.dialects.interface import ChildMets, ParentContent, SegmentSpot, SiardFile
-from metspack.mets.filetable import PlacedFile, PlacedRun, Placements
+from metspack.mets.filetable import PlacedRun, Placements
 from metspack.model import Notice
 from metspack.progress import Progress, Silent
 from metspack.sizes import HandedOver, counted
@@ -220,7 +220,7 @@ class _InPlaceWork:
             spot = spots[segment.path]
             task = SegmentTask(
                 segments=(spot,),
-                holdings=archive.holdings(),
+                sources=archive.byte_sources(),
                 package=self.staging.package,
                 work=self.staging.work,
                 parent=self.objid,
@@ -240,28 +240,28 @@ class _InPlaceWork:
     ) -> dict[str, Hashers]:
         """Write the parent's METS; return the files outside segments and unpacked archives."""
         files: dict[str, Hashers] = {}
-        others: list[PlacedFile] = []
+        others: list[PlacedRun] = []
         for number, extent in enumerate(self.folder.others(), start=1):
             other, hashers = lobs.read_whole(extent, f"other.{number}", self.progress)
             others.append(other)
-            files[other.path] = hashers
+            files[other.path[0]] = hashers
         siard: SiardFile | None = None
         with closing(Placements()) as pieces:
             for number, extent in enumerate(self.folder.archive_files()):
                 identifier = f"ID_{self.name.upper()}.SIARD.{number + 1}"
                 piece, hashers = lobs.read_whole(extent, identifier, self.progress)
                 if archive.container is not None:
-                    piece = replace(piece, sequence=number, media_type="application/octet-stream")
-                    files[piece.path] = hashers
-                pieces.add(PlacedRun.of([piece]))
+                    piece = replace(piece, sequence=[number], media_type=["application/octet-stream"])
+                    files[piece.path[0]] = hashers
+                pieces.add(piece)
             if archive.container is None:
                 placing.write_manifest_fragments(pieces, "", self.staging.work, len(children), {})
             elif archive.name in files:
-                (whole,) = pieces.files()
+                (whole,) = pieces.runs()
                 siard = SiardFile(
-                    path=whole.path,
-                    size=whole.size,
-                    checksum=whole.checksum,
+                    path=whole.path[0],
+                    size=whole.size[0],
+                    checksum=whole.checksum[0],
                     zip64=archive.container.zip64,
                 )
             content = ParentContent(
@@ -269,9 +269,9 @@ class _InPlaceWork:
                 name=self.name,
                 siard=siard,
                 children=children,
-                split=lambda: segments.split_lobs(self.staging.work, [0]),
-                parts=lambda: segments.split_parts(self.staging.work, [0]),
-                pieces=pieces.files,
+                split=lambda: segments.noted(self.staging.work, segments.WHOLES, [0]),
+                parts=lambda: segments.noted(self.staging.work, segments.PARTS, [0]),
+                pieces=pieces.runs,
                 others=lambda: iter(others),
                 history=archive.missing_notes,
                 archive=archive.name,
@@ -320,15 +320,15 @@ class _InPlaceWork:
 
     def _check(self, archive: Archive) -> None:
         options = self.options
-        found = check_outcome(
+        wrong, warnings = check_outcome(
             self.folder.root,
             self.progress,
             whole=options.verify,
             budgets=options.budgets,
             known=archive.miscounted,
         )
-        self.warnings += found.warnings()
-        if wrong := found.errors:
+        self.warnings += warnings
+        if wrong:
             lines = [f"{each.path}: {each.code} {each.message}" for each in wrong[:_FINDINGS]]
             raise SourceError(
                 f"{self.folder.root} is not a valid package: {lines[0]} ({counted(len(wrong), 'finding')}); "

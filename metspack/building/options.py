@@ -232,21 +232,15 @@ def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
     Raises ``ConfigError`` for an invalid name, and for one that differs from the plan's; ``TargetError``
     where the system cannot hold an archive of that name.
     """
-    found = _name(options, stem, planned)
-    writing.check_names([f"{found}{SIARD}"])
-    return found
-
-
-def _name(options: PackageOptions, stem: str, planned: str | None) -> str:
     chosen = None if options.name is None else ids.given_name(options.name)
-    if planned is None:
-        return chosen or ids.package_name(stem)
-    if chosen is not None and chosen != planned:
+    if planned is not None and chosen not in {None, planned}:
         raise ConfigError(
             f"the plan names the package {planned}, --name says {chosen}",
             hint="Leave --name out, or plan again with it.",
         )
-    return ids.given_name(planned)
+    found = chosen or (ids.package_name(stem) if planned is None else ids.given_name(planned))
+    writing.check_names([f"{found}{SIARD}"])
+    return found
 
 
 def objid(options: PackageOptions, name: str, archive: Archive | None) -> str:

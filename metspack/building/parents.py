@@ -98,11 +98,6 @@ class PlacedSegments(Sequence[ChildMets]):
             dict(zip(self._algorithms, digests, strict=True)),
         )
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parent:
@@ -169,6 +164,6 @@ class Parent:
             name=self.name,
             siard=None,
             children=placed,
-            split=lambda: segments.split_lobs(work, placed.split),
-            parts=lambda: segments.split_parts(work, placed.split),
+            split=lambda: segments.noted(work, segments.WHOLES, placed.split),
+            parts=lambda: segments.noted(work, segments.PARTS, placed.split),
         )

@@ -14,7 +14,7 @@ from itertools import islice, repeat
 from pathlib import Path
 
 from metspack.containers.ipwriter import Destination, Folder
-from metspack.digests import OCTETS, Hashers, digest_function
+from metspack.digests import Hashers
 from metspack.errors import SourceError, TargetError
 from metspack.files import reading, writing
 from metspack.files.threads import ThreadedHashers
@@ -24,7 +24,7 @@ from metspack.model import LONGEST, FileExtent, LobRef, LobRun, Notice, Part
 from metspack.planning import slices
 from metspack.processes import Moved
 from metspack.sizes import counted
-from metspack.sources.lobstream import Contents, LobReader, OpenHoldings, what, where
+from metspack.sources.lobstream import Contents, LobReader, OpenSources, Stated, digested, what, where
 
 
 def link_words(linked: int, lobs: int) -> Iterator[Notice]:
@@ -52,23 +52,21 @@ def planned_links(work: Path, segments: Iterable[int], device: int) -> tuple[int
                 continue
             devices = run.extents[-1]
             if devices.count(device) != len(devices):
-                raise _is_elsewhere(run.lob(next(at for at, each in enumerate(devices) if each != device)))
+                lob = run.lob(next(at for at, each in enumerate(devices) if each != device))
+                raise TargetError(
+                    f"{what(lob)} lies on another file system than the target, and a hard link cannot lead "
+                    "there",
+                    hint="Choose a target on the file system of the LOBs, or leave --link-mode hardlink out, "
+                    "and they are copied.",
+                )
             lobs += len(run)
             size += run.bytes
     return lobs, size
 
 
-def _is_elsewhere(lob: LobRef) -> TargetError:
-    return TargetError(
-        f"{what(lob)} lies on another file system than the target, and a hard link cannot lead there",
-        hint="Choose a target on the file system of the LOBs, or leave --link-mode hardlink out, and they "
-        "are copied.",
-    )
-
-
 def place_together(
     listed: PlacedRun,
-    stated: Sequence[tuple[str, Sequence[str]]],
+    stated: Stated,
     contents: Contents,
     checksum: str,
     *,
@@ -83,25 +81,20 @@ def place_together(
     or that fails the proof, is placed ``apart`` by its number, which reports the reason.
     """
     kept = algorithms(checksum)
-    names = list(dict.fromkeys((*kept, *(name for name, _ in stated))))
-    functions = [digest_function(name) for name in names]
-    compared = [names.index(name) for name, _ in stated]
-    expected = [*zip(*(values for _, values in stated), strict=True)] or [()] * len(listed)
     sizes = list(listed.size)
     digests: list[list[str]] = []
-    for number, data in zip(range(len(listed)), contents, strict=True):
-        if data is not None and len(data) == sizes[number]:
-            found = [digest(data) for digest in functions]
-            if tuple([found[at] for at in compared]) == expected[number]:
-                if put is not None:
-                    put(listed.path[number], data)
-                digests.append(found)
-                moved(len(data))
-                continue
+    for number, proven in enumerate(digested(contents, listed.size, stated, kept)):
+        if proven is not None:
+            data, found = proven
+            if put is not None:
+                put(listed.path[number], data)
+            digests.append(found[: len(kept)])
+            moved(len(data))
+            continue
         hashers = apart(number)
         sizes[number] = hashers.size
-        digests.append([hashers.digest(name).value if name in kept else "" for name in names])
-    own = dict(zip(names, zip(*digests, strict=True), strict=True))
+        digests.append([hashers.digest(name).value for name in kept])
+    own = dict(zip(kept, zip(*digests, strict=True), strict=True))
     return replace(listed, size=sizes, checksum=own[checksum], md5=own["MD5"], sha256=own["SHA-256"])
 
 
@@ -118,7 +111,7 @@ class Placing:
     With ``goes_on`` a run that was stopped may have placed earlier parts of the first LOB.
     """
 
-    holdings: OpenHoldings
+    sources: OpenSources
     layout: Layout
     _: KW_ONLY
     checksum: str
@@ -131,29 +124,26 @@ class Placing:
     goes_on: bool = False
     _split: LobReader | None = field(default=None, init=False)
 
-    def place(self, runs: Iterable[LobRun], segment: Destination) -> Iterator[PlacedRun]:
+    def place(self, runs: Iterable[LobRun], segment: Destination | None) -> Iterator[PlacedRun]:
         """Place LOBs and parts in a segment; yield the files of a run once all are written.
 
+        Without a segment the files are only read: they stay where they are.
         Raises ``SourceError`` for a LOB that contradicts its source or its cell, ``TargetError``
         where writing fails.
         """
         return (self._place_run(run, segment) for run in runs)
 
-    def _place_run(self, run: LobRun, segment: Destination) -> PlacedRun:
+    def _place_run(self, run: LobRun, segment: Destination | None) -> PlacedRun:
         """Place a run's LOBs together, and each that fails its proof singly, to report why."""
         shared, part, number = run.shared, run.part, len(run)
         paths = lob_paths(self.layout, run)
         links = self._link_folder(segment) if shared.folders is not None else None
         contents: Contents = repeat(None, number)
-        stated: list[tuple[str, Sequence[str]]] = []
         # Others need more than to be read whole and compared with their stated digests.
         is_asked = bool(self.algorithms) and shared.digest is None
-        is_known = {shared.digest, shared.proof} - {None} <= OCTETS.keys()
-        if is_known and not is_asked and not run.is_apart:
-            given = ((shared.digest, run.digests), (shared.proof, run.proofs))
-            stated = [(name, values) for name, values in given if name is not None]
+        if not is_asked and not run.is_apart:
             contents = (
-                self.holdings.small_contents(run) if links is None else self._link_run(run, paths, links)
+                self.sources.small_contents(run) if links is None else self._link_run(run, paths, links)
             )
 
         def apart(number: int) -> Hashers:
@@ -173,15 +163,15 @@ class Placing:
         )
         return place_together(
             listed,
-            stated,
+            run.stated,
             contents,
             self.checksum,
-            put=segment.put_small if links is None else None,
+            put=None if segment is None or links is not None else segment.put_small,
             moved=self.moved,
             apart=apart,
         )
 
-    def _link_folder(self, segment: Destination) -> Folder | None:
+    def _link_folder(self, segment: Destination | None) -> Folder | None:
         """Return the segment if whole files are linked into it, else None."""
         return segment if self.links and isinstance(segment, Folder) else None
 
@@ -192,24 +182,24 @@ class Placing:
         """
         shared, names = run.shared, run.extents[0]
         try:
-            with self.holdings.open_folder(shared.holding, shared.folders or ()) as folder:
+            with self.sources.open_folder(shared.source, shared.folders or ()) as folder:
                 for path, name in zip(paths, names, strict=True):
                     segment.link(path, folder, name)
         except OSError:  # placing each LOB singly reports why
             return repeat(None, len(run))
         folder_path = segment.root / paths[0].rpartition("/")[0]
         here = (path.rpartition("/")[2] for path in paths)
-        return self.holdings.linked_contents(run, folder_path, here, seen=writing.sync_file)
+        return self.sources.linked_contents(run, folder_path, here, seen=writing.sync_file)
 
-    def _place_apart(self, lob: LobRef, part: Part | None, path: str, segment: Destination) -> Hashers:
+    def _place_apart(self, lob: LobRef, part: Part | None, path: str, segment: Destination | None) -> Hashers:
         """Place a LOB or a part of it by itself, and return the digests of the file."""
         if part is not None:
             return self._place_part(lob, part, path, segment)
         wanted = (*algorithms(self.checksum), *self.algorithms)
-        reader = LobReader(lob, self.holdings, wanted, self.accepted)
+        reader = LobReader(lob, self.sources, wanted, self.accepted)
         folder, file = self._link_folder(segment), lob.file
         if folder is None or file is None:
-            segment.put(path, self._passing(reader), lob.size)
+            _put(segment, path, self._passing(reader), lob.size)
         else:
             self._link(reader, file, path, folder)
         self.ended(reader)
@@ -218,10 +208,9 @@ class Placing:
     def _link(self, reader: LobReader, file: FileExtent, path: str, folder: Folder) -> None:
         """Link a file, read it where it was found, and check that the link leads to this file."""
         try:
-            with suppress(OSError), self.holdings.open_folder(file.root, file.path[:-1]) as source:
+            with suppress(OSError), self.sources.open_folder(file.root, file.path[:-1]) as source:
                 folder.link(path, source, file.path[-1])
-            for _ in self._passing(reader):  # also reports why there is nothing to link
-                pass
+            _put(None, path, self._passing(reader), 0)  # also reports why there is nothing to link
             _check_link(file, folder, path)
         except BaseException:
             folder.take_back(path)
@@ -244,10 +233,10 @@ class Placing:
         if is_last:
             reader.end()
 
-    def _place_part(self, lob: LobRef, part: Part, path: str, segment: Destination) -> Hashers:
+    def _place_part(self, lob: LobRef, part: Part, path: str, segment: Destination | None) -> Hashers:
         if part.number == 0 or self.goes_on:
             wanted = (self.checksum, *self.algorithms)
-            self._split = LobReader(lob, self.holdings, wanted, self.accepted)
+            self._split = LobReader(lob, self.sources, wanted, self.accepted)
             for _ in self._split.portion(part.offset):  # the parts before it are in their places already
                 pass
         self.goes_on = False
@@ -255,12 +244,21 @@ class Placing:
         if reader is None or reader.lob != lob:
             raise AssertionError(f"part {part.number} of {lob.place.id} does not follow the one before it")
         hashers = ThreadedHashers(algorithms(self.checksum))
-        segment.put(path, self._passing(reader, part.size, hashers, is_last=part.is_last), part.size)
+        _put(segment, path, self._passing(reader, part.size, hashers, is_last=part.is_last), part.size)
         if part.is_last:
             self._split = None
             self.ended(reader)
             self.joined(reader)
         return hashers
+
+
+def _put(segment: Destination | None, path: str, blocks: Iterable[bytes], size: int) -> None:
+    """Put a file into a segment or, without one, take its bytes, which proves them."""
+    if segment is not None:
+        segment.put(path, blocks, size)
+        return
+    for _ in blocks:
+        pass
 
 
 def _check_link(file: FileExtent, folder: Folder, path: str) -> None:

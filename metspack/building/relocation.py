@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from metspack import uris
@@ -19,11 +20,11 @@ from metspack.planning.assignment import Assignment, Column, SegmentsOfColumn, c
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
 from metspack.siard import metadata, upgrade, upgradedtables
-from metspack.siard.edits import NewCell, NewCells
+from metspack.siard.edits import CellValues, NewCells
 from metspack.siard.metadata import Table
 from metspack.siard.upgrade import TARGET, Upgrade
 from metspack.sources import rewriting
-from metspack.sources.archive import Archive, by_extension, extension_of
+from metspack.sources.archive import Archive, by_extension
 from metspack.sources.opening import SourceFacts
 from metspack.sources.repacking import HEADER, RemovedEntries, left_out
 
@@ -84,14 +85,14 @@ class Relocation:
             rewriting.moved(self.archive, removed, self._uses),
             target,
             work=work,
-            values=self.values,
+            values=self.make_values,
             algorithms=algorithms,
             wrote=wrote,
             meanwhile=meanwhile,
             upgrade=self.upgrade,
         )
 
-    def values(self, table: Table) -> NewCells | None:
+    def make_values(self, table: Table) -> CellValues | None:
         """Return the new values of a table's LOB cells, or None for a table without LOBs.
 
         Callers take the values in document order. Where LOBs stay, their cells change too: they may have been
@@ -99,37 +100,23 @@ class Relocation:
         """
         if (table.schema, table.number) not in self._tables:
             return None
-        runs, following = self.assigned.runs, dict[Column, SegmentsOfColumn]()
+        runs = self.assigned.runs
+        of_column = cache(lambda column: SegmentsOfColumn(runs[column]))
 
-        def of_column(column: Column) -> SegmentsOfColumn:
-            if column not in following:
-                following[column] = SegmentsOfColumn(runs[column])
-            return following[column]
-
-        def value(cell: LobCell) -> NewCell | None:
-            column = column_of(cell.place)
-            if column not in runs:
-                new = self._inside(table, cell)
-                if self._version != "1.0" or new.file != cell.file:
-                    self._renamed.add(column)
-                return new
-            self._renamed.add(column)
-            return self._outside(cell, self._uses[column].before, of_column(column))
-
-        def files(run: CellRun) -> list[str] | None:
+        def value(run: CellRun) -> NewCells:
             column = column_of(run.place(0))
-            if column not in runs or self.corrected:
-                return None
-            self._renamed.add(column)
-            return self._files(run, self._uses[column].before, of_column(column))
+            if column in runs:
+                self._renamed.add(column)
+                return self._outside(run, self._uses[column].before, of_column(column))
+            files = [self._inside(table, cell) for cell in run.cells()]
+            if self._version != "1.0" or files != list(run.files):
+                self._renamed.add(column)
+            return files, ()
 
-        return NewCells(one=value, many=files)
+        return value
 
-    def _files(self, run: CellRun, before: str, segments_of: SegmentsOfColumn) -> list[str]:
-        """Return the new ``file`` of cells that keep their digests.
-
-        Cells that share a LOB get the ``file`` of the first one.
-        """
+    def _outside(self, run: CellRun, before: str, segments_of: SegmentsOfColumn) -> NewCells:
+        """Return the new values of cells; those that share a LOB get the values of the first one."""
         firsts = self.sharing.firsts_of(run)
         alone = [number for number, first in enumerate(firsts) if first is None]
         those = replace(
@@ -141,26 +128,28 @@ class Relocation:
             digests=(),
             starts=(),
         )
-        own = self._own_files(those, before, segments_of) if alone else []
-        self.sharing.tell_files(those, own)
-        shared = {first: self.sharing.stored(first)[0] for first in {*firsts} if first is not None}
+        own = self._own_values(those, before, segments_of)
+        self.sharing.tell_files(those, [file for file, _ in own], [digest for _, digest in own])
+        shared = {first: self.sharing.stored(first) for first in {*firsts} if first is not None}
         placed = iter(own)
-        return [next(placed) if first is None else shared[first] for first in firsts]
+        new = [next(placed) if first is None else shared[first] for first in firsts]
+        return [file for file, _ in new], [digest for _, digest in new]
 
-    def _own_files(self, run: CellRun, before: str, segments_of: SegmentsOfColumn) -> list[str]:
-        """Return the new ``file`` of cells that share no files."""
-        found: list[str] = []
+    def _own_values(
+        self, run: CellRun, before: str, segments_of: SegmentsOfColumn
+    ) -> list[tuple[str, Digest | None]]:
+        """Return the new ``file`` and any new digest of cells that share no files."""
+        found: list[tuple[str, Digest | None]] = []
         for extension, which in by_extension(run.files):
-            while len(found) < which.stop:
-                segment, taken = segments_of.take(which.stop - len(found))
-                own = self.layout.cell_files(
-                    self.name,
-                    self.assigned.keys[segment][1],
-                    run.place(len(found)),
-                    run.rows[len(found) : len(found) + taken],
-                    extension,
-                )
-                found += [f"{before}{each}" for each in own]
+            while (start := len(found)) < which.stop:
+                segment, taken = segments_of.take(which.stop - start)
+                rows = run.rows[start : start + taken]
+                index = self.assigned.keys[segment][1]
+                own = self.layout.cell_files(self.name, index, run.place(start), rows, extension)
+                found += [
+                    (f"{before}{file}", self._digest_of(f"{run.id_stem}{row}", segment))
+                    for row, file in zip(rows, own, strict=True)
+                ]
         return found
 
     def left_out(self) -> Iterator[str]:
@@ -168,26 +157,11 @@ class Relocation:
         # The upgrade itself reports the columns' folders.
         yield from left_out(self.archive, self._renamed if self.upgrade is None else ())
 
-    def _outside(self, cell: LobCell, before: str, segments_of: SegmentsOfColumn) -> NewCell:
-        first = self.sharing.first(cell.place.id)
-        if first is not None:
-            file, digest = self.sharing.stored(first)
-            return NewCell(file=file, digest=digest)
-        number, _ = segments_of.take(1)
-        own = self.layout.cell_file(
-            self.name, self.assigned.keys[number][1], cell.place, extension_of(cell.file)
-        )
-        file = f"{before}{own}"
-        digest = self._digest_of(cell.place.id, number)
-        self.sharing.tell(cell.place.id, file, digest)
-        return NewCell(file=file, digest=digest)
-
-    def _inside(self, table: Table, cell: LobCell) -> NewCell:
-        """Return a cell whose LOB stays, with its entry named in full: its column has no lobFolder."""
+    def _inside(self, table: Table, cell: LobCell) -> str:
+        """Return the full name of the entry of a LOB that stays: its column has no lobFolder."""
         (entry,) = self.archive.entries(table, cell)  # only columns with LOBs in one entry stay
         # SIARD 1.0 has a string there, later versions a URI.
-        plain = self._version == "1.0"
-        return NewCell(file=entry if plain else uris.quoted(entry.split("/")))
+        return entry if self._version == "1.0" else uris.quoted(entry.split("/"))
 
 
 def _digests(work: Path, tasks: Mapping[int, int]) -> Callable[[str, int], Digest | None]:

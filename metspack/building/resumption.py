@@ -126,8 +126,8 @@ class EarlierRun(FinishedStretches[SegmentDone]):
 
 def _progress(done: SegmentDone) -> PlacedBefore:
     if done.child is not None:
-        return PlacedBefore.DESCRIBED
-    return PlacedBefore.PLACED if done.stretch == slices.WHOLE else PlacedBefore.STRETCHES
+        return "described"
+    return "placed" if done.stretch == slices.WHOLE else "in stretches"
 
 
 def _above(path: str) -> Iterator[str]:

@@ -35,7 +35,7 @@ from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, SEG
 from metspack.locations import splitparts
 from metspack.mediatypes import media_type
 from metspack.mets import filetable, is_mets_name
-from metspack.mets.filetable import PlacedFile, PlacedRun
+from metspack.mets.filetable import PlacedRun
 from metspack.mets.ids import ncname
 from metspack.model import FileExtent, LobRef, LobRun, Part, ZipExtent
 from metspack.planning import slices
@@ -43,7 +43,7 @@ from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress
 from metspack.siard import entries, metadata
 from metspack.sources.archive import Archive, extension_of, in_runs
-from metspack.sources.lobstream import OpenHoldings, what
+from metspack.sources.lobstream import OpenSources, what
 from metspack.system import os
 from metspack.uris import ReferenceRefused, shown
 
@@ -107,18 +107,17 @@ class SegmentedFolder(tempdb.Scratch):
             raise
 
     def _rows(self, found: Iterable[Entry]) -> Iterator[tuple[str, str | None, int, str]]:
-        for entry in found:
-            if entry.stamp is None:
+        for names, stamp in found:
+            if stamp is None:
                 continue
             try:
-                uris.quoted(entry.path)
+                uris.quoted(names)
             except ReferenceRefused as refused:
                 raise SourceError(f"{self.root}: {refused.message}", hint=refused.hint) from None
-            path = "/".join(entry.path)
+            path = "/".join(names)
             segment = segment_folder(path)
             # An inode may have 64 bits, one more than SQLite's integers.
-            stamp = json.dumps(entry.stamp)
-            yield path, None if segment is None else segment.path, entry.stamp.size, stamp
+            yield path, None if segment is None else segment.path, stamp.size, json.dumps(stamp)
 
     def archives(self) -> list[str]:
         """Return the names of the SIARD archives in the root: whole, in parts or unpacked."""
@@ -370,13 +369,13 @@ class SegmentedLobs(tempdb.Scratch):
         """
         work = staging.work
         with (
-            OpenHoldings(self._archive.holdings()) as holdings,
+            OpenSources(self._archive.byte_sources()) as sources,
             tempdb.explained(_LOBS),
             writing.NewFile(notes_path(work, WHOLES, 0)) as wholes,
             writing.NewFile(notes_path(work, PARTS, 0)) as parts,
         ):
             placing = Placing(
-                holdings,
+                sources,
                 lobseg.LAYOUT,
                 checksum=self._checksum,
                 accepted=accepted,
@@ -385,14 +384,14 @@ class SegmentedLobs(tempdb.Scratch):
                 joined=lambda reader: wholes.write(whole_line(reader, self._checksum)),
             )
             for run in slices.runs(slices.path(work, _LISTED)):
-                (placed,) = placing.place([run], _InPlace())
+                (placed,) = placing.place([run], None)
                 segment = self._take(replace(placed, path=self._paths(run)))
                 for lob, part in zip(placed.part_of, placed.id, strict=False):
                     parts.write(json_line(lob, part, objids[segment]))
             placing.moved = lambda _: None  # the files of the others are read already
-            for _ in placing.place(slices.runs(slices.path(work, _AGAIN)), _InPlace()):
+            for _ in placing.place(slices.runs(slices.path(work, _AGAIN)), None):
                 pass
-            holdings.check_unchanged()
+            sources.check_unchanged()
             for extent in self._folder.unnamed():
                 self._read_unnamed(extent, progress)
             self._database.execute("CREATE INDEX placed_segment ON placed (segment, n)")
@@ -407,12 +406,12 @@ class SegmentedLobs(tempdb.Scratch):
         # No LOB's id begins so: theirs are s<schema>.t<table>...
         file, _ = self.read_whole(extent, f"unreferenced.{self.unnamed}", progress)
         if self.unnamed <= _EXAMPLES:
-            self.strangers.append(file.path)
-        self._take(PlacedRun.of([file]))
+            self.strangers += file.path
+        self._take(file)
 
     def read_whole(
         self, extent: FileExtent, identifier: str, progress: Progress
-    ) -> tuple[PlacedFile, Hashers]:
+    ) -> tuple[PlacedRun, Hashers]:
         """Read a file that is not a LOB; return it with its path below the folder, and its digests."""
         hashers = ThreadedHashers(filetable.algorithms(self._checksum))
         hashers.take(reading.told(entries.contents(self._folder.root, extent), progress.advance))
@@ -437,18 +436,6 @@ class SegmentedLobs(tempdb.Scratch):
     def turns(self) -> dict[str, int]:
         """Return the segments, each with the number of its first file in reading order."""
         return dict(self._database.execute("SELECT segment, min(n) FROM placed GROUP BY segment"))
-
-
-class _InPlace:
-    """A destination of files that stay where they are."""
-
-    def put(self, _path: str, blocks: Iterable[bytes], _size: int) -> None:
-        """Take the bytes of a file, which proves them."""
-        for _ in blocks:
-            pass
-
-    def put_small(self, _path: str, _data: bytes | memoryview) -> None:
-        """Discard the bytes of a small file, whose reader proves them."""
 
 
 def _parts(lob: LobRef) -> Iterator[LobRun]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,13 +27,11 @@ from metspack.mets.dialects.interface import (
     ChildMets,
     Dialect,
     SegmentSpot,
-    SplitLob,
-    SplitPart,
 )
 from metspack.mets.filetable import ManifestLines, PlacedRun, Placements
 from metspack.planning import slices
 from metspack.planning.slices import SliceStretch
-from metspack.sources.lobstream import Holdings, LobReader, OpenHoldings
+from metspack.sources.lobstream import ByteSources, LobReader, OpenSources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,7 @@ class SegmentTask:
     """
 
     segments: tuple[SegmentSpot, ...]
-    holdings: Holdings
+    sources: ByteSources
     package: Path
     work: Path
     parent: str
@@ -160,18 +159,9 @@ def digest_for_cells(checksum: str) -> str:
     return checksum if checksum in {"MD5", "SHA-1", "SHA-256"} else "SHA-256"
 
 
-def split_lobs(work: Path, tasks: Iterable[int]) -> Iterator[SplitLob]:
-    """Yield the split LOBs of some tasks."""
-    for task in tasks:
-        for identifier, size, kind, checksum in json_lines(notes_path(work, WHOLES, task)):
-            yield SplitLob(id=identifier, size=size, media_type=kind, checksum=checksum)
-
-
-def split_parts(work: Path, tasks: Iterable[int]) -> Iterator[SplitPart]:
-    """Yield the parts of the split LOBs of some tasks, each LOB's from the first on."""
-    for task in tasks:
-        for lob, part, child in json_lines(notes_path(work, PARTS, task)):
-            yield SplitPart(lob=lob, id=part, child=child)
+def noted(work: Path, kind: str, tasks: Iterable[int]) -> Iterator[Any]:
+    """Yield the notes of a kind of some tasks: split LOBs, or parts, each LOB's from the first on."""
+    return chain.from_iterable(json_lines(notes_path(work, kind, task)) for task in tasks)
 
 
 def json_lines(path: Path) -> Iterator[Any]:
@@ -207,9 +197,6 @@ class _ProvenLobs:
             digest = reader.hashers.digest(algorithm)
             self.digests.write(json_line(reader.lob.place.id, digest.algorithm, digest.value))
         self.notes.update(remarks(reader))
-
-    def note_whole(self, reader: LobReader) -> None:
-        self.wholes.write(whole_line(reader, self._task.dialect.checksum_type))
 
 
 def whole_line(reader: LobReader, checksum: str) -> bytes:
@@ -256,23 +243,23 @@ def place_rest(
     proven = _ProvenLobs(task)
     done: list[SegmentDone] = []
     try:
-        with OpenHoldings(task.holdings) as holdings:
+        with OpenSources(task.sources) as sources:
             placer = Placing(
-                holdings,
+                sources,
                 task.layout,
                 checksum=task.dialect.checksum_type,
                 algorithms=(task.add_digests,) if task.add_digests else (),
                 accepted=task.accepted,
                 moved=moved,
                 ended=proven.note_lob,
-                joined=proven.note_whole,
+                joined=lambda reader: proven.wholes.write(whole_line(reader, task.dialect.checksum_type)),
                 links=task.links,
                 goes_on=bool(task.finished),
             )
             for at, spot in enumerate(task.segments[len(task.finished) :], len(task.finished)):
                 child, files, size = _place_segment(task, spot, placer, proven, disk)
                 if at + 1 == len(task.segments):
-                    holdings.check_unchanged()
+                    sources.check_unchanged()
                 done.append(
                     SegmentDone(
                         number=spot.number,

@@ -105,12 +105,10 @@ class BulkInsert:
     ``row`` is one row of VALUES, in which ``?1`` and so on are values of all rows (``shared`` in number) and
     ``?{0}`` and so on are values of one row (``own`` in number): binding these takes most of the time. With
     ``counts`` the first shared values are so many pairs of number and step, and ``?1 + {row} * ?2`` is the
-    number of a row. Rows that contradict existing ones are left out, or raise an error with ``is_strict``.
+    number of a row. Rows that contradict existing ones are left out.
     """
 
-    def __init__(
-        self, table: str, row: str, *, shared: int, own: int, counts: int = 0, is_strict: bool = False
-    ) -> None:
+    def __init__(self, table: str, row: str, *, shared: int, own: int, counts: int = 0) -> None:
         # Only the rows' own values are bound; SQLite makes of each what is inserted.
         numbers = range(shared + 1, shared + 1 + own * _AT_ONCE[0], own)
         rows = [
@@ -127,9 +125,8 @@ class BulkInsert:
         )
         self._own = own
         self._counts = counts
-        insert = "INSERT" if is_strict else "INSERT OR IGNORE"
         self._statements = {
-            each: f"{insert} INTO {table} SELECT {made} FROM (VALUES {', '.join(rows[:each])})"  # noqa: S608 -- constants
+            each: f"INSERT OR IGNORE INTO {table} SELECT {made} FROM (VALUES {', '.join(rows[:each])})"  # noqa: S608 -- constants
             for each in _AT_ONCE
         }
 

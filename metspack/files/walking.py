@@ -135,12 +135,8 @@ DEEPEST = 100
 _AGAIN = "Wait until nothing else writes there, make sure that you may read all of it, and start again."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A file or folder: its names below the root, and a file's stamp (None for a folder)."""
-
-    path: tuple[str, ...]
-    stamp: Stamp | None
+Entry = tuple[tuple[str, ...], Stamp | None]
+"""A file or folder: its names below the root, and a file's stamp (None for a folder)."""
 
 
 def entries(root: Path, below: tuple[str, ...] = ()) -> Generator[Entry, None, None]:
@@ -151,10 +147,10 @@ def entries(root: Path, below: tuple[str, ...] = ()) -> Generator[Entry, None, N
     with closing(checked_lots(root, below)) as found:
         for lot in found:
             for path in lot.folders:
-                yield Entry(path=_names(path), stamp=None)
+                yield _names(path), None
             folder, names = _names(lot.folder), [os.fsdecode(name) for name in lot.names]
             for name, stamp in zip(names, statuses(root, folder, names) if names else (), strict=True):
-                yield Entry(path=(*folder, name), stamp=stamp)
+                yield (*folder, name), stamp
 
 
 def checked_lots(

@@ -217,7 +217,7 @@ def verified(
     progress.stage("Verifying", inspection.bytes)
     useful = processes.useful(jobs, files=inspection.inside + inspection.outside, size=inspection.bytes)
     found = _found_again(source.found(), inspection.losses.total())
-    yield from verify(found, source.holdings, accepted, jobs=useful, moved=progress.advance)
+    yield from verify(found, source.byte_sources, accepted, jobs=useful, moved=progress.advance)
 
 
 def _found_again(found: Iterable[FoundLobs], lost: int) -> Iterator[FoundLobs]:

@@ -14,7 +14,7 @@ from metspack.model import LobPlace, LobRun
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sources.archive import FoundLobs, declared_type
-from metspack.sources.lobstream import Holdings
+from metspack.sources.lobstream import ByteSources
 from metspack.sources.opening import LooseLobs, Source
 from metspack.uris import PLAIN, Kind, Reference, ReferenceRefused, parsed
 
@@ -107,15 +107,15 @@ def _kind(reference_of: Callable[..., Reference | None], *text: str | None) -> L
     return LevelKind.RELATIVE if reference.kind is Kind.RELATIVE else LevelKind.ABSOLUTE
 
 
-def paths(held: Holdings, run: LobRun) -> tuple[str, ...]:
+def paths(held: ByteSources, run: LobRun) -> tuple[str, ...]:
     """Return a LOB's files outside the archive in order; an entry follows its zip file's path."""
     if run.entries:
         return ()
     return tuple(
-        f"{held.archives[holding].paths[0]}/{name}"
+        f"{held.archives[source].paths[0]}/{name}"
         if folders is None
-        else str(held.roots[holding].joinpath(*folders, name))
-        for holding, folders, (name,) in run.places()
+        else str(held.roots[source].joinpath(*folders, name))
+        for source, folders, (name,) in run.places()
     )
 
 

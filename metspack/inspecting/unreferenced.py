@@ -53,13 +53,11 @@ class Names(tempdb.Scratch):
     disk is full.
     """
 
-    __slots__ = ("_holdings", "_real", "_source", "_top")
+    __slots__ = ("_source", "_sources")
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._holdings = source.holdings()
-        self._real: dict[Path, bytes] = {}
-        self._top = b""
+        self._sources = source.byte_sources()
         with tempdb.explained(_WHAT):
             super().__init__(
                 "CREATE TABLE entry (name BLOB NOT NULL)",
@@ -73,14 +71,14 @@ class Names(tempdb.Scratch):
         if run.entries:
             self._put("entry", map(_encoded, run.entries))
             return
-        for holding, folders, names in run.places():
+        for source, folders, names in run.places():
             if folders is not None:
-                first = self._below(self._holdings.roots[holding], (*folders, names[0]))
+                first = self._below(self._sources.roots[source], (*folders, names[0]))
                 folder = first.removesuffix(_encoded(names[0]))
             else:
-                if holding >= len(self._holdings.archives):  # its packed segment was found later
-                    self._holdings = self._source.holdings()
-                path = self._holdings.archives[holding].paths[0]
+                if source >= len(self._sources.archives):  # its packed segment was found later
+                    self._sources = self._source.byte_sources()
+                path = self._sources.archives[source].paths[0]
                 assert isinstance(path, Below)  # noqa: S101 -- archive 0 alone is a person's own path
                 folder = self._below(path.root, path.segments) + b"\0"
             self._put("file", (folder + _encoded(name) for name in names))
@@ -91,16 +89,11 @@ class Names(tempdb.Scratch):
 
     def _below(self, root: Path, path: tuple[str, ...]) -> bytes:
         """Return a file's real path, as two roots may hold the same file; keep its top folder."""
-        real = self._real.get(root)
-        if real is None:
-            real = self._real[root] = _real(root)
-        top = real + b"/" + _encoded(path[0])
-        if len(path) > 1 and top != self._top:
-            self._top = top
+        real = _real(root)
+        if len(path) > 1:
+            top = real + b"/" + _encoded(path[0]), os.fsencode(root / path[0])
             with tempdb.explained(_WHAT):
-                self._database.execute(
-                    "INSERT OR IGNORE INTO top VALUES (?, ?)", (top, os.fsencode(root / path[0]))
-                )
+                self._database.execute("INSERT OR IGNORE INTO top VALUES (?, ?)", top)
         return real + b"/" + _encoded("/".join(path))
 
     def unreferenced(self) -> tuple[tuple[Unnamed, Unnamed], list[str]]:

@@ -16,7 +16,7 @@ from metspack.errors import SourceError
 from metspack.model import LobRef, LobRun
 from metspack.processes import Moved
 from metspack.sources.archive import FoundLobs
-from metspack.sources.lobstream import Contents, Holdings, LobReader, OpenHoldings
+from metspack.sources.lobstream import ByteSources, Contents, LobReader, OpenSources
 
 _LOBS_AT_ONCE = 2_000
 _BYTES_AT_ONCE = 64_000_000
@@ -106,7 +106,7 @@ class Verification:
 
 def verify(
     found: Iterable[FoundLobs],
-    holdings: Callable[[], Holdings],
+    sources: Callable[[], ByteSources],
     accepted: frozenset[str],
     *,
     jobs: int,
@@ -114,17 +114,17 @@ def verify(
 ) -> Generator[tuple[Verification, list[Verdict]], None, None]:
     """Read LOBs in ``jobs`` processes; yield totals and verdicts with a fault, some at a time.
 
-    ``holdings`` returns those of the LOBs found so far; ``accepted`` are faults of ``lobstream.ACCEPTABLE``;
+    ``sources`` returns those of the LOBs found so far; ``accepted`` are faults of ``lobstream.ACCEPTABLE``;
     ``moved`` is called with numbers of bytes read. Raises ``SourceError`` when a file that holds LOBs was
     changed meanwhile.
     """
-    tasks = ((some, holdings(), accepted) for some in _some_each(found))
+    tasks = ((some, sources(), accepted) for some in _some_each(found))
     yield from processes.results(_verify, tasks, jobs, moved)
 
 
-def verdict_on(lob: LobRef, holdings: OpenHoldings, accepted: frozenset[str], moved: Moved) -> Verdict:
+def verdict_on(lob: LobRef, sources: OpenSources, accepted: frozenset[str], moved: Moved) -> Verdict:
     """Read one LOB, and return the verdict on it."""
-    reader = LobReader(lob, holdings, (), accepted)
+    reader = LobReader(lob, sources, (), accepted)
     is_read = False
     try:
         for block in reader.portion():
@@ -161,49 +161,43 @@ def _some_each(found: Iterable[FoundLobs]) -> Iterator[list[FoundLobs]]:
 
 
 def _verify(
-    task: tuple[list[FoundLobs], Holdings, frozenset[str]], moved: Moved
+    task: tuple[list[FoundLobs], ByteSources, frozenset[str]], moved: Moved
 ) -> tuple[Verification, list[Verdict]]:
     some, held, accepted = task
     counts = Verification()
-    faults: list[Verdict] = []
+    verdicts: list[Verdict] = []
 
     def count(size: int) -> None:
         counts.bytes += size
         moved(size)
 
-    with OpenHoldings(held) as holdings:
+    with OpenSources(held) as sources:
         for found in some:
-            faults += (_failed(lob, Fault.UNREADABLE, error) for lob, error in found.lost)
+            verdicts += (_failed(lob, Fault.UNREADABLE, error) for lob, error in found.lost)
             for run in found.runs:
-                verdicts = list(_verdicts(run, holdings, accepted, count))
+                own = list(_verdicts(run, sources, accepted, count))
                 unit = "bytes" if run.shared.is_measured else None
-                counts.take(Verdict(lob="", algorithm=run.shared.digest, unit=unit), len(run) - len(verdicts))
-                for verdict in verdicts:
-                    if verdict.fault is None:
-                        counts.take(verdict)
-                    else:
-                        faults.append(verdict)
-        holdings.check_unchanged()
-    for each in faults:
+                counts.take(Verdict(lob="", algorithm=run.shared.digest, unit=unit), len(run) - len(own))
+                verdicts += own
+        sources.check_unchanged()
+    for each in verdicts:
         counts.take(each)
-    return counts, faults
+    return counts, [each for each in verdicts if each.fault is not None]
 
 
-def _verdicts(
-    run: LobRun, holdings: OpenHoldings, accepted: frozenset[str], moved: Moved
-) -> Iterator[Verdict]:
+def _verdicts(run: LobRun, sources: OpenSources, accepted: frozenset[str], moved: Moved) -> Iterator[Verdict]:
     """Yield the verdicts on a run's LOBs that fail the common comparison."""
-    for data, number in zip(_contents(run, holdings), range(len(run)), strict=False):
+    for data, number in zip(_contents(run, sources), range(len(run)), strict=False):
         if data is None:
-            yield verdict_on(run.lob(number), holdings, accepted, moved)
+            yield verdict_on(run.lob(number), sources, accepted, moved)
         else:
             moved(len(data))
 
 
-def _contents(run: LobRun, holdings: OpenHoldings) -> Contents:
+def _contents(run: LobRun, sources: OpenSources) -> Contents:
     """Yield the proven bytes of each LOB of a run, or None for one to be read singly."""
     try:
-        yield from holdings.proven_contents(run)
+        yield from sources.proven_contents(run)
     except SourceError:  # reading each LOB singly reports why
         yield from repeat(None)
 

@@ -84,10 +84,6 @@ class Layout:
         """Return the path of a whole LOB in its segment."""
         return self.lob_paths(place, (place.row,), extension)[0]
 
-    def cell_file(self, name: str, index: int, place: LobPlace, extension: str) -> str:
-        """Return the ``file`` of one cell."""
-        return self.cell_files(name, index, place, (place.row,), extension)[0]
-
 
 def safe_extension(extension: str) -> str:
     """Return the extension that a LOB's file gets: the source's, or ``bin``.
@@ -131,7 +127,7 @@ def check_style(style: FolderStyle, version: str) -> None:
 def folder_use(layout: Layout, name: str, container: str, style: FolderStyle, version: str) -> FolderUse:
     """Return the use of lobFolder for LOBs in a container of the package ``name``.
 
-    ``version`` is the archive's, "1.0" to "2.2"; the rest of a cell's path is ``Layout.cell_file``.
+    ``version`` is the archive's, "1.0" to "2.2"; the rest of a cell's path is ``Layout.cell_files``.
     """
     above, below = layout.column_folders(name, container)
     if style is FolderStyle.DILCIS:

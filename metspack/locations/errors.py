@@ -25,32 +25,19 @@ _ONE_UP = re.compile(r"\.\./(?!\.\./)")
 class LobUnresolved(SourceError):  # noqa: N818 -- the state of the LOB
     """A LOB that was not found; the message names the places that were looked at.
 
-    ``kind`` is the reason in a word, ``cell`` the cell of the LOB.
+    ``kind`` is the reason in a word, ``cell`` the cell of the LOB. It is "missing" when no file or entry can
+    be the LOB, or a part of it is missing; "refused" when the cell's location is: no reference, outside the
+    granted roots, no regular file; "ambiguous" when several files or entries can be it, they differ, and no
+    digest decides.
     """
 
-    kind = "missing"
+    kind: str
     cell: LobCell
 
     @property
     def brief(self) -> str:
         """The message without the places that were looked at."""
         return self.message.partition(_TRIED)[0]
-
-
-class LobMissing(LobUnresolved):
-    """No file or entry can be the LOB, or a part of it is missing."""
-
-
-class LobRefused(LobUnresolved):
-    """The cell's location is refused: no reference, outside the granted roots, no regular file."""
-
-    kind = "refused"
-
-
-class LobAmbiguous(LobUnresolved):
-    """Several files or entries can be the LOB, they differ, and no digest decides."""
-
-    kind = "ambiguous"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +55,14 @@ def unresolved(
 ) -> LobUnresolved:
     """Return the error for a LOB that was not found; ``hint`` replaces the general one."""
     problems = [each.problem for each in tried if each.problem is not None]
-    kinds = ((TooMany, LobAmbiguous), (Obstacle, LobRefused), (PartMissing, LobMissing))
+    kinds = ((TooMany, "ambiguous"), (Obstacle, "refused"), (PartMissing, "missing"))
     found = ((kind, each) for wanted, kind in kinds for each in problems if isinstance(each, wanted))
-    kind: type[LobUnresolved]
     decisive: SourceError | None
-    kind, decisive = next(found, (LobMissing, None))
+    kind, decisive = next(found, ("missing", None))
     if decisive is None and _is_refused(tried, refusals):
-        kind, decisive = LobRefused, [*refusals, *problems][0]
+        kind, decisive = "refused", [*refusals, *problems][0]
     if decisive is None and (leaving := _leaving(tried)) is not None:
-        kind, decisive = LobRefused, leaving
+        kind, decisive = "refused", leaving
     misfit = next((each.size for each in tried if each.size is not None), None)
     absent = (
         "LOB not found"
@@ -135,7 +121,7 @@ def _length(cell: LobCell) -> str:
 
 
 def error(
-    kind: type[LobUnresolved],
+    kind: str,
     table: Table,
     cell: LobCell,
     what: str,
@@ -150,8 +136,8 @@ def error(
     more = len(sentences) - _SHOWN
     listed = "; ".join(sentences[:_SHOWN]) + (f"; and {more:,} more" if more > 0 else "")
     message = f"{where}, file {shown(cell.file)}: {what}" + (f"{_TRIED}{listed}" if listed else "")
-    found = kind(message, hint=hint)
-    found.cell = cell
+    found = LobUnresolved(message, hint=hint)
+    found.kind, found.cell = kind, cell
     return found
 
 

@@ -173,7 +173,7 @@ class Resolver(Closable):
     def resolved(self, table: Table, cell: LobCell) -> Resolution:
         """Return the extents of a cell's LOB, and the convention that found it.
 
-        Raises ``LobMissing``, ``LobRefused`` and ``LobAmbiguous``, and ``SourceError`` for an archive
+        Raises ``LobUnresolved``, and ``SourceError`` for an archive
         that cannot be read.
         """
         column = self._column(table, cell.place.cell)

@@ -14,7 +14,7 @@ from metspack import digests
 from metspack.errors import SourceError
 from metspack.locations import Convention, errors, splitparts
 from metspack.locations.candidates import Candidate, Candidates, renamed
-from metspack.locations.errors import LobAmbiguous, Tried
+from metspack.locations.errors import Tried
 from metspack.locations.grantedroots import Granted, Obstacle, PlaceRefused, Spot, difference
 from metspack.locations.packedsegments import Packed
 from metspack.locations.splitparts import Names
@@ -300,7 +300,7 @@ class Search:
 
     def _ambiguous(self, hits: list[Hit], why: str) -> errors.LobUnresolved:
         return errors.error(
-            LobAmbiguous,
+            "ambiguous",
             self._table,
             self._cell,
             f"{len(hits)} files or entries can be its LOB, and {why}",

@@ -388,24 +388,6 @@ def condensed(
         yield from condensing.take_runs(b"", final=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    """An element that ended and gave exactly one fact: the places of its first byte and its end tag."""
-
-    start: int
-    end: int
-    fact: Fact
-
-
-@dataclass(frozen=True, slots=True)
-class _LearnedShape:
-    """The last element of its kind whose shape was determined: its literals, namespaces and shape."""
-
-    literals: list[str]
-    namespaces: Mapping[str, str]
-    shape: Shape | None
-
-
 class Condensing(Reader):
     """A reader of one document that skips elements with the shape of the one before them.
 
@@ -424,8 +406,8 @@ class Condensing(Reader):
         self._pause = _FIRST_PAUSE
         self._skipped = 0
         self._began: tuple[int, int, int, type] | None = None  # depth, first byte, facts before, kind
-        self._ended: _Sample | None = None
-        self._learned: dict[type, _LearnedShape] = {}
+        self._ended: tuple[int, int, Fact] | None = None  # first byte and end tag of one that gave a fact
+        self._learned: dict[type, tuple[list[str], Mapping[str, str], Shape | None]] = {}
         self._shape: tuple[Shape, Repeated] | None = None  # of the element that ended where reading stands
         self._parser.XmlDeclHandler = self._declaration
         self._ending = _END_OR_DIVISION if has_links else _END
@@ -514,7 +496,7 @@ class Condensing(Reader):
         if self._began is not None and self._began[0] == self._depth + 1:
             _, start, facts, kind = self._began
             if len(self._found) == facts + 1 and isinstance(self._found[-1], kind):
-                self._ended = _Sample(start, self._parser.CurrentByteIndex, self._found[-1])
+                self._ended = start, self._parser.CurrentByteIndex, self._found[-1]
 
     # --- shapes -------------------------------------------------------------------------------------
 
@@ -523,33 +505,35 @@ class Condensing(Reader):
 
         ``before`` is the number of bytes that the parser had been given before that piece.
         """
-        sample = self._ended
-        if sample is None or self._encoding not in _ENCODINGS or not isinstance(sample.fact, Repeated):
+        if self._ended is None or self._encoding not in _ENCODINGS:
+            return None
+        start, end, fact = self._ended
+        if not isinstance(fact, Repeated):
             return None
         # An empty fptr may precede the end of a division, which is another element's.
-        if tag.startswith(b"</") and (b"div" in tag.rpartition(b":")[2]) is not isinstance(sample.fact, Mptr):
+        if tag.startswith(b"</") and (b"div" in tag.rpartition(b":")[2]) is not isinstance(fact, Mptr):
             return None
-        start, end = sample.start - before, sample.end - before
+        start, end = start - before, end - before
         if start < 0 or not len(piece) - len(tag) <= end <= len(piece):
             return None
         try:
             pieces = pieces_of(piece[start:].decode())
         except UnicodeDecodeError:
             return None
-        shape = None if pieces is None else self._learned_shape(*pieces, type(sample.fact))
-        return None if shape is None else (shape, sample.fact)
+        shape = None if pieces is None else self._learned_shape(*pieces, type(fact))
+        return None if shape is None else (shape, fact)
 
     def _learned_shape(self, literals: list[str], values: list[str], kind: type) -> Shape | None:
         namespaces = self._scopes[-1][1]
-        learned = self._learned.get(kind)
-        if learned is None or learned.literals != literals or learned.namespaces is not namespaces:
+        last, scope, shape = self._learned.get(kind, ([], {}, None))
+        if last != literals or scope is not namespaces:
             shape = shape_of(literals, values, kind, partial(_fact, tuple(namespaces.items())))
-            self._learned[kind] = learned = _LearnedShape(literals, namespaces, shape)
-        elif learned.shape is not None and not learned.shape.is_fixed_in(values):
+            self._learned[kind] = literals, namespaces, shape
+        elif shape is not None and not shape.is_fixed_in(values):
             return None
-        if learned.shape is not None:
-            learned.shape.sample = values
-        return learned.shape
+        if shape is not None:
+            shape.sample = values
+        return shape
 
 
 @lru_cache(_SHAPES_KEPT)  # the METS of all children have the same shapes

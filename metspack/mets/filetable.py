@@ -4,31 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice, repeat
-from typing import Any
 
 from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.files import reading, tempdb
-from metspack.model import LONGEST, Columnar
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedFile:
-    """A file on disk as METS lists it: path inside its folder, size in bytes, digests in hex."""
-
-    id: str
-    path: str
-    size: int
-    media_type: str
-    checksum: str
-    md5: str
-    sha256: str
-    part_of: str = ""
-    """The id of the LOB that the file is a part of, "" when it is a whole LOB."""
-    sequence: int | None = None
-    """The part's number, from 0."""
+from metspack.model import Columnar
 
 
 def algorithms(checksum: str) -> tuple[str, ...]:
@@ -42,39 +23,30 @@ def placed_file(
     media_type: str,
     hashers: Hashers,
     checksum: str,
-) -> PlacedFile:
+) -> PlacedRun:
     """Return a whole file by its digests, which are those of ``algorithms(checksum)`` or more."""
-    return PlacedFile(
-        id=identifier,
-        path=path,
-        size=hashers.size,
-        media_type=media_type,
-        checksum=hashers.digest(checksum).value,
-        md5=hashers.digest("MD5").value,
-        sha256=hashers.digest("SHA-256").value,
+    return PlacedRun(
+        id=[identifier],
+        path=[path],
+        size=[hashers.size],
+        media_type=[media_type],
+        checksum=[hashers.digest(checksum).value],
+        md5=[hashers.digest("MD5").value],
+        sha256=[hashers.digest("SHA-256").value],
     )
 
 
-COLUMNS = tuple(PlacedFile.__dataclass_fields__)
+COLUMNS = ("id", "path", "size", "media_type", "checksum", "md5", "sha256", "part_of", "sequence")
 """The columns of a table of placed files."""
-
-
-def row_of(file: PlacedFile) -> tuple[Any, ...]:
-    """Return a placed file as a row of such a table."""
-    return tuple(getattr(file, name) for name in COLUMNS)
-
-
-def file_of(row: Sequence[Any]) -> PlacedFile:
-    """Return the placed file that a row of such a table describes."""
-    return PlacedFile(**dict(zip(COLUMNS, row, strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedRun(Columnar):
-    """Placed files, one after the other, as columns of one length.
+    """Files on disk as METS lists them, one after the other, as columns of one length.
 
-    ``part_of`` is empty for whole files, and ``sequence`` for files without numbers. Files that await
-    placing have no digests.
+    ``path`` is relative to a folder, ``size`` in bytes, digests are in hex. ``part_of`` are the ids of the
+    LOBs that the files are parts of, and empty for whole files; ``sequence`` the numbers of parts, from 0,
+    and empty for files without. Files that await placing have no digests.
     """
 
     id: Sequence[str]
@@ -89,24 +61,11 @@ class PlacedRun(Columnar):
 
     OF_EACH = COLUMNS
 
-    @classmethod
-    def of(cls, files: Iterable[PlacedFile]) -> PlacedRun:
-        """Return files as a run: either all of them are parts, or all are whole."""
-        columns = dict(zip(COLUMNS, map(list, zip(*map(row_of, files), strict=True)), strict=True))
-        empty = {name: () for name, absent in _ABSENT.items() if columns[name][0] == absent}
-        return cls(**columns | empty)
-
     def below(self, folder: str) -> PlacedRun:
         """Return the same files by their paths from above a folder, which ends with a slash."""
         return replace(self, path=[folder + each for each in self.path])
 
-    def files(self) -> Iterator[PlacedFile]:
-        """Yield the files one by one."""
-        columns = (getattr(self, name) or repeat(_ABSENT.get(name), len(self)) for name in COLUMNS)
-        return map(file_of, zip(*columns, strict=True))
 
-
-_ABSENT = {"part_of": "", "sequence": None}  # the values of a file that is no part
 _HELD = 10_000  # files that are kept in memory
 _SCHEMA = """
 CREATE TABLE placed (n INTEGER PRIMARY KEY, columns TEXT);
@@ -127,13 +86,6 @@ def text_of(run: PlacedRun) -> str:
 def placed_of(text: str) -> PlacedRun:
     """Return the files of a text by ``text_of``, with or without the end of its line."""
     return PlacedRun(**dict(zip(COLUMNS, json.loads(text), strict=True)))
-
-
-def in_runs(files: Iterable[PlacedFile], most: int = LONGEST) -> Iterator[PlacedRun]:
-    """Yield files in their order as runs of at most so many."""
-    for _, group in groupby(files, lambda file: (bool(file.part_of), file.sequence is None)):
-        while some := list(islice(group, most)):
-            yield PlacedRun.of(some)
 
 
 class ManifestLines(reading.Closable):
@@ -215,8 +167,3 @@ class Placements(ManifestLines):
         for (text,) in kept:
             yield placed_of(text)
         yield from self._held
-
-    def files(self) -> Iterator[PlacedFile]:
-        """Yield the files one by one in the order they were placed."""
-        for run in self.runs():
-            yield from run.files()

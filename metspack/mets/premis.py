@@ -8,7 +8,7 @@ from typing import Any
 
 from metspack import resources
 from metspack.mets import writer
-from metspack.mets.filetable import PlacedFile, PlacedRun
+from metspack.mets.filetable import PlacedRun
 from metspack.model import Digest
 
 TEMPLATES = resources.template_folder() / "premis"
@@ -59,26 +59,24 @@ class Event:
     key: str = ""
 
 
-def of_placed(file: PlacedFile, checksum_type: str, folder: str) -> FileObject:
-    """Return the object of a placed file; ``folder``, "" or with a slash, precedes its path."""
-    digests = {"MD5": file.md5, "SHA-256": file.sha256, checksum_type: file.checksum}
-    part_of = Relationship(kind="is part of", objects=(file.part_of,))
-    return FileObject(
-        id=file.id,
-        path=folder + file.path,
-        size=file.size,
-        media_type=file.media_type,
-        digests=tuple(Digest(algorithm=name, value=value) for name, value in digests.items()),
-        relationships=(part_of,) if file.part_of else (),
-    )
-
-
 def rows(files: Iterable[PlacedRun], checksum_type: str, folder: str) -> Iterator[str]:
-    """Yield placed files as text of PREMIS, many at a time; ``folder`` is as in ``of_placed``."""
+    """Yield placed files as text of PREMIS, many at a time.
+
+    ``folder``, "" or with a slash, precedes their paths.
+    """
 
     def row(file: Mapping[str, Any]) -> str:
-        own = {name: value for name, value in file.items() if name != "href"}
-        return text_of(of_placed(PlacedFile(**own), checksum_type, folder))
+        digests = {"MD5": file["md5"], "SHA-256": file["sha256"], checksum_type: file["checksum"]}
+        part_of = Relationship(kind="is part of", objects=(file["part_of"],))
+        placed = FileObject(
+            id=file["id"],
+            path=folder + file["path"],
+            size=file["size"],
+            media_type=file["media_type"],
+            digests=tuple(Digest(algorithm=name, value=value) for name, value in digests.items()),
+            relationships=(part_of,) if file["part_of"] else (),
+        )
+        return text_of(placed)
 
     return map(writer.RowFormat(row).text, files)
 

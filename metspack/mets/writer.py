@@ -17,7 +17,7 @@ from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.files import writing
 from metspack.files.threads import ThreadedHashers
-from metspack.mets.filetable import COLUMNS, PlacedFile, PlacedRun, row_of
+from metspack.mets.filetable import COLUMNS, PlacedRun
 
 _REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BUFFER = 1 << 16
@@ -108,6 +108,15 @@ _SAFE = re.compile(r"[A-Za-z0-9_./+\n-]*")
 """Values, a line each, that need no escaping in XML or, as names, in a reference."""
 
 
+def _format(text: str) -> tuple[str, list[str]]:
+    """Return the format of rows by one with marks, and the names of its values."""
+    pieces = _MARK.split(text)
+    names = pieces[1::2]
+    pieces[::2] = [piece.replace("%", "%%") for piece in pieces[::2]]
+    pieces[1::2] = ["%s"] * len(names)
+    return "".join(pieces), names
+
+
 class RowFormat:
     """The text that a template's macro makes of every file, formatted by the thousand.
 
@@ -116,31 +125,17 @@ class RowFormat:
     """
 
     def __init__(self, macro: Callable[[Mapping[str, Any]], str], href: Callable[[str], str] = str) -> None:
-        self._macro = macro
         self._href = href
         self._before = str(finalized(href("a"))).removesuffix("a")
-        self._formats = {are_parts: self._format(are_parts=are_parts) for are_parts in (False, True)}
-
-    def _format(self, *, are_parts: bool) -> tuple[str, list[str]]:
-        """Return the format of the rows of whole files or parts, and the names of its values."""
         marks = {name: f"\ue000{name}\ue001" for name in (*COLUMNS, "href")}
-        text = self._macro(marks if are_parts else {**marks, "part_of": "", "sequence": None})
-        pieces = _MARK.split(text)
-        names = pieces[1::2]
-        pieces[::2] = [piece.replace("%", "%%") for piece in pieces[::2]]
-        pieces[1::2] = ["%s"] * len(names)
-        return "".join(pieces), names
+        whole = {**marks, "part_of": "", "sequence": None}
+        self._formats = _format(macro(whole)), _format(macro(marks))
 
     def text(self, run: PlacedRun) -> Markup:
         """Return the rows of files; raises ``ConfigError`` for a value that XML cannot hold."""
-        row, names = self._formats[bool(run.part_of)]
+        row, names = self._formats[bool(run.sequence)]
         rows = zip(*map(self._column, names, repeat(run)), strict=True)
         return Markup("".join(map(row.__mod__, rows)))  # noqa: S704 -- each value was made safe
-
-    def one(self, file: PlacedFile) -> Markup:
-        """Return the row of a file with a macro that looks at its values; raises as ``text``."""
-        facts = dict(zip(COLUMNS, row_of(file), strict=True))
-        return Markup(self._macro(facts | {"href": self._href(file.path)}))  # noqa: S704 -- a template's
 
     def _column(self, name: str, run: PlacedRun) -> Iterable[object]:
         if name in {"size", "sequence"}:

@@ -72,10 +72,9 @@ class FolderTree:
         Raises ``SourceError`` for an unreadable folder and for special files.
         """
         with closing(walking.entries(self.root, self.names)) as entries:
-            for each in entries:
-                name = os.fsencode("/".join(each.path[len(self.names) :]))
-                size = None if each.stamp is None else each.stamp.size
-                yield Item(name=name, kind="d" if each.stamp is None else "f", size=size)
+            for path, stamp in entries:
+                name = os.fsencode("/".join(path[len(self.names) :]))
+                yield Item(name=name, kind="d" if stamp is None else "f", size=stamp and stamp.size)
 
     @contextmanager
     def content(self, path: bytes) -> Iterator[Content]:

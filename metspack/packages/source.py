@@ -50,7 +50,7 @@ from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.archive import Archive, FoundLobs, LostLob, extension_of, in_runs, raising
-from metspack.sources.lobstream import Holdings
+from metspack.sources.lobstream import ByteSources
 from metspack.sources.opening import LooseLobs
 from metspack.uris import shown
 
@@ -191,7 +191,7 @@ def _found(find: Callable[[_Stated], LobRef], lobs: Iterable[tuple[str, _Stated]
         try:
             found.append(find(stated))
         except SourceError as error:
-            lost.append(LostLob(lob, error))
+            lost.append((lob, error))
     return FoundLobs(list(in_runs(found)), lost)
 
 
@@ -271,7 +271,7 @@ class PackagedArchive(Archive):
 
     def _noted(self, lost: Sequence[LostLob]) -> Sequence[LostLob]:
         """Leave lost LOBs out of those that only METS names, and return them."""
-        ids = (self.id_prefix + each.lob for each in lost)
+        ids = (self.id_prefix + lob for lob, _ in lost)
         self.package.index.note_named([lob for lob in ids if self.package.index.holds(lob)])
         return lost
 
@@ -452,10 +452,10 @@ class PackagedLobs(LooseLobs):
     def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:
         return self._packed.entries(*self.package.index.files.spot(names))
 
-    def holdings(self) -> Holdings:
+    def byte_sources(self) -> ByteSources:
         """Return the files of the LOBs found so far."""
         archives = (HeldMedium(paths=(), stamps=()), *self._packed.held)
-        return Holdings(archives=archives, roots=tuple(self.package.index.files.roots))
+        return ByteSources(archives=archives, roots=tuple(self.package.index.files.roots))
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of the LOBs that METS lists."""

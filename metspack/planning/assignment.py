@@ -11,14 +11,13 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from metspack import processes
 from metspack.errors import ConfigError
 from metspack.locations.errors import Losses
-from metspack.model import LobPlace, LobRun, Notice, PlannedSegment, Slot, number_of
+from metspack.model import LobPlace, LobRun, Notice, PlannedSegment, number_of
 from metspack.planning import slices
 from metspack.planning.division import Division, planned
 from metspack.planning.sharedlobs import Sharing
@@ -152,14 +151,15 @@ def assign(
             departs(each)
             yield from sharing.firsts(each, division.layout.container(each.place))
 
+    def close(segment: PlannedSegment) -> None:
+        writer.close(segment)
+        agreed(segment)
+        grown(writer.assigned)
+
+    slots = planned(own(), division.limits, split=division.split, layout=division.layout, closed=close)
     try:
-        for event in planned(own(), division.limits, split=division.split, layout=division.layout):
-            if isinstance(event, PlannedSegment):
-                writer.close(event)
-                agreed(event)
-                grown(writer.assigned)
-            else:
-                writer.take(event)
+        for slot in slots:
+            writer.take(*slot)
         agreed(None)
     except BaseException:
         writer.discard()
@@ -168,12 +168,8 @@ def assign(
     return writer.assigned
 
 
-class PlacedBefore(Enum):
-    """Progress of an earlier run with a segment: described, placed, or placed in stretches."""
-
-    DESCRIBED = 1
-    PLACED = 2
-    STRETCHES = 3
+PlacedBefore = Literal["described", "placed", "in stretches"]
+"""Progress of an earlier run with a segment."""
 
 
 class SegmentGroup(NamedTuple):
@@ -217,7 +213,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
             group = self._group()
             begun = self.begun(group[0])
             cuts = self._cuts(group, begun)
-            is_described = not cuts and (self._is_ready if begun is None else begun is PlacedBefore.DESCRIBED)
+            is_described = not cuts and (self._is_ready if begun is None else begun == "described")
             self._tasks.extend(SegmentGroup(group, each, is_described) for each in slices.stretches(cuts))
         return self._tasks.popleft()
 
@@ -249,7 +245,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
         """Return the bytes at which the slice of a segment is cut."""
         cuts = () if len(group) > 1 else self.assigned.cuts.get(group[0], ())
         cost = sum(self.assigned.costs[number] for number in group)
-        if not (self._is_shared(cost) if begun is None else begun is PlacedBefore.STRETCHES):
+        if not (self._is_shared(cost) if begun is None else begun == "in stretches"):
             cuts = ()
         for _ in range(1 + len(cuts)):
             heapq.heapreplace(self._loads, self._loads[0] + cost / (1 + len(cuts)))
@@ -274,9 +270,8 @@ class _SliceWriter:
         self._open: dict[tuple[str, int], tuple[int, slices.Slice]] = {}
         self.fingerprint = hashlib.sha256()
 
-    def take(self, slot: Slot) -> None:
-        run = slot.run
-        number, file = self._slice((slot.container, slot.segment), is_continued=run.is_continued)
+    def take(self, container: str, segment: int, run: LobRun) -> None:
+        number, file = self._slice((container, segment), is_continued=run.is_continued)
         file.add(run)
         self.assigned.note(run, number)
         if not run.is_continued:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, unique
 from itertools import accumulate, count
@@ -11,7 +11,7 @@ from itertools import accumulate, count
 from metspack.errors import PlanError
 from metspack.layouts import Layout, lobseg
 from metspack.limits import Limits
-from metspack.model import ClosedBy, LobRun, Notice, Part, PlannedSegment, Slot
+from metspack.model import ClosedBy, LobRun, Notice, Part, PlannedSegment
 from metspack.sizes import counted
 
 PRESETS = {
@@ -89,14 +89,19 @@ def slip_words(limits: Limits, segments: int, containers: int, lobs: int) -> tup
     return (Notice("segments-small", f"{found}, fewer than two in each on average: {limit}"),)
 
 
+Slot = tuple[str, int, LobRun]
+"""LOBs or a part of one, with their segment: its container in the layout, and its number there."""
+
+
 def planned(
     lobs: Iterable[LobRun],
     limits: Limits,
     *,
     split: Split = Split.NEVER,
     layout: Layout = lobseg.LAYOUT,
-) -> Iterator[Slot | PlannedSegment]:
-    """Yield a ``Slot`` for every run or part, and each ``PlannedSegment`` once it is closed.
+    closed: Callable[[PlannedSegment], object],
+) -> Iterator[Slot]:
+    """Yield a ``Slot`` for every run or part; ``closed`` is called with each closed segment.
 
     A run gets one ``Slot`` for each segment; its LOBs are in the same segments as if they came singly.
 
@@ -118,11 +123,27 @@ def planned(
     fillings: dict[str, _Filling] = {}
     numbers: dict[str, int] = {}
     table: tuple[int, int] | None = None
-    closed = count(1)
+    count_of_all = count(1)
+
+    def close(segment: PlannedSegment) -> None:
+        if next(count_of_all) > PARENT_LIMIT:
+            raise PlanError(
+                f"the LOBs need more than {PARENT_LIMIT:,} segments, and one parent METS names at most so "
+                "many children",
+                hint="Make segments larger: --max-files, --max-bytes.",
+            )
+        closed(segment)
+
+    def close_all() -> None:
+        for container, filling in fillings.items():  # which hold at least one file each
+            filling.end(ClosedBy.END)
+            numbers[container] = filling.index
+        fillings.clear()
+
     for found in lobs:
         place = found.place
         if not layout.one_series and table != (table := (place.schema, place.table)):
-            yield from _close_all(fillings, numbers)
+            close_all()
         container = layout.container(place)
         filling = fillings.get(container)
         if filling is None:
@@ -131,44 +152,36 @@ def planned(
                 limits=limits,
                 split=split,
                 index=numbers.get(container, 0),
-                closed=closed,
+                close=close,
             )
         yield from filling.take(found)
-    yield from _close_all(fillings, numbers)
-
-
-def _close_all(fillings: dict[str, _Filling], numbers: dict[str, int]) -> Iterator[PlannedSegment]:
-    """Close all open segments, which hold at least one file each, and keep their next numbers."""
-    for container, filling in fillings.items():
-        yield filling.close(ClosedBy.END)
-        numbers[container] = filling.index
-    fillings.clear()
+    close_all()
 
 
 @dataclass(slots=True, kw_only=True)
 class _Filling:
-    """The open segment of a container; ``closed`` counts the segments of all containers."""
+    """The open segment of a container; ``close`` is called with each that is closed."""
 
     container: str
     limits: Limits
     split: Split
     index: int
-    closed: Iterator[int]
+    close: Callable[[PlannedSegment], None]
     files: int = 0
     bytes: int = 0
     first: str = ""
     last: str = ""
     ends_in_part: bool = False
 
-    def take(self, run: LobRun) -> Iterator[Slot | PlannedSegment]:
-        """Yield the slots of LOBs, and before each the segment that it closes."""
+    def take(self, run: LobRun) -> Iterator[Slot]:
+        """Yield the slots of LOBs, and close segments that they no longer fit in."""
         start, limit = 0, self.limits.bytes
         while start < len(run):
             stop, size = start + 1, run.sizes[start]
             if limit is not None and size > limit:
                 yield from self._parts(run[start:stop], size, limit)
             else:
-                yield from self._close_before(size)
+                self._close_before(size)
                 stop = start + self._fitting(run.sizes[start:])
                 yield self._take(run[start:stop])
             start = stop
@@ -179,8 +192,8 @@ class _Filling:
         most = len(sizes) if files is None else min(len(sizes), files - self.files)
         return most if limit is None else bisect_right(list(accumulate(sizes[:most])), limit - self.bytes)
 
-    def _parts(self, lob: LobRun, whole: int, limit: int) -> Iterator[Slot | PlannedSegment]:
-        """Yield the slots of a LOB's parts, ``whole`` bytes in all, and each segment they close."""
+    def _parts(self, lob: LobRun, whole: int, limit: int) -> Iterator[Slot]:
+        """Yield the slots of a LOB's parts, ``whole`` bytes in all; close the segments they fill."""
         if self.split is Split.NEVER:
             raise PlanError(
                 f"LOB {lob.place.id} has {whole:,} bytes, more than a segment may hold ({limit:,})",
@@ -188,23 +201,23 @@ class _Filling:
             )
         number = offset = 0
         while offset < whole:
-            yield from self._close_before(1, is_part=True)
+            self._close_before(1, is_part=True)
             size = min(limit - self.bytes, whole - offset)
             part = Part(number=number, offset=offset, size=size, is_last=offset + size == whole)
             yield self._take(replace(lob, part=part))
             number += 1
             offset += size
 
-    def _close_before(self, least: int, *, is_part: bool = False) -> Iterator[PlannedSegment]:
-        """Yield the segment, closed, when it has no room for ``least`` bytes or must not be shared."""
+    def _close_before(self, least: int, *, is_part: bool = False) -> None:
+        """Close the segment when it has no room for ``least`` bytes or must not be shared."""
         if not self.files:
             return
         if self.files == self.limits.files:
-            yield self.close(ClosedBy.FILES)
+            self.end(ClosedBy.FILES)
         elif self.limits.bytes is not None and self.bytes + least > self.limits.bytes:
-            yield self.close(ClosedBy.BYTES)
+            self.end(ClosedBy.BYTES)
         elif self.split is Split.ALONE and (is_part or self.ends_in_part):
-            yield self.close(ClosedBy.SPLIT)
+            self.end(ClosedBy.SPLIT)
 
     def _take(self, run: LobRun) -> Slot:
         ids = run.ids()
@@ -212,16 +225,10 @@ class _Filling:
         self.ends_in_part = run.part is not None
         self.files += len(run)
         self.bytes += run.bytes
-        return Slot(container=self.container, segment=self.index, run=run)
+        return self.container, self.index, run
 
-    def close(self, closed_by: ClosedBy) -> PlannedSegment:
-        """Return the open segment, and open the next; raises ``PlanError`` for one too many."""
-        if next(self.closed) > PARENT_LIMIT:
-            raise PlanError(
-                f"the LOBs need more than {PARENT_LIMIT:,} segments, and one parent METS names at most so "
-                "many children",
-                hint="Make segments larger: --max-files, --max-bytes.",
-            )
+    def end(self, closed_by: ClosedBy) -> None:
+        """Close the open segment, and open the next."""
         segment = PlannedSegment(
             container=self.container,
             index=self.index,
@@ -234,4 +241,4 @@ class _Filling:
         self.index += 1
         self.files = self.bytes = 0
         self.first = self.last = ""
-        return segment
+        self.close(segment)

@@ -137,7 +137,7 @@ class Sharing(tempdb.Scratch):
     def are_first(self, run: LobRun, container: str) -> Iterator[bool]:
         """Yield for each LOB whether it needs placing: it shares no earlier cell's LOB."""
         shared, stem = run.shared, run.id_stem
-        holder = _Holder(shared.holding, shared.folders)
+        holder = _Holder(shared.source, shared.folders)
         firsts: dict[tuple[Any, ...], str] = {}
         columns = zip(run.starts, run.stated_lengths, run.digests or repeat(None, len(run)), strict=True)
         for row, bytes_named in zip(run.rows, columns, strict=True):
@@ -156,7 +156,7 @@ class Sharing(tempdb.Scratch):
     def _are_new(self, run: LobRun, container: str) -> bool:
         """Return whether a run's LOBs are distinct and behind all named ones; then store them."""
         shared = run.shared
-        holder = _Holder(shared.holding, shared.folders)
+        holder = _Holder(shared.source, shared.folders)
         own = run.starts
         key = None if holder.folders is None else _by_length
         first, last = holder.places((min(own, key=key), max(own, key=key)))
@@ -281,12 +281,12 @@ class Sharing(tempdb.Scratch):
             facts = (digest.algorithm, digest.value) if digest else (None, None)
             self._database.execute(_TELL, (file, *facts, *_split(cell)))
 
-    def tell_files(self, run: CellRun, files: Sequence[str]) -> None:
-        """Store the new ``file`` of each cell of a run, without digests."""
+    def tell_files(self, run: CellRun, files: Sequence[str], digests: Sequence[Digest | None] = ()) -> None:
+        """Store the new ``file`` of each cell of a run, and the new digests, if any."""
         if files and (shared := self._shared_rows(run)):
-            for row, file in zip(run.rows, files, strict=True):
+            for number, row in enumerate(run.rows):
                 if row in shared:
-                    self.tell(f"{run.id_stem}{row}", file, None)
+                    self.tell(f"{run.id_stem}{row}", files[number], digests[number] if digests else None)
 
     def stored(self, first: str) -> tuple[str, Digest | None]:
         """Return the stored file and digest of a cell that others share."""

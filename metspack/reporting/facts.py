@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import chain, groupby, islice
 from operator import add
+from typing import Any
 
 from metspack.checking import Checked, Code, Level
 from metspack.checking.catalogue import Catalogue, Mark, Row, is_marked, shown
 from metspack.checking.links.graph import LinkState
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import (
-    ArchiveContent,
+    ARCHIVE,
     Damage,
     FixityFigures,
     ListedPart,
@@ -207,16 +208,14 @@ def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[ListedSplitLob
         )
 
 
-def _archives(checked: Checked) -> Iterator[ArchiveContent]:
+def _archives(checked: Checked) -> Iterator[dict[str, Any]]:
     for path, version, *texts, schemas, tables, rows, lobs, lost, inline, size in checked.catalogue.rows(
         _HOLDINGS
     ):
         name = checked.as_given(shown(path))
-        database, owner, timespan, archived = (" ".join(each[:_LONGEST].split()) for each in texts)
-        yield ArchiveContent(
-            *(name, version, database, owner, timespan, archived),
-            *(schemas, tables, rows, lobs, lost, inline, size),
-        )
+        shortened = [" ".join(each[:_LONGEST].split()) for each in texts]
+        values = name, version, *shortened, schemas, tables, rows, lobs, lost, inline, size
+        yield dict(zip(ARCHIVE, values, strict=True))
 
 
 def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool) -> Iterator[FixityFigures]:

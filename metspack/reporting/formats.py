@@ -141,11 +141,16 @@ def _check_replaceable(form: _ReportForm, target: Path) -> None:
         )
 
 
-class KeptCheck(Checking):
-    """A check that keeps its findings for reports in any order; to be closed.
+class CheckReport(Checking):
+    """The report of a check: an iterator of its findings, which come as they are found.
 
-    With ``gathers`` the figures of .html, .txt and .xml are gathered on the way.
+    ``ok``, ``findings`` and ``to_json`` wait for the end of the check, and keep the remaining findings for
+    the iterator. ``summary`` and ``graphs`` (the links) are those of the check so far. With ``gathers`` the
+    figures of .html, .txt and .xml are gathered on the way.
     """
+
+    _given = 0
+    _rest: Iterator[Finding] | None = None
 
     def __init__(
         self,
@@ -180,6 +185,13 @@ class KeptCheck(Checking):
 
     def __next__(self) -> Finding:
         """Return the next finding."""
+        if self._rest is not None:
+            return next(self._rest)
+        finding = self._keep_next()
+        self._given += 1
+        return finding
+
+    def _keep_next(self) -> Finding:
         if not self._is_begun:
             self._is_begun = True
             if self._shown is not None:
@@ -199,8 +211,7 @@ class KeptCheck(Checking):
     def end(self) -> Interrupted | None:
         """Run the check to its end, or until it is interrupted, and return the interruption or None."""
         try:
-            for _ in self:
-                pass
+            self._end()
         except Interrupted as interrupted:
             self.stop()
             return interrupted
@@ -228,25 +239,6 @@ class KeptCheck(Checking):
             folders=self.folders,
             facts=facts.together([self._figures[prefix] for prefix in sorted(self._figures)]),
         )
-
-
-class CheckReport(KeptCheck):
-    """The report of a check: an iterator of its findings, which come as they are found.
-
-    ``ok``, ``findings`` and ``to_json`` wait for the end of the check, and keep the remaining findings for
-    the iterator. ``summary`` and ``graphs`` (the links) are those of the check so far.
-    """
-
-    _given = 0
-    _rest: Iterator[Finding] | None = None
-
-    def __next__(self) -> Finding:
-        """Return the next finding."""
-        if self._rest is not None:
-            return next(self._rest)
-        finding = super().__next__()
-        self._given += 1
-        return finding
 
     @property
     def ok(self) -> bool:
@@ -284,7 +276,7 @@ class CheckReport(KeptCheck):
         if self._rest is None:
             with suppress(StopIteration):
                 while True:
-                    super().__next__()
+                    self._keep_next()
             self._rest = islice(self.kept.as_found(), self._given, None)
 
 

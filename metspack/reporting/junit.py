@@ -10,7 +10,6 @@ test case's output.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 
 from metspack import safexml
@@ -28,18 +27,12 @@ _FINE = "nothing found"
 _COMPLETE = "the check was complete"
 
 
-@dataclass(slots=True)
-class _Suite:
-    tests: int = 0
-    failures: int = 0
-
-
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the report as JUnit XML, well-formed with any names in the package."""
     owner = make_owner_lookup(frame)
     suites = _suites(frame, kept, owner)
-    tests = sum(each.tests for each in suites.values()) + (not frame.is_complete)
-    failures = sum(each.failures for each in suites.values())
+    tests = sum(each for each, _ in suites.values()) + (not frame.is_complete)
+    failures = sum(each for _, each in suites.values())
     title = ", ".join(each for each in (f"metspack check {frame.path}", sampled(frame)) if each)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield (
@@ -86,27 +79,27 @@ def make_owner_lookup(frame: Frame) -> Callable[[str], str]:
     return owner
 
 
-def _suites(frame: Frame, kept: FindingStore, owner: Callable[[str], str]) -> dict[str, _Suite]:
-    suites: dict[str, _Suite] = {}
+def _suites(frame: Frame, kept: FindingStore, owner: Callable[[str], str]) -> dict[str, tuple[int, int]]:
+    """Return the numbers of tests and of failures by the names of the suites."""
+    suites: dict[str, tuple[int, int]] = {}
     for name, group in kept.by_owner(owner):
-        suite = suites.setdefault(name, _Suite())
-        suite.tests += 1
-        suite.failures += frame.fails(group.severity)
+        tests, failures = suites.get(name, (0, 0))
+        suites[name] = tests + 1, failures + frame.fails(group.severity)
     there = (each.child for each in frame.facts.children if each.state is not LinkState.MISSING)
     documents = (each.path for each in (*frame.facts.tops, *there))
     packages = (printable(each.path) for each in frame.summary.results)
     for name in packages if frame.are_several else documents:
         if name and name not in suites:
-            suites[name] = _Suite(tests=1)
+            suites[name] = 1, 0
     if not suites:  # most readers take a file without any test for an error
-        suites[owner("")] = _Suite(tests=1)
+        suites[owner("")] = 1, 0
     return suites
 
 
-def _suite_start(frame: Frame, name: str, suite: _Suite) -> str:
+def _suite_start(frame: Frame, name: str, suite: tuple[int, int]) -> str:
     stamp = f" timestamp={_attribute(frame.created.removesuffix('Z'))}" if frame.created else ""
     return (
-        f'<testsuite name={_attribute(name)} tests="{suite.tests}" failures="{suite.failures}" '
+        f'<testsuite name={_attribute(name)} tests="{suite[0]}" failures="{suite[1]}" '
         f'errors="0" skipped="0" time="0"{stamp}>\n'
     )
 

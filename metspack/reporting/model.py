@@ -178,28 +178,16 @@ class FixityFigures:
         return None if self.read is None or self.failed is None else self.read - self.failed
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveContent:
-    """The content of an archive: facts of the database by its metadata, and the LOBs in its cells.
+ARCHIVE = (
+    *("path", "version", "database", "owner", "timespan", "archived"),
+    *("schemas", "tables", "rows", "lobs", "lost", "inline", "bytes"),
+)
+"""The facts of an archive: of its database by its metadata, and of the LOBs in its cells.
 
-    ``rows`` is None when metadata.xml does not count those of all tables, ``lobs``, the ``lost`` of them and
-    ``inline`` (values in the cells themselves) when not all cells were read. ``bytes`` are those of the LOBs
-    that were found.
-    """
-
-    path: str
-    version: str
-    database: str
-    owner: str
-    timespan: str
-    archived: str
-    schemas: int
-    tables: int
-    rows: int | None
-    lobs: int | None
-    lost: int | None
-    inline: int | None
-    bytes: int
+``rows`` is None when metadata.xml does not count those of all tables, ``lobs``, the ``lost`` of them and
+``inline`` (values in the cells themselves) when not all cells were read. ``bytes`` are those of the LOBs
+that were found.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,7 +208,7 @@ class ReportFacts:
     splits: tuple[ListedSplitLob, ...] = ()
     splits_left_out: int = 0
     fixity: tuple[FixityFigures, ...] = ()
-    archives: tuple[ArchiveContent, ...] = ()
+    archives: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

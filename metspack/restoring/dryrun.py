@@ -23,7 +23,7 @@ from metspack.restoring.files import (
     find_lobs,
 )
 from metspack.restoring.siard import Into, archive_words, check_archive, division
-from metspack.sources.archive import FoundLobs, LostLob
+from metspack.sources.archive import FoundLobs
 
 
 class DryRun(Iterator[Verdict]):
@@ -90,7 +90,7 @@ class DryRun(Iterator[Verdict]):
             found = self._lobs(source, sharing)
             jobs = processes.useful(options.jobs, files=files, size=size)
             with closing(
-                verify(found, source.holdings, options.accepted, jobs=jobs, moved=progress.advance)
+                verify(found, source.byte_sources, options.accepted, jobs=jobs, moved=progress.advance)
             ) as results:
                 for _, faults in results:
                     yield from faults
@@ -144,4 +144,4 @@ class DryRun(Iterator[Verdict]):
 
 def _lost(faults: Iterable[SourceError]) -> FoundLobs:
     """Return faults of no single LOB."""
-    return FoundLobs(lost=[LostLob("", each) for each in faults])
+    return FoundLobs(lost=[("", each) for each in faults])

@@ -21,7 +21,7 @@ from metspack.siard import tables
 from metspack.siard.metadata import Table
 from metspack.siard.tables import RowValues
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import OpenHoldings
+from metspack.sources.lobstream import OpenSources
 
 _WHAT = "the names of restored files"
 _UNSAFE = re.compile(r"[^\w-]|^-")
@@ -70,10 +70,10 @@ class KeyNames(tempdb.Scratch):
     def named(self, runs: Iterator[LobRun]) -> Iterator[LobRun]:
         """Yield runs with their files' paths; raises ``SourceError`` for a table with bad keys."""
         for run in runs:
-            with tempdb.explained(_WHAT), OpenHoldings(self._source.holdings()) as holdings:
-                yield replace(run, paths=self._paths(run, holdings))
+            with tempdb.explained(_WHAT), OpenSources(self._source.byte_sources()) as sources:
+                yield replace(run, paths=self._paths(run, sources))
 
-    def _paths(self, run: LobRun, holdings: OpenHoldings) -> list[str]:
+    def _paths(self, run: LobRun, sources: OpenSources) -> list[str]:
         place, ids = run.place, run.ids()
         table = self._tables.get((place.schema, place.table))
         if self._table != (place.schema, place.table):
@@ -91,7 +91,7 @@ class KeyNames(tempdb.Scratch):
             path = f"{folder}/{key or f'r{row}'}_{column}"
             taken = self._database.execute("INSERT OR IGNORE INTO taken VALUES (?)", (path.casefold(),))
             own = path if taken.rowcount else f"{path}~{ids[number]}"
-            paths.append(f"{own}.{_extension(run, number, holdings)}")
+            paths.append(f"{own}.{_extension(run, number, sources)}")
         return paths
 
     def _read_keys(self, table: Table | None) -> None:
@@ -129,12 +129,12 @@ def _replaced(sign: re.Match[str]) -> str:
     return sign[0] if is_mark else "_"
 
 
-def _extension(run: LobRun, number: int, holdings: OpenHoldings) -> str:
+def _extension(run: LobRun, number: int, sources: OpenSources) -> str:
     head = b""
     with suppress(SourceError, OSError):
         # A fault of the LOB is reported when it is restored.
-        for extent in [run.extent(number)] if run.detail is None else run.detail.extents:
-            head += next(holdings.contents(extent, ""), b"")
+        for extent in run.lob(number).extents:
+            head += next(sources.contents(extent, ""), b"")
             if len(head) >= _HEAD:
                 break
     kind = mediatypes.type_of_bytes(head) or mediatypes.essence(run.shared.mets_type)

@@ -59,7 +59,7 @@ from metspack.restoring.filenames import FileNames, KeyNames, NamesWord
 from metspack.sizes import counted
 from metspack.sources import opening
 from metspack.sources.archive import FoundLobs, raising
-from metspack.sources.lobstream import ACCEPTABLE, Holdings, OpenHoldings
+from metspack.sources.lobstream import ACCEPTABLE, ByteSources, OpenSources
 
 _PER_FILE = 1_000  # bytes that names and a line in each manifest take, generously
 _PER_COLUMN = 4  # folders of schema, table and column, and the list of what goes there
@@ -242,7 +242,7 @@ def _restore(
         ExitStack() as stack,
     ):
         tally = RestoreTally()
-        executor = attempts.executor(helpers, staging.work, source.holdings(), _WRITING)
+        executor = attempts.executor(helpers, staging.work, source.byte_sources(), _WRITING)
         found = _RestoreSlices(source, staging, options, progress, tally, executor, helpers)
         found_lobs = (FoundLobs([run]) for run in _lob_runs(source, progress))
         lobs = raising(find_lobs(source, sharing, tally, found_lobs))
@@ -279,7 +279,7 @@ def find_lobs(
     for found in chain(named, source.unnamed()):
         if missing:
             lobs = (lob for run in found.runs for lob in run.ids())
-            lost = (each.lob.removeprefix(source.id_prefix) for each in found.lost)
+            lost = (lob.removeprefix(source.id_prefix) for lob, _ in found.lost)
             missing.difference_update(*map(source.selection.met, chain(lobs, lost)))
         firsts = [first for run in found.runs for first in sharing.firsts(run, "")]
         for run in firsts:
@@ -324,7 +324,7 @@ class _RestoreTask:
     number: int
     slice: Path
     digest: str
-    holdings: Holdings
+    sources: ByteSources
     package: Path
     work: Path
     journal: Path
@@ -379,7 +379,7 @@ class _RestoreSlices:
                     number=number,
                     slice=slices.path(staging.work, number),
                     digest=digest,
-                    holdings=attempts.holdings(self.source.holdings(), self.cluster),
+                    sources=attempts.byte_sources(self.source.byte_sources(), self.cluster),
                     package=staging.package,
                     work=staging.work,
                     journal=self._earlier.journal,
@@ -495,9 +495,9 @@ def _clear(task: _RestoreTask) -> None:
 
 def _write_lobs(task: _RestoreTask, moved: Moved, disk: writing.SyncedTogether) -> tuple[int, int]:
     """Write a slice's LOBs and their lines of the manifests; return their number and bytes."""
-    with closing(Placements()) as placements, OpenHoldings(task.holdings) as holdings:
+    with closing(Placements()) as placements, OpenSources(task.sources) as sources:
         placing = Placing(
-            holdings,
+            sources,
             _TREE,
             checksum="MD5",
             accepted=task.accepted,
@@ -506,7 +506,7 @@ def _write_lobs(task: _RestoreTask, moved: Moved, disk: writing.SyncedTogether) 
         with closing(Folder(task.package / _CONTENT, shared=True, is_synced=not disk.is_possible)) as folder:
             for placed in placing.place(slices.runs(task.slice), folder):
                 placements.add(placed)
-        holdings.check_unchanged()
+        sources.check_unchanged()
         write_manifest_fragments(placements, f"{_CONTENT}/", task.work, task.number, {})
         return placements.count, placements.size
 

@@ -29,7 +29,7 @@ from metspack.sizes import ByteRange
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import (
     LobReader,
-    OpenHoldings,
+    OpenSources,
     another_digest,
     check_digest,
     needed_lengths,
@@ -117,8 +117,8 @@ class ArchivedLob(LobFile):
         if not verify:
             yield from chain.from_iterable(map(self._archive.resolver.contents, self._lob.extents))
             return
-        with OpenHoldings(self._archive.holdings()) as holdings:
-            reader = LobReader(self._lob, holdings, ())
+        with OpenSources(self._archive.byte_sources()) as sources:
+            reader = LobReader(self._lob, sources, ())
             yield from reader.portion()
             reader.end()
 

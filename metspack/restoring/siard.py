@@ -27,7 +27,7 @@ from metspack.layouts import lobseg, siard22
 from metspack.layouts.interface import check_style, folder_use
 from metspack.layouts.names import SIARD, FolderStyle
 from metspack.mets import ids
-from metspack.mets.filetable import PlacedRun, Placements, placed_file
+from metspack.mets.filetable import Placements, placed_file
 from metspack.model import CellRun, LobCell, LobPlace, LobRun, Notice, ZipExtent
 from metspack.packages.source import Packaged, PackagedArchive
 from metspack.planning import assignment, slices
@@ -42,13 +42,13 @@ from metspack.restoring.files import (
     restore_facts,
     write_manifests,
 )
-from metspack.siard.edits import NewCell, NewCells
+from metspack.siard.edits import CellValues, NewCells
 from metspack.siard.entries import is_empty
 from metspack.siard.metadata import Table
 from metspack.sizes import counted
 from metspack.sources import rewriting
 from metspack.sources.archive import by_extension
-from metspack.sources.lobstream import LobReader, OpenHoldings
+from metspack.sources.lobstream import LobReader, OpenSources
 from metspack.sources.repacking import RemovedEntries, left_out
 from metspack.sources.rewriting import AddedRun, Moved
 
@@ -185,7 +185,7 @@ class _RestoreWork:
                 hashers = self.write_inside(siard, placements)
             else:
                 hashers = self._write_beside(style, siard, placements)
-            placements.add(PlacedRun.of([placed_file("", siard, "", hashers, "MD5")]))
+            placements.add(placed_file("", siard, "", hashers, "MD5"))
             write_manifests(self.staging.package, placements.manifest_rows())
         return hashers
 
@@ -246,10 +246,10 @@ class _RestoreWork:
         if not self.stay:
             return
         self.progress.stage("Verifying LOBs that stay inside", self.unmoved)
-        with OpenHoldings(self.source.holdings()) as holdings:
+        with OpenSources(self.source.byte_sources()) as sources:
             for run in slices.runs(self.staging.work / "stay.jsonl"):
                 for lob in run.lobs():
-                    for block in LobReader(lob, holdings, ()).proven():
+                    for block in LobReader(lob, sources, ()).proven():
                         self.progress.advance(len(block))
 
     def _added(self) -> Iterator[AddedRun]:
@@ -258,7 +258,7 @@ class _RestoreWork:
         for number in self.slices.values():
             for run in slices.runs(slices.path(self.staging.work, number)):
                 names = self._entries(run.place, run.rows, run.files)
-                yield AddedRun(names=names, run=run, holdings=self.source.holdings(), method=method)
+                yield AddedRun(names=names, run=run, sources=self.source.byte_sources(), method=method)
 
     def _method(self) -> int:
         """Return the compression method of LOBs: that of the tables; SIARD 1.0 stores them."""
@@ -318,31 +318,28 @@ class _RestoreWork:
             moved,
             target,
             work=work,
-            values=lambda table: self._values(table, named),
+            values=lambda table: self._make_values(table, named),
             algorithms=algorithms,
             added=added,
             jobs=processes.useful(self.jobs, files=self.moving.lobs, size=self.moving.bytes),
             moved_lobs=self.progress.advance,
         )
 
-    def _values(self, table: Table, named: _Named) -> NewCells | None:
+    def _make_values(self, table: Table, named: _Named) -> CellValues | None:
         if not any(column[:2] == (table.schema, table.number) for column in self.outside | self.inside):
             return None
 
-        def one(cell: LobCell) -> NewCell:
-            new = self._new_file(table, cell, named)
-            self._note(cell.place, (cell.file,), (new,))
-            return NewCell(file=new)
+        def value(run: CellRun) -> NewCells:
+            column = column_of(run.place(0))
+            if column in self.inside or self.sharing.concerns(run):
+                files = [self._new_file(table, cell, named) for cell in run.cells()]
+            else:
+                files = named(run.place(0), run.rows, run.files)
+            if self.source.metadata.version != "1.0" or files != list(run.files):
+                self.renamed.add(column)
+            return files, ()
 
-        def many(run: CellRun) -> list[str] | None:
-            place = run.place(0)
-            if column_of(place) in self.inside or self.sharing.concerns(run):
-                return None
-            new = named(place, run.rows, run.files)
-            self._note(place, run.files, new)
-            return new
-
-        return NewCells(one=one, many=many)
+        return value
 
     def _new_file(self, table: Table, cell: LobCell, named: _Named) -> str:
         """Return the new ``file`` of a cell."""
@@ -357,16 +354,11 @@ class _RestoreWork:
         self.sharing.tell(cell.place.id, new, None)
         return new
 
-    def _note(self, place: LobPlace, old: Sequence[str], new: Sequence[str]) -> None:
-        """Note the column of cells that name their LOBs anew."""
-        if self.source.metadata.version != "1.0" or list(new) != list(old):
-            self.renamed.add(column_of(place))
-
     def _place(self, placements: Placements) -> None:
         begin_lobs(self.progress, "Restoring", self.moving.bytes, self.moving.lobs)
-        with OpenHoldings(self.source.holdings()) as holdings:
+        with OpenSources(self.source.byte_sources()) as sources:
             placing = Placing(
-                holdings,
+                sources,
                 siard22.LAYOUT,
                 checksum="MD5",
                 moved=self.progress.advance,
@@ -377,7 +369,7 @@ class _RestoreWork:
                 with closing(Folder(self.staging.package / folder)) as target:
                     for each in placing.place(found, target):
                         placements.add(each.below(f"{folder}/"))
-            holdings.check_unchanged()
+            sources.check_unchanged()
 
     def restored(self, written: Hashers) -> Restored:
         """Return the result of the restore."""

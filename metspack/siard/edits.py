@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import repeat
 from typing import NamedTuple
 
 from markupsafe import escape
@@ -14,7 +15,7 @@ from markupsafe import escape
 from metspack import digests
 from metspack.digests import Hashers
 from metspack.limits import Budgets
-from metspack.model import CellRun, Digest, LobCell
+from metspack.model import CellRun, Digest
 from metspack.siard import metadata, offsets
 from metspack.siard.metadata import Table
 from metspack.siard.offsets import Element, Encoding, detected, tag_end
@@ -33,17 +34,11 @@ _UNEDITED = metadata.NOT_NEEDED | {
 _PREFIXES = {"MD5": "MD5", "SHA-1": "SHA-1", "SHA-256": "SHA-256:"}  # SIARD 2.0 D.1, messageDigestType
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewCell:
-    """New values of a LOB cell: ``file`` unescaped, ``digest`` and ``length``.
+NewCells = tuple[Sequence[str], Sequence[Digest | None]]
+"""The new ``file`` of each cell of a run, unescaped, and the new digests, if any."""
 
-    ``length`` is in bytes for binary LOBs and in characters for texts (SIARD 2.2 T_6.2-1); None keeps the
-    old digest or length.
-    """
-
-    file: str
-    digest: Digest | None = None
-    length: int | None = None
+CellValues = Callable[[CellRun], NewCells | None]
+"""Returns the new values of cells, or None for cells that stay as they are."""
 
 
 class Edit(NamedTuple):
@@ -64,30 +59,18 @@ def edited(data: bytes, edits: Iterable[Edit], encoding: Encoding) -> bytes:
     return b"".join((*pieces, data[at:]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewCells:
-    """New values for the LOB cells of a table: functions, called in document order.
-
-    ``many`` returns the ``file`` of each cell of a run with no other new value, or None: then ``one`` is
-    called for each cell.
-    """
-
-    one: Callable[[LobCell], NewCell | None]
-    many: Callable[[CellRun], Sequence[str] | None] = lambda _run: None
-
-
 def spliced_table(
     blocks: Iterable[bytes],
     table: Table,
     budgets: Budgets,
-    value: NewCells,
+    value: CellValues,
     *,
     version: str,
 ) -> Iterator[bytes]:
     """Yield a table's document with the new values of its LOB cells.
 
-    None from ``value`` leaves a cell as it is. Attributes that exist get new values in the form they have;
-    an absent length or digest is added behind ``file`` in the form of the archive's ``version``:
+    ``value`` is called with the cells in document order. Attributes that exist get new values in the form
+    they have; an absent digest is added behind ``file`` in the form of the archive's ``version``:
     ``messageDigest="MD5<hex>"`` in 2.0, ``digestType`` and ``digest`` from 2.1 on (6.2). All other bytes
     stay the same. Raises ``SourceError`` as ``cell_runs`` does, and ValueError for a digest that the
     version has no place for: an added one in 1.0, and one that is neither MD5, SHA-1 nor SHA-256.
@@ -140,20 +123,21 @@ class Splicer:
         return b"".join(given)
 
 
-def _run_edits(run: CellRun, value: NewCells, splicer: Splicer, *, version: str) -> Iterator[Edit]:
+def _run_edits(run: CellRun, value: CellValues, splicer: Splicer, *, version: str) -> Iterator[Edit]:
     """Yield the edits that give cells their new values."""
+    if (new := value(run)) is None:
+        return
     data, base, encoding = splicer.data, splicer.base, splicer.encoding
-    files = value.many(run)
-    if files is None:
-        for cell, start in zip(run.cells(), run.starts, strict=True):
-            if (new := value.one(cell)) is not None:
-                yield from _cell_edits(data, start - base, encoding, cell, new, version=version)
-    else:
-        # One by one takes twice as long, and no text of XML has a NUL.
-        texts = str(escape("\0".join(files))).split("\0")
-        for old, file, text, start in zip(run.files, files, texts, run.starts, strict=True):
-            if file != old:
-                yield Edit(*_file_span(data, start - base, encoding), text)
+    # One by one takes twice as long, and no text of XML has a NUL.
+    texts = str(escape("\0".join(new[0]))).split("\0")
+    stated = new[1] or repeat(None, len(texts))
+    for number, (text, digest, start) in enumerate(zip(texts, stated, run.starts, strict=True)):
+        is_moved = new[0][number] != run.files[number]
+        if digest is not None and digest != run.at(number).digest:
+            values = {"file": text} if is_moved else {}
+            yield from _cell_edits(data, start - base, encoding, values, digest, version=version)
+        elif is_moved:
+            yield Edit(*_file_span(data, start - base, encoding), text)
 
 
 def _file_span(data: bytes, start: int, encoding: Encoding) -> tuple[int, int]:
@@ -181,28 +165,19 @@ _ALL = frozenset({"file", "length", "digestType", "digest", "messageDigest"})
 
 
 def _cell_edits(
-    data: bytes, start: int, encoding: Encoding, cell: LobCell, new: NewCell, *, version: str
+    data: bytes, start: int, encoding: Encoding, values: dict[str, str], digest: Digest, *, version: str
 ) -> list[Edit]:
-    """Return the edits, in order, that give the start tag at ``start`` the values of ``new``."""
-    if new.digest is None and new.length is None:  # a million moved LOBs need no more than this
-        span = _file_span(data, start, encoding)
-        return [] if new.file == cell.file else [Edit(*span, str(escape(new.file)))]
-    values: dict[str, str] = {}
-    if new.file != cell.file:
-        values["file"] = new.file
-    if new.length not in {None, cell.length}:
-        values["length"] = str(new.length)
-    digest = None if new.digest == cell.digest else new.digest
+    """Return the edits that give the start tag at ``start`` escaped values and a digest."""
     present = tag_attributes(data, start, encoding, _ALL)
-    if digest is not None:
-        values |= _digest_values({name: each.text for name, each in present.items()}, digest, version)
+    stated = _digest_values({name: each.text for name, each in present.items()}, digest, version)
+    values = values | {name: str(escape(value)) for name, value in stated.items()}
     behind = max(present[name].stop for name in ("file", "length") if name in present) + encoding.unit
     edits = [
-        Edit(start=present[name].start, stop=present[name].stop, text=str(escape(value)))
+        Edit(start=present[name].start, stop=present[name].stop, text=value)
         for name, value in values.items()
         if name in present
     ]
-    added = "".join(f' {name}="{escape(value)}"' for name, value in values.items() if name not in present)
+    added = "".join(f' {name}="{value}"' for name, value in values.items() if name not in present)
     if added:
         edits.append(Edit(start=behind, stop=behind, text=added))
     return sorted(edits, key=lambda each: each.start)

@@ -137,14 +137,14 @@ class FolderEntries(tempdb.Scratch):
 
     def _rows(self) -> Generator[_Row, None, None]:
         with closing(walking.entries(self.root)) as found:
-            for entry in found:
-                name = "/".join(entry.path) + ("/" if entry.stamp is None else "")
+            for path, stamp in found:
+                name = "/".join(path) + ("/" if stamp is None else "")
                 if fault := name_fault(name) or _character_fault(name):
                     raise SourceError(
                         f"{self.root}: {shown(name)}: {fault}; no entry of an archive can have this name",
                         hint="Rename it, and its cell in the table, or unpack the archive again.",
                     )
-                yield name, *_columns(entry.stamp)
+                yield name, *_columns(stamp)
 
     def __len__(self) -> int:
         return self._entries
@@ -198,12 +198,12 @@ class FolderEntries(tempdb.Scratch):
         """
         seen = 0
         with closing(walking.entries(self.root)) as found, tempdb.explained(f"the names below {self.root}"):
-            for entry in found:
-                name = "/".join(entry.path) + ("/" if entry.stamp is None else "")
+            for path, stamp in found:
+                name = "/".join(path) + ("/" if stamp is None else "")
                 row = self._row(name)
                 if row is None:
                     raise self._other(f"{shown(name)} was added")
-                if row != (name, *_columns(entry.stamp)):
+                if row != (name, *_columns(stamp)):
                     raise self._other(f"{shown(name)} was changed")
                 seen += 1
         if seen != self._entries:

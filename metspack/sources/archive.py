@@ -20,9 +20,6 @@ from metspack.layouts.names import stem_of
 from metspack.limits import Budgets
 from metspack.locations import Convention, errors
 from metspack.locations.errors import (
-    LobAmbiguous,
-    LobMissing,
-    LobRefused,
     LobsUnresolved,
     LobUnresolved,
     Losses,
@@ -36,7 +33,7 @@ from metspack.siard import forms, metadata, tables
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
-from metspack.sources.lobstream import MISSING_TABLE, Holdings
+from metspack.sources.lobstream import MISSING_TABLE, ByteSources
 from metspack.system import os
 from metspack.uris import Repair, shown
 
@@ -63,11 +60,8 @@ class Grants:
     )
 
 
-class LostLob(NamedTuple):
-    """The error of a LOB that was not found, by its id; "" where more than one LOB is concerned."""
-
-    lob: str
-    error: SourceError
+LostLob = tuple[str, SourceError]
+"""The id of a LOB that was not found, "" for the error of several, and the error."""
 
 
 class FoundLobs(NamedTuple):
@@ -83,7 +77,7 @@ class FoundLobs(NamedTuple):
     @property
     def unresolved(self) -> list[LobUnresolved]:
         """The errors of cells whose LOBs were not found."""
-        return [each.error for each in self.lost if isinstance(each.error, LobUnresolved)]
+        return [error for _, error in self.lost if isinstance(error, LobUnresolved)]
 
     def cells(self) -> list[FoundCell]:
         """Return the cells in their order, each with its LOB or its error."""
@@ -96,7 +90,7 @@ class FoundLobs(NamedTuple):
     def selected(self, takes: Callable[[str], bool]) -> FoundLobs:
         """Return the LOBs, found and lost, whose ids a function takes."""
         lobs = [lob for run in self.runs for lob in run.lobs() if takes(lob.place.id)]
-        return FoundLobs(list(in_runs(lobs)), [each for each in self.lost if takes(each.lob)])
+        return FoundLobs(list(in_runs(lobs)), [each for each in self.lost if takes(each[0])])
 
 
 FoundCell = tuple[LobCell, LobRun | None, Convention | None, LobUnresolved | None]
@@ -113,8 +107,8 @@ def in_runs(lobs: Iterable[LobRef]) -> Iterator[LobRun]:
 def raising(found: Iterable[FoundLobs]) -> Iterator[LobRun]:
     """Yield the runs of LOBs; raise the error of the first that was not found."""
     for each in found:
-        for lost in each.lost:
-            raise lost.error
+        for _, error in each.lost:
+            raise error
         yield from each.runs
 
 
@@ -338,7 +332,7 @@ class Archive(Closable):
             try:
                 lob, convention = self._located(table, cell, declared)
             except LobUnresolved as error:
-                lost.append(LostLob(cell.place.id, error))
+                lost.append((cell.place.id, error))
             else:
                 lobs.append(lob)
                 conventions.append(convention)
@@ -392,10 +386,10 @@ class Archive(Closable):
         try:
             found = self.resolver.resolved(table, cell)
         except LobUnresolved as unresolved:
-            advice = "" if isinstance(unresolved, LobAmbiguous) else self.resolver.advice(table, cell)
+            advice = "" if unresolved.kind == "ambiguous" else self.resolver.advice(table, cell)
             if advice:
                 unresolved.hint = advice
-            elif isinstance(unresolved, LobMissing):
+            elif unresolved.kind == "missing":
                 unresolved.hint = " ".join((unresolved.hint, *self._advice()))
             raise
         if found.repairs:
@@ -405,7 +399,7 @@ class Archive(Closable):
         entries = tuple(name for each in found.extents if (name := self._entry(each)))
         if any(map(self._is_structure, entries)) or any(map(self._is_itself, found.extents)):
             raise errors.error(
-                LobRefused,
+                "refused",
                 table,
                 cell,
                 "names a part of the archive itself, not a LOB",
@@ -484,7 +478,7 @@ class Archive(Closable):
             try:
                 yield from self.located(table, read=read)
             except SourceError as error:
-                yield FoundLobs(lost=[LostLob("", error)])
+                yield FoundLobs(lost=[("", error)])
         # Reading cells again after this must not count their LOBs twice.
         self._reported_conventions = tuple(self._conventions())
 
@@ -519,10 +513,10 @@ class Archive(Closable):
         yield from (Notice("rows-differ", each) for each in self.miscounted.values())
         yield from (Notice("cell-with-value", each) for each in self._valued.values())
 
-    def holdings(self) -> Holdings:
+    def byte_sources(self) -> ByteSources:
         """Return the files and folders that the LOBs found so far are read from."""
         own = HeldMedium(paths=(), stamps=()) if self.container is None else self.container.medium.held
-        return Holdings(archives=(own, *self.resolver.packed), roots=self.resolver.roots)
+        return ByteSources(archives=(own, *self.resolver.packed), roots=self.resolver.roots)
 
     def check_unchanged(self) -> None:
         """Raise SourceError when the archive was changed since it was opened."""
@@ -554,7 +548,7 @@ def _runs_of(
                 media_type=media_type(declared, extension),
                 digest=run.algorithm,
                 is_measured=bool(run.lengths),
-                holding=root,
+                source=root,
                 folders=folders,
             ),
             rows=run.rows[which],

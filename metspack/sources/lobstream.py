@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 
 from metspack.containers import zipreader
@@ -23,12 +24,15 @@ from metspack.uris import shown
 
 _OPEN = 8
 
+Stated = Sequence[tuple[str, Sequence[str]]]
+"""Algorithms, each with the digests by it of all LOBs or files of a run."""
+
 Contents = Iterator[bytes | memoryview | None]
 """The bytes of each LOB of a run, or None for one that must be read separately."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holdings:
+class ByteSources:
     """The zip files and granted roots of extents, whose ``archive`` or ``root`` is the number.
 
     Archive 0 is the SIARD archive itself, without any file when it is an unpacked one. ``elsewhere``: another
@@ -39,17 +43,17 @@ class Holdings:
     roots: tuple[Path, ...]
     elsewhere: bool = False
 
-    def absolute(self) -> Holdings:
+    def absolute(self) -> ByteSources:
         """Return the same with absolute paths, for processes in any folder."""
         archives = tuple(each.absolute() for each in self.archives)
         return replace(self, archives=archives, roots=tuple(root.absolute() for root in self.roots))
 
 
-class OpenHoldings(Closable):
-    """Holdings opened when they are needed, a few at a time; a context manager, for one thread."""
+class OpenSources(Closable):
+    """Sources of bytes, a few of them open at a time; a context manager, for one thread."""
 
-    def __init__(self, holdings: Holdings) -> None:
-        self._holdings = holdings
+    def __init__(self, sources: ByteSources) -> None:
+        self._sources = sources
         self._media: OrderedDict[int, Medium] = OrderedDict()
         self._buffer = memoryview(bytearray(reading.CHUNK + 1))
 
@@ -61,8 +65,8 @@ class OpenHoldings(Closable):
         """
         if isinstance(extent, ZipExtent):
             return zipreader.contents(self._medium(extent.archive), extent, what=what)
-        root = self._holdings.roots[extent.root]
-        if self._holdings.elsewhere:
+        root = self._sources.roots[extent.root]
+        if self._sources.elsewhere:
             extent = replace(extent, device=_device(root, extent.path))
         return entries.contents(root, extent)
 
@@ -77,29 +81,19 @@ class OpenHoldings(Closable):
     def _small_contents(self, run: LobRun) -> Contents:
         shared = run.shared
         if shared.folders is None:
-            yield from zipreader.small_contents(self._medium(shared.holding), run)
+            yield from zipreader.small_contents(self._medium(shared.source), run)
         else:
-            root = self._holdings.roots[shared.holding]
+            root = self._sources.roots[shared.source]
             names, *stamps, devices = run.extents
-            if self._holdings.elsewhere:
+            if self._sources.elsewhere:
                 devices = [_device(root, shared.folders)] * len(names)
             stamped = zip(run.sizes, *stamps, devices, strict=True)
             yield from reading.small_files(root, shared.folders, names, stamped, self._buffer)
 
     def proven_contents(self, run: LobRun) -> Contents:
         """Yield as ``small_contents`` does, but None also for a LOB with another digest than stated."""
-        shared = run.shared
-        # Cell and METS mostly have the same digests, which are computed once.
-        stated = {
-            (name, tuple(values))
-            for name, values in ((shared.digest, run.digests), (shared.proof, run.proofs))
-            if name is not None
-        }
-        is_computable = all(name in OCTETS for name, _ in stated)
-        proving = [(digest_function(name), values) for name, values in stated if is_computable]
-        for number, data in enumerate(self.small_contents(run)):
-            is_proven = data is not None and all(each(data) == values[number] for each, values in proving)
-            yield data if is_computable and is_proven else None
+        proven = digested(self.small_contents(run), run.sizes, run.stated)
+        return (each and each[0] for each in proven)
 
     def linked_contents(
         self,
@@ -121,7 +115,7 @@ class OpenHoldings(Closable):
     @contextmanager
     def open_folder(self, root: int, folders: Sequence[str]) -> Iterator[int]:
         """Yield the descriptor of a folder below a granted root during a block; raises OSError."""
-        descriptor = reading.opened_folder(self._holdings.roots[root], folders)
+        descriptor = reading.opened_folder(self._sources.roots[root], folders)
         try:
             yield descriptor
         finally:
@@ -138,7 +132,7 @@ class OpenHoldings(Closable):
         return medium
 
     def _opened(self, number: int) -> Medium:
-        held = self._holdings.archives[number]
+        held = self._sources.archives[number]
         try:
             medium = Medium(held.paths)
         except OSError as error:
@@ -146,7 +140,7 @@ class OpenHoldings(Closable):
                 f"{held.paths[0]} can no longer be opened: {error.strerror or error}",
                 hint="It was there when the source was listed: make sure that it still is, then start again.",
             ) from error
-        is_elsewhere = self._holdings.elsewhere
+        is_elsewhere = self._sources.elsewhere
         if medium.stamps != held.stamps and not (is_elsewhere and _are_same_file(medium.stamps, held.stamps)):
             medium.close()
             raise _changed(held)
@@ -155,7 +149,7 @@ class OpenHoldings(Closable):
     def _let_go(self, number: int) -> None:
         with self._media.pop(number) as medium:
             if medium.stamped() != medium.stamps:
-                raise _changed(self._holdings.archives[number])
+                raise _changed(self._sources.archives[number])
 
     def check_unchanged(self) -> None:
         """Close all zip files; raises SourceError when one was changed while it was read."""
@@ -166,6 +160,29 @@ class OpenHoldings(Closable):
         """Close all zip files."""
         while self._media:
             self._media.popitem()[1].close()
+
+
+def digested(
+    contents: Contents, sizes: Sequence[int], stated: Stated, wanted: Sequence[str] = ()
+) -> Iterator[tuple[bytes | memoryview, list[str]] | None]:
+    """Yield bytes with their digests, those by the ``wanted`` algorithms first, in their order.
+
+    None stands for bytes of another size or digest than stated, or whose digest cannot be computed, and for
+    None among the contents.
+    """
+    # Cell and METS mostly have the same digests, which are computed once.
+    names = list(dict.fromkeys((*wanted, *(name for name, _ in stated))))
+    if not OCTETS.keys() >= set(names):
+        yield from repeat(None, len(sizes))
+        return
+    functions = list(map(digest_function, names))
+    compared = [names.index(name) for name, _ in stated]
+    expected = [*zip(*(values for _, values in stated), strict=True)] or [()] * len(sizes)
+    for data, size, values in zip(contents, sizes, expected, strict=True):
+        found = None
+        if data is not None and len(data) == size:
+            found = data, [digest(data) for digest in functions]
+        yield found if found and tuple([found[1][at] for at in compared]) == values else None
 
 
 def _measured_in_bytes(run: LobRun, contents: Contents) -> Contents:
@@ -219,7 +236,7 @@ class LobReader:
     def __init__(
         self,
         lob: LobRef,
-        holdings: OpenHoldings,
+        sources: OpenSources,
         algorithms: tuple[str, ...],
         accepted: frozenset[str] = frozenset(),
     ) -> None:
@@ -235,17 +252,17 @@ class LobReader:
         self._lengths = needed_lengths(lob.cell, lob.size)
         self._last = ThreadedHashers((expected.algorithm,)) if expected and len(lob.extents) > 1 else None
         self._what = what(lob)
-        self._blocks = self._read(holdings)
+        self._blocks = self._read(sources)
         self._rest = b""
 
-    def _read(self, holdings: OpenHoldings) -> Iterator[bytes]:
+    def _read(self, sources: OpenSources) -> Iterator[bytes]:
         for number, extent in enumerate(self.lob.extents):
             proof = self._proofs.extents[number] if self._proofs.extents else None
             proving = None if proof is None else ThreadedHashers((proof.algorithm,))
             last = self._last if number + 1 == len(self.lob.extents) else None
             taking = [each for each in (last, proving) if each is not None]
             about = f"LOB {self.lob.place.id} ({where(extent)})"
-            for block in holdings.contents(extent, about):
+            for block in sources.contents(extent, about):
                 for each in taking:
                     each.update(block)
                 yield block

@@ -22,7 +22,7 @@ from metspack.siard import forms
 from metspack.sizes import counted
 from metspack.sources import lobfolder, rewriting
 from metspack.sources.archive import Archive, FoundLobs, Grants
-from metspack.sources.lobstream import Holdings
+from metspack.sources.lobstream import ByteSources
 from metspack.system import os
 
 
@@ -50,9 +50,9 @@ class LooseLobs(Closable):
         """Yield the LOBs as ``lob_runs`` does, each of them found."""
         return (FoundLobs([run]) for run in self.lob_runs(seen))
 
-    def holdings(self) -> Holdings:
-        """Return the holdings that the LOBs are read from."""
-        return Holdings(archives=(), roots=(self.path,))
+    def byte_sources(self) -> ByteSources:
+        """Return the zip files and roots that the LOBs are read from."""
+        return ByteSources(archives=(), roots=(self.path,))
 
     def check_unchanged(self) -> None:
         """Leave the check to the reader, which compares each file with its stamp."""

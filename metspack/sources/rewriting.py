@@ -23,9 +23,9 @@ from metspack.errors import SourceError
 from metspack.files import reading, writing
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts.interface import FolderUse
-from metspack.model import CellRun, Digest, LobCell, LobRun, number_of
+from metspack.model import CellRun, Digest, LobRun, number_of
 from metspack.siard import metadata
-from metspack.siard.edits import LobFolders, NewCell, NewCells, edited_metadata, spliced_table
+from metspack.siard.edits import CellValues, LobFolders, NewCells, edited_metadata, spliced_table
 from metspack.siard.entries import is_empty
 from metspack.siard.metadata import Table
 from metspack.siard.schemas import metadata_schema
@@ -39,13 +39,13 @@ from metspack.siard.upgrade import (
 )
 from metspack.siard.upgradedtables import table_schemas, upgraded_table
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import Holdings, LobReader, OpenHoldings
+from metspack.sources.lobstream import ByteSources, LobReader, OpenSources
 from metspack.sources.repacking import HEADER, RemovedEntries, entries, raw_bytes
 from metspack.uris import are_plain
 
 _AT_ONCE = 1 << 20  # bytes of LOBs that are written at once
 
-Values = Callable[[Table], NewCells | None]
+Values = Callable[[Table], CellValues | None]
 """For a table, the new values of its LOB cells; None leaves its document as it is, unread."""
 
 
@@ -66,25 +66,25 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedRun:
-    """Entries that are added one behind the other: the LOBs of a run, read from ``holdings``.
+    """Entries that are added one behind the other: the LOBs of a run, read from ``sources``.
 
     ``method`` is the number in the zip format: 8 deflated, 0 stored.
     """
 
     names: Sequence[str]
     run: LobRun
-    holdings: Holdings
+    sources: ByteSources
     method: int = DEFLATED
 
     def contents(self) -> Iterator[Iterable[bytes]]:
         """Yield the bytes of each entry in blocks, proven at their end; raises ``SourceError``."""
-        with OpenHoldings(self.holdings) as holdings:
-            for number, data in enumerate(holdings.proven_contents(self.run)):
+        with OpenSources(self.sources) as sources:
+            for number, data in enumerate(sources.proven_contents(self.run)):
                 if data is None:  # reading the LOB separately raises the reason, if any
-                    yield LobReader(self.run.lob(number), holdings, ()).proven()
+                    yield LobReader(self.run.lob(number), sources, ()).proven()
                 else:
                     yield (bytes(data),)
-            holdings.check_unchanged()
+            sources.check_unchanged()
 
     def together(self) -> Iterator[tuple[Sequence[str], list[bytes]]]:
         """Yield names and bytes of some entries at a time."""
@@ -146,9 +146,9 @@ def rewrite(
     splices: dict[str, _Splice] = {}
     for table in archive.tables:
         if (value := values(table)) is not None:
-            noted = _noted(value, renamed.setdefault(table.path, set()), version)
+            noted = _make_noted(value, renamed.setdefault(table.path, set()), version)
             if moved.is_innermost:
-                noted = _with_fields_noted(noted, table, fields.setdefault(table.path, {}))
+                noted = _make_fields_noted(noted, table, fields.setdefault(table.path, {}))
             splices[table.path] = partial(
                 spliced_table, table=table, budgets=archive.budgets, value=noted, version=version
             )
@@ -235,51 +235,39 @@ def _make_upgrade(table: Table, splice: _Splice | None) -> _Splice:
     return upgrading
 
 
-def _noted(value: NewCells, renamed: set[int], version: str) -> NewCells:
+def _make_noted(value: CellValues, renamed: set[int], version: str) -> CellValues:
     """Return new values that also note the columns whose cells name their entries in full."""
 
-    def one(cell: LobCell) -> NewCell | None:
-        new = value.one(cell)
+    def noted(run: CellRun) -> NewCells | None:
+        new = value(run)
         # In 1.0 a column has a folder beside cells that name their entries in full: no cell is read below it.
-        if new is not None and (version != "1.0" or new.file != cell.file):
-            renamed.add(number_of(cell.place.cell))
+        if new is not None and (version != "1.0" or list(new[0]) != list(run.files)):
+            renamed.add(number_of(run.cell))
         return new
 
-    def many(run: CellRun) -> Sequence[str] | None:
-        files = value.many(run)
-        if files is not None and (version != "1.0" or list(files) != list(run.files)):
-            renamed.add(number_of(run.cell))
-        return files
-
-    return NewCells(one=one, many=many)
+    return noted
 
 
-def _with_fields_noted(value: NewCells, table: Table, fields: dict[int, set[tuple[int, ...]]]) -> NewCells:
+def _make_fields_noted(
+    value: CellValues, table: Table, fields: dict[int, set[tuple[int, ...]]]
+) -> CellValues:
     """Return new values that also note the innermost field of each cell, by its numbers.
 
     A column with a cell that has no field in metadata.xml is noted in place of its fields: readers take
     either of two lobFolders on the way to a LOB.
     """
 
-    def note(cell: str) -> None:
-        chain = table.chain(cell)
-        if chain:
-            noted = fields.setdefault(chain[0].number, set())
+    def noted(run: CellRun) -> NewCells | None:
+        if chain := table.chain(run.cell):
+            numbers = fields.setdefault(chain[0].number, set())
             inner = tuple(each.number for each in chain[1:])
-            if () not in noted:
+            if () not in numbers:
                 if not inner:
-                    noted.clear()
-                noted.add(inner)
+                    numbers.clear()
+                numbers.add(inner)
+        return value(run)
 
-    def one(cell: LobCell) -> NewCell | None:
-        note(cell.place.cell)
-        return value.one(cell)
-
-    def many(run: CellRun) -> Sequence[str] | None:
-        note(run.cell)
-        return value.many(run)
-
-    return NewCells(one=one, many=many)
+    return noted
 
 
 def _write(
@@ -348,41 +336,30 @@ def _hash(hashers: Hashers, writer: ZipWriter, stop: int | None = None) -> None:
     hashers.take(writer.file.read_back(hashers.size, writer.file.size if stop is None else stop))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ReservedRun:
-    """Entries that any process may write: those of ``added``, in room left at an offset."""
-
-    added: AddedRun
-    path: Path
-    start: int
-    stop: int
+_Reserved = tuple[AddedRun, Path, int, int]
+"""Entries to be written, the archive, and the offsets of the room that is left for them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _WrittenRun:
-    """Entries that were written, up to an offset, and their records for the directory."""
+def write_reserved(task: _Reserved, moved: Callable[[int], None]) -> tuple[list[bytes], int]:
+    """Write entries in the room for them; return their records, and the offset behind them.
 
-    records: Sequence[bytes]
-    stop: int
-
-
-def write_reserved(task: _ReservedRun, moved: Callable[[int], None]) -> _WrittenRun:
-    """Write entries where room was left for them; raises ``SourceError`` and ``TargetError``."""
-    at = task.start
+    Raises ``SourceError`` and ``TargetError``.
+    """
+    added, path, at, stop = task
     listed: list[bytes] = []
-    with writing.SharedFile(task.path) as file:
-        for names, contents in task.added.together():
+    with writing.SharedFile(path) as file:
+        for names, contents in added.together():
             blocks, records = new_entries(names, contents, at, method=STORED)
             block = b"".join(blocks)
-            if at + len(block) > task.stop:
+            if at + len(block) > stop:
                 raise AssertionError(f"{names[0]!r} and others need more room than was left for them")
             file.write(at, block)
             at += len(block)
             listed += records
             moved(sum(map(len, contents)))
-    if at != task.stop:
-        raise AssertionError(f"entries end at byte {at:,}; room was left up to {task.stop:,}")
-    return _WrittenRun(records=listed, stop=at)
+    if at != stop:
+        raise AssertionError(f"entries end at byte {at:,}; room was left up to {stop:,}")
+    return listed, at
 
 
 @dataclass
@@ -419,9 +396,9 @@ class _Additions:
             # The file is in its final state up to the end of each run.
             done = processes.results(write_reserved, tasks, self.changes.jobs, self.changes.moved)
             with closing(done):
-                for written in done:
-                    self.writer.list_run(written.records)
-                    _hash(self.hashers, self.writer, written.stop)
+                for records, stop in done:
+                    self.writer.list_run(records)
+                    _hash(self.hashers, self.writer, stop)
 
     def _together(self, some: Iterable[AddedRun]) -> Iterator[AddedRun]:
         """Write deflated runs, whose length is open until then, and yield the others."""
@@ -433,10 +410,9 @@ class _Additions:
                     self.writer.add_run(names, contents, method=each.method)
                     self.changes.moved(sum(map(len, contents)))
 
-    def _reserve(self, added: AddedRun) -> _ReservedRun:
+    def _reserve(self, added: AddedRun) -> _Reserved:
         start = self.writer.reserve(added.names, added.run.sizes)
-        file = self.writer.file
-        return _ReservedRun(added=added, path=file.path, start=start, stop=file.size)
+        return added, self.writer.file.path, start, self.writer.file.size
 
     def _new_folder(self, added: AddedRun) -> str | None:
         """Return the folder of a run whose names were checked as one, or None for other entries."""

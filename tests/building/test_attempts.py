@@ -14,7 +14,7 @@ from metspack.files.writing import ground, make_directories
 from metspack.model import Extent, FileExtent, LobRun
 from metspack.planning import slices
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import Holdings, OpenHoldings
+from metspack.sources.lobstream import ByteSources, OpenSources
 from tests.planning.lobruns import lobs_of
 from tests.trees import names
 
@@ -39,8 +39,8 @@ def test_no_folder_is_made_above_the_ground(tmp_path: Path) -> None:
         make_directories(folder / "file")
 
 
-def _stamped(found: Holdings, **stamp: int) -> Holdings:
-    """Return holdings with other stamps of their archives."""
+def _stamped(found: ByteSources, **stamp: int) -> ByteSources:
+    """Return sources with other stamps of their archives."""
     return replace(
         found,
         archives=tuple(
@@ -50,8 +50,8 @@ def _stamped(found: Holdings, **stamp: int) -> Holdings:
     )
 
 
-def _read(found: Holdings, extent: Extent) -> int:
-    with OpenHoldings(found) as shelf:
+def _read(found: ByteSources, extent: Extent) -> int:
+    with OpenSources(found) as shelf:
         size = sum(map(len, shelf.contents(extent, "it")))
         shelf.check_unchanged()
         return size
@@ -60,7 +60,7 @@ def _read(found: Holdings, extent: Extent) -> int:
 def test_another_number_of_its_device_is_no_change_of_an_archive(northwind: Path) -> None:
     with Archive(northwind) as archive:
         extent = next(lobs_of(archive)).extents[0]
-        found = _stamped(archive.holdings(), device=7)
+        found = _stamped(archive.byte_sources(), device=7)
         with pytest.raises(SourceError, match="was changed while it was read"):
             _read(found, extent)
         assert _read(replace(found, elsewhere=True), extent) == extent.size
@@ -78,12 +78,12 @@ def test_nor_is_it_one_of_a_file(northwind: Path, tmp_path: Path) -> None:
             (extent,) = lob.extents
             assert isinstance(extent, FileExtent)
             lobs.append(replace(lob, extents=(replace(extent, device=7),)))
-        found, extent = archive.holdings(), lobs[0].extents[0]
+        found, extent = archive.byte_sources(), lobs[0].extents[0]
     with slices.Slice(tmp_path / "slice.jsonl") as written:
         written.add(LobRun.of(lobs))
     (run,) = slices.runs(tmp_path / "slice.jsonl")
     for elsewhere in (False, True):
-        with OpenHoldings(replace(found, elsewhere=elsewhere)) as shelf:
+        with OpenSources(replace(found, elsewhere=elsewhere)) as shelf:
             read = [None if each is None else len(each) for each in shelf.small_contents(run)]
         assert read == (list(run.sizes) if elsewhere else [None] * len(run))
     with pytest.raises(SourceError, match="was changed since it was found"):

@@ -22,7 +22,7 @@ from metspack.limits import Limits
 from metspack.model import Severity
 from metspack.planning.division import Split
 from metspack.sources.archive import Archive, Grants
-from metspack.sources.lobstream import OpenHoldings
+from metspack.sources.lobstream import OpenSources
 from tests import segmented_folders, siards
 from tests.conftest import CHECKOUT
 from tests.laws import law, spread
@@ -46,7 +46,7 @@ def errors(package: Path) -> list[str]:
 def contents(siard: Path) -> Iterator[tuple[str, bytes]]:
     with Archive(siard) as archive:
         found = list(lobs_of(archive))
-        with OpenHoldings(archive.holdings()) as shelf:
+        with OpenSources(archive.byte_sources()) as shelf:
             for lob in found:
                 yield lob.place.id, b"".join(b"".join(shelf.contents(each, "")) for each in lob.extents)
 

@@ -20,12 +20,11 @@ from metspack.digests import MANIFEST_ALGORITHMS, Hashers
 from metspack.errors import SourceError
 from metspack.files import threads
 from metspack.layouts import lobseg
-from metspack.mets import filetable
-from metspack.mets.filetable import PlacedFile, PlacedRun, Placements
+from metspack.mets.filetable import PlacedRun, Placements
 from metspack.model import LobRun
 from metspack.planning import slices
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import LobReader, OpenHoldings
+from metspack.sources.lobstream import LobReader, OpenSources
 from metspack.sources.opening import LooseLobs
 from tests import siards
 from tests.conftest import CHECKOUT
@@ -34,25 +33,29 @@ from tests.planning.lobruns import apart, lobs_of
 from tests.trees import tree
 
 
+def singles(run: PlacedRun) -> list[PlacedRun]:
+    return [run[number : number + 1] for number in range(len(run))]
+
+
 def place(
     source: Archive | LooseLobs, segment: Path, *, together: bool, **options: Any
-) -> tuple[list[PlacedFile], list[int]]:
+) -> tuple[list[PlacedRun], list[int]]:
     """Place all LOBs of a source, those that are alike together or all one by one."""
     amounts: list[int] = []
-    with source, OpenHoldings(source.holdings()) as shelf:
+    with source, OpenSources(source.byte_sources()) as shelf:
         placing = Placing(shelf, lobseg.LAYOUT, moved=amounts.append, ended=ended, joined=fail, **options)
         planned = segment.with_suffix(".jsonl")
         with slices.Slice(planned) as written:
             for run in source.lob_runs() if together else apart(lobs_of(source)):
                 written.add(run)
         with Folder(segment) as folder:
-            found = [file for run in placing.place(slices.runs(planned), folder) for file in run.files()]
+            found = [each for run in placing.place(slices.runs(planned), folder) for each in singles(run)]
     return found, amounts
 
 
 def place_all(
     source: Path, segment: Path, checksum: str = "MD5", *, together: bool = True
-) -> tuple[list[PlacedFile], list[int]]:
+) -> tuple[list[PlacedRun], list[int]]:
     """Place the LOBs of an archive."""
     return place(Archive(source), segment, together=together, checksum=checksum)
 
@@ -66,11 +69,11 @@ def test_together_or_one_by_one_lobs_are_placed_alike(sample: str, checksum: str
     together, moved = place_all(source, tmp_path / "together", checksum)
     alone, others = place_all(source, tmp_path / "alone", checksum, together=False)
     assert together == alone
-    assert sum(moved) == sum(others) == sum(each.size for each in alone)
+    assert sum(moved) == sum(others) == sum(sum(each.size) for each in alone)
     assert tree(tmp_path / "together") == tree(tmp_path / "alone")
 
 
-def place_files(source: Path, segment: Path, *, links: bool, together: bool = True) -> list[PlacedFile]:
+def place_files(source: Path, segment: Path, *, links: bool, together: bool = True) -> list[PlacedRun]:
     """Place the LOBs of a folder, by copying or by hard links."""
     return place(LooseLobs(source), segment, together=together, checksum="MD5", links=links)[0]
 
@@ -163,14 +166,14 @@ def test_lobs_are_copied_and_hashed_in_one_pass(tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "a.siard", b"one", b"", b"three" * 500_000)
     found, amounts = place_all(source, tmp_path / "segment", "SHA-1")
     column = "content/schema0/table0/lob2"
-    assert [(each.id, each.path, each.size) for each in found] == [
+    assert [(*each.id, *each.path, *each.size) for each in found] == [
         ("s0.t0.c2.r1", f"{column}/record0.bin", 3),
         ("s0.t0.c2.r2", f"{column}/record1.bin", 0),
         ("s0.t0.c2.r3", f"{column}/record2.bin", 2_500_000),
     ]
-    assert found[0].md5 == siards.md5(b"one")
-    assert found[0].sha256 == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
-    assert found[0].checksum == "fe05bcdcdc4928012781a5f1a2a77cbb5398e106"
+    assert [*found[0].md5] == [siards.md5(b"one")]
+    assert [*found[0].sha256] == ["7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"]
+    assert [*found[0].checksum] == ["fe05bcdcdc4928012781a5f1a2a77cbb5398e106"]
     assert sum(amounts) == 2_500_003
     files = {name: data for name, data in tree(tmp_path / "segment").items() if not name.endswith("/")}
     assert files == {
@@ -189,8 +192,8 @@ def test_a_large_lob_is_placed_and_a_wrong_one_leaves_no_file(
     data = bytes(range(5)) * (size // 5) + bytes(size % 5)
     source = siards.siard(tmp_path / "a.siard", data)
     (found,), amounts = place_all(source, tmp_path / "right", together=False)
-    assert (found.size, found.md5, sum(amounts)) == (size, siards.md5(data), size)
-    assert (tmp_path / "right" / found.path).read_bytes() == data
+    assert ([*found.size], [*found.md5], sum(amounts)) == ([size], [siards.md5(data)], size)
+    assert (tmp_path / "right" / found.path[0]).read_bytes() == data
     wrong = siards.Lob(data=data, attributes=f'digestType="MD5" digest="{"0" * 32}"')
     other = siards.packed(tmp_path / "b.siard", siards.parts([wrong]))
     with pytest.raises(SourceError, match="but its cell says 0000"):
@@ -198,15 +201,15 @@ def test_a_large_lob_is_placed_and_a_wrong_one_leaves_no_file(
     assert not [each for each in (tmp_path / "wrong").rglob("*") if each.is_file()]
 
 
-def placed_file(path: str) -> PlacedFile:
-    return PlacedFile(
-        id=path,
-        path=path,
-        size=1,
-        media_type="a/b",
-        checksum="c",
-        md5=siards.md5(path.encode()),
-        sha256="5" * 64,
+def placed_file(path: str) -> PlacedRun:
+    return PlacedRun(
+        id=[path],
+        path=[path],
+        size=[1],
+        media_type=["a/b"],
+        checksum=["c"],
+        md5=[siards.md5(path.encode())],
+        sha256=["5" * 64],
     )
 
 
@@ -225,12 +228,10 @@ def test_manifest_lines_are_sorted_by_the_bytes_of_the_path(
     beside = {"seg/mets.xml": hashed(b"<mets/>")} | {f"ip/{path}": hashed(b"") for path in others}
     paths = [path for path in paths if path != "mets.xml"]
     with closing(Placements(held)) as placements:
-        for path in paths[:4]:
-            placements.add(PlacedRun.of([placed_file(path)]))
-        for run in filetable.in_runs(map(placed_file, paths[4:])):
-            placements.add(run)
-        assert [each.path for each in placements.files()] == paths
-        assert [each.path for each in placements.files()] == paths  # as often as they are asked for
+        for path in paths:
+            placements.add(placed_file(path))
+        assert [path for run in placements.runs() for path in run.path] == paths
+        assert [path for run in placements.runs() for path in run.path] == paths  # as often as asked for
         placing.write_manifest_fragments(placements, "seg/", work, 3, beside)
     for algorithm in MANIFEST_ALGORITHMS:
         lines = placing.fragment(work, 3, algorithm).read_bytes().decode().splitlines()

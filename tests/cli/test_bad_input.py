@@ -15,7 +15,7 @@ import pytest
 from metspack.building import segments
 from metspack.files.staging import Staging
 from metspack.sources import rewriting
-from metspack.sources.lobstream import OpenHoldings
+from metspack.sources.lobstream import OpenSources
 from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
 from tests.trees import names, tree
@@ -343,13 +343,13 @@ def test_a_source_that_changes_during_the_build(
 
         monkeypatch.setattr(segments, "place", placed)
     elif moment == "after the last LOB":
-        check = OpenHoldings.check_unchanged
+        check = OpenSources.check_unchanged
 
-        def touching(holdings: OpenHoldings) -> None:
+        def touching(sources: OpenSources) -> None:
             touched()
-            check(holdings)
+            check(sources)
 
-        monkeypatch.setattr(OpenHoldings, "check_unchanged", touching)
+        monkeypatch.setattr(OpenSources, "check_unchanged", touching)
     else:
 
         def checked(*_: object, **__: object) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def test_a_reader_may_end_after_the_database() -> None:
 @pytest.mark.parametrize("changes", [False, True])
 def test_rows_given_as_columns_are_those_given_one_by_one(rows: int, changes: bool) -> None:
     values = "(?1, ?2, ?{0}, ?{1}, ?{2} || ?{0})"
-    insertion = tempdb.BulkInsert("it (a, b, c, d, e)", values, shared=2, own=3, is_strict=True)
+    insertion = tempdb.BulkInsert("it (a, b, c, d, e)", values, shared=2, own=3)
     numbers = list(range(rows))
     others = [*["x"] * (rows - 1), "y"] if changes else ["x"] * rows
     with closing(tempdb.create(schema="CREATE TABLE it (a, b, c, d, e)")) as database:

@@ -80,7 +80,7 @@ def found_lobs(source: Source) -> list[FoundLobs]:
 
 def verified(source: Source, lobs: list[FoundLobs], jobs: int = 1) -> Known:
     faults, counts = [], Verification()
-    for own, more in verify(lobs, source.holdings, frozenset(), jobs=jobs, moved=lambda _: None):
+    for own, more in verify(lobs, source.byte_sources, frozenset(), jobs=jobs, moved=lambda _: None):
         faults += more
         counts.add(own)
     return faults, counts

@@ -11,7 +11,7 @@ from metspack.inspecting.verification import Fault, Verdict, Verification, verdi
 from metspack.progress import Progress, Silent
 from metspack.sources import opening
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import PART_DIGEST, OpenHoldings
+from metspack.sources.lobstream import PART_DIGEST, OpenSources
 from tests.laws import spread
 from tests.planning.lobruns import lobs_of
 from tests.shared_data import shared
@@ -104,10 +104,10 @@ def test_lobs_are_proven_wherever_they_lie(name: str, tmp_path: Path) -> None:
 
 def test_a_file_changed_since_it_was_found_is_unreadable(tmp_path: Path) -> None:
     path = SAMPLES["C-outside"].build(tmp_path)
-    with Archive(path) as source, OpenHoldings(source.holdings()) as holdings:
+    with Archive(path) as source, OpenSources(source.byte_sources()) as sources:
         lob = next(lobs_of(source))
         (tmp_path / "Northwind_lobs" / "s0_t2_c1" / "seg_0" / "t2_c1_r1.bin").write_bytes(b"other")
-        verdict = verdict_on(lob, holdings, frozenset(), lambda _: None)
+        verdict = verdict_on(lob, sources, frozenset(), lambda _: None)
     assert verdict.fault is Fault.UNREADABLE
     assert "was changed since it was found" in verdict.message
 

@@ -60,7 +60,8 @@ def test_the_levels_name_the_file_beside_the_siard(  # noqa: PLR0917 -- what is 
     container = layout.container(place)
     steps = f"{layout.segment_folder(name, container, index)}/{layout.lob_path(place, extension)}".split("/")
     use = folder_use(layout, name, container, style, version)
-    file = f"{use.before}{layout.cell_file(name, index, place, extension)}"
+    (own,) = layout.cell_files(name, index, place, (place.row,), extension)
+    file = f"{use.before}{own}"
     if style is FolderStyle.DILCIS:  # the statement's rule
         found = located(use.database, use.column, file)
         assert found is not None

@@ -37,7 +37,7 @@ def test_a_lob_is_where_the_recommendation_says() -> None:
     assert f"{segment_folder('Northwind', '', 0)}/{path}" == (
         "Northwind_lobseg_0/content/schema0/table2/lob4/record0.bin"
     )
-    assert LAYOUT.cell_file("Northwind", 0, place("c4"), "bin") == f"Northwind_lobseg_0/{path}"
+    assert LAYOUT.cell_files("Northwind", 0, place("c4"), (1,), "bin") == [f"Northwind_lobseg_0/{path}"]
 
 
 def test_parts_are_numbered_from_0_and_the_last_is_z() -> None:

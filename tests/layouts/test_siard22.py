@@ -19,7 +19,7 @@ def test_a_lob_is_where_the_standard_says() -> None:
     assert container(picture) == "s0_t2_c4"
     assert segment_folder("Northwind", "s0_t2_c4", 0) == "Northwind_lobs/s0_t2_c4/seg_0"
     assert LAYOUT.lob_path(picture, "bin") == "t2_c4_r1.bin"
-    assert LAYOUT.cell_file("Northwind", 0, picture, "bin") == "seg_0/t2_c4_r1.bin"
+    assert LAYOUT.cell_files("Northwind", 0, picture, (1,), "bin") == ["seg_0/t2_c4_r1.bin"]
     assert not LAYOUT.one_series
 
 

@@ -15,13 +15,13 @@ from metspack.containers import ipreader
 from metspack.errors import SourceError
 from metspack.limits import Budgets
 from metspack.locations import grantedroots
-from metspack.locations.errors import LobAmbiguous, LobMissing, LobRefused
 from metspack.locations.resolver import Resolution, Resolver
 from metspack.model import FileExtent, ZipExtent
 from metspack.sources.archive import Archive
 from tests import siards
 from tests.laws import law
 from tests.locations.test_resolver import cell, field, md5, only_opening_below, table, written
+from tests.locations.unresolved import unresolved
 from tests.siard.convention_archives import PACKED, Sample, zipped
 
 
@@ -101,14 +101,14 @@ def test_a_zip_file_of_a_granted_root_is_read_and_no_other(tmp_path: Path) -> No
 def test_a_folder_named_like_a_zip_file_is_a_folder(tmp_path: Path) -> None:
     written(tmp_path, {"sip.zip/r.bin": b"file", "seg_0.zip/other": b""})
     assert resolve(tmp_path, "sip.zip/r.bin") == b"file"
-    with pytest.raises(LobMissing):
+    with unresolved("missing"):
         resolve(tmp_path, "seg_0/r.bin")
 
 
 def test_the_file_at_the_end_of_a_path_is_the_lob_and_not_looked_into(tmp_path: Path) -> None:
     data = zipped(tmp_path / "lobs/r.zip", {"r.bin": b"x"}).read_bytes()
     assert resolve(tmp_path, "lobs/r.zip", length=len(data)) == data
-    with pytest.raises(LobMissing):
+    with unresolved("missing"):
         resolve(tmp_path, "lobs/r")
 
 
@@ -120,7 +120,7 @@ def test_entries_of_different_zip_files_are_different_things(tmp_path: Path) -> 
     zipped(tmp_path / "c.zip", {"r.bin": b"54321"})
     only = table(field(lob_folder="c/"))
     with resolver(tmp_path, lob_folder="../X_lobs/") as opened:
-        with pytest.raises(LobAmbiguous) as caught:
+        with unresolved("ambiguous") as caught:
             opened.resolved(only, cell("r.bin", length=5))
         for each in ("X_lobs/c.zip", "c.zip"):
             assert f" 'in {tmp_path}/{each}: r.bin': 5 bytes" in caught.value.message
@@ -154,10 +154,10 @@ def test_a_lob_that_is_there_twice_is_an_error_when_it_differs(
     where: str, column: str, tmp_path: Path
 ) -> None:
     root = twice(tmp_path, b"12345", b"54321", where=where)
-    with pytest.raises(LobAmbiguous, match="2 files or entries can be its LOB, and they differ") as caught:
+    with unresolved("ambiguous", match="2 files or entries can be its LOB, and they differ") as caught:
         resolve(root, "seg_0/r.bin", column=column, length=5)
     assert ".zip: " in caught.value.message
-    with pytest.raises(LobAmbiguous, match="none of them has the cell's digest"):
+    with unresolved("ambiguous", match="none of them has the cell's digest"):
         resolve(root, "seg_0/r.bin", column=column, digest=md5(b""))
     for data in (b"12345", b"54321"):
         assert resolve(root, "seg_0/r.bin", column=column, digest=md5(data)) == data
@@ -233,14 +233,14 @@ def test_parts_may_be_packed_and_unpacked(tmp_path: Path) -> None:
 )
 def test_a_part_in_a_missing_zip_file_is_named(name: str, take: str, says: str, tmp_path: Path) -> None:
     column, file = split(name, tmp_path, take=take)
-    with pytest.raises(LobMissing, match=says.replace(".", r"\.")):
+    with unresolved("missing", match=says.replace(".", r"\.")):
         resolve(tmp_path, file, column=column, length=len(WHOLE))
 
 
 def test_a_part_that_is_there_packed_and_unpacked_is_an_error_when_it_differs(tmp_path: Path) -> None:
     column, file = split("2.2", tmp_path)
     written(tmp_path, {"lobs/seg_1/r.bin_part002": b"TWO-"})
-    with pytest.raises(LobAmbiguous, match="one part of a LOB exists 2 times: ") as caught:
+    with unresolved("ambiguous", match="one part of a LOB exists 2 times: ") as caught:
         resolve(tmp_path, file, column=column)
     assert f"'in {tmp_path}/lobs/seg_1.zip: seg_1/r.bin_part002'" in caught.value.message
     written(tmp_path, {"lobs/seg_1/r.bin_part002": b"two-"})
@@ -263,7 +263,7 @@ def test_a_zip_file_behind_a_link_is_refused(link: str, file: str, says: str, tm
     root = tmp_path / "package"
     root.mkdir()
     (root / link).symlink_to(there.parent if link == "lobs" else there)
-    with pytest.raises(LobRefused) as caught:
+    with unresolved("refused") as caught:
         resolve(root, file)
     assert says.format(root=root) in caught.value.message
     assert "symbolic link" in caught.value.hint
@@ -285,7 +285,7 @@ def test_a_link_put_in_after_the_look_is_not_followed(
         return mode
 
     monkeypatch.setattr("metspack.locations.packedsegments.mode_of", swapped)
-    with pytest.raises(LobRefused, match=r"seg_0\.zip: cannot be opened: ") as caught:
+    with unresolved("refused", match=r"seg_0\.zip: cannot be opened: ") as caught:
         resolve(root, "seg_0/r.bin")
     assert "symbolic link" in caught.value.hint
 
@@ -323,7 +323,7 @@ def test_a_zip_file_that_cannot_be_read_is_named_with_the_reason(
     put(tmp_path / "seg_0.zip")
     with resolver(tmp_path) as opened:
         for _again in range(2):
-            with pytest.raises(LobRefused, match=says) as caught:
+            with unresolved("refused", match=says) as caught:
                 opened.resolved(table(field(lob_folder="./")), cell("seg_0/r.bin"))
             assert "the packed segment " in caught.value.message
             assert f"{tmp_path}/seg_0.zip" in caught.value.message
@@ -343,7 +343,7 @@ def test_the_budgets_are_those_that_are_given(tmp_path: Path) -> None:
     zipped(tmp_path / "seg_0.zip", {"q.bin": b"x", "r.bin": b"x"})
     with (
         resolver(tmp_path, budgets=Budgets(entries=1)) as opened,
-        pytest.raises(LobRefused, match=r"seg_0\.zip: has 2 entries; expected at most 1"),
+        unresolved("refused", match=r"seg_0\.zip: has 2 entries; expected at most 1"),
     ):
         opened.resolved(table(field(lob_folder="./")), cell("seg_0/r.bin"))
 
@@ -359,7 +359,7 @@ def test_a_zip_file_that_changes_is_reported(tmp_path: Path, monkeypatch: pytest
         os.utime(path, ns=(1, 1))
         with pytest.raises(SourceError, match=r"seg_0\.zip was changed since it was found"):
             list(opened.contents(extent))
-        with pytest.raises(LobRefused, match=r"seg_0\.zip was changed since it was found"):
+        with unresolved("refused", match=r"seg_0\.zip was changed since it was found"):
             opened.resolved(only, cell("seg_0/r.bin"))
         path.unlink()
         with pytest.raises(SourceError, match=r"seg_0\.zip: cannot be opened: No such file") as caught:

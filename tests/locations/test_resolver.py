@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from metspack import digests
 from metspack.errors import ConfigError, SourceError
 from metspack.locations import Convention
-from metspack.locations.errors import LobAmbiguous, LobMissing, LobRefused, LobUnresolved
+from metspack.locations.errors import LobUnresolved
 from metspack.locations.mappingtxt import read_mapping
 from metspack.locations.resolver import Resolution, Resolver
 from metspack.model import Digest, ExtentColumns, FileExtent, LobCell, LobPlace, ZipExtent
@@ -29,6 +29,7 @@ from metspack.sources.archive import Archive
 from metspack.uris import Repair, shown
 from tests import siards
 from tests.laws import law
+from tests.locations.unresolved import unresolved
 from tests.shared_data import shared
 from tests.siard.convention_archives import SAMPLES, TABLE, Sample, absolute
 
@@ -263,13 +264,13 @@ def test_a_wrong_length_is_forgiven_for_the_right_digest(tmp_path: Path) -> None
 
 
 def test_a_wrong_length_and_a_wrong_digest_are_not_forgiven(tmp_path: Path) -> None:
-    with pytest.raises(LobMissing, match="the file in its place has 5 bytes, expected length 9"):
+    with unresolved("missing", match="the file in its place has 5 bytes, expected length 9"):
         resolve(tmp_path, "r.bin", inside={"r.bin": b"12345"}, length=9, digest=md5(b"x"))
 
 
 def test_two_that_differ_are_an_error_without_a_digest(tmp_path: Path) -> None:
     written(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"54321"})
-    with pytest.raises(LobAmbiguous, match="they differ and the cell has no digest") as caught:
+    with unresolved("ambiguous", match="they differ and the cell has no digest") as caught:
         resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5)
     assert caught.value.message.count(": 5 bytes") == 2
     assert caught.value.hint
@@ -291,7 +292,7 @@ def test_a_digest_decides_among_several(tmp_path: Path) -> None:
 
 def test_a_digest_that_none_has_decides_nothing(tmp_path: Path) -> None:
     written(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"54321"})
-    with pytest.raises(LobAmbiguous, match="none of them has the cell's digest"):
+    with unresolved("ambiguous", match="none of them has the cell's digest"):
         resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5, digest=md5(b""))
 
 
@@ -328,7 +329,7 @@ def test_siard_1_0_names_nothing_with_steps_up(name: str, tmp_path: Path) -> Non
 
 def test_a_name_that_was_not_encoded_is_hinted_at(tmp_path: Path) -> None:
     resolver = Resolver(Entries({"content/record%200.bin": b"1"}), [tmp_path], siard_name="x.siard")
-    with pytest.raises(LobMissing) as caught:
+    with unresolved("missing") as caught:
         resolver.resolved(table(field()), cell("content/record%200.bin"))
     assert "content/record%25200.bin" in caught.value.hint
 
@@ -438,7 +439,7 @@ def changed(name: str, tmp_path: Path, *, take: str = "", put: Mapping[str, byte
 )
 def test_a_missing_part_is_named(name: str, take: str, says: str, tmp_path: Path) -> None:
     file = changed(name, tmp_path, take=take)
-    with pytest.raises(LobMissing, match=says.replace(".", r"\.")):
+    with unresolved("missing", match=says.replace(".", r"\.")):
         resolve(tmp_path, file, column="./", length=13)
 
 
@@ -456,15 +457,15 @@ def test_parts_whose_last_is_not_named_z_are_taken_when_all_bytes_are_there(tmp_
 )
 def test_a_part_that_is_there_twice_is_an_error(name: str, extra: str, tmp_path: Path) -> None:
     file = changed(name, tmp_path, put={extra: b"two-"})
-    with pytest.raises(LobAmbiguous, match=r"one part of a LOB exists 2 times|has 9 bytes"):
+    with unresolved("ambiguous", match=r"one part of a LOB exists 2 times|has 9 bytes"):
         resolve(tmp_path, file, column="./", length=13)
 
 
 def test_a_whole_beside_its_parts_is_an_error(tmp_path: Path) -> None:
     file = changed("lobseg", tmp_path, put={SPLIT["lobseg"][0]: b"the whole one"})
-    with pytest.raises(LobAmbiguous, match="exists whole, and so does its part"):
+    with unresolved("ambiguous", match="exists whole, and so does its part"):
         resolve(tmp_path, file, column="./", length=13)
-    with pytest.raises(LobAmbiguous, match="exists whole, and so does its part"):
+    with unresolved("ambiguous", match="exists whole, and so does its part"):
         resolve(tmp_path, file, column="./", length=13, digest=md5(b"one-two-three"))
 
 
@@ -491,7 +492,7 @@ def test_a_whole_that_its_digest_proves_may_have_parts_beside_it(tmp_path: Path)
 def test_a_cell_that_is_refused_is_named_with_why_and_what_to_do(
     file: str, says: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(LobRefused) as caught:
+    with unresolved("refused") as caught:
         resolve(tmp_path, file, inside={})
     error = caught.value
     assert says in error.message
@@ -502,7 +503,7 @@ def test_a_cell_that_is_refused_is_named_with_why_and_what_to_do(
 def test_a_percent_is_decoded_once(tmp_path: Path) -> None:
     written(tmp_path, {"secret.bin": b"secret", "root/%2e%2e": b"named so"})
     assert resolve(tmp_path / "root", "%252e%252e", column="./")[1] == b"named so"
-    with pytest.raises(LobMissing):
+    with unresolved("missing"):
         resolve(tmp_path / "root", "%252e%252e/secret.bin", column="./")
 
 
@@ -610,7 +611,7 @@ def test_what_is_no_file_is_refused_by_name(put: object, says: str, tmp_path: Pa
     root = tmp_path / "package"
     (root / "lobs").mkdir(parents=True)
     put(root / "lobs" / "r.bin")
-    with pytest.raises(LobRefused, match=says) as caught:
+    with unresolved("refused", match=says) as caught:
         resolve(root, "r.bin", column="lobs/", length=6)
     assert "regular file" in caught.value.hint
 
@@ -620,7 +621,7 @@ def test_a_link_on_the_way_is_refused(tmp_path: Path) -> None:
     root = tmp_path / "package"
     root.mkdir()
     (root / "lobs").symlink_to("../outside")
-    with pytest.raises(LobRefused, match=r"lies beyond 'lobs', a symbolic link"):
+    with unresolved("refused", match=r"lies beyond 'lobs', a symbolic link"):
         resolve(root, "r.bin", column="lobs/")
 
 
@@ -634,7 +635,7 @@ def test_what_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         return real(path, flags, mode, dir_fd=dir_fd)
 
     monkeypatch.setattr(os, "open", denied)
-    with pytest.raises(LobRefused, match="cannot be opened: Permission denied"):
+    with unresolved("refused", match="cannot be opened: Permission denied"):
         resolve(tmp_path, "r.bin", column="lobs/")
 
 
@@ -654,7 +655,7 @@ def test_a_way_back_into_the_granted_root_is_granted(tmp_path: Path) -> None:
     root = written(tmp_path / "x_lobs", {"r.bin": b"x"})
     found, data = resolve(root, "r.bin", column="../x_lobs/")
     assert (found.convention, data) == (Convention.C, b"x")
-    with pytest.raises(LobMissing):  # what was renamed would be the root itself
+    with unresolved("missing"):  # what was renamed would be the root itself
         resolve(root, "q.bin", column="../x_lobs/")
 
 
@@ -662,7 +663,7 @@ def test_a_way_back_into_the_granted_root_is_granted(tmp_path: Path) -> None:
 
 
 def test_a_missing_lob_says_where_it_was_looked_for(tmp_path: Path) -> None:
-    with pytest.raises(LobMissing) as caught:
+    with unresolved("missing") as caught:
         resolve(tmp_path, "r.bin", database="./lobs/", column="c/", inside={})
     assert "LOB not found. Tried: C " in caught.value.message
     assert f"C {shown(f'{tmp_path}/lobs/c/r.bin')}: nothing is there; " in caught.value.message
@@ -680,7 +681,7 @@ def test_a_missing_lob_says_where_it_was_looked_for(tmp_path: Path) -> None:
 )
 def test_a_name_that_differs_only_in_case_is_hinted_at(there: str, file: str, tmp_path: Path) -> None:
     written(tmp_path, {there: b"x", "other.bin": b"y"})
-    with pytest.raises(LobMissing) as caught:
+    with unresolved("missing") as caught:
         resolve(tmp_path, file, column="lobs/")
     assert caught.value.hint.startswith(f"{shown(f'{tmp_path}/{there}')} differs in letter case alone")
 
@@ -691,14 +692,14 @@ def test_an_entry_that_differs_only_in_unicode_form_is_hinted_at(
 ) -> None:
     there = unicodedata.normalize(form, "lob2/kål é.bin")
     meant = unicodedata.normalize("NFD" if form == "NFC" else "NFC", there)
-    with pytest.raises(LobMissing) as caught:
+    with unresolved("missing") as caught:
         resolve(tmp_path, quote(meant), inside={there: b"x"})
     assert caught.value.hint.startswith(f"{shown(there)} differs in Unicode normalisation alone")
 
 
 @pytest.mark.parametrize("there", ["a/RECORD0.BIN", "a/record0.bin"])
 def test_an_entry_that_differs_only_in_case_is_hinted_at(there: str, tmp_path: Path) -> None:
-    with pytest.raises(LobMissing) as caught:
+    with unresolved("missing") as caught:
         resolve(tmp_path, "A/record0.Bin", inside={there: b"x"})
     assert caught.value.hint.startswith(f"'{there}' differs")
 

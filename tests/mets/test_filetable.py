@@ -1,5 +1,5 @@
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
@@ -11,25 +11,19 @@ from tests.laws import law
 
 TEXT = st.text(st.characters(codec="utf-8") | st.sampled_from("\n\r\x1e\x1f[\0\u2028"))
 SIZE = st.integers(min_value=0, max_value=1 << 63)
-ROW = st.tuples(TEXT, TEXT, SIZE, TEXT, TEXT, TEXT, TEXT)
-
-
-MARKS = st.sampled_from([("", None), ("", 0), ("s0", 1)])
+ROW = st.tuples(TEXT, TEXT, SIZE, TEXT, TEXT, TEXT, TEXT, TEXT, SIZE)
 
 
 @law(50)
-@given(st.lists(st.tuples(ROW, MARKS), max_size=6))
-def test_files_come_back_from_runs_and_their_lines(
-    rows: list[tuple[tuple[str, str, int, str, str, str, str], tuple[str, int | None]]],
+@given(st.lists(ROW, min_size=1, max_size=6), st.sampled_from([(), ("sequence",), ("part_of", "sequence")]))
+def test_files_come_back_from_their_lines(
+    rows: list[tuple[str, str, int, str, str, str, str, str, int]], absent: Sequence[str]
 ) -> None:
-    files = [filetable.file_of((*row, *marks)) for row, marks in rows]
-    runs = list(filetable.in_runs(files))
-    assert [file for run in runs for file in run.files()] == files
-    lines = [filetable.text_of(run) for run in runs]
-    assert "\n" not in "".join(lines)
-    assert [file for line in lines for file in filetable.placed_of(f"{line}\n").files()] == files
-    assert len(runs) <= len(rows)
-    assert all(len({bool(file.part_of) for file in run.files()}) == 1 for run in runs)
+    columns = dict(zip(filetable.COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+    run = PlacedRun(**columns | {name: [] for name in absent})
+    line = filetable.text_of(run)
+    assert "\n" not in line
+    assert filetable.placed_of(f"{line}\n") == run
 
 
 @pytest.mark.parametrize(

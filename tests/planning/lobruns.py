@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from metspack.limits import Limits
 from metspack.locations.resolver import Resolver
-from metspack.model import CellRun, LobDetail, LobRef, LobRun, RunShared
+from metspack.model import CellRun, LobDetail, LobRef, LobRun, PlannedSegment, RunShared
+from metspack.planning.division import planned
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source
 
@@ -80,7 +82,7 @@ def run_of(
             digest="MD5" if digests else None,
             proof=None,
             is_measured=is_measured,
-            holding=0,
+            source=0,
             folders=None if names is None else ("content", "lob"),
         ),
         rows=list(rows),
@@ -95,3 +97,21 @@ def run_of(
         else [names, zeros, zeros, zeros],
         entries=entries if names is None else (),
     )
+
+
+class Slot(NamedTuple):
+    """LOBs or a part of one, and their segment in its container."""
+
+    container: str
+    segment: int
+    run: LobRun
+
+
+def planned_events(lobs: Iterable[LobRun], limits: Limits, **options: Any) -> Iterator[Slot | PlannedSegment]:
+    """Yield the slots of a plan, and each segment when it is closed."""
+    closed: list[PlannedSegment] = []
+    for slot in planned(lobs, limits, closed=closed.append, **options):
+        yield from closed
+        closed.clear()
+        yield Slot(*slot)
+    yield from closed

@@ -18,10 +18,10 @@ from metspack.limits import Limits
 from metspack.model import Digest, LobCell, LobPlace, LobRef, LobRun, Part, PlannedSegment, ZipExtent
 from metspack.planning import slices
 from metspack.planning.assignment import Assignment, SegmentsOfColumn, assign, column_of
-from metspack.planning.division import Division, Split, planned
+from metspack.planning.division import Division, Split
 from metspack.planning.sharedlobs import Sharing
 from tests.laws import law
-from tests.planning.lobruns import one_by_one, run_of
+from tests.planning.lobruns import one_by_one, planned_events, run_of
 
 
 def lob(row: int, size: int, *, cell: str = "c4", extents: int = 1, digest: bool = False) -> LobRun:
@@ -113,7 +113,7 @@ def test_slices_hold_what_is_planned_and_the_course_what_there_is_of_it(
 ) -> None:
     expected: dict[tuple[str, int], list[tuple[LobRef, Part | None]]] = {}
     closed: list[PlannedSegment] = []
-    for event in planned(given, division.limits, split=division.split, layout=division.layout):
+    for event in planned_events(given, division.limits, split=division.split, layout=division.layout):
         if isinstance(event, PlannedSegment):
             closed.append(event)
             continue

@@ -157,7 +157,7 @@ def test_while_more_are_planned_processes_share_large_segments_only() -> None:
 @pytest.mark.parametrize(("jobs", "segments"), [(1, 20), (2, 20), (2, 4)])
 def test_what_an_earlier_run_began_in_stretches_continues_in_them(jobs: int, segments: int) -> None:
     """Keep the other segments whole, whatever the number of processes is now."""
-    begun = {0: PlacedBefore.STRETCHES, 1: PlacedBefore.DESCRIBED, 2: PlacedBefore.PLACED}
+    begun: dict[int, PlacedBefore] = {0: "in stretches", 1: "described", 2: "placed"}
     keys = keys_of(("a", number) for number in range(segments))
     assigned = Assignment(
         keys=keys,

@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -9,11 +8,11 @@ from hypothesis import strategies as st
 from metspack.errors import PlanError
 from metspack.layouts import siard22
 from metspack.limits import Limits
-from metspack.model import ClosedBy, LobCell, LobPlace, LobRef, LobRun, PlannedSegment, Slot, ZipExtent
+from metspack.model import ClosedBy, LobCell, LobPlace, LobRef, LobRun, PlannedSegment, ZipExtent
 from metspack.planning import division
-from metspack.planning.division import DEFAULT_PRESET, PRESETS, Split, planned, slip, slip_words
+from metspack.planning.division import DEFAULT_PRESET, PRESETS, Split, slip, slip_words
 from tests.laws import of_each
-from tests.planning.lobruns import run_of
+from tests.planning.lobruns import Slot, planned_events, run_of
 
 # Northwind's Categories as the figure of recommendation 0.28 §5.2.1 has them.
 CATEGORIES = (10_151, 12_107, 12_007, 9_756, 12_131, 11_280, 12_338, 12_069)
@@ -38,12 +37,12 @@ def lobs(*sizes: int) -> Iterator[LobRun]:
 
 
 def segments(sizes: tuple[int, ...], limits: Limits) -> list[tuple[int, int, ClosedBy]]:
-    events = planned(lobs(*sizes), limits)
+    events = planned_events(lobs(*sizes), limits)
     return [(each.files, each.bytes, each.closed_by) for each in events if isinstance(each, PlannedSegment)]
 
 
 def test_the_recommendation_divides_categories_into_four_three_and_one() -> None:
-    events = list(planned(lobs(*CATEGORIES), Limits(files=4, bytes=45_000)))
+    events = list(planned_events(lobs(*CATEGORIES), Limits(files=4, bytes=45_000)))
     assert [each for each in events if isinstance(each, PlannedSegment)] == [
         PlannedSegment(
             index=0, first="s0.t2.c4.r1", last="s0.t2.c4.r4", files=4, bytes=44_021, closed_by=ClosedBy.FILES
@@ -60,7 +59,7 @@ def test_the_recommendation_divides_categories_into_four_three_and_one() -> None
 def test_more_segments_than_a_parent_names_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(division, "PARENT_LIMIT", 2)
     columns = [lob(1, 1, "c1"), lob(1, 1, "c2"), lob(2, 1, "c1")]
-    events = planned(iter(columns), Limits(files=1), layout=siard22.LAYOUT)
+    events = planned_events(iter(columns), Limits(files=1), layout=siard22.LAYOUT)
     with pytest.raises(PlanError, match="more than 2 segments") as refused:
         list(events)
     assert "--max-files" in refused.value.hint
@@ -68,7 +67,7 @@ def test_more_segments_than_a_parent_names_are_refused(monkeypatch: pytest.Monke
 
 
 def test_a_lob_over_the_limit_is_refused_by_name_with_size_and_limit() -> None:
-    events = planned(lobs(1, 45_001), Limits(bytes=45_000))
+    events = planned_events(lobs(1, 45_001), Limits(bytes=45_000))
     assert isinstance(next(events), Slot)
     with pytest.raises(PlanError) as caught:
         next(events)
@@ -92,7 +91,7 @@ def test_a_slot_is_given_before_the_next_lob_is_requested() -> None:
             requested.append(row)
             yield lob(row, 1)
 
-    events = planned(endless(), Limits(files=3))
+    events = planned_events(endless(), Limits(files=3))
     assert [type(each) for each in islice(events, 9)] == [Slot, Slot, Slot, PlannedSegment] * 2 + [Slot]
     assert requested == [1, 2, 3, 4, 5, 6, 7]
 
@@ -120,13 +119,13 @@ def test_lobs_that_come_together_lie_where_they_lie_one_by_one(
     for run, is_apart in zip(found, apart, strict=False):
         mixed += singly(run) if is_apart else [run]
     together: list[Slot | PlannedSegment] = []
-    for event in planned(mixed, limits, split=split):
+    for event in planned_events(mixed, limits, split=split):
         if isinstance(event, Slot):
-            together += (replace(event, run=each) for each in singly(event.run))
+            together += (event._replace(run=each) for each in singly(event.run))
         else:
             together.append(event)
     one_by_one = (each for run in found for each in singly(run))
-    assert together == list(planned(one_by_one, limits, split=split))
+    assert together == list(planned_events(one_by_one, limits, split=split))
 
 
 def singly(run: LobRun) -> list[LobRun]:
@@ -136,14 +135,14 @@ def singly(run: LobRun) -> list[LobRun]:
 def test_lobs_that_come_together_keep_away_from_a_part_where_parts_stay_apart() -> None:
     run = run_of([5, 6], [1, 2])
     for split, segment in ((Split.ALONE, 2), (Split.FILL, 1)):
-        events = list(planned([lob(1, 15), run], Limits(bytes=10), split=split))
+        events = list(planned_events([lob(1, 15), run], Limits(bytes=10), split=split))
         (slot,) = [each for each in events if isinstance(each, Slot) and each.run.part is None]
         assert (slot.segment, slot.run) == (segment, run)
         assert slot.run is run  # whole runs are not copied
 
 
 def test_lobs_that_come_together_stay_together_where_one_fills_a_segment() -> None:
-    events = list(planned([run_of([5, 6], [10, 2])], Limits(bytes=10)))
+    events = list(planned_events([run_of([5, 6], [10, 2])], Limits(bytes=10)))
     slots = [each for each in events if not isinstance(each, PlannedSegment)]
     assert [(len(each.run), each.segment) for each in slots] == [(1, 0), (1, 1)]
 

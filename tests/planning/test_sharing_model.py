@@ -30,19 +30,19 @@ SIZE = 7
 
 
 class Where(NamedTuple):
-    """The place of LOBs' bytes: a zip file, a tar file or a folder, below a root or holding."""
+    """The place of LOBs' bytes: a zip file, a tar file or a folder, below a root or source."""
 
     kind: str
-    holding: int
+    source: int
     path: tuple[str, ...]
 
     def extent(self, at: int) -> Extent:
         if self.kind == "zip":
             numbers = {"limit": 0, "compressed": 1, "crc": 0, "method": 0, "flags": 0}
-            return ZipExtent(name=f"e{at}", offset=at, size=SIZE, archive=self.holding, **numbers)
+            return ZipExtent(name=f"e{at}", offset=at, size=SIZE, archive=self.source, **numbers)
         path, offset = (self.path, at) if self.kind == "tar" else ((*self.path, NAMES[at]), None)
         return FileExtent(
-            root=self.holding, path=path, size=SIZE, modified=0, inode=0, device=0, offset=offset
+            root=self.source, path=path, size=SIZE, modified=0, inode=0, device=0, offset=offset
         )
 
     def columns(self, at: Sequence[int]) -> list[list[int] | list[str]]:
@@ -125,7 +125,7 @@ def made(drawn: Sequence[Drawn], step: int = 1) -> Iterator[tuple[LobRun, list[C
                     media_type="application/octet-stream",
                     digest=algorithm,
                     is_measured=is_measured,
-                    holding=where.holding,
+                    source=where.source,
                     folders=None if where.kind == "zip" else where.path,
                 ),
                 rows=rows,

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from metspack.building.placing import lob_paths
 from metspack.layouts import LAYOUTS, Layout
 from metspack.limits import Limits
-from metspack.model import ClosedBy, LobRun, Part, PlannedSegment, Slot
-from metspack.planning.division import Split, planned
+from metspack.model import ClosedBy, LobRun, Part, PlannedSegment
+from metspack.planning.division import Split
+from tests.planning.lobruns import Slot, planned_events
 from tests.planning.test_division import lob, lobs
 
 LOBSEG, SIARD22 = LAYOUTS["lobseg"], LAYOUTS["siard22"]
@@ -33,14 +34,14 @@ def laid(
     source: Iterable[LobRun], limits: Limits, split: Split, layout: Layout = LOBSEG
 ) -> list[tuple[str, int]]:
     """Return the files of a package with their sizes."""
-    events = planned(source, limits, split=split, layout=layout)
+    events = planned_events(source, limits, split=split, layout=layout)
     return [(path(each, layout), each.run.bytes) for each in events if isinstance(each, Slot)]
 
 
 def closed(
     source: Iterable[LobRun], limits: Limits, split: Split, layout: Layout = LOBSEG
 ) -> list[tuple[str, str, str, int, int, str]]:
-    events = planned(source, limits, split=split, layout=layout)
+    events = planned_events(source, limits, split=split, layout=layout)
     return [
         (
             layout.segment_folder("N", each.container, each.index),
@@ -154,7 +155,7 @@ def test_a_byte_limit_of_one_gives_every_byte_a_part() -> None:
 def test_a_lob_of_five_terabytes_in_single_bytes_is_a_loop() -> None:
     tracemalloc.start()
     try:
-        events = planned(lobs(5 * 10**12), Limits(bytes=1), split=Split.FILL)
+        events = planned_events(lobs(5 * 10**12), Limits(bytes=1), split=Split.FILL)
         parts = [each.run.part for each in islice(events, 4_001) if isinstance(each, Slot)][-1:]
         tracemalloc.reset_peak()
         before, _ = tracemalloc.get_traced_memory()
@@ -168,7 +169,7 @@ def test_a_lob_of_five_terabytes_in_single_bytes_is_a_loop() -> None:
 
 def test_more_than_999_parts_have_names_in_both_layouts() -> None:
     for layout, names in ((LOBSEG, (".0", ".999", ".z")), (SIARD22, ("_part001", "_part1000", "_part1001"))):
-        events = list(planned(lobs(1_001), Limits(bytes=1), split=Split.FILL, layout=layout))
+        events = list(planned_events(lobs(1_001), Limits(bytes=1), split=Split.FILL, layout=layout))
         slots = [each for each in events if isinstance(each, Slot)]
         assert len({path(each, layout) for each in slots}) == 1_001
         found = [layout.part_suffix(each.run.part) for each in slots if each.run.part]
@@ -208,7 +209,9 @@ def sources(draw: st.DrawFn) -> list[LobRun]:
 def test_every_lob_is_whole_in_one_segment_or_one_chain_of_parts_in_order(
     source: list[LobRun], limits: Limits, split: Split, layout: Layout
 ) -> None:
-    slots = [each for each in planned(source, limits, split=split, layout=layout) if isinstance(each, Slot)]
+    slots = [
+        each for each in planned_events(source, limits, split=split, layout=layout) if isinstance(each, Slot)
+    ]
     for each in source:
         mine = [slot for slot in slots if slot.run.rows is each.rows]
         assert {slot.container for slot in mine} == {layout.container(each.place)}
@@ -239,8 +242,8 @@ def test_every_lob_is_whole_in_one_segment_or_one_chain_of_parts_in_order(
 def test_segments_say_what_is_in_them_and_come_when_it_is_complete(
     source: list[LobRun], limits: Limits, split: Split, layout: Layout
 ) -> None:
-    events = list(planned(source, limits, split=split, layout=layout))
-    assert events == list(planned(iter(source), limits, split=split, layout=layout))
+    events = list(planned_events(source, limits, split=split, layout=layout))
+    assert events == list(planned_events(iter(source), limits, split=split, layout=layout))
     counted = Counter(each.container for each in events if isinstance(each, PlannedSegment))
     open_ones = dict[str, list[Slot]]()
     ended = Counter[str]()
@@ -281,7 +284,7 @@ def by_container(events: Iterable[object]) -> dict[str, list[list[Slot]]]:
 def test_filling_closes_no_segment_that_its_next_file_would_have_fitted(
     source: list[LobRun], limits: Limits, layout: Layout
 ) -> None:
-    events = list(planned(source, limits, split=Split.FILL, layout=layout))
+    events = list(planned_events(source, limits, split=Split.FILL, layout=layout))
     reasons = {
         (each.container, each.index): each.closed_by for each in events if isinstance(each, PlannedSegment)
     }
@@ -303,7 +306,7 @@ def test_filling_closes_no_segment_that_its_next_file_would_have_fitted(
 def test_apart_no_part_shares_its_segment_and_only_split_lobs_leave_room(
     source: list[LobRun], limits: Limits, layout: Layout
 ) -> None:
-    events = list(planned(source, limits, split=Split.ALONE, layout=layout))
+    events = list(planned_events(source, limits, split=Split.ALONE, layout=layout))
     reasons = {
         (each.container, each.index): each.closed_by for each in events if isinstance(each, PlannedSegment)
     }
@@ -323,7 +326,7 @@ def test_apart_no_part_shares_its_segment_and_only_split_lobs_leave_room(
 def test_all_files_of_a_package_have_names_of_their_own(
     source: list[LobRun], limits: Limits, split: Split, layout: Layout
 ) -> None:
-    events = planned(source, limits, split=split, layout=layout)
+    events = planned_events(source, limits, split=split, layout=layout)
     slots = [each for each in events if isinstance(each, Slot)]
     assert len({path(each, layout) for each in slots}) == len(slots)
     for slot in slots:

@@ -30,7 +30,7 @@ from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import RestoreOptions, restore_files
 from metspack.restoring.siard import Into, restore_archive
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import PART_DIGEST, OpenHoldings
+from metspack.sources.lobstream import PART_DIGEST, OpenSources
 from tests import segmented_folders, siards
 from tests.conftest import CHECKOUT
 from tests.kept import copied
@@ -67,7 +67,7 @@ def lobs(siard: Path) -> Iterator[tuple[str, str, int]]:
     """Yield id, SHA-256 and number of entries of every LOB of an archive."""
     with Archive(siard) as archive:
         found = list(lobs_of(archive))
-        with OpenHoldings(archive.holdings()) as shelf:
+        with OpenSources(archive.byte_sources()) as shelf:
             for lob in found:
                 hashed = hashlib.sha256()
                 for extent in lob.extents:

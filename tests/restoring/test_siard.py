@@ -16,10 +16,8 @@ from metspack.building.build import BuildOptions
 from metspack.errors import SourceError
 from metspack.model import LobRun
 from metspack.planning import slices
-from metspack.restoring import siard
 from metspack.restoring.files import RestoreOptions
 from metspack.restoring.siard import Into, restore_archive
-from metspack.siard.edits import NewCells
 from metspack.sources import rewriting
 from tests import siards
 from tests.laws import law
@@ -45,7 +43,6 @@ def restored(package: Path, target: Path, into: Into, *, together: bool) -> dict
         patch.setattr(rewriting, "_AT_ONCE", 30)
         if not together:
             patch.setattr(slices, "runs", alone)
-            patch.setattr(siard, "NewCells", lambda one, **_: NewCells(one=one))
         restore_archive(package, target, into)
     return tree(target) if into is Into.FOLDER else {"": target.read_bytes()}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from metspack.sources.archive import Archive, Grants
-from metspack.sources.lobstream import LobReader, OpenHoldings
+from metspack.sources.lobstream import LobReader, OpenSources
 from tests.conftest import CHECKOUT
 from tests.laws import THOROUGH, spread
 from tests.planning.lobruns import lobs_of
@@ -78,7 +78,7 @@ def found(path: Path, grants: Grants) -> Iterator[tuple[str, str]]:
     """Yield id and SHA-256 of every LOB, each proven against its cell."""
     with Archive(path, grants=grants) as opened:
         lobs = list(lobs_of(opened))
-        with OpenHoldings(opened.holdings()) as shelf:
+        with OpenSources(opened.byte_sources()) as shelf:
             for lob in lobs:
                 reader = LobReader(lob, shelf, ("SHA-256",))
                 for _ in reader.portion():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from metspack.errors import SourceError
 from metspack.files.reading import Stamp, opening
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef, Proofs
-from metspack.sources.lobstream import PART_DIGEST, Holdings, LobReader, OpenHoldings
+from metspack.sources.lobstream import PART_DIGEST, ByteSources, LobReader, OpenSources
 
 PLACE = LobPlace(schema=0, table=0, cell="c1", row=1)
 
@@ -50,7 +50,7 @@ def md5(data: bytes) -> str:
 
 
 def passed(folder: Path, given: LobRef, accepted: frozenset[str] = frozenset()) -> LobReader:
-    with OpenHoldings(Holdings(archives=(), roots=(folder,))) as shelf:
+    with OpenSources(ByteSources(archives=(), roots=(folder,))) as shelf:
         reader = LobReader(given, shelf, ("MD5",), accepted)
         for _ in reader.portion():
             pass
@@ -67,7 +67,7 @@ def test_portions_are_the_lob_in_order(
 ) -> None:
     folder = tmp_path_factory.mktemp("lob")
     whole = b"".join(parts)
-    with OpenHoldings(Holdings(archives=(), roots=(folder,))) as shelf:
+    with OpenSources(ByteSources(archives=(), roots=(folder,))) as shelf:
         reader = LobReader(lob(folder, *parts, digest=md5(whole)), shelf, ("SHA-1",))
         at = 0
         for size in sizes:
@@ -122,7 +122,7 @@ def test_a_file_that_was_changed_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_was_not_taken_whole_is_not_proven(tmp_path: Path) -> None:
-    with OpenHoldings(Holdings(archives=(), roots=(tmp_path,))) as shelf:
+    with OpenSources(ByteSources(archives=(), roots=(tmp_path,))) as shelf:
         reader = LobReader(lob(tmp_path, b"one"), shelf, ())
         with pytest.raises(AssertionError, match="not taken whole"):
             reader.end()

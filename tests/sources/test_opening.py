@@ -21,7 +21,7 @@ from metspack.model import Severity
 from metspack.packages.package import Package
 from metspack.sources import opening
 from metspack.sources.archive import Archive, Grants
-from metspack.sources.lobstream import OpenHoldings
+from metspack.sources.lobstream import OpenSources
 from tests import siards
 from tests.planning.lobruns import lobs_of
 from tests.siard.forging import Table, column, siard
@@ -46,7 +46,7 @@ def contents(siard_file: Path) -> dict[str, bytes]:
     """Return the bytes of every LOB, by its id."""
     with Archive(siard_file) as archive:
         lobs = list(lobs_of(archive))
-        with OpenHoldings(archive.holdings()) as shelf:
+        with OpenSources(archive.byte_sources()) as shelf:
             return {
                 lob.place.id: b"".join(b"".join(shelf.contents(each, "it")) for each in lob.extents)
                 for lob in lobs

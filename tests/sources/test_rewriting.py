@@ -13,9 +13,8 @@ from lxml import etree
 from metspack.errors import SourceError, TargetError
 from metspack.limits import Budgets
 from metspack.model import FileExtent, LobCell, LobPlace, LobRef
-from metspack.siard.edits import NewCell, NewCells
 from metspack.sources.archive import Archive
-from metspack.sources.lobstream import Holdings
+from metspack.sources.lobstream import ByteSources
 from metspack.sources.repacking import RemovedEntries
 from metspack.sources.rewriting import (
     AddedRun,
@@ -30,6 +29,7 @@ from tests.containers.test_zipwriter import unzip_agrees
 from tests.planning.lobruns import apart, lobs_of
 from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, Table, column, field, siard
+from tests.siard.newcells import NewCell, cell_values
 
 LOB_1, LOB_2 = "content/schema0/table0/lob2/record0.bin", "content/schema0/table0/lob2/record1.bin"
 LOBS = {LOB_1: b"first" * 99, LOB_2: b"second"}
@@ -46,7 +46,7 @@ def new_value(cell: LobCell) -> NewCell:
 def valued(tables: Iterable[str]) -> Values:
     """Give the tables with these documents new values, leave all others."""
     paths = set(tables)
-    return lambda table: NewCells(one=new_value) if table.path in paths else None
+    return lambda table: cell_values(new_value) if table.path in paths else None
 
 
 def moved_out(source: Path, budgets: Budgets | None = None, *, target: Path | None = None) -> Path:
@@ -396,7 +396,7 @@ def added(folder: Path, name: str, data: bytes = b"new", method: int = 8) -> Add
     cell = LobCell(place=LobPlace(schema=0, table=0, cell="c2", row=1), file=name)
     lob = LobRef(cell=cell, size=len(data), extension="bin", media_type="a/b", extents=(extent,))
     (run,) = apart([lob])
-    return AddedRun(names=[name], run=run, holdings=Holdings(archives=(), roots=(folder,)), method=method)
+    return AddedRun(names=[name], run=run, sources=ByteSources(archives=(), roots=(folder,)), method=method)
 
 
 def restored(package: Path, lobs: dict[str, bytes], *, method: int = 0) -> Path:
@@ -414,7 +414,7 @@ def restored(package: Path, lobs: dict[str, bytes], *, method: int = 0) -> Path:
             Moved(entries=none, columns={}),
             target,
             work=package.parent,
-            values=lambda table: NewCells(one=value) if table.path == TABLE.path else None,
+            values=lambda table: cell_values(value) if table.path == TABLE.path else None,
             algorithms=(),
             added=[added(package.parent, name, data, method) for name, data in lobs.items()],
         )
@@ -537,7 +537,7 @@ def staying(tmp_path: Path, version: str, rows: Iterable[str], *, named: bool = 
             Moved(entries=removed, columns={TABLE.path: {1: "../"}}),
             tmp_path / "t.siard",
             work=tmp_path,
-            values=lambda _table: NewCells(one=value),
+            values=lambda _table: cell_values(value),
             algorithms=(),
         )
     return read(tmp_path / "t.siard").decode(), read(tmp_path / "t.siard", TABLE.path).decode()

@@ -118,24 +118,24 @@ def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) 
     from metspack.inspecting.verification import verdict_on  # noqa: PLC0415
     from metspack.reporting import inspection as reporting  # noqa: PLC0415
     from metspack.sources.archive import Archive  # noqa: PLC0415
-    from metspack.sources.lobstream import OpenHoldings  # noqa: PLC0415
+    from metspack.sources.lobstream import OpenSources  # noqa: PLC0415
 
-    is_bad, held = False, source.holdings()
+    is_bad, held = False, source.byte_sources()
     # A bar and lines on one terminal would write over each other.
     with (
         console.progress(quiet=quiet or console.width() is not None) as progress,
         ExitStack() as stack,
     ):
-        opened = stack.enter_context(OpenHoldings(held))
+        opened = stack.enter_context(OpenSources(held))
         # A verification counts the bytes of the LOBs, whose sum is not determined yet.
         weight = source.weight() if isinstance(source, Archive) and accepted is None else None
         progress.stage("Listing LOBs", weight)
         advance = None if weight is None else progress.advance
         for column_of, _, batches in survey.by_table(source, advance):
             for found in batches:
-                if (present := source.holdings()) != held:  # of packed segments that were found meanwhile
+                if (present := source.byte_sources()) != held:  # of packed segments that were found meanwhile
                     opened.check_unchanged()
-                    held, opened = present, stack.enter_context(OpenHoldings(present))
+                    held, opened = present, stack.enter_context(OpenSources(present))
                 for each in found.cells():
                     (cell, run, *_), verdict = each, None
                     paths = () if run is None else survey.paths(held, run)

@@ -16,7 +16,7 @@ from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.layouts import Layout, lobseg
 from metspack.layouts.names import SIARD
-from metspack.mets.filetable import PlacedFile, PlacedRun
+from metspack.mets.filetable import PlacedRun
 from metspack.mets.notes import noted
 from metspack.mets.reader import Fact
 from metspack.model import Notice
@@ -47,23 +47,11 @@ class SiardFile:
     zip64: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitLob:
-    """A LOB whose parts are in children: its id, and the values of the whole; ``size`` is in bytes."""
+SplitLob = tuple[str, int, str, str]
+"""A LOB whose parts are in children: its id, and the whole's size in bytes, media type and checksum."""
 
-    id: str
-    size: int
-    media_type: str
-    checksum: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitPart:
-    """A part of a split LOB: the LOB's id, the part's id in the child, and the child's OBJID."""
-
-    lob: str
-    id: str
-    child: str
+SplitPart = tuple[str, str, str]
+"""A part of a split LOB: the LOB's id, the part's id in the child, and the child's OBJID."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,8 +138,8 @@ class ParentContent:
     children: Sequence[ChildMets]
     split: Callable[[], Iterator[SplitLob]] = lambda: iter(())
     parts: Callable[[], Iterator[SplitPart]] = lambda: iter(())
-    pieces: Callable[[], Iterator[PlacedFile]] = lambda: iter(())
-    others: Callable[[], Iterator[PlacedFile]] = lambda: iter(())
+    pieces: Callable[[], Iterator[PlacedRun]] = lambda: iter(())
+    others: Callable[[], Iterator[PlacedRun]] = lambda: iter(())
     history: tuple[str, ...] = ()
     archive: str = ""
 

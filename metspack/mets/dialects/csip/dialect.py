@@ -255,7 +255,7 @@ class Csip(CsipPackage, Dialect):
             if self.documentation is not None:
                 ip.copy_tree("documentation", self.documentation, documentation)
             for names in () if self.documentation is not None else content.documentation:
-                documentation.add(PlacedRun.of([ip.copy("/".join(names), content.root, names)]))
+                documentation.add(ip.copy("/".join(names), content.root, names))
             group = self.group(ip, mets, data)
             facts = self.write_package(ip, part, group, documentation.runs)
             facts["history"] = content.history

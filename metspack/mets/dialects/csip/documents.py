@@ -14,7 +14,7 @@ from metspack.mets import CSIP_METS, MDTYPES, MDTYPES_BY_ROOT, REPRESENTATIONS_F
 from metspack.mets.dialects.csip.files import FileGroup, IpFolder
 from metspack.mets.dialects.csip.terms import Agents, Terms
 from metspack.mets.dialects.interface import ChildMets, Software
-from metspack.mets.filetable import PlacedFile
+from metspack.mets.filetable import PlacedRun
 from metspack.mets.premis import Event, FileObject, PremisWhole, Relationship
 from metspack.siard.metadata import Metadata
 
@@ -119,7 +119,7 @@ class CsipDocuments:
         top: PremisWhole,
         objects: Iterator[FileObject | str],
         done: Iterable[Event],
-    ) -> PlacedFile:
+    ) -> PlacedRun:
         """Write a PREMIS document about an IP or representation, and the actions on it."""
         facts = {
             "top": top,
@@ -138,7 +138,7 @@ class CsipDocuments:
         label: str,
         objects: Iterator[FileObject | str],
         done: Iterable[Event],
-    ) -> PlacedFile:
+    ) -> PlacedRun:
         """Write PREMIS and METS of a representation; return the METS as the IP's METS lists it."""
         folder = self.representation
         top = PremisWhole(

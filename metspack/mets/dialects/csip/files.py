@@ -18,7 +18,7 @@ from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, walking, writing
 from metspack.mets import filetable, ids, is_mets_name, writer
 from metspack.mets.dialects.csip import terms
-from metspack.mets.filetable import PlacedFile, PlacedRun, Placements
+from metspack.mets.filetable import PlacedRun, Placements
 from metspack.mets.writer import RowFormat
 
 TEMPLATES = resources.template_folder() / "csip"
@@ -44,7 +44,7 @@ class FileGroup:
     content_type: str = ""
     other_type: str = ""
     archive: str = ""
-    mets: PlacedFile | None = None
+    mets: PlacedRun | None = None
     written: writing.NewFile | None = None
 
     def href(self, path: str) -> str:
@@ -71,12 +71,13 @@ class FileGroup:
             yield each
 
     def _text(self, said: Mapping[str, Any], other_type: str) -> Callable[[PlacedRun], str]:
-        row = RowFormat(partial(_row, group=self, said=said, other_type=other_type), self.href)
+        row, archive = (
+            RowFormat(partial(_row, said=said, other_type=each), self.href) for each in ("", other_type)
+        )
 
         def text(run: PlacedRun) -> str:
-            if self.archive and self.archive in run.id:
-                return Markup().join(map(row.one, run.files()))
-            return row.text(run)
+            at = run.id.index(self.archive) if self.archive in run.id else len(run)
+            return row.text(run[:at]) + archive.text(run[at : at + 1]) + row.text(run[at + 1 :])
 
         return text
 
@@ -109,7 +110,7 @@ class IpFolder:
         writing.make_directories(target.parent)
         return target
 
-    def register(self, path: str, hashers: Hashers, head: bytes = b"") -> PlacedFile:
+    def register(self, path: str, hashers: Hashers, head: bytes = b"") -> PlacedRun:
         """Add a written file to those of the IP; return it as METS lists it.
 
         Its media type is that of its extension, unless its first bytes rule that out.
@@ -125,13 +126,13 @@ class IpFolder:
 
     def render(
         self, path: str, template: str, facts: Mapping[str, Any], folder: Path = TEMPLATES
-    ) -> PlacedFile:
+    ) -> PlacedRun:
         """Write a document from one of the templates in a folder, the dialect's if no other."""
         return self.register(
             path, writer.write_document(self.prepare(path), folder, template, facts, self.algorithms)
         )
 
-    def write(self, path: str, blocks: Iterable[bytes]) -> PlacedFile:
+    def write(self, path: str, blocks: Iterable[bytes]) -> PlacedRun:
         """Write a file of these bytes."""
         hashers, head = Hashers(self.algorithms), b""
         with writing.NewFile(self.prepare(path)) as file:
@@ -141,7 +142,7 @@ class IpFolder:
                 file.write(block)
         return self.register(path, hashers, head)
 
-    def copy(self, path: str, root: Path, names: tuple[str, ...] = ()) -> PlacedFile:
+    def copy(self, path: str, root: Path, names: tuple[str, ...] = ()) -> PlacedRun:
         """Copy a file; raises ``SourceError`` when it cannot be read."""
         try:
             with reading.opening(root, names) as descriptor:
@@ -155,27 +156,27 @@ class IpFolder:
     def copy_tree(self, folder: str, root: Path, into: Placements) -> None:
         """Copy all files below ``root``, in the order of their paths."""
         for names in below(root):
-            into.add(PlacedRun.of([self.copy(f"{folder}/{'/'.join(names)}", root, names)]))
+            into.add(self.copy(f"{folder}/{'/'.join(names)}", root, names))
 
     def reference(
-        self, file: PlacedFile, mdtype: str, othermdtype: str = "", *, below: str = ""
+        self, file: PlacedRun, mdtype: str, othermdtype: str = "", *, below: str = ""
     ) -> dict[str, object]:
         """Return a written metadata file as an mdRef names it, in a METS in the folder ``below``."""
         return {
-            "id": file.id,
-            "href": terms.href(file.path.removeprefix(below).split("/")),
+            "id": file.id[0],
+            "href": terms.href(file.path[0].removeprefix(below).split("/")),
             "mdtype": mdtype,
             "othermdtype": othermdtype,
-            "media_type": file.media_type,
-            "size": file.size,
-            "checksum": file.checksum,
+            "media_type": file.media_type[0],
+            "size": file.size[0],
+            "checksum": file.checksum[0],
         }
 
 
 def below(root: Path) -> Iterator[tuple[str, ...]]:
     """Yield the names of all files below a folder by path; raises as ``walking`` does."""
     with closing(walking.entries(root)) as found:
-        files = [each.path for each in found if each.stamp is not None]
+        files = [path for path, stamp in found if stamp is not None]
     yield from sorted(files, key=lambda path: "/".join(path).encode("utf-8", "surrogateescape"))
 
 

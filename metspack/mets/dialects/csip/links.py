@@ -8,7 +8,6 @@ its children only by OBJID refers to no file outside its own folder, and gives n
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, replace
 
 from metspack.errors import ConfigError
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, ids
@@ -18,29 +17,11 @@ from metspack.uris import is_urn
 _URN_UUID = "urn:uuid:"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Linked:
-    """Another IP as METS names it, by ``href``; ``file`` is the ID of its METS's entry."""
+Linked = dict[str, str]
+"""Another IP as METS names it, by ``href``; ``file`` is the ID of its METS's entry."""
 
-    id: str
-    name: str
-    loctype: str
-    href: str
-    file: str
-    label: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkMap:
-    """The words of a structMap that links IPs: its TYPE and LABEL, and its divs', or ""."""
-
-    id: str
-    type: str
-    label: str
-    div: str
-    kind: str = ""
-    within: str = ""
-    child: str = ""
+LinkMap = dict[str, str]
+"""The words of a structMap that links IPs: its TYPE and LABEL, and its divs', or ""."""
 
 
 def check_objid(terms: Terms, objid: str) -> None:
@@ -89,14 +70,14 @@ def linked(terms: Terms, own: str, other: str, *, label: str, file: str = "") ->
     """Return the IP ``other`` as the METS of the IP ``own`` names it; ``label`` is for people."""
     # The recommendation has no location there: the file entry of the same name gives it.
     by_id = terms.link_style == "recommendation"
-    return Linked(
-        id=ids.element_id(own, f"{other} link"),
-        name=other,
-        loctype=loctype(terms, other),
-        href="" if by_id else mets_href(other),
-        file="" if by_id else file,
-        label=label,
-    )
+    return {
+        "id": ids.element_id(own, f"{other} link"),
+        "name": other,
+        "loctype": loctype(terms, other),
+        "href": "" if by_id else mets_href(other),
+        "file": "" if by_id else file,
+        "label": label,
+    }
 
 
 def child_loctype(terms: Terms, objid: str) -> str:
@@ -110,7 +91,7 @@ def child(terms: Terms, own: str, other: str, *, label: str, file: str) -> Linke
     found = linked(terms, own, other, label=label, file=file)
     if not terms.is_by_objid:
         return found
-    return replace(found, loctype=child_loctype(terms, other), href="", file="")
+    return found | {"loctype": child_loctype(terms, other), "href": "", "file": ""}
 
 
 def mets_href(objid: str) -> str:
@@ -125,23 +106,13 @@ def file_id(terms: Terms, parent: str, child: str) -> str:
 
 def parent_map(terms: Terms, own: str) -> LinkMap:
     """Return the structMap in which the child ``own`` names its parent."""
-    return LinkMap(
-        id=ids.element_id(own, "parent"),
-        **{
-            "aip": {
-                "type": "PHYSICAL",
-                "label": f"parent {terms.package_type}",
-                "div": f"{terms.package_type} parent identifier",
-            },
-            "csip-large": {
-                "type": "PHYSICAL",
-                "label": "parent IP",
-                "div": "parent IP",
-                "kind": "Godfather IP",
-            },
-            "recommendation": {"type": "logical", "label": "parent IP", "div": "IP parent identifier"},
-        }[terms.link_style],
-    )
+    one = f"parent {terms.package_type}"
+    words = {
+        "aip": {"label": one, "div": f"{terms.package_type} parent identifier"},
+        "csip-large": {"label": "parent IP", "div": "parent IP", "kind": "Godfather IP"},
+        "recommendation": {"type": "logical", "label": "parent IP", "div": "IP parent identifier"},
+    }[terms.link_style]
+    return {"id": ids.element_id(own, "parent"), "type": "PHYSICAL", "kind": ""} | words
 
 
 def children_map(terms: Terms, own: str) -> LinkMap:
@@ -158,4 +129,5 @@ def children_map(terms: Terms, own: str) -> LinkMap:
         },
         "recommendation": {"label": "SIARD structmap", "div": "child IPs", "child": "child IP"},
     }[terms.link_style]
-    return LinkMap(id=ids.element_id(own, "children"), type="PHYSICAL", **words)
+    usual = {"type": "PHYSICAL", "kind": "", "within": ""}
+    return {"id": ids.element_id(own, "children")} | usual | words

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
-from operator import attrgetter
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -42,7 +42,7 @@ from metspack.mets.dialects.interface import (
     SplitLob,
     SplitPart,
 )
-from metspack.mets.filetable import PlacedFile, PlacedRun, in_runs
+from metspack.mets.filetable import PlacedRun
 from metspack.mets.premis import FileObject, PremisWhole, Relationship
 from metspack.model import Digest
 
@@ -108,16 +108,15 @@ class CsipPackage(CsipDocuments):
         if siard is None:
             raise AssertionError("there is no archive, which check would have reported")
         identifier = f"ID_{ids.ncname(content.name).upper()}.SIARD"
-        file = _listed(
-            identifier, siard.path.rpartition("/")[2], siard.size, siard.checksum, "application/zip"
-        )
-        data = self.data_group(ip, lambda: (PlacedRun.of([file]),), DATA, archive=identifier)
+        name = siard.path.rpartition("/")[2]
+        file = _listed([(identifier, name, siard.size, siard.checksum)], "application/zip")
+        data = self.data_group(ip, lambda: (file,), DATA, archive=identifier)
         archive = FileObject(
             id=identifier,
-            path=f"{DATA}/{file.path}",
-            size=file.size,
-            media_type=file.media_type,
-            digests=(Digest(algorithm=self.checksum_type, value=file.checksum),),
+            path=f"{DATA}/{name}",
+            size=siard.size,
+            media_type="application/zip",
+            digests=(Digest(algorithm=self.checksum_type, value=siard.checksum),),
         )
         mets = self.write_representation(
             ip,
@@ -133,24 +132,25 @@ class CsipPackage(CsipDocuments):
 
     def split_objects(self, lobs: Iterable[SplitLob], parts: Iterable[SplitPart]) -> Iterator[FileObject]:
         """Yield the objects of split LOBs, whose parts come in the same order."""
-        for lob, (_, named) in zip(lobs, groupby(parts, attrgetter("lob")), strict=True):
-            has = Relationship(kind="has part", objects=tuple(each.id for each in named))
+        whole_and_parts = zip(lobs, groupby(parts, itemgetter(0)), strict=True)
+        for (identifier, size, kind, checksum), (_, named) in whole_and_parts:
+            has = Relationship(kind="has part", objects=tuple(part for _, part, _ in named))
             yield FileObject(
-                id=lob.id,
+                id=identifier,
                 path="",
-                size=lob.size,
-                media_type=lob.media_type,
-                digests=(Digest(algorithm=self.checksum_type, value=lob.checksum),),
+                size=size,
+                media_type=kind,
+                digests=(Digest(algorithm=self.checksum_type, value=checksum),),
                 relationships=(has,),
             )
 
-    def group(self, ip: IpFolder, mets: PlacedFile, data: FileGroup) -> FileGroup:
+    def group(self, ip: IpFolder, mets: PlacedRun, data: FileGroup) -> FileGroup:
         """Return the group of the package's METS that contains a representation's METS."""
         return FileGroup(
             id=ip.id("representation group"),
             use=self.terms.package_use,
             div=f"Representations/{self.terms.representation}",
-            files=lambda: (PlacedRun.of([mets]),),
+            files=lambda: (mets,),
             content_type=data.content_type,
             other_type=data.other_type,
             mets=mets,
@@ -167,9 +167,9 @@ class CsipPackage(CsipDocuments):
     ) -> dict[str, Any]:
         """Write a package's files beside representation and METS; return facts for its METS."""
         names = schema_files(self._schemas)
-        schemas = PlacedRun.of(ip.copy(f"schemas/{name}", self._schemas, (name,)) for name in names)
+        schemas = [ip.copy(f"schemas/{name}", self._schemas, (name,)) for name in names]
         described = self._write_descriptive(ip, part)
-        about = PlacedRun.of([self._write_about(ip, part)])
+        about = self._write_about(ip, part)
         has = Relationship(kind="has part", objects=(each.objid for each in part.children))
         top = PremisWhole(
             category="intellectualEntity",
@@ -187,7 +187,7 @@ class CsipPackage(CsipDocuments):
                 div="Documentation",
                 files=lambda: chain((about,), documentation()),
             ),
-            FileGroup(id=ip.id("schema group"), use="Schemas", div="Schemas", files=lambda: (schemas,)),
+            FileGroup(id=ip.id("schema group"), use="Schemas", div="Schemas", files=lambda: schemas),
             representation,
         ]
         return {
@@ -212,7 +212,7 @@ class CsipPackage(CsipDocuments):
         terms = dublin_core(self.description, ip.objid, part=part.title, parent=part.parent)
         return ip.reference(ip.render(_DUBLIN_CORE, "dublin-core.xml.j2", {"terms": terms}), "DC")
 
-    def _write_about(self, ip: IpFolder, part: IpRole) -> PlacedFile:
+    def _write_about(self, ip: IpFolder, part: IpRole) -> PlacedRun:
         """Write the text that describes an IP for people, in its documentation."""
         facts = {
             "title": part.label,
@@ -229,7 +229,7 @@ class CsipPackage(CsipDocuments):
     def above(self, ip: IpFolder, parent: str) -> dict[str, Any]:
         """Return the facts on its parent in an IP's METS."""
         linked = links.linked(self.terms, ip.objid, parent, label="the parent IP")
-        facts: dict[str, Any] = {"parent": {"words": links.parent_map(self.terms, ip.objid), "ip": linked}}
+        facts: dict[str, Any] = {"parent": {**links.parent_map(self.terms, ip.objid), "ip": linked}}
         if self.roda_ancestors:
             facts["ancestors"] = {"id": ip.id("ancestors"), "objid": parent}
         return facts
@@ -237,14 +237,14 @@ class CsipPackage(CsipDocuments):
     def add_children(self, facts: dict[str, Any], content: ParentContent) -> None:
         """Add the links to the children, and any file entries with the fixity of their METS."""
         words = links.children_map(self.terms, content.objid)
-        facts["children"] = {"words": words, "ips": self.linked_children(content)}
+        facts["children"] = {**words, "ips": (self._linked(content.objid, each) for each in content.children)}
         if not self.terms.is_by_objid:
             facts["groups"].append(
                 FileGroup(
                     id=ids.element_id(content.objid, "child IPs"),
-                    use=words.label,
+                    use=words["label"],
                     div="",
-                    files=lambda: in_runs(self._child_files(content), _CHILDREN_AT_ONCE),
+                    files=lambda: self._child_files(content),
                 )
             )
         loctype = links.child_loctype(self.terms, content.children[0].objid)
@@ -256,36 +256,34 @@ class CsipPackage(CsipDocuments):
             facts["split"] = {
                 "id": ids.element_id(content.objid, "split LOBs"),
                 "loctype": loctype,
-                "lobs": groupby(content.parts(), attrgetter("lob")),
+                "lobs": groupby(content.parts(), itemgetter(0)),
             }
-
-    def linked_children(self, content: ParentContent) -> Iterator[tuple[int, list[Linked]]]:
-        """Yield the links of the children's structMap, many at a time, with the count before them."""
-        count = 0
-        children = iter(content.children)
-        while some := [self._linked(content.objid, each) for each in islice(children, _CHILDREN_AT_ONCE)]:
-            yield count, some
-            count += len(some)
 
     def _linked(self, parent: str, child: ChildMets) -> Linked:
         file = links.file_id(self.terms, parent, child.objid)
         label = child.content.rpartition(f"/{DATA}/")[2]
         return links.child(self.terms, parent, child.objid, label=label, file=file)
 
-    def _child_files(self, content: ParentContent) -> Iterator[PlacedFile]:
-        for each in content.children:
-            file = links.file_id(self.terms, content.objid, each.objid)
-            yield _listed(file, f"../{each.folder}/{CSIP_METS}", each.size, each.checksum)
+    def _child_files(self, content: ParentContent) -> Iterator[PlacedRun]:
+        children = (
+            (
+                links.file_id(self.terms, content.objid, each.objid),
+                f"../{each.folder}/{CSIP_METS}",
+                each.size,
+                each.checksum,
+            )
+            for each in content.children
+        )
+        while some := list(islice(children, _CHILDREN_AT_ONCE)):
+            yield _listed(some, "application/xml")
 
     @property
     def _schemas(self) -> Path:
         return self.schemas or resources.schema_folder()
 
 
-def _listed(
-    identifier: str, path: str, size: int, checksum: str, media_type: str = "application/xml"
-) -> PlacedFile:
-    """Return a file with the facts of an entry in METS, without MD5 and SHA-256."""
-    return PlacedFile(
-        id=identifier, path=path, size=size, media_type=media_type, checksum=checksum, md5="", sha256=""
-    )
+def _listed(files: Sequence[tuple[str, str, int, str]], media_type: str) -> PlacedRun:
+    """Return files by their IDs, paths, sizes and checksums in METS, without MD5 and SHA-256."""
+    ids, paths, sizes, checksums = zip(*files, strict=True)
+    kinds = [media_type] * len(files)
+    return PlacedRun(id=ids, path=paths, size=sizes, media_type=kinds, checksum=checksums)

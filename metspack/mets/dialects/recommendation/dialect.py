@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby, islice
-from operator import attrgetter
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -28,8 +28,6 @@ from metspack.mets.dialects.interface import (
 )
 from metspack.mets.dialects.recommendation import TEMPLATES
 from metspack.mets.filetable import PlacedRun
-
-_CHILDREN_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +106,7 @@ class Recommendation(Dialect):
             "pointer_id": ids.element_id(parent, f"{spot.objid} parent"),
             **self._shared_facts(),
         }
-        file = writer.RowFormat(partial(_row, "file", child=child), partial(self._href, spot.ip))
+        file = writer.RowFormat(partial(_row, "file", mets=child), partial(self._href, spot.ip))
         pointer = writer.RowFormat(partial(_row, "pointer"))
         facts = {
             "child": child,
@@ -120,34 +118,29 @@ class Recommendation(Dialect):
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write the parent's METS."""
         objid, siard = content.objid, content.siard
-
-        def children() -> Iterator[list[dict[str, object]]]:
-            found = (self._child(objid, child) for child in content.children)
-            while some := list(islice(found, _CHILDREN_AT_ONCE)):
-                yield some
-
+        parent = {
+            "objid": objid,
+            "element_id": f"{ids.ncname(objid)}.mets.element",
+            "owner_id": f"{objid}.{content.name.upper()}",
+            "group_id": ids.element_id(objid, "child IPs"),
+            "pointer_id": ids.element_id(objid, "SIARD central file"),
+            **self._shared_facts(),
+        }
+        file = writer.RowFormat(partial(_row, "file", mets=parent), partial(self._href, ""))
         facts = {
-            "parent": {
-                "objid": objid,
-                "element_id": f"{ids.ncname(objid)}.mets.element",
-                "owner_id": f"{objid}.{content.name.upper()}",
-                "group_id": ids.element_id(objid, "child IPs"),
-                "pointer_id": ids.element_id(objid, "SIARD central file"),
-                **self._shared_facts(),
-            },
+            "parent": parent,
             "siard": None if siard is None else self._siard(objid, content.name, siard),
             "has_children": len(content.children) > 0,
-            "children": children,
+            "children": lambda: (self._child(objid, child) for child in content.children),
             "split": content.split(),
             "is_split": next(content.split(), None) is not None,
-            "split_parts": groupby(content.parts(), attrgetter("lob")),
-            "pointer_id": lambda part: ids.element_id(objid, f"{part.id} {part.child}"),
+            "split_parts": groupby(content.parts(), itemgetter(0)),
+            "pointer_id": lambda part, child: ids.element_id(objid, f"{part} {child}"),
             "history": content.notes,
-            "pieces": content.pieces(),
+            "pieces": map(file.text, content.pieces()),
             "is_in_pieces": next(content.pieces(), None) is not None,
-            "others": content.others(),
+            "others": map(file.text, content.others()),
             "has_others": next(content.others(), None) is not None,
-            "href": lambda path: self._href("", path),
         }
         return self._write(package, PLAIN_METS, "parent.xml.j2", facts)
 

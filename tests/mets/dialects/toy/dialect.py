@@ -99,7 +99,11 @@ class Toy(Dialect):
             "objid": spot.objid,
             "parent": parent,
             "index": spot.index,
-            "files": [file for run in files() for file in run.files()],
+            "files": [
+                row
+                for run in files()
+                for row in zip(run.id, run.path, run.size, run.media_type, run.checksum, strict=True)
+            ],
         }
         return self._write(package, path, "child.xml.j2", facts)
 
