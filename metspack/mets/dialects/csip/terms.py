@@ -199,10 +199,10 @@ class Terms(GivenTerms):
             )
         address = self._address
         if address and self.mets_profile not in {None, address}:
-            old = "The address in SIP2 has no version, but commons-ip and metspack check judge by one. "
+            old = ": --sip-version where a validator demands the address without a version that SIP2 has"
             raise ConfigError(
                 f"--mets-profile {self.mets_profile} is not the address of the version given, {address}",
-                hint=f"{old if self.sip_version in CSIP_VERSIONS[:-1] else ''}Leave one of the two out.",
+                hint=f"Leave one of the two out{old if self.sip_version in CSIP_VERSIONS[:-1] else ''}.",
             )
 
     def _check_version(self) -> None:
