@@ -1,7 +1,7 @@
 """Make what is published with a version, each file the same in any folder: ``just release``.
 
-Wheel, sdist, SBOM, the documentation as a site, release notes, and the SHA-256 of each. What it takes is the last
-commit, the locked tools and this Python; ``--tag v1.2.3`` refuses a version that is another or has no date.
+Wheel, sdist, SBOM, the documentation as a site, release notes, and the SHA-256 of each. What it takes is the
+last commit, the locked tools and this Python; ``--tag v1.2.3`` refuses another version or one without a date.
 """
 
 from __future__ import annotations
