@@ -93,6 +93,10 @@ release *options:
     uv run --locked --group docs --group release python -m tests.release release {{options}}
     {{uv}} python -m tests.distribution release
 
+# Try the wheel of a folder with each extra alone, in fresh environments of each Python that is there or can be had.
+extras folder="release" *pythons:
+    {{uv}} python -m tests.extras {{folder}} {{pythons}}
+
 # Draw the picture of a report in README.md anew; needs a Chromium.
 picture:
     {{uv}} python samples/make_picture.py

@@ -1,4 +1,4 @@
-"""Make what is published with a version, each file the same in any folder: ``just release``.
+"""Make the files of a release, the same bytes in any folder: ``just release``.
 
 Wheel, sdist, SBOM, the documentation as a site, release notes, and the SHA-256 of each. What it takes is the
 last commit, the locked tools and this Python; ``--tag v1.2.3`` refuses another version or one without a date.
@@ -78,7 +78,7 @@ def check_tag(tag: str, text: str) -> None:
 
 def notes(text: str, folder: Path) -> str:
     """Return the page of a section, with the files of a release and how to verify them."""
-    body = description(text.partition("\n")[2].strip())
+    body = description(text.partition("\n")[2].strip()).replace("\n### ", "\n## ")
     rows = [f"| {path.name} | {path.stat().st_size:,} | `{digest}` |" for path, digest in digests(folder)]
     head = "## Files\n\n| file | bytes | SHA-256 |\n|---|---:|---|"
     verify = f"`sha256sum -c {SUMS}` verifies them."
@@ -91,7 +91,7 @@ def digests(folder: Path) -> list[tuple[Path, str]]:
 
 
 def write_sbom(path: Path, wheel: Path, environment: Path) -> None:
-    """Write the CycloneDX SBOM of a wheel with all extras, as locked, from an environment made for it."""
+    """Write the CycloneDX SBOM of a wheel with all extras, as locked, in a new environment."""
     variables = {"UV_PROJECT_ENVIRONMENT": str(environment)}
     extras = ("--all-extras", "--no-dev", "--no-install-project")
     _run("uv", "sync", "-q", "--locked", *extras, "--python", sys.executable, **variables)
