@@ -65,7 +65,7 @@ def store(folder: Path) -> Iterator[dict[str, str]]:
         try:
             while not (folder / "ports").exists():
                 if server.poll() is not None:
-                    raise SystemExit((folder / "log").read_text())
+                    raise SystemExit(f"the store does not start: {(folder / 'log').read_text()}")
                 time.sleep(0.1)
             port = (folder / "ports").read_text().split()[0]
             named = {
