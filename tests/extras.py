@@ -40,10 +40,10 @@ def main(folder: Path, pythons: Sequence[str]) -> int:
     """Print a row for each Python and extra; return the number of those that failed."""
     (wheel,) = folder.absolute().glob("*.whl")
     failed = 0
-    with tempfile.TemporaryDirectory() as name, store(Path(name)) as variables:
-        for number, python in enumerate(pythons):
+    for python in pythons:
+        with tempfile.TemporaryDirectory() as name, store(Path(name)) as variables:
             for extra in ("", *USES):
-                place = Path(name, f"{number}-{extra or 'none'}")
+                place = Path(name, extra or "none")
                 place.mkdir()
                 begun = time.monotonic()
                 result = tried(wheel, python, extra, place, variables)
