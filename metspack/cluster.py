@@ -1,8 +1,8 @@
 """Work on a cluster of Dask: the check of its workers, their tasks and their results.
 
 A worker gets paths and offsets, never bytes, and each attempt at a task writes into a folder of its own:
-only this process accepts a result, once. So a worker that dies, one that is slow while another does its task
-again, and a task that is done twice change nothing.
+only this process accepts a result, once. So the result is the same when a worker dies, when one is slow and
+another does its task again, and when a task is done twice.
 """
 
 from __future__ import annotations

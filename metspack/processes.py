@@ -220,9 +220,9 @@ def _let_go(pool: Pool) -> None:
 class Processes:
     """Up to ``jobs`` worker processes of this machine; a ``Pool``.
 
-    Each has a pipe, and a thread of this process that gives it one task after the other. They share nothing
-    that a killed process may hold, as the processes of Python's pools share queues, which then wait without
-    end; and this process takes no lock with its threads, which a signal could leave taken.
+    Each has a pipe, and a thread of this process that gives it one task after the other. A killed
+    process may hold whatever is shared, as the queues of Python's pools, which then wait without end: here
+    each has its own; and this process takes no lock with its threads, which a signal could leave taken.
     """
 
     def __init__(self, jobs: int) -> None:

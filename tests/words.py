@@ -39,6 +39,7 @@ _INVERTED = re.compile(
 _NEGATION = re.compile(
     r"\b(none|nobody|nothing)\b|(?<!or )\bNone\b(?= (of|is|has|have|are|but|that|other)\b)"
 )
+_LITERAL = re.compile(r"``[^`]*``|\"[^\"]*\"")  # values and names, which are written as they are
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _GOES_ON = re.compile(r"goe?s?_on(?![a-z])")
 _TABLE = re.compile(r"CREATE (?:TEMP |TEMPORARY )?TABLE[^(]*\((.*)\)", re.DOTALL | re.IGNORECASE)
@@ -77,7 +78,7 @@ def judged(text: str) -> Iterator[tuple[str, str]]:
         yield "length", first
     if _RIDDLE.match(first) or _INVERTED.search(first):
         yield "order", first
-    for found in _NEGATION.finditer(text):
+    for found in _NEGATION.finditer(_LITERAL.sub(lambda each: "_" * len(each[0]), text)):
         yield "negation", text[max(0, found.start() - 40) : found.end() + 30]
 
 

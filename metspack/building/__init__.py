@@ -22,7 +22,7 @@ _TOLD = {
     Code.NO_SIARD.id,
     Code.PSEUDO_ABSOLUTE.id,
 }
-"""Codes of findings that the build itself warns of, like every convention (P1), or that options request."""
+"""Codes of findings that a build warns of, like all conventions, or that options request."""
 OF_SOURCE = Code.ROWS_DIFFER.id
 """The error that an archive may have had in the source already."""
 _CONVENTIONS = "P1"

@@ -112,7 +112,7 @@ def making(task: Any, label: str, **changed: object) -> Iterator[tuple[Any, writ
 
 @contextmanager
 def accepting(task: Any, label: str, name: str) -> Iterator[writing.SyncedTogether]:
-    """Move an attempt's files to their places, and remove other attempts at the task after the block.
+    """Move an attempt's files to their places for a block; then remove the other attempts.
 
     ``name`` is that of the attempt's folder. The block records the task with what puts files on disk.
     """

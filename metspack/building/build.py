@@ -219,7 +219,7 @@ class BuildWork:
     def readership(self, split: int) -> tuple[Readership | None, tuple[Notice, ...]]:
         """Return the readers of the LOBs, and a sentence on LOBs that they miss.
 
-        There are none without LOBs beside an archive. Raises ``ConfigError`` for a CLOB in parts behind which
+        Only LOBs beside an archive have readers. Raises ``ConfigError`` for a CLOB in parts behind which
         the intended reader finds no other.
         """
         reader = self.options.reader
@@ -312,7 +312,7 @@ class BuildWork:
         footprint, ips = self.dialect.footprint, assigned.segments + 1
         archive = 0 if self.archive is None else max(0, self.archive.size - assigned.compressed)
         copies = 1 if self.parent.pack is None else 2  # the parent is packed from a folder
-        files = assigned.files + _FOLDERS * len(assigned.columns) + footprint.files_per_ip * ips
+        files = assigned.files + _FOLDERS * len(assigned.runs) + footprint.files_per_ip * ips
         return files, (
             assigned.bytes + copies * archive + footprint.per_lob * assigned.files + footprint.per_ip * ips
         )

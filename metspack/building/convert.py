@@ -93,7 +93,7 @@ def objid_of(path: Path, options: BuildOptions) -> str:
 
 
 def _with_stated(options: BuildOptions, package: packages_package.Package) -> BuildOptions:
-    """Return options with the stated terms and agents of an E-ARK package where none are given."""
+    """Return options, completed by the terms and agents that an E-ARK package states."""
     dialect = dialects.named(options.dialect)
     if not dialects.facts(options.dialect).merges or PurePosixPath(package.mets).name != dialect.mets:
         return options

@@ -55,7 +55,7 @@ class Described(MadePackage):
 
 
 def describe_in_place(folder: Path, options: PackageOptions, progress: Progress | None = None) -> Described:
-    """Write METS files and manifests into a segmented folder, and change nothing else.
+    """Write METS files and manifests into a segmented folder, beside its files.
 
     Raises ``SourceError``, ``TargetError`` and ``ConfigError``; after an error or an interruption the
     folder is unchanged, after a kill the next call takes back what was added.

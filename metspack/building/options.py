@@ -103,11 +103,11 @@ class PackageOptions:
 class BuildOptions(PackageOptions):
     """Options of a build.
 
-    ``jobs`` processes copy LOBs; None is as many as are of use. The package is the same for any number; with
+    ``jobs`` processes copy LOBs, by default as many as are of use. The package is the same for any; with
     more than one the calling module must be importable (``if __name__ == "__main__"``). ``cluster``, in a
     form of ``cluster.FORMS``, is a Dask cluster whose workers copy LOBs instead. ``plan`` is a plan
-    file, whose layout, limits, split and min_size replace the given ones. ``layout`` None is the
-    dialect's for archives of that version of SIARD.
+    file, whose layout, limits, split and min_size replace the given ones. ``layout`` is by
+    default the dialect's for archives of that version of SIARD.
     ``reader``, a name in ``readers.FOR``, is the program that is to find the LOBs: it decides ``layout`` and
     ``lob_folder_style`` where these are None, and a package that it cannot read is refused; the dialect that
     it requires must be the one in ``dialect`` and ``dialect_options``.

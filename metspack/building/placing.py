@@ -40,7 +40,7 @@ def link_words(linked: int, lobs: int) -> Iterator[Notice]:
 
 
 def planned_links(work: Path, segments: Iterable[int], device: int) -> tuple[int, int]:
-    """Return how many LOBs of some segments can be hard-linked, those that are whole files, and their bytes.
+    """Return number and bytes of the LOBs in some segments that can be hard-linked: whole files.
 
     ``work`` holds the slices, ``device`` is that of the target. Raises ``TargetError`` for a whole file on
     another device.

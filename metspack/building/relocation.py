@@ -50,7 +50,7 @@ class Relocation:
     upgrade: Upgrade | None
 
     def __post_init__(self) -> None:
-        name, columns = self.name, self.assigned.columns
+        name, columns = self.name, self.assigned.runs
         self._version = self.archive.metadata.version if self.upgrade is None else TARGET
         self._uses = {
             each: folder_use(
@@ -99,25 +99,29 @@ class Relocation:
         """
         if (table.schema, table.number) not in self._tables:
             return None
-        columns = (each for each in self.assigned.columns if each[:2] == (table.schema, table.number))
-        following = {each: SegmentsOfColumn(self.assigned.runs.get(each, ())) for each in columns}
+        runs, following = self.assigned.runs, dict[Column, SegmentsOfColumn]()
+
+        def of_column(column: Column) -> SegmentsOfColumn:
+            if column not in following:
+                following[column] = SegmentsOfColumn(runs[column])
+            return following[column]
 
         def value(cell: LobCell) -> NewCell | None:
             column = column_of(cell.place)
-            if column not in self.assigned.columns:
+            if column not in runs:
                 new = self._inside(table, cell)
                 if self._version != "1.0" or new.file != cell.file:
                     self._renamed.add(column)
                 return new
             self._renamed.add(column)
-            return self._outside(cell, self._uses[column].before, following[column])
+            return self._outside(cell, self._uses[column].before, of_column(column))
 
         def files(run: CellRun) -> list[str] | None:
             column = column_of(run.place(0))
-            if column not in self.assigned.columns or self.corrected:
+            if column not in runs or self.corrected:
                 return None
             self._renamed.add(column)
-            return self._files(run, self._uses[column].before, following[column])
+            return self._files(run, self._uses[column].before, of_column(column))
 
         return NewCells(one=value, many=files)
 
@@ -187,7 +191,7 @@ class Relocation:
 
 
 def _digests(work: Path, tasks: Mapping[int, int]) -> Callable[[str, int], Digest | None]:
-    """Return a function for digests of cells, called in the order of the cells; ``tasks`` wrote them."""
+    """Return a function for the cells' digests that ``tasks`` wrote, called in the cells' order."""
     lines: dict[int, Iterator[tuple[str, str, str]]] = {}
     waiting: dict[int, tuple[str, str, str] | None] = {}
 

@@ -46,7 +46,7 @@ def check_options(options: BuildOptions, version: str | None) -> None:
 
 
 class Sending:
-    """Sends a package to a target in a store, and does nothing for one on disk.
+    """A target in a store to which a package is sent, or one on disk.
 
     ``local`` is the path on disk where the package is made.
     """
@@ -111,7 +111,7 @@ def _digests(package: Path) -> Iterator[tuple[str, str]]:
 def open_target(source: Path, target: Path, options: BuildOptions) -> Iterator[Sending]:
     """Yield the target for the length of a block, and remove a store's local files at its end.
 
-    After an error that leaves nothing to resume, the store's files are removed as well; after any other the
+    After an error that cannot be resumed, the store's files are removed as well; after any other the
     local files stay, with the mirrors of a source in a store.
     """
     if isinstance(target, StorePath) and options.link_mode is LinkMode.HARDLINK:

@@ -50,7 +50,7 @@ def held(descriptor: int) -> Iterator[int]:
 
 
 def lock(descriptor: int, how: int) -> bool:
-    """Lock an open file without waiting, shared or alone; return False when another process is in the way."""
+    """Lock an open file, shared or not; return False at once if another process has it."""
     try:
         fcntl.flock(descriptor, how | fcntl.LOCK_NB)
     except BlockingIOError:

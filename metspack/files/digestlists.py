@@ -90,7 +90,7 @@ def stated_path(written: bytes) -> tuple[str, bytes]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestLine:
-    """A line of a list: its digest and path, or the ``reason`` why it has none, or a comment.
+    """A line of a list: its digest and path, or the ``reason`` why it lacks them, or a comment.
 
     ``forms`` are the deviations from md5sum's form.
     """
@@ -106,7 +106,7 @@ class LineReader:
     """A reader of a list's lines; the name or the length of digests gives the algorithm.
 
     ``is_there`` returns whether a path is a file; ``decode`` returns the path for its written form. ``fault``
-    is the reason why the first line that begins with a digest has none of a list's forms, "" for none.
+    is the reason why the first line that begins with a digest has another form than a list's, or "".
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class LineReader:
         return found is not None and found[1] is not None
 
     def parsed(self, line: bytes) -> DigestLine:
-        """Return the digest and path of a line, or the reason why it has none."""
+        """Return the digest and path of a line, or the reason why it lacks them."""
         forms, text = [], line.rstrip(b"\r\n")
         if not line.endswith(b"\n"):
             forms.append("no line feed at the end")

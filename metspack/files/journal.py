@@ -78,9 +78,9 @@ class RunEvents:
 
 
 def run_events(descriptor: int, most: int | None = None) -> RunEvents:
-    """Return the events of a run from an open journal, ``most`` of them or all; raises ``OSError``.
+    """Return the events of a run from an open journal, ``most`` of them or all.
 
-    The journal stays open.
+    The journal stays open. Raises ``OSError``.
     """
     events: list[dict[str, Any]] = []
     size = 0
@@ -127,7 +127,7 @@ def journal_of(partial: Path) -> Path:
 
 
 def read_as(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
-    """Return a dataclass with values of a journal; raises ``TypeError`` or ``ValueError`` for wrong ones."""
+    """Return a dataclass of a journal's values; raises ``TypeError`` or ``ValueError``."""
     for each in fields(cast("Any", kind)):
         types = set(str(each.type).split(" | "))
         if each.name in values and types <= {"int", "str", "bool", "None"}:
@@ -200,7 +200,7 @@ FAULTY = "faulty"
 """The target's check found faults in ``segments`` or ``elsewhere``; these are made anew."""
 
 PUTTING = "putting"
-"""New files are put into a folder, which has none of them before: ``puts``, with their SHA-256."""
+"""New files are put into a folder that lacked them before: ``puts``, with their SHA-256."""
 
 PUBLISHING = "publishing"
 """The target is finished, and about to take its place."""
@@ -252,9 +252,9 @@ def _is_time(text: str) -> bool:
 
 
 def interrupted(folder: Path) -> str | None:
-    """Return the name of the ``.partial`` of a run that put some of its files into a folder, or None.
+    """Return the ``.partial`` of a run that put some of its files into a folder, or None.
 
-    The run is at work or was interrupted. Raises nothing.
+    The run is at work or was interrupted. Errors of reading count as no run.
     """
     partial = partial_of(folder.resolve())
     with suppress(OSError, SourceError), reading.opening(partial, (NAME,)) as descriptor:
@@ -286,7 +286,7 @@ def standing(events: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]
 class StagingTerms:
     """The treatment of the work that an earlier run left, and of the work of this run.
 
-    ``restart``: the earlier work is removed; ``discards``: nothing is kept after an interruption. ``command``
+    ``restart``: the earlier work is removed; ``discards``: all is removed after an interruption. ``command``
     is the command line that resumes the run.
     """
 

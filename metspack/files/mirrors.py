@@ -31,7 +31,7 @@ UNFINISHED = "metspack-unfinished.json"
 """The object that marks a prefix until the rest of the package is there."""
 
 LARGE = 8 << 20
-"""Bytes from which on an object is read by ranges, and never kept as a whole."""
+"""The least size in bytes of an object that is read by ranges and never kept as a whole."""
 
 _AT = "METSPACK_MIRROR"
 _NAME = re.compile(r"metspack-stores-[0-9]+")
@@ -343,7 +343,7 @@ def _mark_listed(folder: str) -> None:
 
 
 def _put(root: str, found: StoredObject) -> None:
-    """Make the mirror of an object, if there is none."""
+    """Make the mirror of an object that lacks one."""
     if not found.size and found.key.endswith("/"):
         return  # what some programs put for a folder
     place = os.path.join(root, found.key)
@@ -387,7 +387,7 @@ def object_at(descriptor: int, place: str) -> tuple[client.ObStore, StoredObject
 
 
 def place_of(root: Path, segments: Sequence[str] = ()) -> str:
-    """Return the place in a mirror for names below a root, "" for a place in none.
+    """Return the place in a mirror for names below a root, "" outside all mirrors.
 
     The folders on the way are listed. Raises ``StoreError``.
     """

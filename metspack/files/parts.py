@@ -29,7 +29,7 @@ _OF_PART = "SELECT one, two, three, four FROM part WHERE source = ? AND number =
 
 
 class PartStore(tempdb.Scratch):
-    """What is kept on disk of sets in several parts, and of more in a ``schema``; a context manager."""
+    """A store on disk for sets in several parts, and for a ``schema``; a context manager."""
 
     def __init__(self, schema: str) -> None:
         super().__init__("BEGIN", schema=f"{_SCHEMA};{schema}")
@@ -58,7 +58,7 @@ class ColumnParts:
             self._keep(_WHOLE, self._whole)
 
     def columns(self, part: int) -> list[list[Any]]:
-        """Return the columns of a part, in the order in which values were added; nothing is added then."""
+        """Return the columns of a part, in the order of adding, which has ended."""
         self.divide()
         if self._parts == 1:
             return self._whole
@@ -105,7 +105,7 @@ class ColumnParts:
 
 
 class Slots:
-    """Values of ``width`` bytes by their numbers, zeros where there is none; of several parts on disk."""
+    """Values of ``width`` bytes by number, zeros where one lacks; of several parts on disk."""
 
     def __init__(self, width: int, store: PartStore, *, are_kept: bool) -> None:
         self._width = width
@@ -114,7 +114,7 @@ class Slots:
         self._values: dict[int, bytes] = {}
 
     def put(self, numbers: Iterable[int], values: Iterable[bytes], count: int) -> None:
-        """Put values at their numbers, which are below ``count``; raises ``TargetError`` without room."""
+        """Put values at their numbers below ``count``; raises ``TargetError`` without room."""
         if not self._row:
             self._values.update(zip(numbers, values, strict=True))
             return

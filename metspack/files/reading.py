@@ -83,7 +83,7 @@ def as_place(given: StrPath) -> Path:
 
 
 def _of_file_url(text: str) -> Path:
-    """Return the path that a ``file:`` URL of this machine names; raises ``ConfigError`` for any other."""
+    """Return the path of a ``file:`` URL of this machine; raises ``ConfigError`` for others."""
     # A Path has one slash where its text had three.
     found = re.fullmatch(r"file:(?:(?://(?:localhost)?)?/)([^/].*)?", text, re.IGNORECASE | re.DOTALL)
     names = unquote((found and found[1]) or "", errors="surrogateescape")
@@ -511,8 +511,8 @@ def check_holes_of(root: Path, segments: Sequence[str], most: int) -> None:
 class Asked:
     """The digests wanted of a file: algorithms for the whole and for the bytes to a boundary.
 
-    ``boundary`` is in bytes, 0 for none; ``as_text`` requests the length of the text. A file with more than
-    ``holes`` bytes that were never written is refused; None accepts any number.
+    ``boundary`` is in bytes, 0 without one; ``as_text`` requests the length of the text. A file with more
+    than ``holes`` bytes that were never written is refused; None accepts any number.
     """
 
     algorithms: tuple[str, ...]
@@ -522,7 +522,7 @@ class Asked:
 
     @property
     def is_plain(self) -> bool:
-        """Whether only digests of the whole are wanted."""
+        """True if only digests of the whole are wanted."""
         return not self.boundary and not self.as_text
 
 

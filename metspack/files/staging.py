@@ -1,7 +1,7 @@
 """Staging of new packages in ``<target>.partial/``, each published by one rename.
 
 ``package/`` becomes the target by that rename; ``journal.jsonl`` and ``work/`` record the progress, so that
-the same command resumes a stopped run. Under the target's name there is a complete package or nothing.
+the same command resumes a stopped run. The target's name only ever has a complete package.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def check_vacant(target: Path) -> tuple[Path, Path]:
 
 
 def _sweep(partial: Path) -> None:
-    """Remove a ``.partial`` whose run was killed after publishing; raises nothing."""
+    """Remove a ``.partial`` whose run was killed after publishing, if that can be done."""
     with suppress(OSError, SourceError, TargetError):
         with suppress(OSError), reading.opening(journal.journal_of(partial)) as file:
             events = journal.run_events(file).events
@@ -184,7 +184,7 @@ def remove_contents(partial: Path) -> None:
 
 
 def is_bare(partial: Path) -> bool:
-    """Return whether a ``.partial`` is left by a run interrupted before its first event; raises OSError."""
+    """Return whether a ``.partial`` is of a run without an event yet; raises OSError."""
     first = journal.journal_of(partial)
     return all(
         path.is_dir() and not any(path.iterdir())
@@ -336,7 +336,7 @@ def stage(target: Path, run: RunFacts, terms: StagingTerms = USUAL) -> Iterator[
 
 
 def check_target(target: Path, package: Path) -> None:
-    """Raise ``TargetError`` when a target exists already, ``ConfigError`` when it is inside the package.
+    """Raise ``TargetError`` if a target exists, ``ConfigError`` if it is inside the package.
 
     Raises ``SourceNotFoundError`` where there is no package.
     """
@@ -349,7 +349,7 @@ def check_target(target: Path, package: Path) -> None:
 
 
 def check_outside(target: Path, folder: Path, what: str) -> None:
-    """Raise ``ConfigError`` when a target is inside a folder that is only read; ``what`` names it."""
+    """Raise ``ConfigError`` if a target is inside a folder that is only read, called ``what``."""
     if target.resolve().is_relative_to(folder.resolve()):
         raise ConfigError(
             f"the target {target} lies inside {what} {folder}", hint=f"Choose a target outside {what}."
@@ -428,7 +428,7 @@ Done = TypeVar("Done", bound=StretchDone)
 
 
 class FinishedStretches(Generic[Done]):
-    """The stretches that earlier runs on a target finished; none where there was no such run.
+    """The stretches that earlier runs on a target finished.
 
     ``is_there``: this run resumes an earlier one. ``kind`` is the class of its stretches.
     """
@@ -499,7 +499,7 @@ def open_stretch(work: Path) -> Iterator[writing.SyncedTogether]:
 def record_stretch(
     path: Path, number: int, digest: str, files_and_bytes: tuple[int, int], notes: Iterable[Path], **said: str
 ) -> None:
-    """Record a finished stretch, as ``StretchDone.record`` does, with the sizes of its files of notes."""
+    """Record a finished stretch as ``StretchDone.record`` does, with its notes' sizes."""
     files, size = files_and_bytes
     with writing.explained(path):
         sizes = tuple(os.lstat(each).st_size for each in notes)

@@ -136,7 +136,7 @@ class BulkInsert:
     def run(
         self, database: sqlite3.Connection, shared: tuple[Any, ...], rows: Iterable[tuple[Any, ...]]
     ) -> None:
-        """Insert rows, all of which have the ``shared`` values."""
+        """Insert rows that all have the ``shared`` values."""
         values = list(chain.from_iterable(rows))
         start = 0
         for number, statement in self._statements.items():

@@ -17,7 +17,7 @@ from metspack.digests import Hashers
 from metspack.model import Digest
 
 LARGE = 4 << 20
-"""Bytes from which on the digests and the writing of a file have threads of their own."""
+"""The least size in bytes of a file whose digests and writing have threads of their own."""
 
 _AHEAD = 4  # blocks that may wait for a thread: they are all that is held of a file
 _LOOK = 0.1  # seconds between two looks whether a thread has ended

@@ -117,7 +117,7 @@ class Transaction(Partial):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Take back what was put after an error, and remove the ``.partial`` folder."""
+        """Take back the files that were put, after an error, and remove the ``.partial`` folder."""
         try:
             if self._puts:
                 self._take_back(self._puts)

@@ -48,7 +48,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def check_folder(target: Path) -> None:
-    """Raise ``TargetError`` when the folder that a target is to be made in does not exist."""
+    """Raise ``TargetError`` when the folder above a target does not exist."""
     folder = Path(os.path.abspath(target)).parent
     with explained(target):
         is_folder = folder.is_dir()
@@ -169,7 +169,7 @@ class NewFile:
             self.discard()
 
     def discard(self) -> None:
-        """Close without a flush, for a file that will be removed; a second call does nothing."""
+        """Close without a flush, for a file that will be removed; a second call has no effect."""
         # The number may be another file's by the time of a second call.
         descriptor, self._descriptor = self._descriptor, -1
         release(descriptor)
@@ -196,7 +196,7 @@ class NewFile:
 def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
     """Return the file at ``path`` cut to its first ``size`` bytes, to be written on.
 
-    Without bytes to keep it is a new file; with ``is_new`` there is none yet. Raises ``TargetError``.
+    Without bytes to keep it is a new file; with ``is_new`` the path is free. Raises ``TargetError``.
     """
     if not size:
         if not is_new:
@@ -356,7 +356,7 @@ def remove(path: Path) -> None:
 
 
 def remove_empty(folder: Path) -> None:
-    """Remove a directory if nothing is in it; raises nothing."""
+    """Remove a directory if it is empty and may be removed."""
     with suppress(OSError):
         os.rmdir(folder)
 

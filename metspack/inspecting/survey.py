@@ -26,7 +26,7 @@ _TEXT = re.compile(r"\s*(?:N?CLOB|XML|(?:NATIONAL\s+|N)?CHAR)", re.IGNORECASE)
 
 @unique
 class LevelKind(Enum):
-    """Kinds of location that a level gives: none, relative, absolute or unreadable."""
+    """Kinds of location that a level gives: nil, relative, absolute or unreadable."""
 
     NIL = "nil"
     RELATIVE = "relative"
@@ -58,7 +58,7 @@ class ColumnFound:
 
     @property
     def is_text(self) -> bool:
-        """Whether its type is one of texts, whose lengths in cells are characters (SIARD 2.2 T_6.2-1)."""
+        """True for a type of texts, whose lengths in cells are characters (SIARD 2.2 T_6.2-1)."""
         return _TEXT.match(self.type) is not None
 
 

@@ -136,7 +136,7 @@ class Names(tempdb.Scratch):
                     unnamed.add(name, size)
 
     def _tops(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the real and the given paths of the folders to search, none below another."""
+        """Yield the real and the given paths of the folders to search, only the outermost."""
         last = None
         for top, written in self._database.execute("SELECT path, written FROM top ORDER BY path || x'2f'"):
             if last is None or not top.startswith(last + b"/"):

@@ -41,7 +41,7 @@ class Verdict:
     """Result of reading a LOB: its fault, None without one, and the message and hint about it.
 
     ``lob`` is "" for a fault of more than one LOB. ``algorithm`` is that of the cell's digest, ``unit`` the
-    unit of the cell's length: None when the cell has none. ``is_part_digest`` means that the digest is that
+    unit of the cell's length: None for a cell without one. ``is_part_digest`` means that the digest is that
     of only the last part, which was accepted.
     """
 

@@ -33,7 +33,7 @@ from metspack.siard.metadata import Table
 from metspack.system import os, quoted
 from metspack.uris import PLAIN, Repair, are_plain
 
-_REMEMBERED = 10_000
+_REMEMBERED = 1_000
 _ADVISED = 4  # drives and folders of absolute paths for which another folder is looked for
 _TRIES = 2  # LOBs for which each of those folders is looked for
 _DEEP = 64  # names in the path of such a LOB
@@ -64,15 +64,6 @@ class FilesTogether:
     names: Sequence[str]
     statuses: Sequence[Stamp]
     convention: Convention
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tallied:
-    """Numbers of LOBs found in one column: by each convention, inside and outside."""
-
-    conventions: Mapping[Convention, int]
-    inside: int
-    outside: int
 
 
 class Resolver(Closable):
@@ -118,7 +109,7 @@ class Resolver(Closable):
         self._lob_folder = lob_folder
         self._literal = version.startswith("1.")
         self._columns: dict[tuple[str, str], Column] = {}
-        self._counts: dict[tuple[str, str], Counter[tuple[Convention, bool]]] = {}
+        self._counts: Counter[tuple[str, str, Convention]] = Counter()
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -149,14 +140,16 @@ class Resolver(Closable):
         """Close the packed segments; the caller closes the tree."""
         self._packed.close()
 
-    def tally(self) -> Mapping[tuple[str, str], Tallied]:
-        """Return the numbers of LOBs found by table path and cell path (array elements as one)."""
-        return {key: _tallied(counts) for key, counts in self._counts.items() if counts}
+    def tally(self) -> Mapping[tuple[str, str, Convention], int]:
+        """Return the numbers of LOBs that other conventions than the statement's found.
+
+        They are by table path, cell path (array elements as one) and convention.
+        """
+        return self._counts
 
     def recount(self) -> None:
         """Reset what ``tally`` has counted."""
-        for counts in self._counts.values():
-            counts.clear()
+        self._counts.clear()
 
     def named_in_full(self, table: Table, run: CellRun) -> ExtentColumns | None:
         """Return sizes and extents of the entries that cells name in full, or None.
@@ -171,8 +164,6 @@ class Resolver(Closable):
         found = self._tree.columns(run.files)
         if found is None or max(found[0]) > SMALL or (run.lengths and found[0] != run.lengths):
             return None
-        for convention, number in candidates.all_named_in_full(run.files).items():
-            column.counts[convention, True] += number
         return found
 
     def conventions(self, table: Table, path: str, files: Iterable[str]) -> Iterator[Convention]:
@@ -195,7 +186,9 @@ class Resolver(Closable):
             found = self._named(column, cell)
         if found is not None:
             return found
-        return _accepted(column, cell, Search(self._sources, table, column, cell).hit())
+        hit = Search(self._sources, table, column, cell).hit()
+        self._count(column, hit.candidate.convention)
+        return _accepted(column, cell, hit)
 
     def stated_files(
         self, table: Table, path: str, files: Sequence[str], lengths: Sequence[int | None]
@@ -219,7 +212,6 @@ class Resolver(Closable):
         are_measured = all(one in {None, other} for one, other in zip(lengths, sizes, strict=True))
         if not are_measured or max(sizes) > SMALL:
             return None
-        column.counts[first.convention, False] += len(files)
         return FilesTogether(
             root=spot.root, folders=spot.path[:-1], names=names, statuses=found, convention=first.convention
         )
@@ -280,7 +272,7 @@ class Resolver(Closable):
         extent = None if self._tree is None else self._tree.extent(name)
         if extent is None or not column.candidates.fits(extent.size, cell.length):
             return None
-        column.counts[convention, True] += 1
+        self._count(column, convention)
         return Resolution(extents=(extent,), size=extent.size, convention=convention)
 
     def _column(self, table: Table, path: str) -> Column:
@@ -290,10 +282,16 @@ class Resolver(Closable):
                 self._columns.clear()
             chain = table.chain(path)
             tags = [re.sub("^a[0-9]+$", "a", tag) for tag in path.split(".")]
-            counts = self._counts.setdefault((table.path, ".".join(tags[: len(chain)])), Counter())
-            candidates = Candidates.of_field(chain, self._lob_folder, table.folder_path)
-            column = self._columns[table.path, path] = Column(candidates=candidates, counts=counts)
+            column = self._columns[table.path, path] = Column(
+                table=table.path,
+                cell=".".join(tags[: len(chain)]),
+                candidates=Candidates.of_field(chain, self._lob_folder, table.folder_path),
+            )
         return column
+
+    def _count(self, column: Column, convention: Convention) -> None:
+        if not convention.is_statement:
+            self._counts[column.table, column.cell, convention] += 1
 
 
 def names_together(files: Sequence[str]) -> list[str]:
@@ -380,10 +378,8 @@ def _add(option: str) -> str:
 
 
 def _accepted(column: Column, cell: LobCell, hit: Hit) -> Resolution:
-    """Return the resolution of a hit, and count it."""
+    """Return the resolution of a hit."""
     convention = hit.candidate.convention
-    inside = hit.candidate.place.inside
-    column.counts[convention, inside] += 1
     warnings = []
     if not convention.is_statement:
         warnings.append(
@@ -399,12 +395,3 @@ def _accepted(column: Column, cell: LobCell, hit: Hit) -> Resolution:
         repairs=hit.candidate.repairs,
         warnings=tuple(warnings),
     )
-
-
-def _tallied(counts: Counter[tuple[Convention, bool]]) -> Tallied:
-    conventions: Counter[Convention] = Counter()
-    sides: Counter[bool] = Counter()
-    for (convention, inside), number in counts.items():
-        conventions[convention] += number
-        sides[inside] += number
-    return Tallied(conventions=dict(conventions), inside=sides[True], outside=sides[False])

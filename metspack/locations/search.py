@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -107,11 +106,13 @@ _HINTED = 3
 class Column:
     """A column or field whose LOBs are looked for: the candidate places and the results so far.
 
-    ``counts`` are of LOBs found, by convention and whether inside; ``unfound`` is the number of others.
+    ``table`` and ``cell`` are the paths of its table and its cells (array elements as one), ``unfound``
+    counts the LOBs that were not found.
     """
 
+    table: str
+    cell: str
     candidates: Candidates
-    counts: Counter[tuple[Convention, bool]]
     unfound: int = 0
 
 

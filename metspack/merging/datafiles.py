@@ -129,7 +129,7 @@ class DataRun(Columnar):
 
     @property
     def are_small(self) -> bool:
-        """Whether all are whole files of at most ``SMALL`` bytes."""
+        """True if all are whole files of at most ``SMALL`` bytes."""
         return not self.part_of and self.sizes[0] is not None and self.sizes[0] <= SMALL
 
     def each(self) -> Iterator[DataRun]:

@@ -1,7 +1,7 @@
 """Merge the IPs of a divided representation into one CSIP package.
 
 METS, PREMIS and schemas are written anew. Every data file is copied unchanged and compared with its digest in
-the same pass; nothing is overwritten, and the IPs are only read.
+the same pass; existing files stay, and the IPs are only read.
 """
 
 from __future__ import annotations

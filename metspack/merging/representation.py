@@ -128,7 +128,7 @@ def _given(ip: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> _GivenIp
 def _parent(given: Sequence[_GivenIp]) -> DeliveredPackage:
     """Return the only IP without a parent.
 
-    Raises ``SourceError`` for none, for several, and for an IP that is given twice.
+    Raises ``SourceError`` unless exactly one has no parent, and for an IP that is given twice.
     """
     known: dict[str, DeliveredPackage] = {}
     for ip, objid, _ in given:
@@ -228,7 +228,7 @@ def _marked(ips: Sequence[MergedIp], naming: Collection[int]) -> Iterator[Merged
     """Yield the same IPs, with those marked that only list others.
 
     Their METS are among the ``naming``, which name children. Raises ``SourceError`` unless all other IPs have
-    one representation of the same name, or none (AIP1).
+    at most one representation, all of the same name (AIP1).
     """
     first = next((each for each in ips if each.representations), ips[0])
     for each in ips:

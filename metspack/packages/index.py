@@ -20,7 +20,7 @@ from metspack.containers.ipreader import stem_of_pack
 from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, tempdb
-from metspack.layouts.names import SIARD
+from metspack.layouts.names import SEGMENT, SIARD
 from metspack.limits import Budgets
 from metspack.mets import PLAIN_METS, is_mets_name, links, reader
 from metspack.mets.fastreader import Run, condensed
@@ -136,8 +136,9 @@ _NO_LOBS_HERE = (
     "UPDATE entry SET lob = NULL "
     "WHERE id <= (SELECT last_entry FROM mets WHERE id = 1) AND +mets = 1 AND lob IS NOT NULL"
 )
+_LABELLED = 2  # as a child by its fileGrp; 1 by its name alone
 _LISTED = (
-    "SELECT id, xml_id, path, size, algorithm, digest, line FROM entry "
+    "SELECT id, xml_id, path, child, size, algorithm, digest, line FROM entry "
     "WHERE mets = ? AND child AND path IS NOT NULL ORDER BY id"
 )
 
@@ -321,10 +322,9 @@ class Index(tempdb.Scratch):
         is_lob = kind == "file" and not is_aside(fact.groups, path)
         lob = fact.id or f"{document.objid} line {fact.line}" if is_lob else None
         is_part = is_lob and document.number > 1 and fact.groupid is not None and self._is_part(fact)
-        is_child = kind == "file" and (
-            links.is_of_children(fact.groups)
-            or (document.number == 1 and path is not None and is_mets_name(path[-1]))
-        )
+        by_name = document.number == 1 and path is not None and is_mets_name(path[-1])
+        is_labelled = links.is_of_children(fact.groups)
+        child = (_LABELLED if is_labelled else int(by_name)) if kind == "file" else 0
         self._put(
             "entry",
             document.number,
@@ -338,7 +338,7 @@ class Index(tempdb.Scratch):
             puid_of(fact),
             None if path is None else "/".join(path),
             refused,
-            is_child,
+            child,
             fact.line,
         )
 
@@ -543,12 +543,32 @@ class Index(tempdb.Scratch):
                         hint="metspack check shows more about the links of the package.",
                     )
                 )
-        for entry, xml_id, listed, *stated in list(self.rows(_LISTED, number)):
-            down = down or not is_representation(tuple(listed.split("/")))
-            self.execute("UPDATE entry SET lob = NULL WHERE id = ?", entry)
-            yield _child(listed, xml_id, name, stated)
+        for listed_child in self._listed_children(number, path):
+            down = down or not is_representation(listed_child.path)
+            yield listed_child
         if number == 1 and not down:
             self._check_is_no_child(name)
+
+    def _listed_children(self, number: int, path: tuple[str, ...]) -> Iterator[NamedMets]:
+        """Yield the METS of children and representations that a METS lists and names by no mptr."""
+        for entry, xml_id, listed, label, *stated in list(self.rows(_LISTED, number)):
+            place = tuple(listed.split("/"))
+            is_own = is_representation(place) and place[:-3] == path[:-1]
+            if label == _LABELLED or is_own or self._names_parent(place):
+                self.execute("UPDATE entry SET lob = NULL WHERE id = ?", entry)
+                yield _child(listed, xml_id, "/".join(path), stated)
+
+    def _names_parent(self, path: Names) -> bool:
+        """Return whether a METS that no mptr names is in a segment's folder or names its parent.
+
+        One that cannot be read may be a child's, and is a fault.
+        """
+        if SEGMENT.fullmatch(path[-2] if len(path) > 1 else ""):
+            return True
+        with suppress(OSError, MetspackError), self.files.document(path) as content:
+            facts = (each for each in condensed(content.blocks()) if isinstance(each, links.Mptr))
+            return any(links.are_same(each.href or "", self.objid) for each in facts)
+        return True
 
     def _reached(self, child: NamedMets) -> NamedMets:
         """Return a child with the path of its METS: in one of the roots, if its place is empty."""

@@ -227,30 +227,3 @@ def needed_place(lob: str) -> LobPlace:
             hint="Such ids are like s0.t2.c4.r1; metspack cat reads a LOB with any id.",
         )
     return place
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """LOBs by id: a whole id, or the beginning of one up to a dot.
-
-    ``s0.t2.c4.r14`` is one LOB, ``s0.t2.c4`` a column with all that is nested in it, ``s0.t2`` a table. An
-    empty selection takes every LOB.
-    """
-
-    only: tuple[str, ...] = ()
-
-    def takes(self, lob: str) -> bool:
-        """Return whether the LOB with an id is selected."""
-        return not self.only or any(_holds(each, lob) for each in self.only)
-
-    def meets(self, table: str) -> bool:
-        """Return whether any LOB of a table (``s0.t2``) can be selected."""
-        return self.takes(table) or any(_holds(table, each) for each in self.only)
-
-    def met(self, lob: str) -> tuple[str, ...]:
-        """Return the ids of the selection that select the LOB with an id."""
-        return tuple(each for each in self.only if _holds(each, lob))
-
-
-def _holds(start: str, lob: str) -> bool:
-    return lob == start or lob.startswith(f"{start}.")

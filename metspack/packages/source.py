@@ -42,8 +42,9 @@ from metspack.model import (
 )
 from metspack.packages import package as packages_package
 from metspack.packages.cells import archive_place, from_root, grants, is_place
-from metspack.packages.lobs import ANOTHER, HeldLob, HeldPart, ListedFile, Selection, needed_place
+from metspack.packages.lobs import ANOTHER, HeldLob, HeldPart, ListedFile, needed_place
 from metspack.packages.package import Package
+from metspack.packages.selection import Selection
 from metspack.progress import Progress
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally

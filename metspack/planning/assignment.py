@@ -80,17 +80,16 @@ class Assignment:
 
     Segments are numbered in the order of their first LOBs; ``segments`` counts those that are closed.
     ``keys`` are their containers and indexes; ``joined`` the numbers of those that begin with a further part
-    of a LOB; ``cuts`` are the bytes at which their slices may be cut, if any. ``columns`` are those whose
-    LOBs move; ``runs`` the segments in which their LOBs begin, in the order of the cells, each with a number
-    of cells. ``fingerprint`` is "" until all is planned. ``digests`` are the SHA-256 of the slices of closed
-    segments, ``costs`` the effort of placing them, in equivalent bytes.
+    of a LOB; ``cuts`` are the bytes at which their slices may be cut, if any. ``runs`` are the columns whose
+    LOBs move, each with the segments in which its LOBs begin, in the order of the cells, and a number of
+    cells in each. ``fingerprint`` is "" until all is planned. ``digests`` are the SHA-256 of the slices of
+    closed segments, ``costs`` the effort of placing them, in equivalent bytes.
     """
 
     segments: int = 0
     keys: SegmentKeys = field(default_factory=SegmentKeys)
     joined: set[int] = field(default_factory=set)
     cuts: dict[int, list[int]] = field(default_factory=dict)
-    columns: set[Column] = field(default_factory=set)
     runs: dict[Column, list[tuple[int, int]]] = field(default_factory=dict)
     files: int = 0
     lobs: int = 0
@@ -149,7 +148,7 @@ def assign(
 
     def own() -> Iterator[LobRun]:
         for each in lobs:
-            writer.assigned.columns.add(column_of(each.place))
+            writer.assigned.runs.setdefault(column_of(each.place), [])
             departs(each)
             yield from sharing.firsts(each, division.layout.container(each.place))
 

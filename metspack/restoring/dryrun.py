@@ -1,4 +1,4 @@
-"""Find, join and prove every LOB as a restore does, report all faults, and keep nothing."""
+"""Find, join and prove every LOB as a restore does, without writing; report all faults."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from metspack.sources.archive import FoundLobs, LostLob
 
 
 class DryRun(Iterator[Verdict]):
-    """A restore that keeps nothing, as an iterator of all faults.
+    """A restore without a target, as an iterator of all faults.
 
     ``restored`` has the totals so far. With ``into`` it is the restore of an archive, which METS proves as
     well. Raises ``SourceError`` when the package cannot be read at all, and ``ConfigError``. Flat memory.
@@ -63,7 +63,7 @@ class DryRun(Iterator[Verdict]):
 
     @property
     def ok(self) -> bool:
-        """Whether every LOB can be restored as it was."""
+        """True if every LOB can be restored as it was."""
         for _ in self:
             pass
         return not self.faults

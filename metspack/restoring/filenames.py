@@ -68,7 +68,7 @@ class KeyNames(tempdb.Scratch):
             )
 
     def named(self, runs: Iterator[LobRun]) -> Iterator[LobRun]:
-        """Yield runs with the paths of their files; raises ``SourceError`` for a table with bad keys."""
+        """Yield runs with their files' paths; raises ``SourceError`` for a table with bad keys."""
         for run in runs:
             with tempdb.explained(_WHAT), OpenHoldings(self._source.holdings()) as holdings:
                 yield replace(run, paths=self._paths(run, holdings))

@@ -97,7 +97,7 @@ class RestoreOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """Result of a restore: LOBs, bytes and warnings; ``target`` is None when nothing is kept.
+    """Result of a restore: LOBs, bytes and warnings; ``target`` is None for a dry run.
 
     ``split`` were joined from parts, ``inside`` were inside the package's archive. ``into`` is the place of
     the LOBs of an archive that was written, None when only LOBs were; ``size`` and ``sha256`` are its own.

@@ -405,7 +405,7 @@ def extracted(
 ) -> Iterator[bytes]:
     """Yield a LOB's bytes, or those of the ranges one after the other, in blocks.
 
-    With ``verify`` ranges are read as ``JoinedLob`` does: nothing unproven is yielded. The whole LOB is
+    With ``verify`` ranges are read as ``JoinedLob`` does: only proven bytes are yielded. The whole LOB is
     read once and hashed on its way, so bytes are yielded before they are proven: ``SourceError`` is
     raised after the last block of a part whose digest is wrong, and after the last block of all when the
     whole's digest is, or the length or digest in the SIARD's cell. Only an iterator that ended has

@@ -55,7 +55,7 @@ from metspack.sources.rewriting import AddedRun, Moved
 _ALL = 1 << 62  # no LOB is larger
 
 _Named = Callable[[LobPlace, Sequence[int], Sequence[str]], list[str]]
-"""The new ``file`` of a column's cells, by the place of any, the rows, and the present ``file``."""
+"""The new ``file`` of a column's cells by a cell's place, the rows and the old ``file``."""
 
 
 @unique
@@ -81,7 +81,7 @@ def restore_archive(
     manifests. ``Into.FOLDER``: a folder with ``<Name>.siard``, ``<Name>_lobs/s0_t2_c4/seg_0/`` for each
     column, and manifests; LOBs of columns that stayed in the archive stay there.
     Every LOB is proven as by ``restore_files``, and the archive by the digest in METS. Raises
-    ``SourceError``, ``TargetError`` and ``ConfigError``; after an error or an interruption nothing is left.
+    ``SourceError``, ``TargetError`` and ``ConfigError``; all is removed after an error or an interruption.
     """
     options, progress = options or RestoreOptions(), progress or Silent()
     if options.cluster is not None:
@@ -261,7 +261,7 @@ class _RestoreWork:
                 yield AddedRun(names=names, run=run, holdings=self.source.holdings(), method=method)
 
     def _method(self) -> int:
-        """Return the compression method of LOBs: that of the tables; SIARD 1.0 has none."""
+        """Return the compression method of LOBs: that of the tables; SIARD 1.0 stores them."""
         if self.source.metadata.version == "1.0":
             return STORED
         documents = (self.source.tree.extent(table.path) for table in self.source.metadata.tables)

@@ -16,7 +16,7 @@ from metspack.digests import Hashers
 from metspack.limits import Budgets
 from metspack.model import CellRun, Digest, LobCell
 from metspack.siard import metadata, offsets
-from metspack.siard.metadata import Metadata, Table
+from metspack.siard.metadata import Table
 from metspack.siard.offsets import Element, Encoding, detected, tag_end
 from metspack.siard.tables import CellReader, Tally, pieces
 
@@ -25,6 +25,11 @@ _ATTRIBUTE = re.compile(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re
 # Nearly all tags are written so; in an 8-bit page that extends ASCII no byte of it is part of a longer one.
 _USUAL = re.compile(rb"""<[A-Za-z0-9_:.-]+(?: [A-Za-z]+="[^"]*")*? file="([^"]*)\"""")
 _HEAD = 1024  # bytes in which the declaration stands
+# Of columns only the lobFolder is edited, behind the name: of very many all else would fill the memory.
+_UNEDITED = metadata.NOT_NEEDED | {
+    *("type", "typeOriginal", "typeSchema", "typeName", "mimeType", "nullable", "defaultValue"),
+    *("cardinality", "description", "primaryKey", "rows"),
+}
 _PREFIXES = {"MD5": "MD5", "SHA-1": "SHA-1", "SHA-256": "SHA-256:"}  # SIARD 2.0 D.1, messageDigestType
 
 
@@ -278,12 +283,12 @@ def edited_metadata(
     that the document has; each keeps its form (M_5.1). A new lobFolder comes behind dataOriginTimespan, or
     behind the column's name, where the versions from 2.0 on have it.
     """
-    root = offsets.document(document, skipped=metadata.NOT_NEEDED, depth=depth, what=metadata.NAME)
+    root = offsets.document(document, skipped=_UNEDITED, depth=depth, what=metadata.NAME)
     source = MetadataDocument(document)
     edits = list(_digest_edits(root, seals))
     if folders is not None:
         edits += _database_edits(root, folders.database, source)
-        edits += _column_edits(root, metadata.of(root), folders, source)
+        edits += _column_edits(root, folders, source)
     return edited(document, edits, source.encoding)
 
 
@@ -361,11 +366,9 @@ def _database_edits(root: Element, folder: str | None, source: MetadataDocument)
         yield source.inserting(root, ("dataOriginTimespan", "dataOwner", "dbname"), folder)
 
 
-def _column_edits(
-    root: Element, facts: Metadata, folders: LobFolders, source: MetadataDocument
-) -> Iterator[Edit]:
+def _column_edits(root: Element, folders: LobFolders, source: MetadataDocument) -> Iterator[Edit]:
     elements = (table for schema in root.all("schemas", "schema") for table in schema.all("tables", "table"))
-    for table, element in zip(facts.tables, elements, strict=True):
+    for table, element in zip(metadata.tables_of(root), elements, strict=True):
         given = folders.columns.get(table.path, {})
         unfiled = given.keys() | folders.renamed.get(table.path, set())
         inner = folders.fields.get(table.path, {})

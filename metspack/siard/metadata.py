@@ -196,7 +196,7 @@ def of(root: Element) -> Metadata:
         lob_folder=folder_value(root, "lobFolder"),
         digests=read_digests,
         unread_digests=unread,
-        tables=tuple(_tables(root)),
+        tables=tuple(tables_of(root)),
         empty_digests=sum(not _digest_text(each) for each in root.all("messageDigest")),
         archival_date=_text(root, "archivalDate"),
         schemas=sum(1 for _ in root.all("schemas", "schema")),
@@ -238,7 +238,8 @@ def _digests(root: Element) -> tuple[tuple[Digest, ...], tuple[str, ...]]:
     return tuple(found), tuple(unread)
 
 
-def _tables(root: Element) -> Iterator[Table]:
+def tables_of(root: Element) -> Iterator[Table]:
+    """Yield the tables of the parsed document in order; raises ``SourceError`` as ``read`` does."""
     schemas = list(root.all("schemas", "schema"))
     schema_folders = _folders(schemas, "schema")
     for schema, schema_folder, schema_number in zip(

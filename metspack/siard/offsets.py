@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
+import struct
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,6 +17,7 @@ _DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][A-Za-z0-9
 _TAG = re.compile(rb"""[^"'>]*(?:"[^"]*"[^"'>]*|'[^']*'[^"'>]*)*>""")  # where ASCII is one byte each
 _NONE: Mapping[str, str] = MappingProxyType({})
 _ASCII = bytes(range(128))
+_NUMBERS = struct.Struct("5Q")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,20 +77,44 @@ def detected(head: bytes, what: str = "the document") -> Encoding:
 class Element:
     """An element: its local name, text, children, and the offsets of its markup in the document.
 
-    ``start`` and ``stop`` are the bytes of the whole element, ``inner`` and ``inner_stop`` those
-    between its tags (both equal to ``stop`` for an empty-element tag). ``line`` counts from 1.
+    ``numbers`` are ``line``, ``start``, ``inner``, ``inner_stop`` and ``stop``, packed: an archive may have
+    100,000 columns, each of a few elements.
     """
 
     name: str
     prefix: str
     attributes: Mapping[str, str]
-    line: int
-    start: int
-    inner: int
-    inner_stop: int = 0
-    stop: int = 0
+    numbers: bytes
     text: str = ""
     children: Sequence[Element] = ()
+
+    @property
+    def line(self) -> int:
+        """Line of its start tag, from 1."""
+        return self._number(0)
+
+    @property
+    def start(self) -> int:
+        """First byte of the element."""
+        return self._number(1)
+
+    @property
+    def inner(self) -> int:
+        """First byte behind its start tag; ``stop`` for an empty-element tag."""
+        return self._number(2)
+
+    @property
+    def inner_stop(self) -> int:
+        """First byte of its end tag; ``stop`` for an empty-element tag."""
+        return self._number(3)
+
+    @property
+    def stop(self) -> int:
+        """First byte behind the element."""
+        return self._number(4)
+
+    def _number(self, at: int) -> int:
+        return int(_NUMBERS.unpack(self.numbers)[at])
 
     def child(self, name: str) -> Element | None:
         """Return the first child of that name, or None without one."""
@@ -161,12 +188,10 @@ def document(
             return
         at = parser.CurrentByteIndex
         element = Element(
-            name=name,
-            prefix=prefix,
+            name=sys.intern(name),
+            prefix=sys.intern(prefix),
             attributes=attributes or _NONE,
-            line=parser.CurrentLineNumber,
-            start=at,
-            inner=tag_end(data, at, encoding),
+            numbers=_NUMBERS.pack(parser.CurrentLineNumber, at, tag_end(data, at, encoding), 0, 0),
         )
         below = _appendable(stack[-1]) if stack else roots
         below.append(element)
@@ -180,13 +205,11 @@ def document(
             return
         element = stack.pop()
         element.text = "".join(texts.pop())
+        line, begun, inner, *_ = _NUMBERS.unpack(element.numbers)
         at = parser.CurrentByteIndex
         # At the end of <a/> and of <a> in <a></a> expat reports the same byte.
-        if at == element.inner and data.endswith(empty, 0, at):
-            element.stop = element.inner_stop = element.inner
-        else:
-            element.inner_stop = at
-            element.stop = tag_end(data, at, encoding)
+        stop = inner if at == inner and data.endswith(empty, 0, at) else tag_end(data, at, encoding)
+        element.numbers = _NUMBERS.pack(line, begun, inner, at, stop)
 
     def text(piece: str) -> None:
         if not passed_over:

@@ -501,15 +501,13 @@ class Archive(Closable):
         if self._unread:
             yield Notice("mapping-unread", self._unread)
         tables = {table.path: table for table in self.metadata.tables}
-        for (path, cell), tallied in self.resolver.tally().items():
-            for convention, number in tallied.conventions.items():
-                if not convention.is_statement:
-                    yield Notice(
-                        "location-convention",
-                        f"{named(tables[path], cell)}: {counted(number, 'LOB')} located by convention "
-                        f"{convention.letter} ({convention.title}) instead of the DILCIS Board's rule "
-                        f"(metspack explain {convention.code})",
-                    )
+        for (path, cell, convention), number in self.resolver.tally().items():
+            yield Notice(
+                "location-convention",
+                f"{named(tables[path], cell)}: {counted(number, 'LOB')} located by convention "
+                f"{convention.letter} ({convention.title}) instead of the DILCIS Board's rule "
+                f"(metspack explain {convention.code})",
+            )
         for (path, cell), (number, kinds) in self.repairs.items():
             what = ", ".join(sorted(each.value for each in kinds))
             yield Notice(

@@ -293,8 +293,9 @@ def _write(
     writer = ZipWriter(target, work)
     try:
         schemas = {} if changes.upgrade is None else table_schemas(archive.metadata.tables, changes.upgrade)
+        splices = dict(changes.splices)
         for entry in entries(archive, changes.removed, header=False):
-            splice, before = changes.splices.get(entry.name), writer.file.size
+            splice, before = splices.pop(entry.name, None), writer.file.size
             changes.meanwhile()
             if splice is not None:
                 entry.rewrite(writer, splice(reading.told(entry.contents(), lambda _: changes.meanwhile())))

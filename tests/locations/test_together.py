@@ -11,7 +11,7 @@ import pytest
 from metspack.locations import Convention
 from metspack.locations.grantedroots import Spot
 from metspack.locations.mappingtxt import read_mapping
-from metspack.locations.resolver import Resolver, Tallied, names_together
+from metspack.locations.resolver import Resolver, names_together
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.model import SMALL, CellRun, ExtentColumns
 from metspack.siard.metadata import Field
@@ -39,26 +39,18 @@ def test_names_of_one_folder_go_together(files: list[str], names: list[str]) -> 
     assert names_together(files) == names
 
 
-def tally(resolver: Resolver) -> list[Tallied]:
-    return list(resolver.tally().values())
-
-
 def outside(folder: Path, *, lob_folder: str | None = "lobs/", kind: str = "BLOB") -> tuple[Resolver, Field]:
     written(folder, {f"lobs/{FILES[0]}": b"1", f"lobs/{FILES[1]}": b"22"})
     return Resolver(None, [folder], siard_name="x.siard"), field(lob_folder=lob_folder, kind=kind)
 
 
-def test_files_of_one_folder_are_found_and_counted(tmp_path: Path) -> None:
+def test_files_of_one_folder_are_found(tmp_path: Path) -> None:
     resolver, column = outside(tmp_path)
     only = table(column)
-    for times in (1, 2):
-        found = resolver.stated_files(only, "c1", FILES, [None, 2])
-        assert found is not None
-        assert (found.root, found.folders, found.names) == (0, ("lobs", "seg_0"), ["1.bin", "2.bin"])
-        assert [each[0] for each in found.statuses] == [1, 2]
-        assert tally(resolver) == [Tallied(conventions={C: 2 * times}, inside=0, outside=2 * times)]
-    resolver.resolved(only, cell(FILES[0]))
-    assert tally(resolver) == [Tallied(conventions={C: 5}, inside=0, outside=5)]
+    found = resolver.stated_files(only, "c1", FILES, [None, 2])
+    assert found is not None
+    assert (found.root, found.folders, found.names) == (0, ("lobs", "seg_0"), ["1.bin", "2.bin"])
+    assert [each[0] for each in found.statuses] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +67,6 @@ def test_files_of_one_folder_are_found_and_counted(tmp_path: Path) -> None:
 def test_lengths_are_the_sizes(kind: str, lengths: list[int | None], is_found: bool, tmp_path: Path) -> None:
     resolver, column = outside(tmp_path, kind=kind)
     assert (resolver.stated_files(table(column), "c1", FILES, lengths) is not None) is is_found
-    assert sum(each.outside for each in tally(resolver)) == 2 * is_found
 
 
 @pytest.mark.parametrize(("size", "is_small"), [(SMALL, True), (SMALL + 1, False)])
@@ -91,7 +82,6 @@ def test_small_ones_have_a_size_at_most(size: int, is_small: bool, tmp_path: Pat
 def test_one_that_is_elsewhere_parts_them(files: Sequence[str], tmp_path: Path) -> None:
     resolver, column = outside(tmp_path)
     assert resolver.stated_files(table(column), "c1", files, [None, None]) is None
-    assert tally(resolver) == []
 
 
 @pytest.mark.parametrize("lob_folder", [None, " lobs/", "../x/", "lobs%5C/"])
@@ -175,17 +165,14 @@ def cells(files: Sequence[str], lengths: Sequence[int] = ()) -> CellRun:
         ([], SMALL + 1, False),
     ],
 )
-def test_entries_that_are_named_in_full_are_found_and_counted(
+def test_entries_that_are_named_in_full_are_found(
     lengths: list[int], big: int, found: bool, tmp_path: Path
 ) -> None:
     tree = Together({"content/a.bin": b"1", "content/b.bin": bytes(big)})
     resolver = Resolver(tree, [tmp_path], siard_name="x.siard")
     run = cells(list(tree.entries), lengths)
-    for times in (1, 2):
-        columns = resolver.named_in_full(table(field()), run)
-        assert columns == (([1, big], [list(tree.entries)]) if found else None)
-        counted = Tallied(conventions={C: 2 * times}, inside=2 * times, outside=0)
-        assert tally(resolver) == ([counted] if found else [])
+    columns = resolver.named_in_full(table(field()), run)
+    assert columns == (([1, big], [list(tree.entries)]) if found else None)
 
 
 def test_others_are_looked_for_separately(tmp_path: Path) -> None:

@@ -263,7 +263,7 @@ def read_shard(path: Path, *, root: Path, unit: str | None = None, lob: str | No
     """Return the shard that a file describes, its files found below ``root``.
 
     ``lob`` (or the pid) selects one of several; ``unit``, which can only be ``"bytes"``, is the unit of
-    numbers where the file states none. Extents may overlap. Raises ``SourceError`` naming file and line for
+    numbers where the file lacks it. Extents may overlap. Raises ``SourceError`` naming file and line for
     anything that is not a shard, counts another unit, or refers to a file that is missing, too short, or
     outside ``root``; ``ConfigError`` for another ``unit``.
     """
@@ -325,7 +325,7 @@ def _files(path: Path, lob: str | None) -> list[NamedFile]:
 
 
 def _chosen(path: Path, found: Iterator[tuple[str, list[NamedFile]]], lob: str | None) -> list[NamedFile]:
-    """Return the files of the only shard found; raises ``SourceError`` for none or several."""
+    """Return the files of the only shard found; raises ``SourceError`` unless it is one."""
     some = list(islice(found, _SHOWN + 1))
     if len(some) == 1:
         return some[0][1]
@@ -348,7 +348,7 @@ def _of_json(path: Path, file: TextIO, lob: str | None) -> Iterator[tuple[str, l
 
 
 def _values(path: Path, file: TextIO) -> Iterator[tuple[str, Any]]:
-    """Yield the values of JSON that stand one after the other, or in arrays, each with its place."""
+    """Yield the values of JSON, one after the other or in arrays, each with its place."""
     decoder, text, line = json.JSONDecoder(), "", 1
     # The last value may be incomplete: it is decoded again once twice as much is read.
     while block := file.read(min(max(_BLOCK, len(text)), _LONGEST - len(text))):

@@ -64,7 +64,7 @@ def unrelated(package: Package, lob: str | None = None) -> Generator[Disagreemen
 
 
 def misplaced(files: PackageFiles, lob: HeldLob) -> Generator[Disagreement, None, None]:
-    """Yield the files of a LOB that are missing, compressed or of another size; none is read."""
+    """Yield the files of a LOB that are missing, compressed or of another size, without reading."""
     for part in lob.parts:
         expected = f"a file of {counted(part.size, 'byte')}"
         try:

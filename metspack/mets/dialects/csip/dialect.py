@@ -271,7 +271,7 @@ DIALECT = Csip
 
 
 def _with_stated(options: CsipOptions, header: Iterable[Fact]) -> CsipOptions:
-    """Return options with the terms and agents that a METS states, where none were given."""
+    """Return options with the terms and agents that a METS states for those not given."""
     usual = CsipOptions()
     is_given = {
         each.name
@@ -302,7 +302,7 @@ def _own_profile(options: CsipOptions, header: Iterable[Fact]) -> str | None:
 
 
 def _stated(facts: Iterable[Fact]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the ``GivenTerms`` and the ``Agents`` that the root and header of a package's METS state.
+    """Return the ``GivenTerms`` and ``Agents`` that a package's METS states in root and header.
 
     What CSIP and SIP have no term for is left out; of several organisations in one role the first counts, and
     a creator submits where no organisation has the role of a submitter.

@@ -47,7 +47,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IpRole:
-    """The role of an IP among those of a package; ``title`` and ``parent`` are "" for the parent.
+    """The role of an IP in its package; ``title`` and ``parent`` are "" for the parent.
 
     ``is_whole``: there are no others.
     """
@@ -139,7 +139,7 @@ class CsipDocuments:
         objects: Iterator[FileObject | str],
         done: Iterable[Event],
     ) -> PlacedFile:
-        """Write PREMIS and METS of an IP's representation; return the METS as the IP's METS lists it."""
+        """Write PREMIS and METS of a representation; return the METS as the IP's METS lists it."""
         folder = self.representation
         top = PremisWhole(
             category="representation",
@@ -182,7 +182,7 @@ def included(objid: str) -> Relationship:
 
 
 def read_given(path: Path) -> Given:
-    """Return the kind of a given file; raises ``ConfigError`` when it cannot be read or is not XML."""
+    """Return the kind of a given file; raises ``ConfigError`` unless it is readable XML."""
     name, namespace = "", ""
 
     def root(tag: str, _attributes: dict[str, str]) -> None:

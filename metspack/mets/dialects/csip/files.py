@@ -29,7 +29,7 @@ ABOUT = "about-this-package.txt"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileGroup:
-    """A fileGrp and its div in the CSIP structMap ("" for none); its paths are below ``folder``.
+    """A fileGrp and its div in the CSIP structMap, or ""; its paths are below ``folder``.
 
     ``archive`` is the ID of the file that is the SIARD archive; ``mets`` the file that a representation's div
     points to; ``files`` begins anew at every call. ``written`` are their rows, where these were written
@@ -52,7 +52,7 @@ class FileGroup:
         return terms.href((self.folder + path).split("/"))
 
     def rows(self, said: Mapping[str, Any], other_type: str) -> Iterator[str]:
-        """Yield the group's files as its METS has them, many at a time; ``said`` are the shared facts."""
+        """Yield the group's files as METS has them, many at a time; ``said`` are shared facts."""
         if self.written is not None:
             blocks = self.written.read_back(0, self.written.size)
             yield from map(Markup, codecs.iterdecode(blocks, "utf-8"))
@@ -173,7 +173,7 @@ class IpFolder:
 
 
 def below(root: Path) -> Iterator[tuple[str, ...]]:
-    """Yield the names of every file below a folder, by path; raises ``SourceError`` as ``walking``."""
+    """Yield the names of all files below a folder by path; raises as ``walking`` does."""
     with closing(walking.entries(root)) as found:
         files = [each.path for each in found if each.stamp is not None]
     yield from sorted(files, key=lambda path: "/".join(path).encode("utf-8", "surrogateescape"))
@@ -211,7 +211,7 @@ def _check_name(root: Path, path: str) -> None:
 
 
 def schema_files(root: Path) -> tuple[str, ...]:
-    """Return the names of the XML schemas in a folder; raises ``ConfigError`` when there is none."""
+    """Return the names of the XML schemas in a folder; raises ``ConfigError`` without any."""
     names = sorted(each.name for each in root.glob("*.xsd")) if root.is_dir() else []
     if not names:
         raise ConfigError(

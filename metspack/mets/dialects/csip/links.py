@@ -20,7 +20,7 @@ _URN_UUID = "urn:uuid:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linked:
-    """Another IP as a METS names it; ``file`` is the ID of its METS's entry, ``href`` its location."""
+    """Another IP as METS names it, by ``href``; ``file`` is the ID of its METS's entry."""
 
     id: str
     name: str
@@ -32,7 +32,7 @@ class Linked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkMap:
-    """The words of a structMap that links IPs: its TYPE and LABEL, and its divs' ("" for none)."""
+    """The words of a structMap that links IPs: its TYPE and LABEL, and its divs', or ""."""
 
     id: str
     type: str
@@ -100,7 +100,7 @@ def linked(terms: Terms, own: str, other: str, *, label: str, file: str = "") ->
 
 
 def child_loctype(terms: Terms, objid: str) -> str:
-    """Return the LOCTYPE by which a parent names a child: no file entry's ID where there is none."""
+    """Return the LOCTYPE by which a parent names a child: that of an entry's ID if it has one."""
     found = loctype(terms, objid)
     return "IDENTIFIER" if terms.is_by_objid and found == "OBJID" else found
 

@@ -165,7 +165,7 @@ class CsipPackage(CsipDocuments):
         representation: FileGroup,
         documentation: Files = tuple,
     ) -> dict[str, Any]:
-        """Write a package's files beside representation and METS; return METS's facts, without links."""
+        """Write a package's files beside representation and METS; return facts for its METS."""
         names = schema_files(self._schemas)
         schemas = PlacedRun.of(ip.copy(f"schemas/{name}", self._schemas, (name,)) for name in names)
         described = self._write_descriptive(ip, part)

@@ -74,7 +74,7 @@ class HeaderAgent:
 class Agents:
     """The agents of a package: those who submit it, created the data, preserve it and made it.
 
-    All are names of organisations, "" where none is given; the codes are identification codes.
+    All are names of organisations or ""; the codes are identification codes.
     """
 
     submitter: str = ""
@@ -177,7 +177,7 @@ class Terms(GivenTerms):
         self._check_version()
 
     def _check_versions(self) -> None:
-        """Raise ``ConfigError`` for versions that do not go with the profile, its address or each other."""
+        """Raise ``ConfigError`` for versions that contradict the profile, its address or each other."""
         if self.csip_version:
             _one_of("version of CSIP", self.csip_version, CSIP_VERSIONS)
         if self.sip_version:
@@ -215,7 +215,7 @@ class Terms(GivenTerms):
 
     @property
     def is_by_objid(self) -> bool:
-        """Whether a parent names its children only by their OBJIDs."""
+        """True if a parent names its children only by their OBJIDs."""
         return self.child_links == "objid"
 
     @property
@@ -244,7 +244,7 @@ class Terms(GivenTerms):
 
     @property
     def is_first(self) -> bool:
-        """Whether METS is written by 2.0.4: one USE for all representations, the OBJID as a label."""
+        """True if METS is written by 2.0.4: one USE for all representations, the OBJID as a label."""
         return stated_version(self.package_profile)[1] == _FIRST
 
     @property
@@ -265,7 +265,7 @@ class Terms(GivenTerms):
 
 
 def stated_version(profile: str) -> tuple[str, str]:
-    """Return which standard's profile an address is, csip or sip, and its version; "" for any other."""
+    """Return the standard (csip or sip) and version of a profile's address; "" for others."""
     found = _STATED.fullmatch(profile.strip())
     return ("", "") if found is None else (found[1].lower(), ".".join(found.groups()[1:]))
 

@@ -197,7 +197,7 @@ class Recommendation(Dialect):
 
 
 def _row(macro: str, file: Mapping[str, object], **facts: object) -> str:
-    return writer.fragment(TEMPLATES, "_rows.xml.j2", macro, file, **facts)
+    return writer.fragment(TEMPLATES, "_file.xml.j2", macro, file, **facts)
 
 
 DIALECT = Recommendation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metspack.packages.lobs import Selection
+from metspack.packages.selection import Selection
 
 LOBS = ("s0.t2.c4.r1", "s0.t2.c4.r14", "s0.t2.c4.u2.r1", "s0.t2.c41.r1", "s0.t21.c4.r1", "s1.t2.c4.r1")
 
