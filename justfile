@@ -88,6 +88,15 @@ dist:
     SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" {{uv}} python -m hatchling build -d dist
     {{uv}} python -m tests.distribution dist
 
+# What is published with a version, in release/: the same bytes in any clone of the commit, with the same Python.
+release *options:
+    uv run --locked --group docs --group release python -m tests.release release {{options}}
+    {{uv}} python -m tests.distribution release
+
+# Try the wheel of a folder with each extra alone, in fresh environments of each Python that is there or can be had.
+extras folder="release" *pythons:
+    {{uv}} python -m tests.extras {{folder}} {{pythons}}
+
 # Draw the picture of a report in README.md anew; needs a Chromium.
 picture:
     {{uv}} python samples/make_picture.py

@@ -9,7 +9,7 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 """The version of the software for METS headers, and for the metadata of the package."""
 
 SCHEMA_VERSION = 1

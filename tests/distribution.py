@@ -33,7 +33,7 @@ def used(package: Path, place: Path) -> str:
 
     run("uv", "venv", "-q", "--python", sys.executable, place / "env")
     run("uv", "pip", "install", "-q", package)
-    metspack = place / "env" / "bin" / "metspack"
+    metspack = place / "env" / ("Scripts" if os.name == "nt" else "bin") / "metspack"
     run(metspack, "sample", "northwind", ".", "-q")
     run(metspack, "build", "Northwind.siard", "-o", "out", "--max-files", "4", "--max-bytes", "45000", "-q")
     report = json.loads(run(metspack, "check", "out", "--json", "--report", "report.html"))

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from metspack.checking import Code
 from metspack.checking.eark.faults import REQUIREMENTS
-from metspack.checking.eark.requirements import Need, Requirement, Standard, State
+from metspack.checking.eark.requirements import NEWEST, Need, Requirement, RequirementTable, Standard, State
+from metspack.checking.eark.standards import TABLES, table
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "rules.md"
 _BEFORE = f"""# E-ARK requirements
@@ -38,16 +39,21 @@ child of a divided package is a package of its own.
 
 ## What differs between versions
 
-| requirement | 2.0.4 | 2.1.0 | 2.2.0 |
-|---|---|---|---|
-| CSIP26, CSIP40, CSIP53, CSIP68 | the IANA media type, MUST | as 2.0.4 | IANA's list SHOULD be used; that it is a media type, and the file's, MUST |
-| CSIP3 | any name | no term of the vocabulary of TYPE | as 2.1.0 |
-| CSIP62, CSIP114 | USE is `Representations` (or begins so) | USE begins with `Representations` and has the folder | as 2.1.0 |
-| CSIP86 | LABEL of the top division is the OBJID, MUST | removed | removed |
-| CSIP96, CSIP100, CSIP104 | MUST | MUST | SHOULD |
-| CSIP107 | the path of the METS, or as 2.1.0 | `Representations/` and the folder | as 2.1.0 |
-| SIP2 | the address without a version | as 2.0.4 | the address with the version |
-| SIP12, SIP18, SIP29 | MAY | MAY | MUST |
+CSIP 2.3.0 is not published; the last column is E-ARK SIP 2.3.0 after its draft, on CSIP 2.2.0.
+
+| requirement | 2.0.4 | 2.1.0 | 2.2.0 | 2.3.0 (SIP alone) |
+|---|---|---|---|---|
+| CSIP26, CSIP40, CSIP53, CSIP68 | the IANA media type, MUST | as 2.0.4 | IANA's list SHOULD be used; that it is a media type, and the file's, MUST | |
+| CSIP3 | any name | no term of the vocabulary of TYPE | as 2.1.0 | |
+| CSIP62, CSIP114 | USE is `Representations` (or begins so) | USE begins with `Representations` and has the folder | as 2.1.0 | |
+| CSIP86 | LABEL of the top division is the OBJID, MUST | removed | removed | |
+| CSIP96, CSIP100, CSIP104 | MUST | MUST | SHOULD | |
+| CSIP107 | the path of the METS, or as 2.1.0 | `Representations/` and the folder | as 2.1.0 | |
+| SIP2 | the address without a version | as 2.0.4 | the address with the version | as 2.2.0 |
+| SIP9 to SIP14 | the archival creator | as 2.0.4 | as 2.0.4; SIP12 is MUST | the submitting agent, with the role OTHER and the OTHERROLE SUBMITTER |
+| SIP15 | one submitting agent | as 2.0.4 | as 2.0.4 | removed |
+| SIP16 to SIP19 | the submitting agent, with the role CREATOR | as 2.0.4 | as 2.0.4; SIP18 is MUST | name, version, registry and key of a file's format: SIP32 to SIP35 before |
+| SIP20 to SIP35 | code of the submitting agent, contact person, preservation agent, formats | as 2.0.4 | as 2.0.4; SIP29 is MUST | removed |
 """
 _EACH_MAY = "What may be absent is not reported; what is present and empty is M032."
 _ONLY_ONE = "A second one is M032."
@@ -73,7 +79,20 @@ def page() -> str:
     parts = [_BEFORE, "## How many are checked\n", *_counts(), ""]
     for standard, rows in REQUIREMENTS.items():
         parts += [f"## {standard.value}\n", _TITLES, *map(_row, rows), ""]
+        parts += [line for each in TABLES[standard] for line in _later(each)]
     return "\n".join(parts)
+
+
+def _later(each: RequirementTable) -> Iterator[str]:
+    """Yield the requirements that a version after the one that is assumed has in another form."""
+    if each.version.number > NEWEST.number:
+        before = table(each.standard, NEWEST).rows
+        yield f"## {each.name}\n"
+        own, earlier = (sum(not name.startswith("REF_") for name in rows) for rows in (each.rows, before))
+        yield f"Those that differ from {NEWEST.value}; {own} requirements in all, {earlier} before.\n"
+        yield _TITLES
+        yield from (_row(row, {}) for name, row in each.rows.items() if row != before.get(name))
+        yield ""
 
 
 def _counts() -> Iterator[str]:
@@ -90,9 +109,9 @@ def _checked(rows: Sequence[Requirement]) -> int:
     return sum(each.state is State.CHECKED for each in rows)
 
 
-def _row(each: Requirement) -> str:
+def _row(each: Requirement, readings: Mapping[str, str] = READINGS) -> str:
     where = f"`{each.where}`".replace("|", "\\|") if each.where else ""
-    notes = [text for text in (each.note, READINGS.get(each.id, "")) if text]
+    notes = [text for text in (each.note, readings.get(each.id, "")) if text]
     if each.codes:
         notes.append(f"Findings: {', '.join(each.codes)}.")
     return (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from metspack.building import build, draft
 from metspack.building.build import BuildOptions, Built
@@ -17,7 +17,8 @@ from metspack.digests import is_manifest
 from metspack.errors import ConfigError, SourceError
 from metspack.files.staging import check_target
 from metspack.layouts.names import is_archive
-from metspack.mets import is_mets_name
+from metspack.mets import dialects, is_mets_name
+from metspack.mets.reader import head
 from metspack.model import Notice
 from metspack.packages import delivery
 from metspack.packages import package as packages_package
@@ -47,7 +48,8 @@ def convert_package(
 
     ``path`` is a package's folder or the METS of its parent, or a folder without METS that holds a .siard
     file and its LOBs, as other tools write them; a package whose parent METS is missing is refused. Name and
-    OBJID stay, unless the options give others; ``build`` decides everything else, so that the options of the
+    OBJID stay, and profile, types and agents from one E-ARK package to another, unless the options give
+    others; ``build`` decides everything else, so that the options of the
     first build give the same bytes again. Children that are missing from their places are searched for in
     the ``roots``.
     Raises the errors of ``build.build``, and resumes as that does; the old package stays unchanged.
@@ -61,7 +63,7 @@ def convert_package(
         if isinstance(source, Archive) and not isinstance(source, packages_source.PackagedArchive):
             return build.build_from(source, target, options, progress, command="convert")
         named = replace(
-            options,
+            _with_stated(options, source.package),
             name=source.stem if options.name is None else options.name,
             objid=(source.package.objid or None) if options.objid is None else options.objid,
         )
@@ -88,6 +90,17 @@ def objid_of(path: Path, options: BuildOptions) -> str:
         if isinstance(source, Archive) and not isinstance(source, packages_source.PackagedArchive):
             return draft.objid_of(source.path, options)
         return source.package.objid
+
+
+def _with_stated(options: BuildOptions, package: packages_package.Package) -> BuildOptions:
+    """Return options, completed by the terms and agents that an E-ARK package states."""
+    dialect = dialects.named(options.dialect)
+    if not dialects.facts(options.dialect).merges or PurePosixPath(package.mets).name != dialect.mets:
+        return options
+    header = head(package.index.document(package.mets), options.budgets)
+    adopted = dialect.adopted(options.dialect_options, package.root, (), None, header)
+    profile = options.mets_profile or adopted.profile
+    return replace(options, mets_profile=profile, dialect_options=adopted.options)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import count, groupby, repeat, takewhile
+from itertools import count, groupby, repeat
 from pathlib import Path
 
 from metspack import processes
@@ -43,9 +43,9 @@ from metspack.merging import representation
 from metspack.merging.datafiles import DATA, DataFiles, DataRun, Wholes, proven_blocks
 from metspack.merging.representation import MergedIp
 from metspack.mets import CSIP_METS, dialects, filetable, ids, notes, reader
-from metspack.mets.dialects.interface import Dialect, DialectOptions, MergedContent
+from metspack.mets.dialects.interface import Dialect, MergedContent
 from metspack.mets.filetable import ManifestLines, PlacedRun
-from metspack.mets.reader import Agent, Fact, MetsHeader, Root
+from metspack.mets.reader import Fact, Root
 from metspack.model import LONGEST, Notice, noticed
 from metspack.packages.files import UNPACK
 from metspack.packages.index import Index
@@ -181,7 +181,7 @@ class _MergeWork:
         keep_only(staging.package, ())
         writing.make_directories(self.data)
 
-    def _adopt(self, options: PackageOptions) -> DialectOptions:
+    def _adopt(self, options: PackageOptions) -> PackageOptions:
         """Verify the parent's kept documents, unpack packed ones, and return options with them."""
         adopted = dialects.named(options.dialect).adopted(
             options.dialect_options,
@@ -199,13 +199,13 @@ class _MergeWork:
             self.warnings.append(
                 Notice("description-replaced", f"{path} is left out: another file describes the package")
             )
-        return adopted.options
+        profile = options.mets_profile or adopted.profile
+        return replace(options, mets_profile=profile, dialect_options=adopted.options)
 
     def _header(self) -> list[Fact]:
         """Return root, header and agents of the parent's METS, with a PROFILE that is given."""
         with self.parent.tree.content(CSIP_METS.encode()) as content:
-            facts = reader.read(content.blocks(), self.options.budgets)
-            found = list(takewhile(lambda fact: isinstance(fact, Root | MetsHeader | Agent), facts))
+            found = reader.head(content.blocks(), self.options.budgets)
         given = self.options.mets_profile
         return [replace(each, profile=given) if isinstance(each, Root) and given else each for each in found]
 
@@ -261,7 +261,7 @@ class _MergeWork:
             bytes_=size - copied + footprint.per_lob * files + footprint.per_ip * number,
         )
         self._earlier.record_plan(None, files, size)
-        self.options = replace(self.options, dialect_options=self._adopt(self.options))
+        self.options = self._adopt(self.options)
         dialect = self._dialect(siard)
         self.progress.stage("Copying", size)
         useful = processes.useful(jobs, files=files, size=size)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from metspack import safexml
@@ -208,6 +209,11 @@ def read(blocks: Iterable[bytes], budgets: Budgets | None = None) -> Iterator[Fa
         for block in blocks:
             yield from reader.take(block, final=False)
         yield from reader.take(b"", final=True)
+
+
+def head(blocks: Iterable[bytes], budgets: Budgets | None = None) -> list[Fact]:
+    """Return a METS document's root, header and agents; raises as ``read``."""
+    return list(takewhile(lambda fact: isinstance(fact, Root | MetsHeader | Agent), read(blocks, budgets)))
 
 
 class Reader:

@@ -13,11 +13,11 @@ from tests.interop import known, tools
 URN = "urn:uuid:b8f5493a-6b99-54eb-bd86-d2bb764d8149"
 
 
-def verdicts(packages: list[Path], folder: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield the verdict on each package and the rules that fail, MUST and SHOULD."""
+def verdicts(packages: list[Path], folder: Path, version: str = "2.2.0") -> Iterator[tuple[str, list[str]]]:
+    """Yield the verdict on each package by a version, and the rules that fail."""
     jar = tools.commons_ip()
     listed = ",".join(map(str, packages))
-    rules = ("--specification-version", "2.2.0")
+    rules = ("--specification-version", version)
     done = tools.run(["java", "-jar", jar, "validate", "-i", listed, "-o", folder, *rules], folder)
     assert done.returncode == 0, done.stderr
     decoder, text = json.JSONDecoder(), done.stdout.strip()

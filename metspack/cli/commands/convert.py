@@ -37,11 +37,11 @@ def convert(
 ) -> None:
     """Re-segment a package with other limits or another layout, without restoring its LOBs.
 
-    NEW is what metspack build would make of the original archive, with the name and the OBJID of OUT; with
-    the options and the time (SOURCE_DATE_EPOCH) of OUT it has the same bytes. Every LOB is compared with the
-    digests of its parts and of the whole in the METS of OUT, and with its cell, while it is copied. LOBs
-    inside the archive move out, except those that --min-size leaves there. OUT is only read. NEW appears
-    complete or not at all.
+    NEW is what metspack build would make of the original archive, with the name and the OBJID of OUT, and
+    between E-ARK packages its profile, types and agents; with the options and the time
+    (SOURCE_DATE_EPOCH) of OUT it has the same bytes. Every LOB is compared with its digests in the METS of
+    OUT, and with its cell, while it is copied. LOBs inside the archive move out, except those that
+    --min-size leaves there. OUT is only read. NEW appears complete or not at all.
 
     `metspack convert out -o new --layout siard22 --max-bytes 1TB`
     """

@@ -183,11 +183,12 @@ class PackageFacts:
 class Adopted:
     """The parent's documents that a merged package keeps: ``options`` that name them, and the rest.
 
-    ``documents`` are all that is kept, ``documentation`` those that ``options`` do not name, ``left`` those
-    that are left out.
+    ``profile`` is a PROFILE that ``options`` cannot express, or None. ``documents`` are all that is kept,
+    ``documentation`` those that ``options`` do not name, ``left`` those that are left out.
     """
 
     options: DialectOptions
+    profile: str | None
     documents: frozenset[Names]
     documentation: tuple[Names, ...]
     left: tuple[Names, ...]

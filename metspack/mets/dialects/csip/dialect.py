@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
@@ -26,12 +25,14 @@ from metspack.mets.dialects.csip.terms import (
     CSIP_VERSIONS,
     DATA,
     PACKAGE_TYPES,
-    PROFILE_URLS,
+    PROFILES,
     SIP_VERSIONS,
     Agents,
     GivenTerms,
     Terms,
     folder_name,
+    goes_with,
+    profile_name,
     stated_version,
 )
 from metspack.mets.dialects.interface import (
@@ -204,7 +205,8 @@ class Csip(CsipPackage, Dialect):
         header: Iterable[Fact],
     ) -> Adopted:
         """Return the parent's documents and terms to be kept: those that no option replaces."""
-        given = _with_stated(CsipOptions.of(options), header)
+        facts = list(header)
+        given = _with_stated(CsipOptions.of(options), facts)
         descriptive = given.descriptive
         described: list[Names] = []
         documentation: list[Names] = []
@@ -221,6 +223,7 @@ class Csip(CsipPackage, Dialect):
         name = representation or given.representation
         return Adopted(
             options=replace(given, descriptive=descriptive, representation=name),
+            profile=_own_profile(given, facts),
             documents=frozenset((*described, *documentation)),
             documentation=tuple(documentation),
             left=tuple(left),
@@ -290,6 +293,14 @@ def _with_stated(options: CsipOptions, header: Iterable[Fact]) -> CsipOptions:
     return replace(options, **kept, agents=replace(options.agents, **absent))
 
 
+def _own_profile(options: CsipOptions, header: Iterable[Fact]) -> str | None:
+    """Return the stated PROFILE if no option expresses or replaces it, and it goes with them."""
+    is_replaced = "profile" in options.given or options.profile != PROFILES[0] or options.csip_version
+    stated = "".join(fact.profile or "" for fact in header if isinstance(fact, Root))
+    is_kept = not is_replaced and profile_name(stated) not in PROFILES and goes_with(stated, options)
+    return stated if stated and is_kept else None
+
+
 def _stated(facts: Iterable[Fact]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the ``GivenTerms`` and ``Agents`` that a package's METS states in root and header.
 
@@ -301,10 +312,9 @@ def _stated(facts: Iterable[Fact]) -> tuple[dict[str, Any], dict[str, Any]]:
     roles: dict[str, str] = {}
     for fact in facts:
         if isinstance(fact, Root):
-            site = _SITE.match(fact.profile or "")
-            same = [name for name, (own, _) in PROFILE_URLS.items() if site and own.startswith(site[0])]
+            stated = profile_name(fact.profile or "")
             kind = _attribute(fact.attributes, "CONTENTINFORMATIONTYPE")
-            terms |= {"profile": same[0]} if same else {}
+            terms |= {"profile": stated} if stated in PROFILES else {}
             standard, version = stated_version(fact.profile or "")
             terms |= {f"{standard}_version": version} if version in _VERSIONS.get(standard, ()) else {}
             terms |= {"content_type": kind} if kind in CONTENT_TYPES else {}
@@ -325,7 +335,6 @@ def _attribute(attributes: Mapping[str, str], name: str) -> str:
     return next((value for key, value in attributes.items() if key.rpartition(":")[2] == name), "")
 
 
-_SITE = re.compile(r"https?://[^/]+/", re.IGNORECASE)
 _VERSIONS = {"csip": CSIP_VERSIONS, "sip": SIP_VERSIONS}
 _ROLES = {
     "ARCHIVIST": "archival_creator",

@@ -50,6 +50,9 @@ _STATED = re.compile(
     r"https?://eark(csip|sip)\.dilcis\.eu/profile/[^/]+-v(\d+)-(\d+)-(\d+)\.xml", re.IGNORECASE
 )
 
+_SITE = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
+_SITES = {"earkcsip": "csip", "earksip": "sip", "citssiard": "cits-siard"}
+
 _FOLDER = re.compile(r"(?!.*\.$)[A-Za-z0-9_@(][A-Za-z0-9._~!$&'()+,;=@-]*")
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 _REPRESENTATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?<!\.)")
@@ -143,23 +146,33 @@ class Terms(GivenTerms):
                 "an E-ARK package of a database requires a SIARD archive, and there is none (CSIP114)",
                 hint="LOBs alone are packaged by the recommendation's dialect: leave --dialect out.",
             )
-        is_siard = self.profile == "cits-siard" and self.package_type == "SIP"
-        if (self.profile == "sip" or is_siard) and not agents.submitter:
-            clause = "CITS SIARD, REF_SIP_1" if is_siard else "E-ARK SIP, SIP15"
+        profiles = {self.profile, profile_name(self.package_profile)}
+        is_siard = "cits-siard" in profiles and self.package_type == "SIP"
+        if ("sip" in profiles or is_siard) and not agents.submitter:
+            name, clause = (
+                ("cits-siard", "CITS SIARD, REF_SIP_1") if is_siard else ("sip", "E-ARK SIP, SIP15")
+            )
             raise ConfigError(
-                f"the profile {self.profile} requires a submitting agent in a SIP ({clause}); none is named",
+                f"the profile {name} requires a submitting agent in a SIP ({clause}); none is named",
                 hint='Say who submits the package: --submitter "National Archives".',
             )
-        if self.profile == "sip" and self.package_type != "SIP":
+        if "sip" in profiles and self.package_type != "SIP":
             raise ConfigError(
                 f"the profile sip does not go with the package type {self.package_type}",
                 hint="E-ARK SIP (SIP4) requires SIP: leave --type out, or take another --profile.",
             )
-        if self.profile == "cits-siard" and self.content_type != CITS_SIARD:
+        if "cits-siard" in profiles and self.content_type != CITS_SIARD:
             raise ConfigError(
                 f"the profile cits-siard does not go with the content information type {self.content_type}",
                 hint=f"CITS SIARD (SIARD_3) requires {CITS_SIARD}: leave --content-type out, or take another "
                 "--profile.",
+            )
+        if not goes_with(self.package_profile, self):
+            raise ConfigError(
+                f"the METS profile {self.package_profile} is none for a package of type {self.package_type} "
+                f"with {self.content_type}: a SIP names that of CSIP, E-ARK SIP or CITS SIARD (SIP2), and "
+                f"{CITS_SIARD} one of E-ARK (SIARD_5)",
+                hint="Any address goes with --type AIP or DIP and --content-type SIARD1, SIARD2 or SIARDDK.",
             )
         self._check_version()
 
@@ -186,9 +199,10 @@ class Terms(GivenTerms):
             )
         address = self._address
         if address and self.mets_profile not in {None, address}:
+            old = ": --sip-version where a validator demands the address without a version that SIP2 has"
             raise ConfigError(
                 f"--mets-profile {self.mets_profile} is not the address of the version given, {address}",
-                hint="Leave one of the two out.",
+                hint=f"Leave one of the two out{old if self.sip_version in CSIP_VERSIONS[:-1] else ''}.",
             )
 
     def _check_version(self) -> None:
@@ -254,6 +268,19 @@ def stated_version(profile: str) -> tuple[str, str]:
     """Return the standard (csip or sip) and version of a profile's address; "" for others."""
     found = _STATED.fullmatch(profile.strip())
     return ("", "") if found is None else (found[1].lower(), ".".join(found.groups()[1:]))
+
+
+def profile_name(address: str) -> str:
+    """Return which of ``PROFILES`` an address is of, another site of E-ARK as it is, or ""."""
+    found = _SITE.fullmatch(address.strip())
+    return "" if found is None else _SITES.get(found[1].lower(), found[1])
+
+
+def goes_with(address: str, terms: GivenTerms) -> bool:
+    """Return whether a package's type and content allow the address of a profile."""
+    name = profile_name(address)
+    is_for_type = name in PROFILES or terms.package_type != PACKAGE_TYPES[0]
+    return is_for_type and bool(name or terms.content_type != CITS_SIARD)
 
 
 def folder_name(objid: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from metspack import checking
 from metspack.building import build
 from metspack.building.build import BuildOptions
+from metspack.building.convert import convert_package
 from metspack.checking.eark.profiles import SIP_PROFILES, opening
 from metspack.checking.eark.requirements import Standard
 from metspack.checking.eark.standards import TABLES
@@ -20,13 +22,16 @@ from metspack.limits import Limits
 from metspack.merging.merge import merge_ips
 from metspack.mets.dialects.csip.dialect import Csip
 from metspack.mets.dialects.csip.package import CsipOptions
-from metspack.mets.dialects.csip.terms import CSIP_VERSIONS, SIP_VERSIONS, Agents
+from metspack.mets.dialects.csip.terms import CSIP_VERSIONS, SIP_VERSIONS, Agents, Terms
 from metspack.mets.reader import Agent, Fact, Root
 from tests import siards
 from tests.kept import copied
 
 _SIP = "https://earksip.dilcis.eu/profile/E-ARK-SIP"
 _CSIP = "https://earkcsip.dilcis.eu/profile/E-ARK-CSIP"
+_SIARD = "https://citssiard.dilcis.eu/profile/E-ARK-SIARD-ROOT.xml"
+_AIP = "https://earkaip.dilcis.eu/profile/E-ARK-AIP.xml"
+_OWN = "https://archives.example/p.xml"
 _SUBMITTER = Agents(submitter="The Ministry", submitter_code="M-1")
 _ROLES = {"2.3.0": 'ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="ORGANIZATION"'}
 
@@ -165,6 +170,78 @@ def test_a_merged_package_keeps_the_version_of_its_parent(tmp_path: Path) -> Non
     assert list(checking.check(tmp_path / "other")) == []
 
 
+@pytest.mark.parametrize("command", [merge_ips, convert_package])
+def test_another_profile_is_kept_where_it_goes_with_type_and_content(
+    tmp_path: Path, command: Callable[..., object]
+) -> None:
+    def profiles(source: Path, name: str, **terms: str) -> set[str]:
+        wanted = replace(options(), dialect_options=Csip.options(terms))
+        command([source] if command is merge_ips else source, tmp_path / name, wanted)
+        texts = (path.read_text("utf-8") for path in documents(tmp_path / name))
+        return {found for text in texts for found in re.findall('PROFILE="([^"]*)"', text)}
+
+    package = built(tmp_path, _OWN, package_type="AIP", content_type="SIARD2")
+    assert profiles(package, "kept") == {_OWN}
+    assert profiles(package, "sip", package_type="SIP") == {f"{_CSIP}.xml"}
+    assert profiles(package, "chosen", profile="csip") == {f"{_CSIP}.xml"}
+    assert profiles(package, "version", csip_version="2.1.0") == {address(_CSIP, "2.1.0")}
+
+
+def test_a_converted_package_keeps_the_version_and_the_agents_of_its_source(tmp_path: Path) -> None:
+    package = built(tmp_path, profile="sip", sip_version="2.3.0", content_type="SIARD2")
+    usual = replace(options(), dialect_options=None)
+    convert_package(package, tmp_path / "same", usual)
+    before, after = ([path.read_bytes() for path in documents(each)] for each in (package, tmp_path / "same"))
+    assert before == after
+    convert_package(package, tmp_path / "other", replace(usual, dialect="recommendation"))
+    convert_package(tmp_path / "other", tmp_path / "usual", usual)
+    assert all("SIP-v2-3-0" not in path.read_text("utf-8") for path in documents(tmp_path / "usual"))
+
+
+@pytest.mark.parametrize(
+    ("mets_profile", "terms", "message"),
+    [
+        (_OWN, {"package_type": "SIP", "content_type": "SIARD2"}, f"profile {_OWN} is none for a package of"),
+        (_OWN, {"package_type": "SIP", "profile": "sip"}, "is none for a package of type SIP"),
+        (_OWN, {"package_type": "AIP"}, "is none for a package of type AIP with citssiard_v1_0"),
+        (_AIP, {"package_type": "SIP"}, f"{_AIP} is none for a package of type SIP"),
+        (f"{_SIP}.xml", {"package_type": "AIP"}, "does not go with the package type AIP"),
+        (_SIARD, {"content_type": "SIARD2"}, "does not go with the content information type SIARD2"),
+    ],
+)
+def test_an_address_that_the_own_check_would_report_is_refused_before_the_first_byte(
+    tmp_path: Path, mets_profile: str, terms: dict[str, str], message: str
+) -> None:
+    source = siards.siard(tmp_path / "Small.siard", b"one")
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        build.build(source, tmp_path / "out", options(mets_profile, **terms))
+    assert [each.name for each in tmp_path.iterdir()] == ["Small.siard"]
+
+
+@pytest.mark.parametrize("mets_profile", [f"{_SIP}.xml", address(_SIP, "2.3.0"), _SIARD])
+def test_the_address_of_a_sip_demands_a_submitter_as_its_profile_does(
+    tmp_path: Path, mets_profile: str
+) -> None:
+    source = siards.siard(tmp_path / "Small.siard", b"one")
+    wanted = replace(options(mets_profile), dialect_options=CsipOptions())
+    with pytest.raises(ConfigError, match="requires a submitting agent in a SIP"):
+        build.build(source, tmp_path / "out", wanted)
+    assert list(checking.check(built(tmp_path, mets_profile))) == []
+
+
+@pytest.mark.parametrize("mets_profile", [_AIP, f"{_CSIP}.xml", _SIARD])
+def test_addresses_of_e_ark_go_with_an_aip_of_cits_siard(tmp_path: Path, mets_profile: str) -> None:
+    assert list(checking.check(built(tmp_path, mets_profile, package_type="AIP"))) == []
+
+
+def test_a_version_whose_sip2_has_no_version_says_how_to_write_that_address(tmp_path: Path) -> None:
+    source = siards.siard(tmp_path / "Small.siard", b"one")
+    for version, is_old in (("2.0.4", True), ("2.1.0", True), ("2.2.0", False)):
+        with pytest.raises(ConfigError) as refused:
+            build.build(source, tmp_path / "out", options(f"{_SIP}.xml", profile="sip", sip_version=version))
+        assert ("demands the address without a version" in refused.value.hint) == is_old
+
+
 def adopted(*facts: Fact, **given: Any) -> CsipOptions:
     found = Csip.adopted(Csip.options(given), Path(), (), None, facts).options
     assert isinstance(found, CsipOptions)
@@ -195,9 +272,19 @@ def test_only_another_profile_drops_the_stated_version() -> None:
     assert adopted(sip, sip_version="2.1.0", profile="sip").sip_version == "2.1.0"
 
 
-def test_the_options_are_named_when_the_own_check_fails(tmp_path: Path) -> None:
+@pytest.mark.parametrize("profile", [None, "", f"{_SIP}.xml", address(_CSIP, "9.9.9"), _SIARD])
+def test_a_profile_that_options_express_is_not_kept_beside_them(profile: str | None) -> None:
+    stated = Root(objid="X", type=None, profile=profile, label=None, line=1)
+    wanted = Csip.options({"package_type": "AIP", "content_type": "SIARD2"})
+    assert Csip.adopted(wanted, Path(), (), None, [stated]).profile is None
+
+
+def test_the_options_are_named_when_the_own_check_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = siards.siard(tmp_path / "Small.siard", b"one")
     wanted = options(f"{_SIP}.xml", package_type="AIP")
+    monkeypatch.setattr(Terms, "check", lambda *_: None)
     with pytest.raises(TargetError, match="SIP4") as told:
         build.build(source, tmp_path / "out", wanted)
     assert told.value.hint.startswith(
