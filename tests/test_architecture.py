@@ -35,10 +35,10 @@ ORDER = (
 """Packages in levels: each imports only from levels above its own."""
 
 BUDGETS: Mapping[str, int] = {
-    "system": 536,
+    "system": 551,
     "(foundation)": 2_881,
     "stores": 335,
-    "files": 3_018,
+    "files": 3_028,
     "layouts": 592,
     "containers": 1_805,
     "siard": 1_891,
@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "mets": 3_178,
     "planning": 877,
     "inspecting": 563,
-    "packages": 2_985,
+    "packages": 2_987,
     "checking": 14_362,
     "building": 3_101,
     "reporting": 2_407,

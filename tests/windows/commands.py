@@ -13,6 +13,8 @@ import json
 import os
 import re
 import sys
+import time
+from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
@@ -148,6 +150,26 @@ def plain(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\\", "/").replace("'", "").replace('"', "")
     text = re.sub("(?<![:/])//+", "/", text).replace(os.getcwd().replace("\\", "/"), "DIR")
     return re.sub(".*, elapsed .*\n", "", text)
+
+
+def rounds(folder: Path, seconds: float) -> dict[str, int]:
+    """Build, check and restore again and again; return the number of runs by exit code."""
+    ended = Counter[str]()
+    ending = time.monotonic() + seconds
+    while time.monotonic() < ending:
+        number = ended.total()
+        for line in (
+            f"build {folder / 'source' / 'Northwind.siard'} -o {folder / f'built-{number}'} --max-files 3",
+            f"check {folder / 'package'} --level full",
+            f"restore {folder / 'package'} -o {folder / f'restored-{number}'}",
+            f"build {folder / 'Northwind.siard'} -o {folder / f'out-{number}'} {SMALL}",
+            f"restore {folder / 'whole'} -o {folder / f'lobs-{number}'}",
+        ):
+            done = run(line)
+            assert done["code"] in {None, 0, 1, 3, 4, 5, 6}, done
+            assert "Traceback" not in done["err"], done
+            ended[f"{line.split()[0]}: {done['code'] or 0}"] += 1
+    return ended
 
 
 def findings(given: dict[str, Any]) -> list[str]:

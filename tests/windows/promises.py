@@ -136,6 +136,39 @@ def a_mount_that_comes_and_goes_is_not_entered(folder: Path) -> None:
 
 
 @promise
+def a_location_in_another_letter_case_leads_nowhere(folder: Path) -> None:
+    """Windows finds a file in any letter case by its path; names are as they are listed."""
+    from metspack.packages.files import FolderTree
+
+    (folder / "Seg" / "deep").mkdir(parents=True)
+    (folder / "Seg" / "deep" / "mets.xml").write_bytes(b"")
+    tree = FolderTree(folder)
+    for path in (b"Seg", b"Seg/deep", b"Seg/deep/mets.xml", b"Seg//deep/mets.xml"):
+        assert tree.is_there(path), path
+    for path in (
+        b"seg",
+        b"seg/deep/mets.xml",
+        b"Seg/Deep/mets.xml",
+        b"Seg/deep/METS.xml",
+        b"Seg\\deep",
+        b"no",
+    ):
+        assert not tree.is_there(path), path
+    assert (folder / "seg" / "METS.xml").parent.exists(), "Windows itself finds it"
+
+
+@promise
+def what_comes_in_place_of_a_folder_is_not_entered(folder: Path) -> None:
+    """Whoever makes the mounts that come and go sees what happens behind them."""
+    place = folder.parent / "exchanged"
+    (place / "begun").touch()
+    try:
+        print("exchanged:", commands.rounds(place, 60) if (place / "package").exists() else "nothing")
+    finally:
+        (place / "begun").unlink()
+
+
+@promise
 def an_open_folder_is_not_replaced(folder: Path) -> None:
     calls = windows()
 
@@ -242,6 +275,27 @@ def a_path_of_more_than_260_characters_is_taken(folder: Path) -> None:
         assert b"".join(reading.chunks(descriptor)) == b"123"
     writing.move(deep / "f", deep / "g")
     writing.remove(folder / names[0])
+    assert not any(folder.iterdir())
+
+
+@promise
+def files_and_folders_are_made_and_removed_below_an_open_folder(folder: Path) -> None:
+    calls = windows()
+
+    top = calls.open(folder, calls.O_RDONLY | calls.O_DIRECTORY)
+    calls.mkdir("a", 0o755, dir_fd=top)
+    raises(FileExistsError, lambda: calls.mkdir("a", 0o755, dir_fd=top))
+    raises(OSError, lambda: calls.mkdir("..\\b", 0o755, dir_fd=top))
+    raises(OSError, lambda: calls.mkdir("con", 0o755, dir_fd=top))
+    (folder / "a" / "f").write_bytes(b"")
+    raises(OSError, lambda: calls.rmdir("a", dir_fd=top))
+    raises(OSError, lambda: calls.unlink("a", dir_fd=top))
+    below = calls.open("a", calls.O_RDONLY | calls.O_DIRECTORY, dir_fd=top)
+    calls.unlink("f", dir_fd=below)
+    raises(FileNotFoundError, lambda: calls.unlink("f", dir_fd=below))
+    calls.close(below)
+    calls.rmdir("a", dir_fd=top)
+    calls.close(top)
     assert not any(folder.iterdir())
 
 
