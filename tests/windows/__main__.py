@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import CHECKOUT
+from tests.hostile import exchanging
 from tests.packages.cases import cases
 from tests.shared_data import shared
 from tests.windows import commands, environment, promises
@@ -173,19 +174,60 @@ def _mounting(folder: Path) -> Iterator[None]:
         thread.join()
 
 
+@contextmanager
+def _exchanging(folder: Path) -> Iterator[list[str]]:
+    """Have mounts come and go in place of folders of ``rounds``; give the changes in them.
+
+    Root may make them; they come while a file ``begun`` is there.
+    """
+    changed: list[str] = []
+    outside, ending = folder / "outside", threading.Event()
+    outside.mkdir(parents=True)
+    if subprocess.run(["mount", "-t", "tmpfs", "none", outside], capture_output=True, check=False).returncode:
+        print("no mounts: nothing is exchanged")
+        yield changed
+        return
+    exchanging.prepare(folder)
+    exchanging.fill(outside)
+    is_noted = exchanging.notes_readings(outside)
+    before, places = exchanging.state(outside), exchanging.places(folder)
+
+    def come_and_go() -> None:
+        while not ending.is_set():
+            place = next(places) if (folder / "begun").exists() else None
+            line = ["mount", "--bind", str(outside), str(place)]
+            if place and not subprocess.run(line, capture_output=True, check=False).returncode:
+                time.sleep(0.005)
+                subprocess.run(["umount", "-l", place], capture_output=True, check=False)
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=come_and_go)
+    thread.start()
+    try:
+        yield changed
+    finally:
+        ending.set()
+        thread.join()
+        after = exchanging.state(outside)
+        changed += sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+        changed += [] if is_noted else ["this file system does not note readings"]
+        subprocess.run(["umount", "-l", outside], check=True)
+
+
 def promised(made: Environment, folder: Path) -> list[str]:
     """Run the tests of promises there; return which fail."""
     place = folder / "promises"
     place.mkdir()
     for name in ("Northwind.siard", "Northwind-full.siard"):
         shutil.copy(GOLDEN / name, place)
-    with _mounting(place / "mounted"):
+    with _mounting(place / "mounted"), _exchanging(place / "exchanged") as changed:
         done = made.run(HERE / "promises.py", folder=place, seconds=_SECONDS, more=_CLOCK)
     text = environment.words([done.stdout, done.stderr]).replace("\r", "")
+    print(*(each for each in text.splitlines() if not each.startswith("passed ")), sep="\n")
     count = len(promises.tests())
     passed = len(re.findall(r"^passed ", text, re.MULTILINE))
     print(f"{passed} of {count} promises kept")
-    return [] if passed == count else [text]
+    return [*([] if passed == count else [text]), *(f"outside: {each}" for each in changed)]
 
 
 if __name__ == "__main__":
