@@ -35,10 +35,10 @@ ORDER = (
 """Packages in levels: each imports only from levels above its own."""
 
 BUDGETS: Mapping[str, int] = {
-    "system": 551,
-    "(foundation)": 2_881,
+    "system": 580,
+    "(foundation)": 2_877,
     "stores": 335,
-    "files": 3_028,
+    "files": 3_018,
     "layouts": 592,
     "containers": 1_805,
     "siard": 1_891,
@@ -63,6 +63,7 @@ REASONS: Mapping[str, str] = {}
 """Modules above so many lines, each with why it is one thing."""
 
 SHARED_NAMES: Mapping[str, str] = {
+    "HeldSignals": "each operating system has one, and system/ gives that of its own",
     "Package": "the package of the public API is a face of the one in packages/, which programs do not see",
 }
 """Class names of two modules, each with the reason."""

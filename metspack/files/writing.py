@@ -9,10 +9,9 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import re
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
@@ -23,7 +22,7 @@ from typing import Self
 from metspack.errors import TargetError, hint_of
 from metspack.files import held, journal, lock, pwrite, release, threads, write
 from metspack.files.reading import Closable, chunks, opened_folder
-from metspack.system import LACKING, fcntl, os, unholdable
+from metspack.system import LACKING, fcntl, os, syncfs, unholdable
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _KEEP = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -33,6 +32,7 @@ _PATIENCE = 10.0  # seconds for others to unlock a folder
 _LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe may have no reader
 _BUFFER = 1 << 18
 _ENTRIES = 1_000
+_syncfs = cache(syncfs)
 
 ground: ContextVar[Path | None] = ContextVar("ground", default=None)
 """A folder that ``make_directories`` refuses to make, like those above it: it stays removed."""
@@ -398,25 +398,6 @@ def _some_entries(folder: int) -> list[str]:
     # Nothing is removed while the directory is read: some file systems would leave names out.
     with os.scandir(folder) as found:
         return [each.name for each in islice(found, _ENTRIES)]
-
-
-@cache
-def _syncfs() -> Callable[[int], int] | None:
-    """Return the system call that puts a file system on disk, or None where it hides errors.
-
-    Linux has reported its errors since 5.8.
-    """
-    import ctypes  # noqa: PLC0415 -- only for those that write much
-
-    system = os.uname()
-    version = re.match(r"([0-9]+)\.([0-9]+)", system.release)
-    if system.sysname != "Linux" or version is None or tuple(map(int, version.groups())) < _TELLS_ERRORS:
-        return None
-    found: Callable[[int], int] | None = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
-    return found
-
-
-_TELLS_ERRORS = (5, 8)
 
 
 class SyncedTogether(_Descriptor):

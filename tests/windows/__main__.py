@@ -169,7 +169,7 @@ PARTS: Mapping[str, Callable[[Path, int], None]] = {
     "packages": _prepare_packages,
     "archives": _prepare_archives,
 }
-"""What is compared, each with the function that puts what is read into a folder."""
+"""Parts of the comparison, each with the function that puts its files into a folder."""
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -159,7 +160,7 @@ def a_location_in_another_letter_case_leads_nowhere(folder: Path) -> None:
 
 @promise
 def what_comes_in_place_of_a_folder_is_not_entered(folder: Path) -> None:
-    """Whoever makes the mounts that come and go sees what happens behind them."""
+    """Mounts come and go meanwhile; the process that makes them looks behind them."""
     place = folder.parent / "exchanged"
     (place / "begun").touch()
     try:
@@ -331,6 +332,31 @@ def two_processes_of_a_build_give_the_same(folder: Path) -> None:
         assert not done["code"], done
     one, two = (sorted(each.read_bytes() for each in (folder / n).rglob("*") if each.is_file()) for n in "12")
     assert one == two
+
+
+def _console_flags() -> int:
+    """Return 1 for a process that ignores Ctrl-C: ``ConsoleFlags`` of its parameters."""
+    import ctypes
+
+    facts = (ctypes.c_void_p * 6)()
+    windows()._ntdll.NtQueryInformationProcess(ctypes.c_void_p(-1), 0, facts, 48, None)
+    parameters = ctypes.c_void_p.from_address((facts[1] or 0) + 0x20)
+    return ctypes.c_uint32.from_address((parameters.value or 0) + 0x18).value
+
+
+@promise
+def a_process_that_is_started_ignores_ctrl_c_from_the_first_moment(_folder: Path) -> None:
+    from metspack.system import HeldSignals
+
+    program = "import promises; print('ignored', promises._console_flags())"
+    line = [sys.executable, "-c", f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); {program}"]
+    found = []
+    for held in (nullcontext(), HeldSignals()):
+        with held:
+            done = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        found.append(done.communicate()[0].split()[-1])
+    assert found == [b"0", b"1"], found
+    assert _console_flags() == 0
 
 
 @promise
