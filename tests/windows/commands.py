@@ -98,6 +98,34 @@ SOME = (
 )
 
 
+OF_ANY_TEXT = (
+    "--help",
+    *(f"{name} --help" for name in ("build", "check", "restore", "links", "list", "sample", "explain")),
+    "inspect {}.siard",
+    "plan {}.siard --max-files 4",
+    "build {}.siard -o {} --max-files 4 --name \u4e2d",
+    "build {}.siard -o {}",
+    "build {}.siard -o other --max-files \u4e2d",
+    "check {} --level full --report {}.html --report {}.json --report {}.csv",
+    "check {} {}.siard",
+    "check nothing-\u4e2d",
+    "check --\u4e2d",
+    "\u4e2d",
+    "explain \u4e2d",
+    "explain L001",
+    "links {}",
+    "links {} --json",
+    "list {}",
+    "cat {} \u4e2d",
+    "shards {}",
+    "status {}",
+    "restore {} -o {}-lobs",
+    "convert {} -o {}-csip --dialect csip",
+    "merge {}-csip -o {}-merged",
+    "sample \u4e2d",
+)
+"""Command lines for streams that cannot have all text, with a name for {} that they cannot have either."""
+
 OF_OTHERS = (
     "inspect {}.siard --json",
     "build {}.siard -o o-{} --max-files 300 --max-bytes 1MB",

@@ -451,6 +451,9 @@ def lobs_of_a_drive_are_found_where_granted(folder: Path) -> None:
     raises(Exception, lambda: granted.spot(above))
 
 
+_NAME = "\u00f6\u4e2d"
+
+
 @promise
 def any_pipe_takes_any_text(folder: Path) -> None:
     name = folder / "\u00e4\u4e2d.siard"
@@ -466,6 +469,13 @@ def any_pipe_takes_any_text(folder: Path) -> None:
             done = commands.run(words, encoding)
             assert "Traceback" not in done["err"], done
             assert done["code"] in {0, 2, 3}, done
+    name.rename(folder / f"{_NAME}.siard")
+    for number, words in enumerate(commands.OF_ANY_TEXT):
+        line = words.replace("{}", str(folder / _NAME))
+        done = commands.run(line, ("cp1252", "cp850")[number % 2])
+        assert "Traceback" not in done["err"], done
+        assert done["code"] in {None, 0, 1, 2, 3, 5}, done
+    assert any((folder / f"{_NAME}-merged").iterdir())
     done = metspack("links", "nothing\u4e2d", encoding="cp1252")
     assert b"Traceback" not in done.stderr, done.stderr
     assert done.returncode == 3, done
