@@ -388,9 +388,11 @@ def _remove(folder: int, name: str) -> None:
         os.unlink(name, dir_fd=folder)
         return
     with held(os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)) as below:
-        while some := _some_entries(below):
+        before: list[str] = []
+        while (some := _some_entries(below)) and some != before:  # what is open may keep its name
             for each in some:
                 _remove(below, each)
+            before = some
     os.rmdir(name, dir_fd=folder)
 
 

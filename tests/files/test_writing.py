@@ -390,6 +390,14 @@ def test_nothing_is_written_behind_a_link_below_a_partial(
     assert {each.name: each.read_bytes() for each in (tmp_path / "outside").iterdir()} == {"old": b"12"}
 
 
+def test_a_file_that_keeps_its_name_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "gone" / "open").write_bytes(b"")
+    monkeypatch.setattr(os, "unlink", lambda _name, *, dir_fd: os.fstat(dir_fd))
+    with pytest.raises(TargetError, match="not empty"):
+        writing.remove(tmp_path / "gone")
+
+
 def test_many_files_are_removed_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "_ENTRIES", 2)
     for number in range(7):

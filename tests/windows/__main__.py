@@ -174,7 +174,7 @@ PARTS: Mapping[str, Callable[[Path, int], None]] = {
 
 @contextmanager
 def _mounting(folder: Path) -> Iterator[None]:
-    """Have a folder with a secret come and go as a mount in place of one below a folder, if root may."""
+    """Have a folder with a secret come and go as a mount in place of another."""
     place, ending = folder / "sub", threading.Event()
     place.mkdir(parents=True)
     (place / "f").write_bytes(b"granted")

@@ -124,7 +124,7 @@ OF_ANY_TEXT = (
     "merge {}-csip -o {}-merged",
     "sample \u4e2d",
 )
-"""Command lines for streams that cannot have all text, with a name for {} that they cannot have either."""
+"""Command lines whose text, and name for {}, their streams cannot have."""
 
 OF_OTHERS = (
     "inspect {}.siard --json",
