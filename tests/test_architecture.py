@@ -35,7 +35,7 @@ ORDER = (
 """Packages in levels: each imports only from levels above its own."""
 
 BUDGETS: Mapping[str, int] = {
-    "system": 580,
+    "system": 585,
     "(foundation)": 2_877,
     "stores": 335,
     "files": 3_020,

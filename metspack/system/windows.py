@@ -486,8 +486,13 @@ def fsync(descriptor: int) -> None:
 
 
 def unlink(path: Path, *, dir_fd: int | None = None) -> None:
-    """Remove a file by its path, or by its name in an open folder."""
-    _remove(path, dir_fd, _OF_FILE)
+    """Remove a file or a link by its path, or by its name in an open folder."""
+    try:
+        _remove(path, dir_fd, _OF_FILE)
+    except IsADirectoryError:
+        if not modes.S_ISLNK(stat(path, dir_fd=dir_fd, follow_symlinks=False).st_mode):
+            raise
+        _remove(path, dir_fd, _OF_FOLDER)  # a junction
 
 
 def rmdir(path: Path, *, dir_fd: int | None = None) -> None:
