@@ -17,7 +17,8 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from metspack.errors import MetspackError, TargetError
-from metspack.system import begin_processes, hold_signals, let_signals_through, os
+from metspack.system import HeldSignals, begin_processes, let_signals_through, os
+from metspack.system import cores as cores  # noqa: PLC0414 -- for others as well
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -318,8 +319,7 @@ class Processes:
         Handlers of signals run in another thread, and the process begins with signals held back: so it starts
         whole.
         """
-        hold_signals()
-        with _starting():
+        with HeldSignals(), _starting():
             pipe, theirs = self._context.Pipe()
             with theirs:
                 given = theirs, self._counts, number, self._stop
@@ -474,13 +474,6 @@ _ahead: list[Iterator[Any]] = []  # the results that it computes ahead
 def has_parent() -> bool:
     """Return whether the parent process of a worker is alive; True outside a worker."""
     return all(each.is_alive() for each in _parent)
-
-
-def cores() -> int:
-    """Return the number of processor cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1  # macOS, Windows
 
 
 @contextmanager

@@ -35,10 +35,10 @@ ORDER = (
 """Packages in levels: each imports only from levels above its own."""
 
 BUDGETS: Mapping[str, int] = {
-    "system": 536,
-    "(foundation)": 2_876,
+    "system": 585,
+    "(foundation)": 2_872,
     "stores": 335,
-    "files": 3_012,
+    "files": 3_014,
     "layouts": 590,
     "containers": 1_805,
     "siard": 1_891,
@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "mets": 3_124,
     "planning": 875,
     "inspecting": 550,
-    "packages": 3_000,
+    "packages": 3_002,
     "checking": 14_362,
     "building": 3_059,
     "reporting": 2_387,
@@ -63,6 +63,7 @@ REASONS: Mapping[str, str] = {}
 """Modules above so many lines, each with why it is one thing."""
 
 SHARED_NAMES: Mapping[str, str] = {
+    "HeldSignals": "each operating system has one, and system/ gives that of its own",
     "Package": "the package of the public API is a face of the one in packages/, which programs do not see",
 }
 """Class names of two modules, each with the reason."""

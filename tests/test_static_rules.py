@@ -307,7 +307,11 @@ def test_the_platform_is_asked_for_in_system_alone() -> None:
         if (isinstance(node, ast.Import) and OF_SYSTEM & {each.name for each in node.names})
         or (isinstance(node, ast.ImportFrom) and node.module in OF_SYSTEM)
         or (isinstance(node, ast.Attribute) and ast.unparse(node) in {"sys.platform", "os.name"})
-        or (isinstance(node, ast.Attribute) and re.fullmatch(r"SIGHUP|SIGBREAK|pthread_\w+", node.attr))
+        or (
+            isinstance(node, ast.Attribute)
+            and re.fullmatch(r"SIGHUP|SIGBREAK|pthread_\w+|sysname", node.attr)
+        )
+        or (isinstance(node, ast.Call) and re.match(r"(has|get)attr\((os|sys|signal),", ast.unparse(node)))
     ]
     assert not wrong, found(wrong, "what differs between systems is in system/:")
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import re
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from itertools import chain, islice
@@ -22,8 +21,8 @@ from typing import Self
 
 from metspack.errors import TargetError, hint_of
 from metspack.files import held, journal, lock, pwrite, release, threads, write
-from metspack.files.reading import Closable, chunks
-from metspack.system import LACKING, fcntl, os, unholdable
+from metspack.files.reading import Closable, chunks, opened_folder
+from metspack.system import LACKING, fcntl, os, syncfs, unholdable
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _KEEP = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -33,6 +32,7 @@ _PATIENCE = 10.0  # seconds for others to unlock a folder
 _LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe may have no reader
 _BUFFER = 1 << 18
 _ENTRIES = 1_000
+_syncfs = cache(syncfs)
 
 ground: ContextVar[Path | None] = ContextVar("ground", default=None)
 """A folder that ``make_directories`` refuses to make, like those above it: it stays removed."""
@@ -75,6 +75,18 @@ def check_names(paths: Iterable[str]) -> None:
             )
 
 
+def _opened_folder(path: Path) -> int:
+    """Return the descriptor of a folder; from a ``.partial`` on no link is followed. Raises OSError."""
+    names = path.parts
+    first = next((number for number, each in enumerate(names) if each.endswith(".partial")), len(names))
+    return opened_folder(Path(*names[:first]), names[first:])
+
+
+def _beside(path: Path) -> AbstractContextManager[int]:
+    """Give the folder that a path is in, as ``_opened_folder`` does, for the length of a block."""
+    return held(_opened_folder(path.parent))
+
+
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}
 _NOT_LINKABLE = {*_NO_LINKS, errno.EXDEV, errno.EACCES}
 _NOT_LINKED = (
@@ -99,8 +111,8 @@ class NewFile:
         self._is_synced = is_synced
         self._buffer: list[bytes] = []
         self._held = 0
-        with explained(path):
-            self._descriptor = os.open(path, _CREATE if is_new else _KEEP, 0o644)
+        with explained(path), _beside(path) as folder:
+            self._descriptor = os.open(path.name, _CREATE if is_new else _KEEP, 0o644, dir_fd=folder)
 
     def write(self, block: bytes) -> None:
         """Append bytes."""
@@ -189,8 +201,9 @@ class NewFile:
         self._unlink()
 
     def _unlink(self) -> None:
-        with suppress(OSError):  # the error that ended the block is the one to report
-            os.unlink(self.path)
+        # The error that ended the block is the one to report.
+        with suppress(OSError), _beside(self.path) as folder:
+            os.unlink(self.path.name, dir_fd=folder)
 
 
 def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
@@ -202,7 +215,7 @@ def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
         if not is_new:
             remove(path)
         return NewFile(path)
-    with explained(path), held(os.open(path, _KEEP)) as before:
+    with explained(path), _beside(path) as folder, held(os.open(path.name, _KEEP, dir_fd=folder)) as before:
         if (found := os.fstat(before).st_size) < size:
             raise OSError(errno.EIO, f"ends at byte {found:,}; expected {size:,}")
         os.ftruncate(before, size)
@@ -233,8 +246,9 @@ class SharedFile(_Descriptor):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with explained(path):
-            self.descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with explained(path), _beside(path) as folder:
+            flags = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+            self.descriptor = os.open(path.name, flags, dir_fd=folder)
 
     def write(self, offset: int, block: bytes) -> None:
         """Put bytes at an offset."""
@@ -254,7 +268,7 @@ class OpenFolder(_Descriptor):
         self.path = path
         self._is_synced = is_synced
         with explained(path):
-            self.descriptor = os.open(path, _FOLDER)
+            self.descriptor = _opened_folder(path)
 
     def write(self, name: str, data: bytes | memoryview) -> None:
         """Write a file that did not exist before; raises ``TargetError``."""
@@ -299,8 +313,8 @@ class OpenFolder(_Descriptor):
 
 def make_directory(path: Path) -> None:
     """Make a directory that must not exist; raises ``TargetError``."""
-    with explained(path):
-        os.mkdir(path, 0o755)
+    with explained(path), _beside(path) as folder:
+        os.mkdir(path.name, 0o755, dir_fd=folder)
 
 
 def make_directories(path: Path) -> None:
@@ -311,7 +325,8 @@ def make_directories(path: Path) -> None:
         if not path.parent.is_dir():
             make_directories(path.parent)
         try:
-            os.mkdir(path, 0o755)
+            with _beside(path) as folder:
+                os.mkdir(path.name or os.curdir, 0o755, dir_fd=folder)
         except FileExistsError:
             if not path.is_dir():
                 raise
@@ -319,7 +334,7 @@ def make_directories(path: Path) -> None:
 
 def sync_directory(path: Path) -> None:
     """Put a directory's entries on disk."""
-    with explained(path), held(os.open(path, _FOLDER)) as descriptor:
+    with explained(path), held(_opened_folder(path)) as descriptor:
         os.fsync(descriptor)
 
 
@@ -345,9 +360,9 @@ def remove(path: Path) -> None:
     """
     try:
         try:
-            _remove(path)
+            _remove_at(path)
         except OSError:  # some file systems refuse the first call and obey the second
-            _remove(path)
+            _remove_at(path)
     except OSError as error:
         raise TargetError(
             f"cannot remove {error.filename or path}: {error.strerror or error}",
@@ -361,44 +376,30 @@ def remove_empty(folder: Path) -> None:
         os.rmdir(folder)
 
 
-def _remove(path: Path) -> None:
-    try:
-        is_folder = stat.S_ISDIR(os.lstat(path).st_mode)  # a link is not followed
-    except FileNotFoundError:
+def _remove_at(path: Path) -> None:
+    if os.path.lexists(path):
+        with _beside(path) as folder:
+            _remove(folder, path.name)
+
+
+def _remove(folder: int, name: str) -> None:
+    """Remove an entry of an open folder, with all in it, and a link as a link."""
+    if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        os.unlink(name, dir_fd=folder)
         return
-    if not is_folder:
-        os.unlink(path)
-        return
-    for folder in _directories(path):
-        while some := _some_entries(folder):
+    with held(os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)) as below:
+        before: list[str] = []
+        while (some := _some_entries(below)) and some != before:  # what is open may keep its name
             for each in some:
-                (os.rmdir if each.is_dir(follow_symlinks=False) else os.unlink)(each.path)
-    os.rmdir(path)
+                _remove(below, each)
+            before = some
+    os.rmdir(name, dir_fd=folder)
 
 
-def _some_entries(folder: str | Path) -> list[os.DirEntry[str]]:
+def _some_entries(folder: int) -> list[str]:
     # Nothing is removed while the directory is read: some file systems would leave names out.
     with os.scandir(folder) as found:
-        return list(islice(found, _ENTRIES))
-
-
-@cache
-def _syncfs() -> Callable[[int], int] | None:
-    """Return the system call that puts a file system on disk, or None where it hides errors.
-
-    Linux has reported its errors since 5.8.
-    """
-    import ctypes  # noqa: PLC0415 -- only for those that write much
-
-    system = os.uname()
-    version = re.match(r"([0-9]+)\.([0-9]+)", system.release)
-    if system.sysname != "Linux" or version is None or tuple(map(int, version.groups())) < _TELLS_ERRORS:
-        return None
-    found: Callable[[int], int] | None = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
-    return found
-
-
-_TELLS_ERRORS = (5, 8)
+        return [each.name for each in islice(found, _ENTRIES)]
 
 
 class SyncedTogether(_Descriptor):
@@ -456,9 +457,10 @@ def put(staged: Path, target: Path) -> None:
 
     The file appears there whole or not at all. The staged name may remain a second name of the file.
     """
-    with explained(target):
+    with explained(target), _beside(staged) as source, _beside(target) as folder:
         try:  # a link never replaces what is there, which a rename does
-            os.link(staged, target, follow_symlinks=False)
+            names = (staged.name, target.name)
+            os.link(*names, src_dir_fd=source, dst_dir_fd=folder, follow_symlinks=False)
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
@@ -475,22 +477,23 @@ def move(source: Path, target: Path) -> None:
     with explained(target):
         if os.path.lexists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-        os.rename(source, target)
+        with _beside(source) as above, _beside(target) as folder:
+            os.rename(source.name, target.name, src_dir_fd=above, dst_dir_fd=folder)
     sync_directory(target.parent)
 
 
 def supersede(staged: Path, target: Path, *, is_synced: bool = True) -> None:
     """Replace a file by a finished one in one step, and sync its folder; raises ``TargetError``."""
-    with explained(target):
-        os.replace(staged, target)
+    with explained(target), _beside(staged) as source, _beside(target) as folder:
+        os.replace(staged.name, target.name, src_dir_fd=source, dst_dir_fd=folder)
     if is_synced:
         sync_directory(target.parent)
 
 
 def take_away(path: Path) -> None:
     """Remove one file that this project put there; raises ``TargetError``, also when it is gone."""
-    with explained(path):
-        os.unlink(path)
+    with explained(path), _beside(path) as folder:
+        os.unlink(path.name, dir_fd=folder)
     sync_directory(path.parent)
 
 

@@ -83,11 +83,14 @@ class FolderTree:
             yield Content(size=os.fstat(descriptor).st_size, chunks=chunks)
 
     def is_there(self, path: bytes) -> bool:
-        """Return whether there is anything at a path, even a link."""
-        names = (*self.names, *names_of(path))
-        if mirrors.are_used():  # the root's own join lists folders of a store
-            return os.path.lexists(self.root.joinpath(*names))
-        return os.path.lexists("/".join((str(self.root), *names)))
+        """Return whether there is anything at a path, in its letter case, even a link."""
+        *folders, name = names = [each for each in (*self.names, *names_of(path)) if each]
+        # The root's own join lists folders of a store.
+        place = self.root.joinpath(*names) if mirrors.are_used() else "/".join((str(self.root), *names))
+        try:  # by its path Windows finds a name in any letter case
+            return os.path.lexists(place) and bool(reading.names_there(self.root, folders, [name]))
+        except OSError as error:
+            return error.errno != errno.ENOENT  # it is there behind a link, which has a finding of its own
 
     def location(self, path: bytes) -> Below:
         """Return the file at a path, whether it exists or not."""

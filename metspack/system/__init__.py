@@ -19,15 +19,17 @@ else:
     from metspack.system import posix as terms
 
 ENDING = terms.ENDING
+HeldSignals = terms.HeldSignals
 LACKING = terms.LACKING
 READER_LEFT = terms.READER_LEFT
 answer_closing = terms.answer_closing
 begin_processes = terms.begin_processes
 command_line = terms.command_line
-hold_signals = terms.hold_signals
+cores = terms.cores
 let_signals_through = terms.let_signals_through
 prepare_terminal = terms.prepare_terminal
 quoted = terms.quoted
+syncfs = terms.syncfs
 unholdable = terms.unholdable
 
 __all__ = ["fcntl", "os"]

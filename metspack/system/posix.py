@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 
 assert sys.platform != "win32"  # noqa: S101 -- Windows has its own
@@ -10,7 +11,7 @@ assert sys.platform != "win32"  # noqa: S101 -- Windows has its own
 TYPE_CHECKING = False  # that of ``typing`` takes long to load, and signals are answered only then
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 else:
     import _signal as signal  # built in; what ``signal`` has besides are enums, which take as long
 
@@ -21,13 +22,18 @@ LACKING: frozenset[str] = frozenset()
 """What metspack cannot do on this system, by the words for it: nothing."""
 
 
-def hold_signals() -> None:
+class HeldSignals:
     """Hold back the signals that end a process, in this thread and in processes that it starts."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+
+    def __enter__(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+
+    def __exit__(self, *_: object) -> None:
+        """Hold them back further: their handlers run in another thread."""
 
 
 def let_signals_through() -> None:
-    """Let the signals through that ``hold_signals`` held back."""
+    """Let the signals through that ``HeldSignals`` held back."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
@@ -48,6 +54,31 @@ def begin_processes() -> None:
     from multiprocessing import resource_tracker  # noqa: PLC0415 -- heavy
 
     resource_tracker.ensure_running()
+
+
+def cores() -> int:
+    """Return the number of processor cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # macOS
+
+
+def syncfs() -> Callable[[int], int] | None:
+    """Return the system call that puts a file system on disk, or None where it hides errors.
+
+    Linux has reported its errors since 5.8.
+    """
+    import ctypes  # noqa: PLC0415 -- only for those that write much
+    import re  # noqa: PLC0415 -- as above
+
+    version = re.match(r"Linux ([0-9]+)\.([0-9]+)", "{0.sysname} {0.release}".format(os.uname()))
+    if version is None or tuple(map(int, version.groups())) < _REPORTS_ERRORS:
+        return None
+    found: Callable[[int], int] | None = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+    return found
+
+
+_REPORTS_ERRORS = (5, 8)
 
 
 def quoted(word: str) -> str:

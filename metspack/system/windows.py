@@ -116,6 +116,7 @@ _kernel32.GetFileInformationByHandleEx.argtypes = (
     ctypes.c_void_p,
     wintypes.DWORD,
 )
+_kernel32.SetFileInformationByHandle.argtypes = _kernel32.GetFileInformationByHandleEx.argtypes
 _kernel32.GetFinalPathNameByHandleW.argtypes = (
     wintypes.HANDLE,
     wintypes.LPWSTR,
@@ -133,7 +134,7 @@ _READ, _WRITE, _SYNCHRONIZE, _DELETE = 1 << 31, 1 << 30, 1 << 20, 1 << 16
 _APPEND, _LOOK = 0x0004 | 0x0100 | 0x0080, 0x0080  # append data, write and read attributes; read attributes
 _SHARED, _KEPT = 7, 3  # the latter without deleting and renaming
 _OPEN, _CREATE, _OPEN_IF = 1, 2, 3
-_OF_FOLDER, _WAITING, _OF_FILE, _DELETING, _NO_LINK = 0x1, 0x20, 0x40, 0x1000, 0x200000
+_OF_FOLDER, _WAITING, _OF_FILE, _NO_LINK = 0x1, 0x20, 0x40, 0x200000
 _BACKUP = 0x4000
 _CASE_INSENSITIVE = 0x40
 _STATUSES = {
@@ -145,6 +146,10 @@ _STATUSES = {
 _IS_TAG, _IS_REPARSE = 9, 0x400
 _NO_LINKS = {1, 50}  # ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED: file systems without hard links
 _ALLOCATED, _MORE = 0x940CF, 234  # FSCTL_QUERY_ALLOCATED_RANGES, ERROR_MORE_DATA: there are further ones
+_DISPOSITIONS = (
+    (21, wintypes.DWORD(0x13)),
+    (4, wintypes.BOOLEAN(1)),
+)  # the name goes at once; FAT has the latter
 _IN_USE = 32  # ERROR_SHARING_VIOLATION
 
 
@@ -229,10 +234,14 @@ def open(  # noqa: A001 -- as ``os`` has it
             )
             _kernel32.CloseHandle(first)
         _check_case(handle, name, dir_fd)
-        return msvcrt.open_osfhandle(handle, flags & os.O_APPEND | os.O_NOINHERIT)
+        descriptor = msvcrt.open_osfhandle(handle, flags & os.O_APPEND | os.O_NOINHERIT)
     except BaseException:
         _kernel32.CloseHandle(handle)
         raise
+    if is_folder:
+        whole = _path_in(path, dir_fd)
+        _folders[descriptor] = whole if dir_fd is not None else _path_of(handle) or whole
+    return descriptor
 
 
 def _read_through(point: int, tag: int, reopen: Callable[[], int]) -> int:
@@ -257,6 +266,7 @@ def _identity(handle: int) -> bytes:
 
 
 _lock_files: dict[int, int] = {}
+_folders: dict[int, str] = {}  # the paths of those that are open, which hold as long
 
 
 def lock_file(descriptor: int) -> int:
@@ -264,23 +274,17 @@ def lock_file(descriptor: int) -> int:
     if not _is_folder(descriptor):
         return descriptor
     if descriptor not in _lock_files:
-        name = f"{_final(descriptor)}.lock"
+        name = f"{_folders[descriptor]}.lock"
         _lock_files[descriptor] = open(name, os.O_RDWR | os.O_CREAT)
     return _lock_files[descriptor]
 
 
 def close(descriptor: int) -> None:
     """Close a descriptor, and with it the lock of a folder."""
+    _folders.pop(descriptor, None)
     if (beside := _lock_files.pop(descriptor, None)) is not None:
         os.close(beside)
     os.close(descriptor)
-
-
-def _final(descriptor: int) -> str:
-    """Return the path of an open folder, without links; it holds as long as the folder is open."""
-    if not (path := _path_of(msvcrt.get_osfhandle(descriptor))):
-        raise ctypes.WinError(ctypes.get_last_error())
-    return path
 
 
 def _path_of(handle: int) -> str:
@@ -413,12 +417,12 @@ class _Scan:
 
 def scandir(path: Path | int = ".") -> _Scan:
     """Return the entries of a folder by its path or descriptor."""
-    return _Scan(_final(path) if isinstance(path, int) else _absolute(path))
+    return _Scan(_folders[path] if isinstance(path, int) else _absolute(path))
 
 
 def listdir(path: Path | int = ".") -> list[str]:
     """Return the names in a folder by its path or descriptor."""
-    return os.listdir(_final(path) if isinstance(path, int) else _absolute(path))
+    return os.listdir(_folders[path] if isinstance(path, int) else _absolute(path))
 
 
 # --- Reading and writing ---
@@ -482,12 +486,30 @@ def fsync(descriptor: int) -> None:
 
 
 def unlink(path: Path, *, dir_fd: int | None = None) -> None:
-    """Remove a file by its path, or by its name in an open folder."""
-    if dir_fd is None:
-        os.unlink(_absolute(path))
-        return
-    options = _OF_FILE | _NO_LINK | _DELETING
-    _kernel32.CloseHandle(_handle(_name_in(path, dir_fd), dir_fd, _DELETE, options=options))
+    """Remove a file or a link by its path, or by its name in an open folder."""
+    try:
+        _remove(path, dir_fd, _OF_FILE)
+    except IsADirectoryError:
+        if not modes.S_ISLNK(stat(path, dir_fd=dir_fd, follow_symlinks=False).st_mode):
+            raise
+        _remove(path, dir_fd, _OF_FOLDER)  # a junction
+
+
+def rmdir(path: Path, *, dir_fd: int | None = None) -> None:
+    """Remove an empty folder by its path, or by its name in an open one."""
+    _remove(path, dir_fd, _OF_FOLDER)
+
+
+def _remove(path: Path, folder: int | None, kind: int) -> None:
+    """Remove a file, an empty folder, or a link itself."""
+    handle = _handle(_name_in(path, folder), folder, _DELETE, options=kind | _NO_LINK)
+    try:
+        for form, flags in _DISPOSITIONS:
+            if _kernel32.SetFileInformationByHandle(handle, form, ctypes.byref(flags), ctypes.sizeof(flags)):
+                return
+        raise ctypes.WinError(ctypes.get_last_error())
+    finally:
+        _kernel32.CloseHandle(handle)
 
 
 def link(
@@ -509,45 +531,43 @@ def link(
 
 
 def _path_in(name: Path, folder: int | None) -> str:
-    return _absolute(name) if folder is None else f"{_final(folder)}\\{_name_in(name, folder)}"
+    return _absolute(name) if folder is None else f"{_folders[folder]}\\{_name_in(name, folder)}"
 
 
-def mkdir(path: Path, mode: int = 0o777) -> None:
-    """Make a folder; no access is changed by ``mode``."""
+def mkdir(path: Path, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+    """Make a folder by its path, or by its name in an open one; ``mode`` changes no access."""
     del mode
     _check_name(path)
-    os.mkdir(_absolute(path))
+    name = _name_in(path, dir_fd)
+    _kernel32.CloseHandle(_handle(name, dir_fd, _LOOK, how=_CREATE, options=_OF_FOLDER | _NO_LINK))
 
 
-def rmdir(path: Path) -> None:
-    """Remove an empty folder."""
-    os.rmdir(_absolute(path))
-
-
-def rename(source: Path, target: Path) -> None:
+def rename(
+    source: Path, target: Path, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
+) -> None:
     """Rename a file or folder to a name that is free."""
-    _move(os.rename, source, target)
+    _move(os.rename, _path_in(source, src_dir_fd), _path_in(target, dst_dir_fd))
 
 
-def replace(source: Path, target: Path) -> None:
+def replace(
+    source: Path, target: Path, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
+) -> None:
     """Rename a file, in place of what has the name."""
-    _move(os.replace, source, target)
+    _move(os.replace, _path_in(source, src_dir_fd), _path_in(target, dst_dir_fd))
 
 
-def _move(call: Callable[[str, str], None], source: Path, target: Path) -> None:
+def _move(call: Callable[[str, str], None], source: str, target: str) -> None:
     """Rename, after a moment where another program has it open.
 
     Raises OSError, with EBUSY and the name of a file that remains open.
     """
     for attempt in range(_ATTEMPTS):
         try:
-            call(_absolute(source), _absolute(target))
+            call(source, target)
         except PermissionError:
             if attempt == _ATTEMPTS - 1:
-                if held := _in_use(_absolute(source)):
-                    raise _refused(
-                        errno.EBUSY, fsdecode(source), f"another program has {held[4:]} open"
-                    ) from None
+                if held := _in_use(source):
+                    raise _refused(errno.EBUSY, source, f"another program has {held[4:]} open") from None
                 raise
             time.sleep(_PAUSE)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import ctypes
 import errno
+import os
 import re
 import signal
 import sys
@@ -20,6 +21,7 @@ ENDING: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
 _CLOSING = {2, 5, 6}  # CTRL_CLOSE_EVENT, CTRL_LOGOFF_EVENT, CTRL_SHUTDOWN_EVENT
 _COLOURS = 0x0004  # ENABLE_VIRTUAL_TERMINAL_PROCESSING
 _PATIENCE = 60.0  # seconds; Windows itself ends the process after five or so
+_starting = _thread.allocate_lock()  # one process at a time
 _handlers: list[object] = []  # a handler that Python frees is still called
 
 
@@ -55,16 +57,33 @@ def answer_closing() -> None:
     ctypes.WinDLL("kernel32").SetConsoleCtrlHandler(handler, True)  # noqa: FBT003 -- its signature
 
 
-def hold_signals() -> None:
-    """Do nothing: Windows holds back no signals. A worker that is starting may end by Ctrl-C."""
+class HeldSignals:
+    """Have processes that are started in the block ignore Ctrl-C, as this one does meanwhile."""
+
+    def __enter__(self) -> None:
+        _starting.acquire()
+        ctypes.WinDLL("kernel32").SetConsoleCtrlHandler(None, True)  # noqa: FBT003 -- its signature
+
+    def __exit__(self, *_: object) -> None:
+        ctypes.WinDLL("kernel32").SetConsoleCtrlHandler(None, False)  # noqa: FBT003 -- as above
+        _starting.release()
 
 
 def let_signals_through() -> None:
-    """Do nothing: none were held back."""
+    """Do nothing: a worker ignores Ctrl-C."""
 
 
 def begin_processes() -> None:
     """Do nothing: ``multiprocessing`` follows no resources here."""
+
+
+def cores() -> int:
+    """Return the number of processor cores."""
+    return os.cpu_count() or 1
+
+
+def syncfs() -> None:
+    """Return None: files are put on disk one by one."""
 
 
 LACKING = frozenset({"--cluster", "an object store", "any name"})

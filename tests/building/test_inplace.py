@@ -520,11 +520,11 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, turn: int, error: BaseException) ->
     """Let the nth link into the folder raise; return what was linked before."""
     link, done = os.link, list[Path]()
 
-    def stopping(source: Path, target: Path, **options: Any) -> None:
+    def stopping(source: str, target: str, *, dst_dir_fd: int, **options: Any) -> None:
         if len(done) == turn:
             raise error
-        done.append(target)
-        link(source, target, **options)
+        done.append(Path(os.readlink(f"/proc/self/fd/{dst_dir_fd}"), target))
+        link(source, target, dst_dir_fd=dst_dir_fd, **options)
 
     monkeypatch.setattr(os, "link", stopping)
     return done

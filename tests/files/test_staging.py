@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,12 +135,13 @@ def test_what_a_command_asks_for_is_enough(
 def test_a_package_is_published_by_one_rename_and_nothing_else_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    renamed: list[tuple[Path, Path]] = []
+    renamed: list[list[Path]] = []
     rename = os.rename
 
-    def noted(source: Path, target: Path) -> None:
-        renamed.append((source, target))
-        rename(source, target)
+    def noted(*names: str, **folders: Any) -> None:
+        above = (Path(os.readlink(f"/proc/self/fd/{each}")) for each in folders.values())
+        renamed.append([place / name for place, name in zip(above, names, strict=True)])
+        rename(*names, **folders)
 
     monkeypatch.setattr(os, "rename", noted)
     staging = Staging(tmp_path / "out", RUN)
@@ -150,7 +152,7 @@ def test_a_package_is_published_by_one_rename_and_nothing_else_is_left(
     assert not staging.target.exists()
     inode = staging.package.stat().st_ino
     staging.publish()
-    assert renamed == [(staging.package, staging.target)]
+    assert renamed == [[staging.package, staging.target]]
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
     assert (tmp_path / "out").stat().st_ino == inode
     assert (tmp_path / "out" / "mets.xml").read_bytes() == b"<mets/>"
@@ -288,8 +290,8 @@ def test_staging_that_is_interrupted_as_it_begins_leaves_nothing(
 ) -> None:
     true = os.mkdir
 
-    def mkdir(path: Path, mode: int) -> None:
-        true(path, mode)
+    def mkdir(path: str, mode: int, *, dir_fd: int) -> None:
+        true(path, mode, dir_fd=dir_fd)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "mkdir", mkdir)
@@ -303,9 +305,9 @@ def test_staging_that_another_began_meanwhile_is_left_to_it(
 ) -> None:
     true = os.mkdir
 
-    def mkdir(path: Path, mode: int) -> None:
-        true(path, mode)
-        true(path, mode)
+    def mkdir(path: str, mode: int, *, dir_fd: int) -> None:
+        true(path, mode, dir_fd=dir_fd)
+        true(path, mode, dir_fd=dir_fd)
 
     monkeypatch.setattr(os, "mkdir", mkdir)
     with pytest.raises(TargetError, match="File exists"):

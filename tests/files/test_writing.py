@@ -6,8 +6,9 @@ import resource
 import stat
 import sys
 import tracemalloc
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -336,6 +337,65 @@ def test_everything_below_is_removed_and_no_link_followed(tmp_path: Path) -> Non
     writing.remove(gone)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["kept"]
     assert (kept / "file").exists()
+
+
+def test_a_link_that_comes_in_place_of_a_folder_is_removed_and_what_it_leads_to_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("kept", "gone/a"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "file").write_bytes(b"")
+    listed = writing._some_entries
+
+    def exchange(folder: int) -> list[str]:
+        found = listed(folder)
+        if (tmp_path / "gone" / "a").is_dir() and not (tmp_path / "away").exists():
+            (tmp_path / "gone" / "a").rename(tmp_path / "away")
+            (tmp_path / "gone" / "a").symlink_to(tmp_path / "kept")
+        return found
+
+    monkeypatch.setattr(writing, "_some_entries", exchange)
+    writing.remove(tmp_path / "gone")
+    assert not (tmp_path / "gone").exists()
+    assert (tmp_path / "kept" / "file").exists()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        writing.NewFile,
+        writing.SharedFile,
+        partial(writing.grown_file, size=1, is_new=False),
+        lambda path: writing.OpenFolder(path.parent),
+        writing.make_directory,
+        writing.take_away,
+        writing.remove,
+        lambda path: writing.put(path.parents[2] / "staged", path),
+        lambda path: writing.move(path.parents[2] / "staged", path),
+        lambda path: writing.supersede(path.parents[2] / "staged", path),
+        lambda path: writing.make_directories(path / "deeper"),
+    ],
+)
+def test_nothing_is_written_behind_a_link_below_a_partial(
+    tmp_path: Path, write: Callable[[Path], object]
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "old").write_bytes(b"12")
+    (tmp_path / "staged").write_bytes(b"")
+    (tmp_path / "out.partial").mkdir()
+    (tmp_path / "out.partial" / "package").symlink_to("../outside")
+    for name in ("old", "new"):
+        with suppress(TargetError) if write is writing.remove else pytest.raises(TargetError):
+            write(tmp_path / "out.partial" / "package" / name)
+    assert {each.name: each.read_bytes() for each in (tmp_path / "outside").iterdir()} == {"old": b"12"}
+
+
+def test_a_file_that_keeps_its_name_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "gone" / "open").write_bytes(b"")
+    monkeypatch.setattr(os, "unlink", lambda _name, *, dir_fd: os.fstat(dir_fd))
+    with pytest.raises(TargetError, match="not empty"):
+        writing.remove(tmp_path / "gone")
 
 
 def test_many_files_are_removed_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

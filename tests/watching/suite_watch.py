@@ -147,13 +147,14 @@ def _check_open(event: str, arguments: tuple[Any, ...]) -> None:
     path, _mode, flags = arguments
     if not flags or not isinstance(flags, int) or isinstance(path, int):
         return
+    text = os.fsdecode(path)
+    # The hook does not have the folder that a name is below: files.writing opened it, which was looked at.
+    is_below = "/" not in text and text not in {".", ".."}
     if flags & _WRITES:
-        text = os.fsdecode(path)
-        # The hook is not told the folder that a name is below: files.writing opened it, which was looked at.
-        if "/" in text or text in {".", ".."} or not _is_writer():
+        if not is_below or not _is_writer():
             _check_path(event, text)
-    elif flags & os.O_DIRECTORY and _is_writer():
-        _check_path(event, path)
+    elif flags & os.O_DIRECTORY and _is_writer() and not (is_below and flags & os.O_NOFOLLOW):
+        _check_path(event, text)
 
 
 def _is_writer() -> bool:

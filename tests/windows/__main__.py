@@ -1,7 +1,7 @@
 """Make the environment, run everything in it, and print what differs from here: `just windows`.
 
-``python -m tests.windows [--every N] [--only promises|commands]``; ``METSPACK_WINDOWS`` names the folder of
-the environment.
+``python -m tests.windows [--every N] [--only PART] [--match PATTERN]``; ``METSPACK_WINDOWS`` names
+the folder of the environment. Archives are those of others that are there (CONTRIBUTING.md).
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import CHECKOUT
+from tests.hostile import exchanging
 from tests.packages.cases import cases
 from tests.shared_data import shared
 from tests.windows import commands, environment, promises
@@ -39,6 +40,7 @@ _REAL = {
     "data/siard/sfdbsakila-2.2.siard": "sakila22",
     "data/siard/sfdbsakila-2.1.siard": "sakila21",
     "data/northwind/Northwind.siard": "northwind10",
+    "data/siard/sql2008": "sql2008",
 }
 """Real archives, where they are, and their names here."""
 _OF_BUILD = ("mets.xml", "manifest-*.txt")
@@ -53,7 +55,8 @@ def main() -> int:
     """Run all; return the number of differences."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--every", type=int, default=1, help="of the packages of the tests, every so many")
-    parser.add_argument("--only", choices=["promises", "commands"])
+    parser.add_argument("--only", choices=[*PARTS, "promises"])
+    parser.add_argument("--match", default="", help="of the promises, those whose name has this pattern")
     given = parser.parse_args()
     cache = os.environ.get("METSPACK_WINDOWS") or Path.home() / ".cache" / "metspack-windows"
     begun = time.monotonic()
@@ -61,34 +64,36 @@ def main() -> int:
     print(f"environment: {made.folder}, {time.monotonic() - begun:.0f} s")
     wrong: list[str] = []
     with made.started(), tempfile.TemporaryDirectory() as name:
-        if given.only != "promises":
-            wrong += compared(made, Path(name), given.every)
-        if given.only != "commands":
-            wrong += promised(made, Path(name))
+        for part in PARTS if given.only is None else {given.only} & {*PARTS}:
+            wrong += compared(made, Path(name) / part, part, given.every)
+        if given.only in {None, "promises"}:
+            wrong += promised(made, Path(name), given.match)
     print(*wrong, sep="\n")
     print(f"{len(wrong)} wrong, {time.monotonic() - begun:.0f} s")
     return min(len(wrong), 100)
 
 
-def compared(made: Environment, folder: Path, every: int) -> list[str]:
+def compared(made: Environment, folder: Path, part: str, every: int) -> list[str]:
     """Run commands here and there; return what differs."""
-    notes = []
+    notes, begun = [], time.monotonic()
+    folder.mkdir()
     for place in (folder / "here", folder / "there"):
         place.mkdir()
-        prepare(place, every)
+        PARTS[part](place, every)
         program, target = HERE / "commands.py", place / "notes.json"
         if place.name == "here":
-            line = [sys.executable, str(program), str(target)]
+            line = [sys.executable, str(program), str(target), part]
             variables = os.environ | _CLOCK | {"PYTHONPATH": str(CHECKOUT)}
             done = subprocess.run(line, cwd=place, env=variables, capture_output=True, check=False)
         else:
-            done = made.run(program, target, folder=place, seconds=_SECONDS, more=_CLOCK)
+            done = made.run(program, target, part, folder=place, seconds=_SECONDS, more=_CLOCK)
         if not target.exists():
             return [f"{place.name}: {environment.words([done.stdout, done.stderr])}"]
         notes.append(json.loads(target.read_text("utf-8")))
     here, there = notes
-    print(f"{len(here['commands'])} commands, {len(here['findings'])} packages, {len(here['trees'])} trees")
-    return [*_golden(there["trees"]), *_differences("", here, there)]
+    counts = ", ".join(f"{len(found)} {name}" for name, found in here.items())
+    print(f"{part}: {counts}, {time.monotonic() - begun:.0f} s", flush=True)
+    return [*(_golden(there["trees"]) if part == "commands" else []), *_differences("", here, there)]
 
 
 def _golden(trees: dict[str, dict[str, str]]) -> list[str]:
@@ -112,17 +117,28 @@ def _differences(where: str, here: Any, there: Any) -> list[str]:
     return [] if here == there else [f"{where}:\n  here  {here!r}\n  there {there!r}"]
 
 
-def prepare(place: Path, every: int) -> None:
-    """Put what the commands read into a folder."""
+def _prepare_commands(place: Path, _every: int) -> None:
     for name in ("Northwind.siard", "Northwind-full.siard"):
         shutil.copy(GOLDEN / name, place)
-    shutil.copytree(GOLDEN / "golden" / "Northwind" / "Northwind_lobseg_0" / "content", place / "lobs")
-    for path, name in _REAL.items():
-        with suppress(pytest.skip.Exception):
-            shutil.copy(shared(*path.split("/")), place / f"{name}.siard")
     shutil.copytree(
         GOLDEN / "golden" / "Northwind", place / "kept", ignore=shutil.ignore_patterns(*_OF_BUILD)
     )
+
+
+def _prepare_archives(place: Path, _every: int) -> None:
+    for path, name in _REAL.items():
+        try:
+            found = shared(*path.split("/"))
+        except pytest.skip.Exception as reason:
+            print(f"{name} is left out: {reason}")
+            continue
+        if found.is_dir():  # an archive with LOBs beside it
+            shutil.copytree(found, place, dirs_exist_ok=True)
+        else:
+            shutil.copy(found, place / f"{name}.siard")
+
+
+def _prepare_packages(place: Path, every: int) -> None:
     packages = {}
     for case in [each for number, each in enumerate(cases()) if not number % every]:
         home = place / "packages" / case.id
@@ -148,9 +164,17 @@ def prepare(place: Path, every: int) -> None:
     (place / "packages.json").write_text(json.dumps(packages), "utf-8")
 
 
+PARTS: Mapping[str, Callable[[Path, int], None]] = {
+    "commands": _prepare_commands,
+    "packages": _prepare_packages,
+    "archives": _prepare_archives,
+}
+"""Parts of the comparison, each with the function that puts its files into a folder."""
+
+
 @contextmanager
 def _mounting(folder: Path) -> Iterator[None]:
-    """Have a folder with a secret come and go as a mount in place of one below a folder, if root may."""
+    """Have a folder with a secret come and go as a mount in place of another."""
     place, ending = folder / "sub", threading.Event()
     place.mkdir(parents=True)
     (place / "f").write_bytes(b"granted")
@@ -173,19 +197,58 @@ def _mounting(folder: Path) -> Iterator[None]:
         thread.join()
 
 
-def promised(made: Environment, folder: Path) -> list[str]:
+@contextmanager
+def _exchanging(folder: Path) -> Iterator[list[str]]:
+    """Have mounts come and go in place of folders of ``rounds``; give the changes in them.
+
+    Root may make them; they come while a file ``begun`` is there.
+    """
+    changed: list[str] = []
+    outside, ending = folder / "outside", threading.Event()
+    outside.mkdir(parents=True)
+    if subprocess.run(["mount", "-t", "tmpfs", "none", outside], capture_output=True, check=False).returncode:
+        print("no mounts: nothing is exchanged")
+        yield changed
+        return
+    exchanging.prepare(folder)
+    exchanging.fill(outside)
+    is_noted = exchanging.notes_readings(outside)
+    before, places = exchanging.state(outside), exchanging.places(folder)
+
+    def come_and_go() -> None:
+        while not ending.is_set():
+            place = next(places) if (folder / "begun").exists() else None
+            line = ["mount", "--bind", str(outside), str(place)]
+            if place and not subprocess.run(line, capture_output=True, check=False).returncode:
+                time.sleep(0.005)
+                subprocess.run(["umount", "-l", place], capture_output=True, check=False)
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=come_and_go)
+    thread.start()
+    try:
+        yield changed
+    finally:
+        ending.set()
+        thread.join()
+        after = exchanging.state(outside)
+        changed += sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+        changed += [] if is_noted else ["this file system does not note readings"]
+        subprocess.run(["umount", "-l", outside], check=True)
+
+
+def promised(made: Environment, folder: Path, match: str) -> list[str]:
     """Run the tests of promises there; return which fail."""
-    place = folder / "promises"
+    place, begun = folder / "promises", time.monotonic()
     place.mkdir()
     for name in ("Northwind.siard", "Northwind-full.siard"):
         shutil.copy(GOLDEN / name, place)
-    with _mounting(place / "mounted"):
-        done = made.run(HERE / "promises.py", folder=place, seconds=_SECONDS, more=_CLOCK)
-    text = environment.words([done.stdout, done.stderr]).replace("\r", "")
-    count = len(promises.tests())
-    passed = len(re.findall(r"^passed ", text, re.MULTILINE))
-    print(f"{passed} of {count} promises kept")
-    return [] if passed == count else [text]
+    with _mounting(place / "mounted"), _exchanging(place / "exchanged") as changed:
+        lines = list(made.lines(HERE / "promises.py", match, folder=place, more=_CLOCK))
+    count = sum(re.search(match, each.__name__) is not None for each in promises.tests())
+    passed = sum(line.startswith("passed ") for line in lines)
+    print(f"promises: {passed} of {count} kept, {time.monotonic() - begun:.0f} s")
+    return [*(f"outside: {each}" for each in changed), *["not all promises are kept"] * (passed != count)]
 
 
 if __name__ == "__main__":

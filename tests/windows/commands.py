@@ -1,6 +1,6 @@
 """Command lines whose results are the same on each system: this runs them, and notes what came.
 
-``python commands.py NOTES``: in the folder that it is run in, which has the samples; the notes are JSON. It
+``python commands.py NOTES PART``: in the folder that it is run in, which has the samples; notes are JSON. It
 imports nothing but metspack, as it runs where the tests do not.
 """
 
@@ -13,6 +13,8 @@ import json
 import os
 import re
 import sys
+import time
+from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
@@ -96,6 +98,34 @@ SOME = (
 )
 
 
+OF_ANY_TEXT = (
+    "--help",
+    *(f"{name} --help" for name in ("build", "check", "restore", "links", "list", "sample", "explain")),
+    "inspect {}.siard",
+    "plan {}.siard --max-files 4",
+    "build {}.siard -o {} --max-files 4 --name \u4e2d",
+    "build {}.siard -o {}",
+    "build {}.siard -o other --max-files \u4e2d",
+    "check {} --level full --report {}.html --report {}.json --report {}.csv",
+    "check {} {}.siard",
+    "check nothing-\u4e2d",
+    "check --\u4e2d",
+    "\u4e2d",
+    "explain \u4e2d",
+    "explain L001",
+    "links {}",
+    "links {} --json",
+    "list {}",
+    "cat {} \u4e2d",
+    "shards {}",
+    "status {}",
+    "restore {} -o {}-lobs",
+    "convert {} -o {}-csip --dialect csip",
+    "merge {}-csip -o {}-merged",
+    "sample \u4e2d",
+)
+"""Command lines whose text, and name for {}, their streams cannot have."""
+
 OF_OTHERS = (
     "inspect {}.siard --json",
     "build {}.siard -o o-{} --max-files 300 --max-bytes 1MB",
@@ -115,11 +145,14 @@ def others() -> list[str]:
     return [each for each in names if not re.fullmatch(r"Northwind(-full)?|r\d", each)]
 
 
-def commands() -> list[str]:
-    """Return all command lines in their order."""
-    real = [each.replace("{}", name) for name in others() for each in OF_OTHERS]
+def commands(part: str) -> list[str]:
+    """Return the command lines of a part, in their order."""
+    if part == "archives":
+        return [each.replace("{}", name) for name in others() for each in OF_OTHERS]
+    if part == "packages":
+        return []
     built = [f"build {words} -o {name}" for name, words in BUILDS.items()]
-    return [*built, *(each.replace("{}", name) for each in OF_EACH for name in BUILDS), *SOME, *real]
+    return [*built, *(each.replace("{}", name) for each in OF_EACH for name in BUILDS), *SOME]
 
 
 def run(line: str, encoding: str = "utf-8") -> dict[str, Any]:
@@ -148,6 +181,26 @@ def plain(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\\", "/").replace("'", "").replace('"', "")
     text = re.sub("(?<![:/])//+", "/", text).replace(os.getcwd().replace("\\", "/"), "DIR")
     return re.sub(".*, elapsed .*\n", "", text)
+
+
+def rounds(folder: Path, seconds: float) -> dict[str, int]:
+    """Build, check and restore again and again; return the number of runs by exit code."""
+    ended = Counter[str]()
+    ending = time.monotonic() + seconds
+    while time.monotonic() < ending:
+        number = ended.total()
+        for line in (
+            f"build {folder / 'source' / 'Northwind.siard'} -o {folder / f'built-{number}'} --max-files 3",
+            f"check {folder / 'package'} --level full",
+            f"restore {folder / 'package'} -o {folder / f'restored-{number}'}",
+            f"build {folder / 'Northwind.siard'} -o {folder / f'out-{number}'} {SMALL}",
+            f"restore {folder / 'whole'} -o {folder / f'lobs-{number}'}",
+        ):
+            done = run(line)
+            assert done["code"] in {None, 0, 1, 3, 4, 5, 6}, done
+            assert "Traceback" not in done["err"], done
+            ended[f"{line.split()[0]}: {done['code'] or 0}"] += 1
+    return ended
 
 
 def findings(given: dict[str, Any]) -> list[str]:
@@ -180,25 +233,16 @@ def tree(folder: str) -> dict[str, str]:
 
 def main() -> None:
     """Run all, and write the notes."""
-    notes = Path(sys.argv[1])
-    packages = json.loads(Path("packages.json").read_text("utf-8"))
-    found: dict[str, Any] = {"commands": [run(each) for each in commands()]}
-    found["findings"] = {name: findings(given) for name, given in packages.items()}
-    made = {*BUILDS, *(f"{name}-lobs" for name in BUILDS), "m3", "c1", "c3", "c7", "m1", "kept", "linked"}
-    made |= {f"o-{name}{suffix}" for name in others() for suffix in ("", "-lobs", "-csip", "-merged")}
-    found["trees"] = {name: tree(name) for name in sorted(made)}
-    found["files"] = {
-        name: hashlib.sha256(Path(name).read_bytes()).hexdigest()
-        for name in (
-            "r1.siard",
-            "r3.siard",
-            "r5.siard",
-            "report.json",
-            "report.csv",
-            "report.xml",
-        )
-        if Path(name).exists()
-    }
+    notes, part = Path(sys.argv[1]), sys.argv[2]
+    found: dict[str, Any] = {"commands": [run(each) for each in commands(part)]}
+    if part == "packages":
+        packages = json.loads(Path("packages.json").read_text("utf-8"))
+        found["findings"] = {name: findings(given) for name, given in packages.items()}
+    made = [*BUILDS, *(f"{name}-lobs" for name in BUILDS), "m3", "c1", "c3", "c7", "m1", "kept", "linked"]
+    made += [each.name for each in Path().glob("o-*") if each.is_dir()]
+    found["trees"] = {name: tree(name) for name in sorted(made) if os.path.isdir(name)}
+    files = [*Path().glob("r?.siard"), *Path().glob("report.[!h]*"), *Path().glob("o-*.siard")]
+    found["files"] = {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in files}
     notes.write_text(json.dumps(found), "utf-8")
 
 

@@ -60,6 +60,20 @@ class Environment:
             check=False,
         )
 
+    def lines(self, *words: str | Path, folder: Path, more: Mapping[str, str]) -> Iterator[str]:
+        """Run the interpreter; print and yield its lines as they come."""
+        pipe, variables = subprocess.PIPE, {**self.variables, **more}
+        with subprocess.Popen(
+            self.command(*words), cwd=folder, env=variables, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT
+        ) as running:
+            assert running.stdin is not None
+            assert running.stdout is not None
+            running.stdin.close()
+            for line in running.stdout:
+                text = line.decode("utf-8", "replace").rstrip()
+                print(text, flush=True)
+                yield text
+
     @contextmanager
     def started(self) -> Iterator[None]:
         """Keep the services of Wine for the length of a block: each command would start them."""

@@ -13,6 +13,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -136,6 +137,39 @@ def a_mount_that_comes_and_goes_is_not_entered(folder: Path) -> None:
 
 
 @promise
+def a_location_in_another_letter_case_leads_nowhere(folder: Path) -> None:
+    """Windows finds a file in any letter case by its path; names are as they are listed."""
+    from metspack.packages.files import FolderTree
+
+    (folder / "Seg" / "deep").mkdir(parents=True)
+    (folder / "Seg" / "deep" / "mets.xml").write_bytes(b"")
+    tree = FolderTree(folder)
+    for path in (b"Seg", b"Seg/deep", b"Seg/deep/mets.xml", b"Seg//deep/mets.xml"):
+        assert tree.is_there(path), path
+    for path in (
+        b"seg",
+        b"seg/deep/mets.xml",
+        b"Seg/Deep/mets.xml",
+        b"Seg/deep/METS.xml",
+        b"Seg\\deep",
+        b"no",
+    ):
+        assert not tree.is_there(path), path
+    assert (folder / "seg" / "METS.xml").parent.exists(), "Windows itself finds it"
+
+
+@promise
+def what_comes_in_place_of_a_folder_is_not_entered(folder: Path) -> None:
+    """Mounts come and go meanwhile; the process that makes them looks behind them."""
+    place = folder.parent / "exchanged"
+    (place / "begun").touch()
+    try:
+        print("exchanged:", commands.rounds(place, 60) if (place / "package").exists() else "nothing")
+    finally:
+        (place / "begun").unlink()
+
+
+@promise
 def an_open_folder_is_not_replaced(folder: Path) -> None:
     calls = windows()
 
@@ -166,7 +200,9 @@ def a_publication_names_the_file_that_another_program_has_open(folder: Path) -> 
         raise PermissionError(13, "Access denied")  # as Windows says of such a folder, and Wine does not
 
     try:
-        error = raises(OSError, lambda: calls._move(refused, folder / "made", folder / "target"))
+        error = raises(
+            OSError, lambda: calls._move(refused, *map(calls._absolute, (folder / "made", folder / "target")))
+        )
         assert "f open" in str(error), error
         assert "Close it" in errors.hint_of(error)
     finally:
@@ -246,23 +282,45 @@ def a_path_of_more_than_260_characters_is_taken(folder: Path) -> None:
 
 
 @promise
+def files_and_folders_are_made_and_removed_below_an_open_folder(folder: Path) -> None:
+    calls = windows()
+
+    top = calls.open(folder, calls.O_RDONLY | calls.O_DIRECTORY)
+    calls.mkdir("a", 0o755, dir_fd=top)
+    raises(FileExistsError, lambda: calls.mkdir("a", 0o755, dir_fd=top))
+    raises(OSError, lambda: calls.mkdir("..\\b", 0o755, dir_fd=top))
+    raises(OSError, lambda: calls.mkdir("con", 0o755, dir_fd=top))
+    (folder / "a" / "f").write_bytes(b"")
+    raises(OSError, lambda: calls.rmdir("a", dir_fd=top))
+    raises(OSError, lambda: calls.unlink("a", dir_fd=top))
+    below = calls.open("a", calls.O_RDONLY | calls.O_DIRECTORY, dir_fd=top)
+    calls.unlink("f", dir_fd=below)
+    raises(FileNotFoundError, lambda: calls.unlink("f", dir_fd=below))
+    calls.close(below)
+    calls.rmdir("a", dir_fd=top)
+    calls.close(top)
+    assert not any(folder.iterdir())
+
+
+@promise
 def what_is_removed_does_not_take_what_a_link_leads_to(folder: Path) -> None:
     from metspack.files import writing
 
     calls = windows()
 
-    (folder / "outside").mkdir()
-    (folder / "outside" / "f").write_bytes(b"")
     (folder / "made" / "link").mkdir(parents=True)
-    before = calls.FolderEntry.is_dir
-    calls.FolderEntry.is_dir = lambda self, *, follow_symlinks=True: (  # a junction, which Wine has not
-        before(self, follow_symlinks=follow_symlinks) and self.name != "link"
+    (folder / "made" / "link" / "f").write_bytes(b"")
+    before = calls._tag
+    calls._tag = lambda handle: (  # a junction, which Wine has not
+        0xA0000003 if calls._path_of(handle).endswith("link") else before(handle)
     )
     try:
-        raises(Exception, lambda: writing.remove(folder / "made"))  # as a folder it is no file to be unlinked
+        raises(Exception, lambda: writing.remove(folder / "made"), "not empty")  # a junction itself is empty
     finally:
-        calls.FolderEntry.is_dir = before
-    assert (folder / "outside" / "f").exists()
+        calls._tag = before
+    assert (folder / "made" / "link" / "f").exists()
+    writing.remove(folder / "made")
+    assert not any(folder.iterdir())
 
 
 @promise
@@ -277,6 +335,31 @@ def two_processes_of_a_build_give_the_same(folder: Path) -> None:
         assert not done["code"], done
     one, two = (sorted(each.read_bytes() for each in (folder / n).rglob("*") if each.is_file()) for n in "12")
     assert one == two
+
+
+def _console_flags() -> int:
+    """Return 1 for a process that ignores Ctrl-C: ``ConsoleFlags`` of its parameters."""
+    import ctypes
+
+    facts = (ctypes.c_void_p * 6)()
+    windows()._ntdll.NtQueryInformationProcess(ctypes.c_void_p(-1), 0, facts, 48, None)
+    parameters = ctypes.c_void_p.from_address((facts[1] or 0) + 0x20)
+    return ctypes.c_uint32.from_address((parameters.value or 0) + 0x18).value
+
+
+@promise
+def a_process_that_is_started_ignores_ctrl_c_from_the_first_moment(_folder: Path) -> None:
+    from metspack.system import HeldSignals
+
+    program = "import promises; print('ignored', promises._console_flags())"
+    line = [sys.executable, "-c", f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); {program}"]
+    found = []
+    for held in (nullcontext(), HeldSignals()):
+        with held:
+            done = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        found.append(done.communicate()[0].split()[-1])
+    assert found == [b"0", b"1"], found
+    assert _console_flags() == 0
 
 
 @promise
@@ -371,6 +454,9 @@ def lobs_of_a_drive_are_found_where_granted(folder: Path) -> None:
     raises(Exception, lambda: granted.spot(above))
 
 
+_NAME = "\u00f6\u4e2d"
+
+
 @promise
 def any_pipe_takes_any_text(folder: Path) -> None:
     name = folder / "\u00e4\u4e2d.siard"
@@ -386,6 +472,13 @@ def any_pipe_takes_any_text(folder: Path) -> None:
             done = commands.run(words, encoding)
             assert "Traceback" not in done["err"], done
             assert done["code"] in {0, 2, 3}, done
+    name.rename(folder / f"{_NAME}.siard")
+    for number, words in enumerate(commands.OF_ANY_TEXT):
+        line = words.replace("{}", str(folder / _NAME))
+        done = commands.run(line, ("cp1252", "cp850")[number % 2])
+        assert "Traceback" not in done["err"], done
+        assert done["code"] in {None, 0, 1, 2, 3, 5}, done
+    assert any((folder / f"{_NAME}-merged").iterdir())
     done = metspack("links", "nothing\u4e2d", encoding="cp1252")
     assert b"Traceback" not in done.stderr, done.stderr
     assert done.returncode == 3, done
