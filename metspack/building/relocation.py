@@ -13,7 +13,7 @@ from metspack.containers.zipreader import ZipContainer
 from metspack.digests import Hashers, ReplacedDigest
 from metspack.files import reading
 from metspack.layouts import Layout
-from metspack.layouts.interface import folder_use
+from metspack.layouts.interface import FolderUse, folder_use
 from metspack.layouts.names import FolderStyle
 from metspack.model import CellRun, Digest, LobCell, Notice
 from metspack.planning.assignment import Assignment, Column, SegmentsOfColumn, column_of, first_place
@@ -51,17 +51,10 @@ class Relocation:
     upgrade: Upgrade | None
 
     def __post_init__(self) -> None:
-        name, columns = self.name, self.assigned.runs
         self._version = self.archive.metadata.version if self.upgrade is None else TARGET
-        self._uses = {
-            each: folder_use(
-                self.layout, name, self.layout.container(first_place(each)), self.style, self._version
-            )
-            for each in sorted(columns)
-        }
         self._digest_of = _digests(self.work, self.corrected)
         self._renamed: set[Column] = set()
-        self._tables = {column[:2] for column in (*columns, *self.stays)}
+        self._tables = {column[:2] for column in (*self.assigned.runs, *self.stays)}
 
     def write(
         self,
@@ -82,7 +75,9 @@ class Relocation:
             return rewriting.copy(self.archive, target, work=work, algorithms=algorithms, seals=True)
         return rewriting.rewrite(
             self.archive,
-            rewriting.moved(self.archive, removed, self._uses),
+            rewriting.moved(
+                self.archive, removed, ((each, self._use(each)) for each in sorted(self.assigned.runs))
+            ),
             target,
             work=work,
             values=self.make_values,
@@ -91,6 +86,10 @@ class Relocation:
             meanwhile=meanwhile,
             upgrade=self.upgrade,
         )
+
+    def _use(self, column: Column) -> FolderUse:
+        container = self.layout.container(first_place(column))
+        return folder_use(self.layout, self.name, container, self.style, self._version)
 
     def make_values(self, table: Table) -> CellValues | None:
         """Return the new values of a table's LOB cells, or None for a table without LOBs.
@@ -107,7 +106,7 @@ class Relocation:
             column = column_of(run.place(0))
             if column in runs:
                 self._renamed.add(column)
-                return self._outside(run, self._uses[column].before, of_column(column))
+                return self._outside(run, self._use(column).before, of_column(column))
             files = [self._inside(table, cell) for cell in run.cells()]
             if self._version != "1.0" or files != list(run.files):
                 self._renamed.add(column)

@@ -197,7 +197,7 @@ class _RestoreWork:
             column: folder_use(siard22.LAYOUT, name, siard22.container(first_place(column)), style, version)
             for column in self.outside
         }
-        moved = rewriting.moved(self.source, self.removed, uses)
+        moved = rewriting.moved(self.source, self.removed, uses.items())
 
         def named(place: LobPlace, rows: Sequence[int], files: Sequence[str]) -> list[str]:
             before = uses[column_of(place)].before

@@ -96,22 +96,21 @@ class AddedRun:
         next(contents, None)  # the end checks that the files have stayed the same
 
 
-def moved(archive: Archive, entries: RemovedEntries, uses: Mapping[tuple[int, int, int], FolderUse]) -> Moved:
+def moved(
+    archive: Archive, entries: RemovedEntries, uses: Iterable[tuple[tuple[int, int, int], FolderUse]]
+) -> Moved:
     """Return the entries that leave and the lobFolders of LOBs outside.
 
-    The keys of ``uses`` are schema, table and column number.
+    ``uses`` come with the numbers of schema, table and column.
     """
     paths = {(table.schema, table.number): table.path for table in archive.metadata.tables}
     columns: dict[str, dict[int, str]] = {}
-    for (schema, table, number), use in uses.items():
+    database, is_innermost = None, False
+    for (schema, table, number), use in uses:
         if use.column is not None:
             columns.setdefault(paths[schema, table], {})[number] = use.column
-    return Moved(
-        entries=entries,
-        columns=columns,
-        database=next((use.database for use in uses.values() if use.database is not None), None),
-        is_innermost=any(use.is_innermost for use in uses.values()),
-    )
+        database, is_innermost = database or use.database, is_innermost or use.is_innermost
+    return Moved(entries=entries, columns=columns, database=database, is_innermost=is_innermost)
 
 
 def rewrite(
