@@ -73,38 +73,6 @@ def test_a_folder(metspack: Commands, place: Path) -> None:
 # The options
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--max-files", "0"), "--max-files 0 is too small"),
-        (("--max-files", "many"), "--max-files 'many' is not a number of files"),
-        (("--max-bytes", "4 XB"), "--max-bytes '4 XB' is not a size"),
-        (("--preset", "rekommendation"), "--preset 'rekommendation' is not known"),
-        (("--id", "a b"), "the OBJID 'a b' holds ' ', which cannot stand in a link"),
-        (("--name", "a/b"), "the name 'a/b' holds a path separator"),
-        (("--agent", "a\x01b"), "holds the character U+0001, which XML cannot hold"),
-        (("--budget", "size=4"), "--budget 'size=4' is not a budget"),
-        (("--plan", "plan", "--max-files", "4"), "--plan cannot be combined with --max-files"),
-        (("--plan", "plan", "-elpf", "1"), "--plan cannot be combined with --max-files"),
-        (("--min-size", "0"), "--min-size 0 leaves nothing inside"),
-        (
-            ("--max-files", "4", "--external-lobs-per-folder", "4"),
-            "--external-lobs-per-folder is another name for --max-files, and both are given",
-        ),
-        (("-elfs", "4MB"), "--external-lobs-folder-size '4MB' is not a whole number of megabytes"),
-        (("--map-drive", "scans=/mnt"), "--map-drive 'scans=/mnt' does not map a drive"),
-        (("--keep-segments",), "--keep-segments requires --in-place"),
-        (("--in-place",), "--in-place requires --keep-segments"),
-    ],
-)
-def test_an_option_that_means_nothing(
-    metspack: Commands, place: Path, northwind: Path, options: tuple[str, ...], words: str
-) -> None:
-    outcome = refused(metspack, place, northwind, *options)
-    assert outcome.code == 2
-    assert words in outcome.err.splitlines()[0].encode().decode()
-
-
 def test_a_clock_that_is_no_number(
     metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,11 +50,3 @@ def test_help_all_names_what_it_has_more_by_heading(metspack: Commands) -> None:
 @pytest.mark.parametrize("words", [(), ("build",), ("help",)])
 def test_help_is_a_command_too(metspack: Commands, words: tuple[str, ...]) -> None:
     assert metspack.fine("help", *words) == metspack.fine(*words, "-h")
-
-
-@pytest.mark.parametrize("words", [("nosuch",), ("build", "nosuch")])
-def test_help_for_what_there_is_not_is_a_usage_error(metspack: Commands, words: tuple[str, ...]) -> None:
-    outcome = metspack("help", *words)
-    assert outcome.code == 2
-    assert "nosuch" in outcome.err
-    assert "hint:" in outcome.err

@@ -58,24 +58,6 @@ def test_no_command_shows_the_help_and_is_a_usage_error(metspack: Commands) -> N
     assert "inspect" in outcome.out + outcome.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("destroy",), "No such command 'destroy'"),
-        (("plan",), "Missing argument 'SOURCE'"),
-        (("build", "x.siard"), "build: missing option -o/--output"),
-        (("build", "x.siard", "-o", "out", "--jobs", "0"), "Invalid value for '-j' / '--jobs'"),
-        (("plan", "x.siard", "--colour"), "No such option: --colour"),
-    ],
-)
-def test_usage_errors_exit_with_2(metspack: Commands, arguments: tuple[str, ...], words: str) -> None:
-    outcome = metspack(*arguments)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert words in outcome.err.splitlines()[0]
-    assert outcome.err.startswith("error: ")
-    assert outcome.err.splitlines()[-1].startswith("hint: ")
-
-
 def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     """Let a build fail with this."""
 

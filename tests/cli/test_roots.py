@@ -116,25 +116,6 @@ def test_children_on_other_disks_are_merged(metspack: Commands, tmp_path: Path, 
     assert tree(tmp_path / "restored") == tree(tmp_path / "expected")
 
 
-def test_merge_reads_no_root_in_a_store(metspack: Commands, tmp_path: Path) -> None:
-    outcome = metspack("merge", tmp_path, "-o", tmp_path / "merged", "--root", "s3://bucket/disk")
-    assert outcome.code == 2
-    assert "s3://bucket/disk is in a store" in outcome.err
-
-
-@pytest.mark.parametrize("command", ["restore --dry-run", "list", "shards", "cat"])
-def test_a_root_that_does_not_exist_is_a_usage_error(
-    metspack: Commands, tmp_path: Path, command: str
-) -> None:
-    siards.siard(tmp_path / "N.siard", *LOBS)
-    package = _built(metspack, tmp_path / "N.siard", tmp_path / "package")
-    name, *options = command.split()
-    lob = [SPLIT] if name == "cat" else []
-    given = metspack(name, package, *lob, *options, "--root", tmp_path / "nothing")
-    assert (given.code, given.out) == (2, "")
-    assert f"the root {tmp_path / 'nothing'} does not exist" in given.err
-
-
 def test_a_child_of_another_parent_is_left_where_it_is(metspack: Commands, tmp_path: Path) -> None:
     for name, lobs in (("one", LOBS), ("other", tuple(each[::-1] for each in LOBS))):
         (tmp_path / name).mkdir()

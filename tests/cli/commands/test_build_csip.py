@@ -44,15 +44,6 @@ def test_every_option_of_the_dialect_is_found_in_the_packages(metspack: Commands
     assert all("ncestor" in each for each in children)
 
 
-def test_what_only_csip_has_is_refused_in_another_dialect(metspack: Commands, tmp_path: Path) -> None:
-    source = siards.siard(tmp_path / "A.siard", b"one")
-    outcome = metspack("build", source, "-o", tmp_path / "out", "--type", "AIP", "--roda-ancestors")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("error: only the dialect csip has --type, --roda-ancestors\n")
-    assert "hint: Add --dialect csip, or leave --type, --roda-ancestors out.\n" in outcome.err
-    assert not (tmp_path / "out").exists()
-
-
 def test_versions_are_written_and_must_agree_with_the_profile(metspack: Commands, tmp_path: Path) -> None:
     source, out = siards.siard(tmp_path / "A.siard", b"one"), tmp_path / "out"
     given = ("--dialect", "csip", "--profile", "sip", "--submitter", "X", "--sip-version", "2.3.0")

@@ -43,24 +43,6 @@ def test_every_form_of_report_states_the_sample(metspack: Commands, package: Pat
     assert said in str(etree.fromstring(junit.encode()).get("name"))
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--sample", "some"], "neither a percentage nor a number"),
-        (["--sample", "1%", "--level", "links"], "no files are hashed"),
-        (["--seed", "3"], "--seed requires --sample"),
-        (["--schema-dir", "nowhere"], "cannot read the folder of schemas nowhere"),
-        (["--level", "deep"], "links, structure, fixity, full"),
-    ],
-)
-def test_what_is_asked_for_wrongly_is_refused(
-    metspack: Commands, package: Path, options: list[str], said: str
-) -> None:
-    outcome = metspack("check", package, *options)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert said in " ".join(outcome.err.split())
-
-
 def test_schemas_of_ones_own_are_found_by_namespace(metspack: Commands, package: Path, schemas: Path) -> None:
     metspack.fine("check", package, "--schema-dir", schemas)
     path = schemas / "our-mets.xsd"

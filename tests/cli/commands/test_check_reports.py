@@ -119,21 +119,6 @@ def test_what_is_worth_an_exit_code_is_chosen(metspack: Commands, good: Path, ba
         assert metspack("check", bad, "--fail-on", fail_on).code == of_errors
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        ["--json", "--jsonl"],
-        ["--withhold", "all"],
-        ["--created", "2026-05-01T12:00:00"],
-        ["--report", "report.pdf"],
-    ],
-)
-def test_options_that_mean_nothing(metspack: Commands, good: Path, wrong: list[str]) -> None:
-    outcome = metspack("check", good, *wrong)
-    assert outcome.code == 2, outcome
-    assert wrong[0] in outcome.err or "report.pdf" in outcome.err
-
-
 def test_json_and_json_lines_on_stdout_are_those_of_the_files(
     metspack: Commands, bad: Path, tmp_path: Path
 ) -> None:

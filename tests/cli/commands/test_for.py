@@ -88,24 +88,6 @@ def test_packages_for_roda_in_folders_are_named_by_their_objid(
         assert f'OBJID="{folder.name}"' in (folder / "METS.xml").read_text()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--for", "word"), "--for 'word' is not known"),
-        (("--for", "dbptk", "--lob-folder-style", "dilcis"), "finds no LOBs located so in SIARD 2.2"),
-        (("--for", "roda", "--dialect", "recommendation"), "requires --dialect csip"),
-        (("--for", "roda"), "requires a submitting agent"),
-    ],
-)
-def test_what_the_reader_does_not_read_is_refused(
-    words: tuple[str, ...], message: str, metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
-    said = metspack("build", northwind, "-o", tmp_path / "out", *words)
-    assert said.code == 2
-    assert message in said.err
-    assert not (tmp_path / "out").exists()
-
-
 def test_an_archive_of_siard_1_0_is_refused_unless_it_is_written_as_2_2(
     metspack: Commands, tmp_path: Path
 ) -> None:

@@ -144,24 +144,6 @@ def test_a_folder_of_lobs_is_shown(metspack: Commands, tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--map-drive", "S:=/a", "--map-drive", "s:=/b"), "gives drive S: two folders: /a and /b"),
-        (("--lobs", "--json"), "--lobs and --json cannot be combined"),
-        (("--accept", "dbptk-part-digest"), "--accept requires --verify"),
-        (("-j", "2"), "--jobs requires --verify"),
-        (("--verify", "--lobs", "-j", "2"), "--jobs cannot be combined with --lobs"),
-    ],
-)
-def test_options_that_mean_nothing_are_refused(
-    metspack: Commands, northwind: Path, options: tuple[str, ...], words: str
-) -> None:
-    outcome = metspack("inspect", northwind, *options)
-    assert outcome.code == 2
-    assert words in outcome.err
-
-
 # --- --lobs -----------------------------------------------------------------------------------------------
 
 

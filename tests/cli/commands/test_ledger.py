@@ -334,27 +334,9 @@ def test_one_that_was_only_begun_is_continued(metspack: Commands, out: Path, led
         assert figures(metspack, out, ledger) == (13, 0)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--level", "links"), "no files are read"),
-        (("--sample", "1%"), "cannot be combined"),
-        (("--older-than", "soon"), "is not a period"),
-        (("--older-than", "999999999w"), "too long"),
-    ],
-)
-def test_options_that_do_not_go_together(
-    metspack: Commands, out: Path, ledger: Path, options: tuple[str, ...], words: str
-) -> None:
-    done = metspack("check", out, "--ledger", ledger, *options)
-    assert (done.code, words in done.err) == (2, True), done
-    assert not ledger.exists()
-
-
 def test_places_and_uses_that_are_refused(
     metspack: Commands, out: Path, ledger: Path, tmp_path: Path
 ) -> None:
-    assert metspack("check", out, "--older-than", "90d").code == 2
     inside = metspack("check", out, "--ledger", out / "ledger")
     assert (inside.code, "would lie in the package" in inside.err) == (2, True)
     assert not (out / "ledger").exists()
