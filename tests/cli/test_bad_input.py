@@ -20,8 +20,6 @@ from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
 from tests.trees import names, tree
 
-CONTENTS = (b"first content", b"second content", b"third content")
-
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:

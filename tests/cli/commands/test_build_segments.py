@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from metspack import checking
-from metspack.model import Severity
 from tests import siards
 from tests.cli.conftest import Commands
 from tests.trees import tree
@@ -23,10 +21,6 @@ def files(package: Path) -> dict[str, int]:
         for name, data in tree(package).items()
         if not name.endswith("/") and not name.endswith(described)
     }
-
-
-def errors(package: Path) -> list[str]:
-    return [each.code for each in checking.check(package) if each.severity is Severity.ERROR]
 
 
 @pytest.fixture
