@@ -1,3 +1,5 @@
+"""The bench: its rows, figures, pages, store and programs."""
+
 from __future__ import annotations
 
 import json

@@ -12,6 +12,7 @@ from metspack.errors import ConfigError
 from metspack.limits import Limits
 from tests import siards
 from tests.told import Told
+from tests.trees import put
 
 OPTIONS = BuildOptions(limits=Limits(files=4))
 
@@ -27,9 +28,7 @@ def test_every_stage_comes_to_its_total(northwind_full: Path) -> None:
 
 
 def test_without_an_archive_no_total_is_known(tmp_path: Path) -> None:
-    file = tmp_path / "scans" / "content/schema0/table0/lob1/record0.bin"
-    file.parent.mkdir(parents=True)
-    file.write_bytes(b"one")
+    put(tmp_path / "scans", {"content/schema0/table0/lob1/record0.bin": b"one"})
     told = Told()
     draft = drafted(tmp_path / "scans", OPTIONS, told)
     assert told.stages == {"Planning": (None, 0)}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -167,12 +165,11 @@ def test_a_target_one_may_not_write_to(program: Program, northwind: Path, place:
             "os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534); "
             "cli.main()"
         )
-        command = [sys.executable, "-c", code, "build", str(source), "-o", str(target), "-j", "1"]
+        done = program.python(code, "build", source, "-o", target, "-j", "1")
     else:
-        command = [*program.command, "build", str(northwind), "-o", str(target), "-j", "1"]
-    done = subprocess.run(command, env=program.environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (4, ""), done.stderr
-    assert done.stderr == (
+        done = program("build", northwind, "-o", target, "-j", "1", cwd=place)
+    assert (done.code, done.out) == (4, ""), done.err
+    assert done.err == (
         f"error: cannot write {target}.partial: Permission denied\n"
         "hint: Choose a target in a folder you may write to.\n"
     )
@@ -195,20 +192,12 @@ def test_a_file_system_that_cannot_hold_a_file(program: Program, place: Path) ->
     source = siards.siard(place / "Big.siard", bytes(100_000), bytes(3_000_000))
     code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000000, 1000000)); "
     code += "from metspack.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "build", str(source), "-o", str(place / "out"), "-j", "1"],
-        env=program.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (4, "")
+    done = program.python(code, "build", source, "-o", place / "out", "-j", "1")
+    assert (done.code, done.out) == (4, "")
     record = place / "out.partial/package/Big_lobseg_0/content/schema0/table0/lob2/record1.bin"
-    assert done.stderr.startswith(f"error: cannot write {record}: File too large\nhint: The disk or quota")
+    assert done.err.startswith(f"error: cannot write {record}: File too large\nhint: The disk or quota")
     assert names(place) == {"Big.siard", "out.partial"}
-    again = program.start("build", source, "-o", "out", "-j", "1", cwd=place)
-    again.communicate(timeout=30)
-    assert again.returncode == 0
+    assert program("build", source, "-o", "out", "-j", "1", cwd=place).code == 0
     assert names(place) == {"Big.siard", "out"}
 
 
@@ -242,14 +231,8 @@ def test_too_few_open_files(program: Program, place: Path) -> None:
     code = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({few}, {few})); "
     code += "from metspack.cli import main; main()"
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > few
-    done = subprocess.run(
-        [sys.executable, "-c", code, "build", str(source), "-o", str(place / "out"), "-j", "1"],
-        env=program.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = program.python(code, "build", source, "-o", place / "out", "-j", "1")
+    assert done.code == 0, done.err
 
 
 # The plan

@@ -1,4 +1,4 @@
-"""The table of threats: every one is held by packages and tests that exist, and the page is the table's."""
+"""Threats and promises are held by packages and tests that exist, and the pages are those of the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Phrases that a native speaker would not write stand in no help, no finding and no page."""
+"""Help, findings and pages are short, and without phrases that a native speaker would not write."""
 
 from __future__ import annotations
 

@@ -185,15 +185,9 @@ def test_a_terminal_gets_plain_text_alone(tmp_path: Path, program: Program) -> N
     root = splitting.forged(tmp_path / "package", [Lob(1, (b"\x1b[2J",))])
     ours, its = os.openpty()
     try:
-        done = subprocess.run(
-            [*program.command, "cat", root, "s0.t2.c4.r1"],
-            env=program.environment,
-            stdout=its,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-        assert done.returncode == 2, done.stderr
-        assert b"error: this is not plain text, and stdout is a terminal" in done.stderr
+        done = program.run(*program.command, "cat", root, "s0.t2.c4.r1", stdout=its)
+        assert done.code == 2, done.err
+        assert "error: this is not plain text, and stdout is a terminal" in done.err
     finally:
         os.close(its)
         os.close(ours)

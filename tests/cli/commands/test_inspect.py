@@ -19,6 +19,7 @@ import pytest
 from tests import siards
 from tests.cli.conftest import HEAD, Commands, Program, made_of
 from tests.siard.convention_archives import SAMPLES
+from tests.trees import put
 
 LOBS = [
     siards.Lob(data=b"there"),
@@ -121,8 +122,7 @@ def test_conventions_are_warnings_and_found_by(metspack: Commands, tmp_path: Pat
 
 def test_a_folder_of_lobs_is_shown(metspack: Commands, tmp_path: Path) -> None:
     file = tmp_path / "lobs" / "content" / "schema0" / "table2" / "lob4" / "record0.bin"
-    file.parent.mkdir(parents=True)
-    file.write_bytes(b"one")
+    put(tmp_path / "lobs", {"content/schema0/table2/lob4/record0.bin": b"one"})
     said = metspack.fine("inspect", tmp_path / "lobs").splitlines()
     assert said[:3] == [
         "lobs: a folder of LOBs, without an archive",

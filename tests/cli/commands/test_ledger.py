@@ -20,8 +20,10 @@ from metspack.files import journal, reading
 from metspack.files.writing import RunJournal
 from tests import siards
 from tests.cli.conftest import Commands
-from tests.cli.test_schemas import schema
+from tests.cli.test_json import schema
 from tests.kept import copied
+
+pytestmark = pytest.mark.usefixtures("one_clock")
 
 FORMS = (
     ((), "full"),
@@ -29,11 +31,6 @@ FORMS = (
     (("--split", "fill", "--max-bytes", "7"), "fixity"),
 )
 LOBS = tuple(f"content {number}".encode() for number in range(8))
-
-
-@pytest.fixture(autouse=True)
-def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
 
 
 @pytest.fixture

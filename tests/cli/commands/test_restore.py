@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.conftest import HEAD, Commands
 from tests.kept import copied
+from tests.packages.several import FORMS, SECOND, several
 from tests.restoring.damages import without_map
 from tests.trees import names, tree
 
@@ -146,3 +147,22 @@ def test_files_are_named_by_key(metspack: Commands, out: Path, tmp_path: Path) -
     metspack.fine("restore", out, "-o", tmp_path / "one", *chosen)
     assert (tmp_path / "one" / "content" / "dbo.Categories" / "7_Picture.png").is_file()
     metspack.fine("restore", out, "-o", tmp_path / "N.siard", "--siard", "--names", "archive")
+
+
+@pytest.fixture(params=FORMS)
+def two_archives(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return several(tmp_path / "two_archives", request.param)
+
+
+def test_of_several_archives_one_is_restored(metspack: Commands, two_archives: Path, tmp_path: Path) -> None:
+    refused = metspack("restore", two_archives, "-o", tmp_path / "x")
+    assert refused.code == 3
+    assert "--archive NAME" in refused.err
+    metspack.fine("restore", two_archives, "-o", tmp_path / "x", "--archive", "Orders")
+    assert [each.read_bytes() for each in sorted((tmp_path / "x").rglob("record*"))] == list(SECOND)
+    metspack.fine("restore", two_archives, "-o", tmp_path / "y.siard", "--siard", "--archive", "Orders")
+    assert metspack("inspect", tmp_path / "y.siard").code == 0
+    assert metspack("cat", two_archives, "s0.t0.c2.r1").code == 3
+    assert metspack("convert", two_archives, "-o", tmp_path / "z").code == 3
+    assert names(tmp_path) >= {"x", "y.siard"}
+    assert not (tmp_path / "z").exists()
