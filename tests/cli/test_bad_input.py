@@ -160,7 +160,7 @@ def test_a_target_one_may_not_write_to(program: Program, northwind: Path, place:
         source.write_bytes(northwind.read_bytes())
         source.chmod(0o644)
         code = (
-            "import os, sys, metspack.building.build; from metspack import cli; wanted = sys.argv; "
+            "import os, shlex, sys, metspack.building.build; from metspack import cli; wanted = sys.argv; "
             "sys.argv = ['metspack', 'plan', '-q', sys.argv[2]]; assert cli._run() == 0; sys.argv = wanted; "
             "os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534); "
             "cli.main()"
