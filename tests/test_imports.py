@@ -26,7 +26,7 @@ FURTHER = {
     "siard.upgrade",
     "siard.upgradedtables",
 }
-"""Modules whose every line is tested, as that of the pure ones is, and which do more than compute."""
+"""Modules whose every line is tested as well, and which do more than compute."""
 
 PURE = {
     name.removesuffix(".py").replace("/", ".").removesuffix(".__init__")

@@ -31,7 +31,7 @@ def untar(path: Path, folder: Path) -> None:
 
 
 def put(folder: Path, files: Mapping[str, bytes]) -> Path:
-    """Write files by their paths below a folder, and the folders for them; return the folder."""
+    """Write files below a folder, by their paths, and the folders for them; return it."""
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)

@@ -1,4 +1,4 @@
-"""``--json``, ``-o``, ``-q`` and ``-V`` of every command, and the published schemas of all JSON."""
+"""``--json``, ``-o``, ``-q`` and ``-V`` of every command, and the schemas of JSON."""
 
 from __future__ import annotations
 

@@ -44,8 +44,7 @@ PACKAGES = {
 
 @pytest.fixture
 def package(request: pytest.FixtureRequest, metspack: Commands, tmp_path: Path) -> Path:
-    source = tmp_path / "N.siard"
-    siards.siard(source, *LOBS)
+    source = siards.siard(tmp_path / "N.siard", *LOBS)
     if request.param == "loose":
         metspack.fine("restore", _built(metspack, source, tmp_path / "first"), "-o", tmp_path / "lobs", "-q")
         source = tmp_path / "lobs"
@@ -134,8 +133,7 @@ def test_a_child_of_another_parent_is_left_where_it_is(metspack: Commands, tmp_p
 
 
 def test_several_children_in_one_tar_file_are_read(metspack: Commands, tmp_path: Path) -> None:
-    siards.siard(tmp_path / "N.siard", *LOBS)
-    package = _built(metspack, tmp_path / "N.siard", tmp_path / "package")
+    package = _built(metspack, siards.siard(tmp_path / "N.siard", *LOBS), tmp_path / "package")
     for child in _children(package)[:2]:
         shutil.move(child, tmp_path / "disk" / child.name)
     tarred(tmp_path / "disk", tmp_path / "disk.tar", inside="", keep=True)
@@ -144,8 +142,7 @@ def test_several_children_in_one_tar_file_are_read(metspack: Commands, tmp_path:
 
 def test_a_child_in_its_place_is_not_replaced(metspack: Commands, tmp_path: Path) -> None:
     """Neither a packed one, nor a folder that has lost its METS: what is in it would be hidden."""
-    siards.siard(tmp_path / "N.siard", *LOBS)
-    package = _built(metspack, tmp_path / "N.siard", tmp_path / "package")
+    package = _built(metspack, siards.siard(tmp_path / "N.siard", *LOBS), tmp_path / "package")
     child, other = _children(package)[:2]
     disk = tmp_path / "disk"
     shutil.copytree(package, disk)

@@ -1,4 +1,4 @@
-"""Calls that mean nothing: each is an error of usage, in words of its own, before anything is made."""
+"""Calls with wrong words: each is an error of usage before anything is made."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("call", REFUSED)
-def test_a_call_that_means_nothing_is_refused_before_anything_is_made(
+def test_a_wrong_call_is_refused_before_anything_is_made(
     metspack: Commands, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Threats and promises are held by packages and tests that exist, and the pages are those of the tables."""
+"""Threats and promises are held by packages and tests that exist; pages are their tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Help, findings and pages are short, and without phrases that a native speaker would not write."""
+"""Help, findings and pages are short, and in words of a native speaker."""
 
 from __future__ import annotations
 

@@ -326,25 +326,6 @@ def test_a_run_before_its_first_event_is_beginning(tmp_path: Path, content: byte
         assert journal.status(tmp_path / "out").state == "running"
 
 
-def test_a_run_that_puts_files_into_a_folder_has_a_state_as_others(tmp_path: Path) -> None:
-    words = f"metspack {journal.IN_PLACE}"
-    begin = {**BEGIN, "command": journal.IN_PLACE, "words": words}
-    path = left(tmp_path / "out.partial", lines(begin, CHANGES))
-    expected = Status(
-        path=tmp_path / "out",
-        partial=tmp_path / "out.partial",
-        state="stopped",
-        command=journal.IN_PLACE,
-        stage="publishing",
-        pid=41,
-        started=STARTED,
-        resume=words,
-    )
-    assert journal.status(tmp_path / "out") == expected
-    with locked(path):
-        assert journal.status(tmp_path / "out") == replace(expected, state="running")
-
-
 def test_a_state_leaves_nothing_open(tmp_path: Path) -> None:
     left(tmp_path / "out.partial", lines(BEGIN))
     before = set(os.listdir("/dev/fd"))

@@ -448,19 +448,6 @@ def test_parts_whose_last_is_not_named_z_are_taken_when_all_bytes_are_there(tmp_
     assert resolve(tmp_path, file, column="./", length=8)[1] == b"one-two-"
 
 
-@pytest.mark.parametrize(
-    ("name", "extra"),
-    [
-        ("lobseg", "N_lobseg_8/c/r.bin.01"),
-        ("siard22", "lobs/seg_2/r.bin_part2"),
-    ],
-)
-def test_a_part_that_is_there_twice_is_an_error(name: str, extra: str, tmp_path: Path) -> None:
-    file = changed(name, tmp_path, more={extra: b"two-"})
-    with pytest.raises(LobAmbiguous, match=r"one part of a LOB exists 2 times|has 9 bytes"):
-        resolve(tmp_path, file, column="./", length=13)
-
-
 def test_a_whole_beside_its_parts_is_an_error(tmp_path: Path) -> None:
     file = changed("lobseg", tmp_path, more={SPLIT["lobseg"][0]: b"the whole one"})
     with pytest.raises(LobAmbiguous, match="exists whole, and so does its part"):

@@ -79,20 +79,6 @@ def test_a_folder_has_the_names_and_bytes_of_its_zip(root: Path, tmp_path: Path)
         tree.check_unchanged()
 
 
-def test_an_extent_is_a_file_below_the_root(root: Path) -> None:
-    name = "content/schema0/table0/lob1/record0.bin"
-    status = (root / name).stat()
-    with FolderEntries(root, index=3) as tree:
-        assert tree.extent(name) == FileExtent(
-            root=3,
-            path=tuple(name.split("/")),
-            size=3_000_000,
-            modified=status.st_mtime_ns,
-            inode=status.st_ino,
-            device=status.st_dev,
-        )
-
-
 @pytest.mark.parametrize("name", ["", "content/", "content", "/header/metadata.xml", "none", "\ud800"])
 def test_what_is_no_file_has_no_extent(root: Path, name: str) -> None:
     with FolderEntries(root) as tree:

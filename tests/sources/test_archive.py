@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from lxml import etree
 
 from metspack.errors import ConfigError, SourceError
 from metspack.limits import Budgets
@@ -15,9 +14,7 @@ from metspack.locations.errors import LobMissing, LobRefused, LobsUnresolved
 from metspack.model import LobRef
 from metspack.siard.tables import Tally
 from metspack.sources.archive import Archive, Grants, by_extension, extension_of
-from tests.laws import spread
 from tests.planning.lobruns import lobs_of, one_after_the_other
-from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, Table, column, field, metadata, siard
 from tests.trees import put
 
@@ -121,25 +118,6 @@ def test_extensions_of_many_files_are_those_of_each(files: list[str]) -> None:
     assert [file for _, which in stretches for file in files[which]] == files
     for extension, which in stretches:
         assert {extension_of(file) for file in files[which]} == {extension}
-
-
-@pytest.mark.parametrize("parts", spread([each for each in ARCHIVES if "2.1" not in each[-1]], 2))
-def test_every_lob_inside_a_real_archive_is_found(parts: tuple[str, ...]) -> None:
-    path = shared("data", *parts)
-    with zipfile.ZipFile(path) as archive:
-        documents = [name for name in archive.namelist() if re.search(r"/table\d+\.xml$", name)]
-        cells = [
-            cell
-            for name in documents
-            for cell in etree.fromstring(archive.read(name)).iter()
-            if cell.get("file")
-        ]
-        sizes = {each.filename: each.file_size for each in archive.infolist()}
-    found = lobs(path)
-    assert sorted(each.cell.file for each in found) == sorted(cell.get("file", "") for cell in cells)
-    assert all([each.size] == [sizes[name] for name in each.entries] for each in found)
-    assert len({each.entries for each in found}) == len(found)
-    assert len({each.place.id for each in found}) == len(found)
 
 
 # --- what is no archive that can be read --------------------------------------------------------------
@@ -272,21 +250,6 @@ def test_a_cell_that_names_no_entry(tmp_path: Path, file: str, words: str) -> No
     assert "passwd: nothing" not in error.message
     assert words != ITSELF or error.message.endswith(words)
     assert {ITSELF: "would destroy the archive", "": ""}.get(words, "incomplete") in error.hint
-
-
-def test_all_lobs_that_are_not_there_are_named(tmp_path: Path) -> None:
-    rows = ("<c1 file='record0.bin'/>", f"<c1 file='{LOB}'/>", "<c1 file='../../x'/>")
-    path = siard(tmp_path / "s.siard", tables=[Table(rows=rows)], lobs={LOB: b"x"})
-    with Archive(path) as archive:
-        found = lobs_of(archive)
-        assert next(found).place.id == "s0.t0.c1.r2"
-        with pytest.raises(LobsUnresolved) as caught:
-            next(found)
-    assert caught.value.message == f"{path}: 2 LOBs not found"
-    assert [each[: each.index(",")] for each in caught.value.details] == [
-        "table s.t row 1",
-        "table s.t row 3",
-    ]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Archives that do not lie at the root of a zip file become ones that do; and entries that depart."""
+"""Archives below a folder of a zip file are moved to its root; entries depart."""
 
 import hashlib
 import zipfile
@@ -15,7 +15,7 @@ from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError, TargetError
 from metspack.files import tempdb
 from metspack.model import LobRun, RunShared
-from metspack.siard.entries import FolderEntries, WrappedTree
+from metspack.siard.entries import WrappedTree
 from metspack.sources.archive import Archive
 from metspack.sources.repacking import RemovedEntries, entries
 from metspack.sources.rewriting import comparable, compared_digests, copy, sealed_size
@@ -257,45 +257,6 @@ def test_what_is_kept_after_all_does_not_leave() -> None:
 
 
 LISTED = ["a/", "a/b/", "a/b/c", "a/b/d", "a/e/", "a/f", "a0/", "ab", "g/", "g/h/", "g/h/i/", "g/h/i/k"]
-
-
-@pytest.mark.parametrize("root", ["", "archive/"])
-def test_a_folder_departs_when_all_in_it_does(tmp_path: Path, root: str) -> None:
-    path = tmp_path / "a.zip"
-    path.write_bytes(forged(*(Entry(name=root + name) for name in LISTED)))
-    with ZipContainer.opened(path) as container, closing(RemovedEntries()) as removed:
-        for name in ("a/b/c", "a/b/d", "g/h/i/k"):
-            removed.add(name)
-        removed.add_emptied(WrappedTree(container, root) if root else container)
-        assert {name for name in LISTED if name in removed} == {
-            "a/b/",
-            "a/b/c",
-            "a/b/d",
-            "g/",
-            "g/h/",
-            "g/h/i/",
-            "g/h/i/k",
-        }
-
-
-def test_folders_of_an_unpacked_archive_depart_too(tmp_path: Path) -> None:
-    for name in LISTED:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        if name.endswith("/"):
-            (tmp_path / name).mkdir(exist_ok=True)
-        else:
-            (tmp_path / name).write_bytes(b"")
-    with FolderEntries(tmp_path) as tree, closing(RemovedEntries()) as removed:
-        removed.add("g/h/i/k")
-        removed.add("a/b/c")
-        removed.add_emptied(tree)
-        assert {name for name in tree.names() if name in removed} == {
-            "a/b/c",
-            "g/",
-            "g/h/",
-            "g/h/i/",
-            "g/h/i/k",
-        }
 
 
 @given(st.sets(st.sampled_from([name for name in LISTED if not name.endswith("/")])))

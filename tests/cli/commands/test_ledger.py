@@ -141,20 +141,8 @@ def test_the_result_says_how_old_the_oldest_is(
     first = next(each["time"] for each in events(ledger) if each["event"] == "file")
     later["days"] = 10
     os.utime(lob(out))
-    said = metspack.fine(
-        "check",
-        out,
-        "--ledger",
-        ledger,
-        "--older-than",
-        "90d",
-        "--report",
-        tmp_path / "r.html",
-        "--report",
-        tmp_path / "r.txt",
-        "--report",
-        tmp_path / "r.jsonl",
-    )
+    reports = [word for form in ("html", "txt", "jsonl") for word in ("--report", tmp_path / f"r.{form}")]
+    said = metspack.fine("check", out, "--ledger", ledger, "--older-than", "90d", *reports)
     words = f"1 file read, 12 taken from the ledger, the oldest verified {first}"
     assert f"; {words}; level full" in said
     assert words in (tmp_path / "r.txt").read_text()

@@ -69,18 +69,8 @@ def test_terms_and_agents_are_those_of_the_parent_unless_others_are_given(
     tmp_path: Path,
 ) -> None:
     terms = ("--dialect", "csip", "--type", "AIP", "--content-type", "SIARD2", "--max-files", "4")
-    metspack.fine(
-        "build",
-        northwind,
-        "-o",
-        tmp_path / "out",
-        "-q",
-        *terms,
-        "--submitter",
-        "Sub",
-        "--submitter-code",
-        "1",
-    )
+    agents = ("--submitter", "Sub", "--submitter-code", "1")
+    metspack.fine("build", northwind, "-o", tmp_path / "out", "-q", *terms, *agents)
     (parent,) = (
         each for each in (tmp_path / "out").glob("*/METS.xml") if "the SIARD archive" in each.read_text()
     )
