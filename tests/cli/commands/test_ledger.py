@@ -138,9 +138,11 @@ def test_the_result_says_how_old_the_oldest_is(
     metspack: Commands, out: Path, ledger: Path, later: dict[str, int], tmp_path: Path
 ) -> None:
     figures(metspack, out, ledger)
-    first = next(each["time"] for each in events(ledger) if each["event"] == "file")
+    again = lob(out)
+    files = [each for each in events(ledger) if each["event"] == "file"]
+    first = min(each["time"] for each in files if each["path"] != str(again.relative_to(out)))
     later["days"] = 10
-    os.utime(lob(out))
+    os.utime(again)
     reports = [word for form in ("html", "txt", "jsonl") for word in ("--report", tmp_path / f"r.{form}")]
     said = metspack.fine("check", out, "--ledger", ledger, "--older-than", "90d", *reports)
     words = f"1 file read, 12 taken from the ledger, the oldest verified {first}"
