@@ -56,7 +56,7 @@ for _number, _handler in (
 gc.disable()
 
 
-_LONG = {"test_wheel.py", "test_transcripts.py", "test_archive_forms.py"}
+_LONG = {"test_wheel.py", "test_transcripts.py"}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -164,6 +164,12 @@ def _nothing_waits_for_the_disk() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _no_clock_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+
+
+@pytest.fixture
+def one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let it always be the same moment of 2016, for programs that tests start too."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ import pytest
 
 from tests import shared_data
 from tests.shared_data import FOLDER, OutsideFile, shared
+from tests.trees import put
 
 CONTENTS = {"data/a.siard": b"archive", "data/lobs/x/1.bin": b"one", "data/b.siard": b"other"}
 NEEDS = {"data/a.siard": "data/lobs"}
@@ -17,9 +18,7 @@ NEEDS = {"data/a.siard": "data/lobs"}
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with all files of a list of three."""
-    for name, content in CONTENTS.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(content)
+    put(tmp_path, CONTENTS)
     files = tuple(
         OutsideFile(
             path=name,

@@ -411,23 +411,6 @@ def test_a_refusal_crosses_process_boundaries() -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "text", "names"),
-    [
-        ((), "a/b", ("a", "b")),
-        (("x",), "a/../b/", ("x", "b")),
-        (("x", "y"), "../../z", ("z",)),
-        (("x",), "..", ()),
-        (("x",), "/a/b", ("a", "b")),
-        (("x",), "file:///Northwind_lobseg_0/mets.xml", ("Northwind_lobseg_0", "mets.xml")),
-    ],
-)
-def test_a_reference_is_joined_below_its_root(
-    base: tuple[str, ...], text: str, names: tuple[str, ...]
-) -> None:
-    assert joined(base, parsed(text)) == names
-
-
-@pytest.mark.parametrize(
     ("base", "text", "rule"),
     [
         ((), "..", "leaves-root"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -27,6 +28,14 @@ def untar(path: Path, folder: Path) -> None:
         if hasattr(tarfile, "data_filter"):
             packed.extraction_filter = tarfile.data_filter
         packed.extractall(folder)  # noqa: S202 -- as it says
+
+
+def put(folder: Path, files: Mapping[str, bytes]) -> Path:
+    """Write files below a folder, by their paths, and the folders for them; return it."""
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return folder
 
 
 def names(folder: Path) -> set[str]:

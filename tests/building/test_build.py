@@ -27,7 +27,9 @@ from metspack.processes import Executor, Moved, Underway
 from metspack.progress import Silent
 from metspack.sources.lobstream import PART_DIGEST
 from tests import segmented_folders, siards
-from tests.trees import names, tree
+from tests.trees import names, put, tree
+
+COLUMN = "content/schema0/table0/lob2"
 
 
 def options(files: int | None, size: int | None, jobs: int = 1) -> BuildOptions:
@@ -74,10 +76,7 @@ def test_segments_placed_in_stretches_give_the_same_package(
 
 
 def test_files_are_linked_in_stretches_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    column = tmp_path / "F" / "content" / "schema0" / "table0" / "lob2"
-    column.mkdir(parents=True)
-    for number in range(9):
-        (column / f"record{number}.bin").write_bytes(b"picture %d" % number)
+    column = put(tmp_path / "F" / COLUMN, {f"record{n}.bin": b"picture %d" % n for n in range(9)})
     asked = replace(options(None, None), link_mode=LinkMode.HARDLINK)
     one = build.build(tmp_path / "F", tmp_path / "whole", asked)
     in_stretches(monkeypatch)
@@ -268,10 +267,7 @@ def test_lobs_of_a_folder_are_placed_before_their_parent_has_an_objid(
     pack: str | None, tmp_path: Path, ahead: list[int], *, is_ahead: bool
 ) -> None:
     """It is made of all of them; LOBs in parts among them wait for it."""
-    folder = tmp_path / "A" / "content" / "schema0" / "table0" / "lob2"
-    folder.mkdir(parents=True)
-    for number in range(24):
-        (folder / f"record{number}.bin").write_bytes(b"%d" % number * (number % 5 * 30 + 1))
+    put(tmp_path / "A" / COLUMN, {f"record{n}.bin": b"%d" % n * (n % 5 * 30 + 1) for n in range(24)})
     asked = replace(options(3, 100), pack=pack, split=Split.FILL)
     for jobs in (1, 3):
         build.build(tmp_path / "A", tmp_path / f"{jobs}", replace(asked, jobs=jobs))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from metspack.building.build import BuildOptions
 from metspack.building.draft import drafted
-from metspack.errors import ConfigError
 from metspack.limits import Limits
 from tests import siards
 from tests.told import Told
+from tests.trees import put
 
 OPTIONS = BuildOptions(limits=Limits(files=4))
 
@@ -27,9 +25,7 @@ def test_every_stage_comes_to_its_total(northwind_full: Path) -> None:
 
 
 def test_without_an_archive_no_total_is_known(tmp_path: Path) -> None:
-    file = tmp_path / "scans" / "content/schema0/table0/lob1/record0.bin"
-    file.parent.mkdir(parents=True)
-    file.write_bytes(b"one")
+    put(tmp_path / "scans", {"content/schema0/table0/lob1/record0.bin": b"one"})
     told = Told()
     draft = drafted(tmp_path / "scans", OPTIONS, told)
     assert told.stages == {"Planning": (None, 0)}
@@ -49,8 +45,3 @@ def test_a_draft_knows_the_folders_of_its_segments(tmp_path: Path) -> None:
     folders = [draft.folder(each) for each in draft.segments]
     assert folders == [f"N_lobs/s0_t0_c2/seg_{n}" for n in range(2)]
     assert (draft.lobs, draft.split, draft.files, draft.bytes) == (2, 1, 3, 8)
-
-
-def test_a_name_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="holds a path separator"):
-        drafted(tmp_path / "none", BuildOptions(name="a/b"))

@@ -14,12 +14,9 @@ from metspack.building import manifests
 from metspack.errors import TargetError
 from tests.trees import tree
 
+pytestmark = pytest.mark.usefixtures("one_clock")
+
 Damage = Callable[[Path], None]
-
-
-@pytest.fixture(autouse=True)
-def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
 
 
 def _flip(path: Path) -> None:

@@ -30,7 +30,7 @@ from tests import siards
 from tests.conftest import CHECKOUT
 from tests.laws import law
 from tests.planning.lobruns import apart, lobs_of
-from tests.trees import tree
+from tests.trees import put, tree
 
 
 def singles(run: PlacedRun) -> list[PlacedRun]:
@@ -79,11 +79,7 @@ def place_files(source: Path, segment: Path, *, links: bool, together: bool = Tr
 
 
 def lob_folder(root: Path, contents: Sequence[bytes]) -> Path:
-    column = root / COLUMN
-    column.mkdir(parents=True)
-    for number, data in enumerate(contents):
-        (column / f"record{number}.bin").write_bytes(data)
-    return root
+    return put(root, {f"{COLUMN}/record{number}.bin": data for number, data in enumerate(contents)})
 
 
 COLUMN = "content/schema0/table0/lob1"

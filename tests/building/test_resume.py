@@ -25,7 +25,7 @@ from tests import siards
 from tests.killing import calls_of, events, killed, partial_of, stop_after
 from tests.laws import spread
 from tests.siards import Lob
-from tests.trees import tree
+from tests.trees import put, tree
 
 pytestmark = pytest.mark.slow
 
@@ -93,9 +93,7 @@ def test_what_was_placed_of_a_folder_that_has_changed_is_placed_again(
 ) -> None:
     """The run before was stopped while it planned; the files that it knew are others now, and fewer."""
     folder = tmp_path / "A" / "content" / "schema0" / "table0" / "lob2"
-    folder.mkdir(parents=True)
-    for number in range(24):
-        (folder / f"record{number}.bin").write_bytes(b"%d" % number)
+    put(folder, {f"record{number}.bin": b"%d" % number for number in range(24)})
     options = replace(OPTIONS, limits=Limits(files=3), jobs=2)
     monkeypatch.setattr(processes, "are_many", bool)
     monkeypatch.setattr(

@@ -28,6 +28,7 @@ from tests import siards
 from tests.shared_data import shared
 from tests.siard import old_archives
 from tests.siard.old_archives import TABLE_XML, entries
+from tests.trees import put
 
 OPTIONS = BuildOptions(
     created="2020-01-01T00:00:00Z",
@@ -249,9 +250,7 @@ def test_other_versions_are_refused(tmp_path: Path, version: str) -> None:
 
 
 def test_lobs_without_an_archive_are_refused(tmp_path: Path) -> None:
-    lob = tmp_path / "lobs" / "content" / "schema0" / "table0" / "lob1" / "record0.bin"
-    lob.parent.mkdir(parents=True)
-    lob.write_bytes(b"one")
+    put(tmp_path / "lobs", {"content/schema0/table0/lob1/record0.bin": b"one"})
     with pytest.raises(ConfigError, match="--siard-version requires a SIARD archive"):
         build(tmp_path / "lobs", tmp_path / "out", OPTIONS)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -111,16 +111,31 @@ class Program:
         return [sys.executable, "-m", "metspack"]
 
     def __call__(self, *arguments: str | Path, cwd: Path, **environment: str) -> Outcome:
+        return self.run(*self.command, *arguments, cwd=cwd, env=self.environment | environment)
+
+    def run(
+        self,
+        *command: str | Path,
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
+        stdout: int | BinaryIO = subprocess.PIPE,
+    ) -> Outcome:
+        """Run any program in the surroundings of this one."""
         done = subprocess.run(
-            [*self.command, *map(str, arguments)],
+            [*map(str, command)],
             cwd=cwd,
-            env=self.environment | environment,
-            capture_output=True,
+            env=env or self.environment,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
             text=True,
             timeout=120,
             check=False,
         )
-        return Outcome(code=done.returncode, out=done.stdout, err=done.stderr)
+        return Outcome(code=done.returncode, out=done.stdout or "", err=done.stderr)
+
+    def python(self, code: str, *arguments: str | Path) -> Outcome:
+        """Run a text as a program of Python, with arguments."""
+        return self.run(sys.executable, "-c", code, *arguments)
 
     def start(self, *arguments: str | Path, cwd: Path) -> subprocess.Popen[str]:
         """Start the program in a session of its own, as a terminal would have it."""

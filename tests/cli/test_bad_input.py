@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,8 +17,6 @@ from metspack.sources.lobstream import OpenSources
 from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
 from tests.trees import names, tree
-
-CONTENTS = (b"first content", b"second content", b"third content")
 
 
 @pytest.fixture
@@ -71,38 +67,6 @@ def test_a_folder(metspack: Commands, place: Path) -> None:
 
 
 # The options
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--max-files", "0"), "--max-files 0 is too small"),
-        (("--max-files", "many"), "--max-files 'many' is not a number of files"),
-        (("--max-bytes", "4 XB"), "--max-bytes '4 XB' is not a size"),
-        (("--preset", "rekommendation"), "--preset 'rekommendation' is not known"),
-        (("--id", "a b"), "the OBJID 'a b' holds ' ', which cannot stand in a link"),
-        (("--name", "a/b"), "the name 'a/b' holds a path separator"),
-        (("--agent", "a\x01b"), "holds the character U+0001, which XML cannot hold"),
-        (("--budget", "size=4"), "--budget 'size=4' is not a budget"),
-        (("--plan", "plan", "--max-files", "4"), "--plan cannot be combined with --max-files"),
-        (("--plan", "plan", "-elpf", "1"), "--plan cannot be combined with --max-files"),
-        (("--min-size", "0"), "--min-size 0 leaves nothing inside"),
-        (
-            ("--max-files", "4", "--external-lobs-per-folder", "4"),
-            "--external-lobs-per-folder is another name for --max-files, and both are given",
-        ),
-        (("-elfs", "4MB"), "--external-lobs-folder-size '4MB' is not a whole number of megabytes"),
-        (("--map-drive", "scans=/mnt"), "--map-drive 'scans=/mnt' does not map a drive"),
-        (("--keep-segments",), "--keep-segments requires --in-place"),
-        (("--in-place",), "--in-place requires --keep-segments"),
-    ],
-)
-def test_an_option_that_means_nothing(
-    metspack: Commands, place: Path, northwind: Path, options: tuple[str, ...], words: str
-) -> None:
-    outcome = refused(metspack, place, northwind, *options)
-    assert outcome.code == 2
-    assert words in outcome.err.splitlines()[0].encode().decode()
 
 
 def test_a_clock_that_is_no_number(
@@ -196,17 +160,16 @@ def test_a_target_one_may_not_write_to(program: Program, northwind: Path, place:
         source.write_bytes(northwind.read_bytes())
         source.chmod(0o644)
         code = (
-            "import os, sys, metspack.building.build; from metspack import cli; wanted = sys.argv; "
+            "import os, shlex, sys, metspack.building.build; from metspack import cli; wanted = sys.argv; "
             "sys.argv = ['metspack', 'plan', '-q', sys.argv[2]]; assert cli._run() == 0; sys.argv = wanted; "
             "os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534); "
             "cli.main()"
         )
-        command = [sys.executable, "-c", code, "build", str(source), "-o", str(target), "-j", "1"]
+        done = program.python(code, "build", source, "-o", target, "-j", "1")
     else:
-        command = [*program.command, "build", str(northwind), "-o", str(target), "-j", "1"]
-    done = subprocess.run(command, env=program.environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (4, ""), done.stderr
-    assert done.stderr == (
+        done = program("build", northwind, "-o", target, "-j", "1", cwd=place)
+    assert (done.code, done.out) == (4, ""), done.err
+    assert done.err == (
         f"error: cannot write {target}.partial: Permission denied\n"
         "hint: Choose a target in a folder you may write to.\n"
     )
@@ -229,20 +192,12 @@ def test_a_file_system_that_cannot_hold_a_file(program: Program, place: Path) ->
     source = siards.siard(place / "Big.siard", bytes(100_000), bytes(3_000_000))
     code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000000, 1000000)); "
     code += "from metspack.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "build", str(source), "-o", str(place / "out"), "-j", "1"],
-        env=program.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (4, "")
+    done = program.python(code, "build", source, "-o", place / "out", "-j", "1")
+    assert (done.code, done.out) == (4, "")
     record = place / "out.partial/package/Big_lobseg_0/content/schema0/table0/lob2/record1.bin"
-    assert done.stderr.startswith(f"error: cannot write {record}: File too large\nhint: The disk or quota")
+    assert done.err.startswith(f"error: cannot write {record}: File too large\nhint: The disk or quota")
     assert names(place) == {"Big.siard", "out.partial"}
-    again = program.start("build", source, "-o", "out", "-j", "1", cwd=place)
-    again.communicate(timeout=30)
-    assert again.returncode == 0
+    assert program("build", source, "-o", "out", "-j", "1", cwd=place).code == 0
     assert names(place) == {"Big.siard", "out"}
 
 
@@ -276,14 +231,8 @@ def test_too_few_open_files(program: Program, place: Path) -> None:
     code = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({few}, {few})); "
     code += "from metspack.cli import main; main()"
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > few
-    done = subprocess.run(
-        [sys.executable, "-c", code, "build", str(source), "-o", str(place / "out"), "-j", "1"],
-        env=program.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = program.python(code, "build", source, "-o", place / "out", "-j", "1")
+    assert done.code == 0, done.err
 
 
 # The plan

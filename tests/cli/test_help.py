@@ -1,4 +1,4 @@
-"""Help in two lengths: what most people need, and with --help-all everything."""
+"""Help in two lengths: what most people need, and with --help-all everything; and explanations of codes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import pytest
 from typer.core import TyperOption
 
+from metspack.cli import console
 from metspack.cli.app import Commands as All
 from tests.cli.conftest import Commands
 
@@ -52,9 +53,18 @@ def test_help_is_a_command_too(metspack: Commands, words: tuple[str, ...]) -> No
     assert metspack.fine("help", *words) == metspack.fine(*words, "-h")
 
 
-@pytest.mark.parametrize("words", [("nosuch",), ("build", "nosuch")])
-def test_help_for_what_there_is_not_is_a_usage_error(metspack: Commands, words: tuple[str, ...]) -> None:
-    outcome = metspack("help", *words)
-    assert outcome.code == 2
-    assert "nosuch" in outcome.err
-    assert "hint:" in outcome.err
+@pytest.mark.parametrize(("code", "columns"), [("P108", 30), ("CSIP60", 80), ("readers", 80)])
+def test_words_are_kept_whole_at_a_terminal(
+    metspack: Commands, monkeypatch: pytest.MonkeyPatch, code: str, columns: int
+) -> None:
+    plain = metspack.fine("explain", code)
+    monkeypatch.setattr(console, "width", lambda: columns)
+    said = metspack.fine("explain", code)
+    assert said.split() == plain.split()
+    assert len(said.splitlines()) > len(plain.splitlines())
+    rows = said.splitlines()
+    example = plain.splitlines()[-1]  # is to be copied, and stays as it is
+    for row in rows:
+        assert len(row) <= columns or len(row.split()) == 1 or row.startswith("<") or row in plain, example
+    rule = next(number for number, row in enumerate(rows) if row.startswith("Rule:"))
+    assert all(row[:7] in {"       ", "To do: "} or not row for row in rows[rule + 1 : rule + 2])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Program
-from tests.cli.test_schemas import schema
+from tests.cli.test_json import schema
 from tests.conftest import CHECKOUT
 from tests.trees import tree
 

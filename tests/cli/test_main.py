@@ -58,24 +58,6 @@ def test_no_command_shows_the_help_and_is_a_usage_error(metspack: Commands) -> N
     assert "inspect" in outcome.out + outcome.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("destroy",), "No such command 'destroy'"),
-        (("plan",), "Missing argument 'SOURCE'"),
-        (("build", "x.siard"), "build: missing option -o/--output"),
-        (("build", "x.siard", "-o", "out", "--jobs", "0"), "Invalid value for '-j' / '--jobs'"),
-        (("plan", "x.siard", "--colour"), "No such option: --colour"),
-    ],
-)
-def test_usage_errors_exit_with_2(metspack: Commands, arguments: tuple[str, ...], words: str) -> None:
-    outcome = metspack(*arguments)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert words in outcome.err.splitlines()[0]
-    assert outcome.err.startswith("error: ")
-    assert outcome.err.splitlines()[-1].startswith("hint: ")
-
-
 def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     """Let a build fail with this."""
 
@@ -141,16 +123,10 @@ print(json.dumps(list(sys.modules)), file=sys.stderr)
 
 def loaded(program: Program, folder: Path, *arguments: str, **environment: str) -> set[str]:
     """Return the modules that a call has loaded when it ends."""
-    done = subprocess.run(
-        [sys.executable, "-c", LOADING, *arguments],
-        cwd=folder,
-        env=program.environment | environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout
-    return set(json.loads(done.stderr.splitlines()[-1]))
+    words = (sys.executable, "-c", LOADING, *arguments)
+    done = program.run(*words, cwd=folder, env=program.environment | environment)
+    assert (done.code, bool(done.out)) == (0, True), done
+    return set(json.loads(done.err.splitlines()[-1]))
 
 
 @pytest.mark.parametrize(
@@ -346,17 +322,10 @@ def test_a_reader_that_leaves_early_is_no_error(program: Program, tmp_path: Path
     siards.siard(tmp_path / "Small.siard", *([b"x"] * 3000))
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run(
-        [*program.command, "plan", "Small.siard", "--max-files", segments],
-        cwd=tmp_path,
-        env=program.environment,
-        stdout=write,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
+    words = ("plan", "Small.siard", "--max-files", segments)
+    done = program.run(*program.command, *words, cwd=tmp_path, stdout=write)
     os.close(write)
-    assert (done.returncode, done.stderr) == (141, "")
+    assert (done.code, done.err) == (141, "")
 
 
 def test_a_full_disk_under_the_output_is_said(program: Program, tmp_path: Path) -> None:
@@ -364,17 +333,9 @@ def test_a_full_disk_under_the_output_is_said(program: Program, tmp_path: Path) 
         pytest.skip("there is no /dev/full here")
     siards.siard(tmp_path / "Small.siard", b"x")
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [*program.command, "plan", "Small.siard"],
-            cwd=tmp_path,
-            env=program.environment,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 4
-    assert done.stderr == (
+        done = program.run(*program.command, "plan", "Small.siard", cwd=tmp_path, stdout=full)
+    assert done.code == 4
+    assert done.err == (
         "error: cannot write the result: No space left on device\n"
         "hint: Free space where the output goes, or send it elsewhere.\n"
     )
@@ -497,28 +458,28 @@ def test_an_interruption_takes_the_bar_away_before_the_cleaning_up(
     assert "Placing" not in after
 
 
-def test_an_interruption_that_python_swallows_comes_again() -> None:
-    text = (
-        "import os, signal, time\n"
-        "from metspack.cli import app, main\n"
-        "def left_to_its_end():\n"
-        "    try:\n"
-        "        yield\n"
-        "    finally:\n"
-        "        os.kill(os.getpid(), signal.SIGINT)\n"
-        "def command(**_):\n"
-        "    next(left_to_its_end())\n"
-        "    time.sleep(30)\n"
-        "    return 0\n"
-        "app.command = command\n"
-        "main()\n"
-    )
-    done = subprocess.run(
-        (sys.executable, "-c", text), capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 130
-    assert done.stderr.startswith("error: interrupted; ")
-    assert "ignored" not in done.stderr
+SWALLOWING = """
+import os, signal, time
+from metspack.cli import app, main
+def left_to_its_end():
+    try:
+        yield
+    finally:
+        os.kill(os.getpid(), signal.SIGINT)
+def command(**_):
+    next(left_to_its_end())
+    time.sleep(30)
+    return 0
+app.command = command
+main()
+"""
+
+
+def test_an_interruption_that_python_swallows_comes_again(program: Program) -> None:
+    done = program.python(SWALLOWING)
+    assert done.code == 130
+    assert done.err.startswith("error: interrupted; ")
+    assert "ignored" not in done.err
 
 
 def test_an_interruption_that_python_makes_another_error_is_one(

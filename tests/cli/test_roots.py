@@ -44,8 +44,7 @@ PACKAGES = {
 
 @pytest.fixture
 def package(request: pytest.FixtureRequest, metspack: Commands, tmp_path: Path) -> Path:
-    source = tmp_path / "N.siard"
-    siards.siard(source, *LOBS)
+    source = siards.siard(tmp_path / "N.siard", *LOBS)
     if request.param == "loose":
         metspack.fine("restore", _built(metspack, source, tmp_path / "first"), "-o", tmp_path / "lobs", "-q")
         source = tmp_path / "lobs"
@@ -116,25 +115,6 @@ def test_children_on_other_disks_are_merged(metspack: Commands, tmp_path: Path, 
     assert tree(tmp_path / "restored") == tree(tmp_path / "expected")
 
 
-def test_merge_reads_no_root_in_a_store(metspack: Commands, tmp_path: Path) -> None:
-    outcome = metspack("merge", tmp_path, "-o", tmp_path / "merged", "--root", "s3://bucket/disk")
-    assert outcome.code == 2
-    assert "s3://bucket/disk is in a store" in outcome.err
-
-
-@pytest.mark.parametrize("command", ["restore --dry-run", "list", "shards", "cat"])
-def test_a_root_that_does_not_exist_is_a_usage_error(
-    metspack: Commands, tmp_path: Path, command: str
-) -> None:
-    siards.siard(tmp_path / "N.siard", *LOBS)
-    package = _built(metspack, tmp_path / "N.siard", tmp_path / "package")
-    name, *options = command.split()
-    lob = [SPLIT] if name == "cat" else []
-    given = metspack(name, package, *lob, *options, "--root", tmp_path / "nothing")
-    assert (given.code, given.out) == (2, "")
-    assert f"the root {tmp_path / 'nothing'} does not exist" in given.err
-
-
 def test_a_child_of_another_parent_is_left_where_it_is(metspack: Commands, tmp_path: Path) -> None:
     for name, lobs in (("one", LOBS), ("other", tuple(each[::-1] for each in LOBS))):
         (tmp_path / name).mkdir()
@@ -153,8 +133,7 @@ def test_a_child_of_another_parent_is_left_where_it_is(metspack: Commands, tmp_p
 
 
 def test_several_children_in_one_tar_file_are_read(metspack: Commands, tmp_path: Path) -> None:
-    siards.siard(tmp_path / "N.siard", *LOBS)
-    package = _built(metspack, tmp_path / "N.siard", tmp_path / "package")
+    package = _built(metspack, siards.siard(tmp_path / "N.siard", *LOBS), tmp_path / "package")
     for child in _children(package)[:2]:
         shutil.move(child, tmp_path / "disk" / child.name)
     tarred(tmp_path / "disk", tmp_path / "disk.tar", inside="", keep=True)
@@ -163,8 +142,7 @@ def test_several_children_in_one_tar_file_are_read(metspack: Commands, tmp_path:
 
 def test_a_child_in_its_place_is_not_replaced(metspack: Commands, tmp_path: Path) -> None:
     """Neither a packed one, nor a folder that has lost its METS: what is in it would be hidden."""
-    siards.siard(tmp_path / "N.siard", *LOBS)
-    package = _built(metspack, tmp_path / "N.siard", tmp_path / "package")
+    package = _built(metspack, siards.siard(tmp_path / "N.siard", *LOBS), tmp_path / "package")
     child, other = _children(package)[:2]
     disk = tmp_path / "disk"
     shutil.copytree(package, disk)

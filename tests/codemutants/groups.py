@@ -41,7 +41,7 @@ GROUPS = (
     Group(
         name="journal",
         modules=("files/journal",),
-        tests=("tests/files/test_journal.py", "tests/files/test_journal_runs.py"),
+        tests=("tests/files/test_journal.py",),
     ),
     Group(
         name="links",

@@ -15,6 +15,7 @@ from metspack.errors import SourceError
 from tests.containers.test_zipreader import quickly, refused
 from tests.containers.test_zipwriter import rewritten, unzip_agrees
 from tests.siard.zips import Entry, forged, unicode_path
+from tests.trees import put
 
 DOS, UNIX, MACOS, NTFS = 20, 0x0314, 0x1315, 0x0A14
 UTF8 = 0x800
@@ -139,9 +140,7 @@ def test_two_entries_of_one_meant_name_are_refused(tmp_path: Path) -> None:
 
 def folder_of_files(folder: Path) -> list[str]:
     names = [WORD, "plain.txt", "\u00f8/" + "\u8868.txt", "e\u0301.txt"]
-    for name in names:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(name)
+    put(folder, {name: name.encode() for name in names})
     return sorted(names)
 
 

@@ -1,4 +1,4 @@
-"""Phrases that a native speaker would not write stand in no help, no finding and no page."""
+"""Help, findings and pages are short, and in words of a native speaker."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typer.core import TyperOption
 
 from metspack.checking.codes import ALL_CODES
 from metspack.cli.app import Commands
+from tests import findings_page, options_page, refusals_page, rules_page, threats_page
 from tests.conftest import CHECKOUT
 from tests.laws import of_each
 
@@ -51,3 +52,28 @@ def test_findings() -> None:
 def test_pages(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert odd(re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL)) == []
+
+
+DOCS = CHECKOUT / "docs"
+GENERATED = {
+    *(each.PAGE for each in (findings_page, options_page, refusals_page, rules_page, threats_page)),
+    DOCS / "performance.md",  # by bench/
+}
+WRITTEN = set(DOCS.glob("*.md")) - GENERATED
+DECISIONS = set((DOCS / "decisions").glob("[0-9]*.md"))
+MOST_PAGES, MOST_WORDS, MOST_WORDS_OF_A_DECISION = 22, 25_000, 200
+
+
+def words(page: Path) -> int:
+    return len(page.read_text(encoding="utf-8").split())
+
+
+def test_pages_are_few_and_short() -> None:
+    assert {each for each in GENERATED if not each.exists()} == set()
+    assert len(WRITTEN) <= MOST_PAGES
+    assert sum(map(words, WRITTEN)) <= MOST_WORDS, sorted((words(each), each.name) for each in WRITTEN)
+
+
+def test_decisions_are_short() -> None:
+    assert DECISIONS
+    assert {each.name for each in DECISIONS if words(each) > MOST_WORDS_OF_A_DECISION} == set()

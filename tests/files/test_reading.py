@@ -126,27 +126,6 @@ def test_a_socket_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             reading.opened(Path("s"))
 
 
-@pytest.mark.parametrize(
-    ("between", "expected"),
-    [
-        ((0, None), b"0123456789"),
-        ((3, 7), b"3456"),
-        ((3, None), b"3456789"),
-        ((8, 99), b"89"),
-        ((10, None), b""),
-        ((5, 5), b""),
-    ],
-)
-@pytest.mark.parametrize("block", [1, 4, 1 << 20])
-def test_bytes_are_read_between_offsets(
-    root: Path, monkeypatch: pytest.MonkeyPatch, between: tuple[int, int | None], expected: bytes, block: int
-) -> None:
-    monkeypatch.setattr(reading, "CHUNK", block)
-    with reading.opening(root, ("a", "b", "file")) as descriptor:
-        assert b"".join(reading.chunks(descriptor, *between)) == expected
-        assert os.lseek(descriptor, 0, os.SEEK_CUR) == 0
-
-
 # --- many small files of one folder ---------------------------------------------------------------------
 
 

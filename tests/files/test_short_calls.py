@@ -14,7 +14,7 @@ from metspack import BuildOptions, Limits
 from tests import siards
 from tests.trees import tree
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_clock")]
 
 _FORMS: Mapping[str, Mapping[str, Any]] = {
     "folder": {},
@@ -23,11 +23,6 @@ _FORMS: Mapping[str, Mapping[str, Any]] = {
     "tar": {"dialect": "csip", "pack": "tar"},
 }
 _LOBS = (b"a" * 40, b"c" * 130, bytes(range(256)) * 40, b"")
-
-
-@pytest.fixture(autouse=True)
-def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
 
 
 @pytest.fixture(scope="module")

@@ -146,26 +146,3 @@ def test_what_comes_to_be_there_meanwhile_is_not_overwritten(
         publish(folder, lambda: None)
     assert tree(folder) == {"inner/": b"", "last": b"mine"}
     assert names(folder.parent) == {"folder"}
-
-
-def test_what_was_made_is_gone_from_the_disk_before_the_journal_is(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as broken:
-        broken.setattr(Transaction, "__exit__", lambda staging, *_: staging.journal.close())
-        publish(folder, lambda: None)  # killed before anything is removed
-    partial, unlink, steps = journal.partial_of(folder), os.unlink, list[str]()
-
-    def unlinking(path: str | Path, **rest: int) -> None:
-        steps.append(f"unlink {Path(path).name}")
-        unlink(path, **rest)
-
-    monkeypatch.setattr(os, "unlink", unlinking)
-    monkeypatch.setattr(
-        writing,
-        "sync_directory",
-        lambda path: steps.append(f"sync {path.name}: {sorted(os.listdir(path))}"),
-    )
-    recover(folder)
-    assert steps[-2:] == ["sync folder.partial: ['journal.jsonl']", "unlink journal.jsonl"]
-    assert not partial.exists()

@@ -1,5 +1,7 @@
 """Properties of every layout."""
 
+from __future__ import annotations
+
 import pickle
 
 import pytest
@@ -8,11 +10,15 @@ from hypothesis import strategies as st
 
 from metspack import layouts
 from metspack.errors import ConfigError
-from metspack.layouts import LAYOUTS, Layout
-from metspack.layouts.interface import SegmentName, safe_extension
+from metspack.layouts import LAYOUTS, Layout, lobseg
+from metspack.layouts.interface import FolderUse, SegmentName, check_style, folder_use, safe_extension
+from metspack.layouts.names import FolderStyle
+from metspack.locations.conventions import from_zip_root
+from metspack.locations.statement import located
 from metspack.model import LobPlace, Part
+from metspack.uris import parsed
 from tests.laws import of_each
-from tests.layouts.places import NUMBERS, PLACES
+from tests.layouts.places import NUMBERS, PLACES, place
 
 LAYOUT = st.sampled_from(list(LAYOUTS.values()))
 NAMES = st.text("AZaz09_-", min_size=1, max_size=12) | st.sampled_from(["N_lobs", "N_lobseg_1", "s0_t2_c4"])
@@ -34,10 +40,6 @@ UNSAFE = [
 ]
 SAFE = ["bin", "txt", "PDF", "7z", "mp4", "e", "z1", "part001", "Zz"]
 EXTENSIONS = st.text("aZz019_.", max_size=11) | st.text(max_size=5) | st.sampled_from(UNSAFE + SAFE)
-PARTS = (
-    st.builds(Part, number=NUMBERS, offset=NUMBERS, size=st.integers(1, 10), is_last=st.booleans())
-    | st.none()
-)
 
 
 def test_the_layouts_have_names_and_the_recommendations_comes_first() -> None:
@@ -87,3 +89,152 @@ def test_a_layout_is_found_by_its_name() -> None:
     with pytest.raises(ConfigError, match="unknown layout 'flat'") as refused:
         layouts.named("flat")
     assert refused.value.hint == "Layouts are lobseg, siard22."
+
+
+VERSIONS = st.sampled_from(["1.0", "2.0", "2.1", "2.2"])
+LOBSEG, SIARD22 = LAYOUTS["lobseg"], LAYOUTS["siard22"]
+
+
+@pytest.mark.parametrize(
+    ("layout", "style", "version", "use"),
+    [
+        (LOBSEG, FolderStyle.DILCIS, "2.1", FolderUse(database="./", column="./")),
+        (SIARD22, FolderStyle.DILCIS, "2.2", FolderUse(database="./N_lobs/", column="s0_t2_c4/")),
+        (LOBSEG, FolderStyle.SFA, "2.1", FolderUse(column="../", is_innermost=True)),
+        (SIARD22, FolderStyle.SFA, "2.0", FolderUse(column="../N_lobs/s0_t2_c4/", is_innermost=True)),
+        (LOBSEG, FolderStyle.DBPTK, "2.0", FolderUse(before="../")),
+        (SIARD22, FolderStyle.DBPTK, "2.1", FolderUse(before="../N_lobs/s0_t2_c4/")),
+        (LOBSEG, FolderStyle.DBPTK, "2.2", FolderUse(column="../")),
+        (SIARD22, FolderStyle.DBPTK, "2.2", FolderUse(column="../N_lobs/s0_t2_c4/")),
+    ],
+)
+def test_a_style_is_one_use_of_lob_folders(
+    layout: Layout, style: FolderStyle, version: str, use: FolderUse
+) -> None:
+    check_style(style, version)
+    assert folder_use(layout, "N", "s0_t2_c4", style, version) == use
+
+
+def test_siard_1_0_has_no_form_for_dbptk() -> None:
+    with pytest.raises(ConfigError, match=r"^--lob-folder-style dbptk has no form in SIARD 1\.0") as caught:
+        check_style(FolderStyle.DBPTK, "1.0")
+    assert caught.value.hint == "Choose another style; no reader of SIARD 1.0 knows LOBs outside."
+
+
+@given(LAYOUT, NAMES, PLACES, EXTENSIONS, NUMBERS, st.sampled_from(FolderStyle), VERSIONS)
+def test_the_levels_name_the_file_beside_the_siard(  # noqa: PLR0917 -- what is drawn
+    layout: Layout,
+    name: str,
+    place: LobPlace,
+    extension: str,
+    index: int,
+    style: FolderStyle,
+    version: str,
+) -> None:
+    container = layout.container(place)
+    steps = f"{layout.segment_folder(name, container, index)}/{layout.lob_path(place, extension)}".split("/")
+    use = folder_use(layout, name, container, style, version)
+    (own,) = layout.cell_files(name, index, place, (place.row,), extension)
+    file = f"{use.before}{own}"
+    if style is FolderStyle.DILCIS:  # the statement's rule
+        found = located(use.database, use.column, file)
+        assert found is not None
+    else:  # that of DBPTK and of the SIARD Suite: the .siard is a folder
+        found = from_zip_root([parsed(each) for each in (use.column, file) if each is not None])
+    assert not found.inside
+    assert list(found.segments) == steps
+
+
+# --- what each layout makes of a place ----------------------------------------------------------------
+
+
+@of_each(
+    [
+        # The recommendation, §5: records count from 0, rows from 1.
+        (LOBSEG, place("c4"), "bin", "content/schema0/table2/lob4/record0.bin"),
+        (LOBSEG, place("c12", row=100), "bin", "content/schema0/table2/lob12/record99.bin"),
+        (LOBSEG, place("c3.u2.u3"), "bin", "content/schema0/table2/lob3/u2/u3/record0.bin"),
+        (LOBSEG, place("c3.a1"), "bin", "content/schema0/table2/lob3/a1/record0.bin"),
+        (LOBSEG, place("c3.a1.u2"), "bin", "content/schema0/table2/lob3/a1/u2/record0.bin"),
+        # SIARD 2.2 L_7.1-0 and the statement on the location of LOBs.
+        (SIARD22, place("c4"), "bin", "t2_c4_r1.bin"),
+        (SIARD22, place("c3.u2.a3", table=1), "txt", "t1_c3_u2_a3_r1.txt"),
+    ]
+)
+def test_a_lob_is_where_the_standard_says(layout: Layout, at: LobPlace, extension: str, path: str) -> None:
+    assert layout.lob_path(at, extension) == path
+
+
+def test_the_records_of_a_column_are_named_together() -> None:
+    folder = "content/schema0/table2/lob4"
+    assert lobseg.lob_paths(place("c4"), (1, 100), "bin") == [f"{folder}/record{at}.bin" for at in (0, 99)]
+
+
+@of_each(
+    [
+        (LOBSEG, "", "Northwind_lobseg_3", "Northwind_lobseg_3", ("", "")),
+        (
+            SIARD22,
+            "s0_t2_c4",
+            "Northwind_lobs/s0_t2_c4/seg_3",
+            "Northwind_s0_t2_c4_seg_3",
+            ("Northwind_lobs/", "s0_t2_c4/"),
+        ),
+    ]
+)
+def test_a_segment_has_a_folder_and_a_word_for_its_id(
+    layout: Layout, container: str, folder: str, word: str, folders: tuple[str, str]
+) -> None:
+    assert layout.segment_folder("Northwind", container, 3) == folder
+    assert layout.segment_id("Northwind", container, 3) == word
+    assert layout.column_folders("Northwind", container) == folders
+    (file,) = layout.cell_files("Northwind", 3, place("c4"), (1,), "bin")
+    assert file == f"{folder.removeprefix(''.join(folders))}/{layout.lob_path(place('c4'), 'bin')}"
+
+
+def test_lobs_share_one_series_of_segments_or_have_one_of_their_column() -> None:
+    nested = place("c5.u1", table=7)
+    assert (LOBSEG.one_series, SIARD22.one_series) == (True, False)
+    assert [LOBSEG.container(each) for each in (place("c4"), nested)] == ["", ""]
+    assert [SIARD22.container(each) for each in (place("c4"), nested)] == ["s0_t2_c4", "s0_t7_c5"]
+
+
+def test_parts_are_numbered_as_the_standards_say() -> None:
+    parts = [Part(number=n, offset=n, size=1, is_last=n == 12) for n in range(13)]
+    assert [LOBSEG.part_suffix(each) for each in parts[8:]] == [".8", ".9", ".10", ".11", ".z"]
+    parts = [Part(number=n, offset=n, size=1, is_last=False) for n in (0, 9, 998, 999, 12_344)]
+    assert [SIARD22.part_suffix(each) for each in parts] == [
+        *("_part001", "_part010", "_part999", "_part1000", "_part12345")
+    ]
+
+
+@of_each(
+    [
+        (LOBSEG, "A_lobseg_1_lobseg_20", SegmentName(name="A_lobseg_1", container="", index=20)),
+        (LOBSEG, "n.siard_lobseg_1", SegmentName(name="n.siard", container="", index=1)),
+        (
+            SIARD22,
+            "A_lobs_lobs/s0_t12_c3/seg_20",
+            SegmentName(name="A_lobs", container="s0_t12_c3", index=20),
+        ),
+        *(
+            (LOBSEG, folder, None)
+            for folder in (
+                *("", "_lobseg_1", "N_lobseg_", "N_lobseg_01", "N_lobseg_1/", "a/N_lobseg_1", "N_lobs"),
+                *("N_lobseg_x", "N_lobseg_z"),
+            )
+        ),
+        *(
+            (SIARD22, folder, None)
+            for folder in (
+                *("", "N_lobs/s0_t2_c4", "N_lobs/s0_t2_c4/seg_00", "N_lobs/s0_t2_c0/seg_0"),
+                *("N/s0_t2_c4/seg_0", "_lobs/s0_t2_c4/seg_0", "N_lobs/s0_t2_c4/seg_0/"),
+                *("a/N_lobs/s0_t2_c4/seg_0", "N_lobseg_0"),
+            )
+        ),
+    ]
+)
+def test_a_segments_folder_is_recognised_by_its_name(
+    layout: Layout, folder: str, expected: SegmentName | None
+) -> None:
+    assert layout.parsed_folder(folder) == expected

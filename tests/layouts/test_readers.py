@@ -35,44 +35,6 @@ from tests.planning.lobruns import run_of
 DILCIS, SFA, DBPTK = FolderStyle.DILCIS, FolderStyle.SFA, FolderStyle.DBPTK
 
 
-@pytest.mark.parametrize(
-    ("version", "style", "expected"),
-    [
-        (
-            "2.1",
-            DILCIS,
-            (
-                "metspack. SIARD Suite and DBPTK 4.5 will show these 8 LOBs as empty. "
-                "To let SIARD Suite find them: --for siard-suite; to let DBPTK 4.5 find them: --for dbptk"
-            ),
-        ),
-        (
-            "2.1",
-            SFA,
-            (
-                "metspack, SIARD Suite. DBPTK 4.5 will show these 8 LOBs as empty. "
-                "To let it find them, instead of SIARD Suite: --for dbptk"
-            ),
-        ),
-        ("2.2", SFA, "metspack, SIARD Suite, DBPTK 4.5."),
-        (
-            "1.0",
-            SFA,
-            (
-                "metspack. SIARD Suite and DBPTK 4.5 will show these 8 LOBs as empty. "
-                "To let both find them: --siard-version 2.2 --for dbptk"
-            ),
-        ),
-    ],
-)
-def test_the_line_names_who_finds_them_and_what_would_help_others(
-    version: str, style: FolderStyle, expected: str
-) -> None:
-    for layout in LAYOUTS:
-        writing = Writing(version=version, layout=layout, style=style)
-        assert readership(writing, LobTraits(lobs=8)).sentence() == f"LOBs found by {expected}"
-
-
 def test_lobs_that_a_reader_misses_are_counted() -> None:
     traits = LobTraits(lobs=9, nested=2, split=1, unusual=3)
     words = readership(Writing(version="2.2", layout="lobseg", style=SFA), traits, is_merged=True)

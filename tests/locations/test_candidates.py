@@ -23,7 +23,7 @@ from metspack.locations.statement import Levels, LocationError, Place
 from metspack.siard.metadata import Field
 from metspack.uris import Repair
 from tests.laws import law
-from tests.siard.convention_archives import SAMPLES, TABLE, Sample
+from tests.siard.convention_archives import TABLE
 
 PLAIN = Levels(database=None, column=None, table=TABLE, file="lobs/record0.bin")
 REAL = set(Convention) - {
@@ -49,22 +49,6 @@ def test_conventions_have_a_letter_of_their_own_and_say_what_they_are() -> None:
 
 def test_only_the_statement_and_the_repeated_content_need_no_warning() -> None:
     assert {each for each in Convention if each.is_statement} == {Convention.C, Convention.F}
-
-
-@pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES.keys())
-def test_the_place_where_a_convention_puts_the_lob_is_a_candidate_under_its_letter(sample: Sample) -> None:
-    levels = Levels(
-        database=sample.database,
-        column=sample.column,
-        folder=sample.folder,
-        table=TABLE,
-        file=sample.rows[0].file,
-    )
-    found = names(levels)
-    where = next(iter(sample.inside)) if sample.inside else "./" + next(iter(sample.outside))
-    if sample.letter == "R":
-        where = where.replace("after", "before")
-    assert (sample.letter, where) in found
 
 
 def test_the_order_is_fixed() -> None:
@@ -442,25 +426,6 @@ def test_each_rule_gives_its_place_and_name(levels: Levels, places: list[str], r
 
 
 GUESSED = {Convention.SIARD_FOLDER, Convention.LOB_ROOT}
-
-
-def test_guesses_are_each_made_from_all_folders_from_the_columns_and_from_none() -> None:
-    levels = replace(PLAIN, database="../db/", column="col/", file="../f/r.bin")
-    found = [candidate(levels, way) for way in range(len(WAYS) - 9, len(WAYS))]
-    assert [each and (each.convention.letter, each.place) for each in found] == [
-        (letter, Place(inside=False, segments=tuple(path.split("/"))))
-        for letter, path in (
-            ("S", "../db/f/r.bin"),
-            ("S", "db/f/r.bin"),
-            ("S", "f/r.bin"),
-            ("S", "f/r.bin"),
-            ("S", "../f/r.bin"),
-            ("S", "f/r.bin"),
-            ("L", "db/f/r.bin"),
-            ("L", "f/r.bin"),
-            ("L", "f/r.bin"),
-        )
-    ]
 
 
 def test_an_absolute_chain_is_looked_for_in_granted_folders_but_not_beside_the_archive() -> None:

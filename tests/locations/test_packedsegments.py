@@ -20,9 +20,10 @@ from metspack.model import FileExtent, ZipExtent
 from metspack.sources.archive import Archive
 from tests import siards
 from tests.laws import law
-from tests.locations.test_resolver import cell, field, md5, only_opening_below, table, written
+from tests.locations.test_resolver import cell, field, md5, only_opening_below, table
 from tests.locations.unresolved import unresolved
 from tests.siard.convention_archives import PACKED, Sample, zipped
+from tests.trees import put
 
 
 def resolver(root: Path, *further: Path, **given: object) -> Resolver:
@@ -99,7 +100,7 @@ def test_a_zip_file_of_a_granted_root_is_read_and_no_other(tmp_path: Path) -> No
 
 
 def test_a_folder_named_like_a_zip_file_is_a_folder(tmp_path: Path) -> None:
-    written(tmp_path, {"sip.zip/r.bin": b"file", "seg_0.zip/other": b""})
+    put(tmp_path, {"sip.zip/r.bin": b"file", "seg_0.zip/other": b""})
     assert resolve(tmp_path, "sip.zip/r.bin") == b"file"
     with unresolved("missing"):
         resolve(tmp_path, "seg_0/r.bin")
@@ -139,7 +140,7 @@ def twice(root: Path, first: bytes, second: bytes, *, where: str) -> Path:
         zipped(root / "lobs/seg_0.zip", {"r.bin": first})
         zipped(root / "lobs.zip", {"lobs/seg_0/r.bin": second})
     else:
-        written(root, {"lobs/seg_0/r.bin": first})
+        put(root, {"lobs/seg_0/r.bin": first})
         zipped(root / "lobs/seg_0.zip", {"r.bin": second})
     return root
 
@@ -217,7 +218,7 @@ def test_parts_in_packed_segments_are_read_as_the_whole(name: str, tmp_path: Pat
 
 def test_parts_may_be_packed_and_unpacked(tmp_path: Path) -> None:
     column, file = split("2.2", tmp_path, take="lobs/seg_1.zip")
-    written(tmp_path, {"lobs/seg_1/r.bin_part002": b"two-"})
+    put(tmp_path, {"lobs/seg_1/r.bin_part002": b"two-"})
     with resolver(tmp_path) as opened:
         found = opened.resolved(table(field(lob_folder=column)), cell(file))
         assert [type(each) for each in found.extents] == [ZipExtent, FileExtent, ZipExtent]
@@ -239,11 +240,11 @@ def test_a_part_in_a_missing_zip_file_is_named(name: str, take: str, says: str, 
 
 def test_a_part_that_is_there_packed_and_unpacked_is_an_error_when_it_differs(tmp_path: Path) -> None:
     column, file = split("2.2", tmp_path)
-    written(tmp_path, {"lobs/seg_1/r.bin_part002": b"TWO-"})
+    put(tmp_path, {"lobs/seg_1/r.bin_part002": b"TWO-"})
     with unresolved("ambiguous", match="one part of a LOB exists 2 times: ") as caught:
         resolve(tmp_path, file, column=column)
     assert f"'in {tmp_path}/lobs/seg_1.zip: seg_1/r.bin_part002'" in caught.value.message
-    written(tmp_path, {"lobs/seg_1/r.bin_part002": b"two-"})
+    put(tmp_path, {"lobs/seg_1/r.bin_part002": b"two-"})
     assert resolve(tmp_path, file, column=column) == WHOLE
 
 
@@ -334,7 +335,7 @@ def test_a_zip_file_that_cannot_be_read_is_named_with_the_reason(
 def test_a_damaged_zip_file_does_not_hide_what_is_elsewhere(tmp_path: Path) -> None:
     empty(tmp_path / "lobs.zip")
     zipped(tmp_path / "lobs/seg_0.zip", {"r.bin": b"packed"})
-    written(tmp_path, {"lobs/seg_1/r.bin": b"unpacked"})
+    put(tmp_path, {"lobs/seg_1/r.bin": b"unpacked"})
     assert resolve(tmp_path, "seg_0/r.bin", column="lobs/") == b"packed"
     assert resolve(tmp_path, "seg_1/r.bin", column="lobs/") == b"unpacked"
 

@@ -32,6 +32,7 @@ from tests.laws import law
 from tests.locations.unresolved import unresolved
 from tests.shared_data import shared
 from tests.siard.convention_archives import SAMPLES, TABLE, Sample, absolute
+from tests.trees import put
 
 # --- Resolvers over a tree in memory and files on disk --------------------------------------------------
 
@@ -104,14 +105,6 @@ def cell(
     return LobCell(
         place=LobPlace(schema=0, table=2, cell=path, row=row), file=file, length=length, digest=digest
     )
-
-
-def written(folder: Path, files: Mapping[str, bytes]) -> Path:
-    for name, data in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    return folder
 
 
 def data_of(resolver: Resolver, resolution: Resolution, entries: Mapping[str, bytes] | None = None) -> bytes:
@@ -245,13 +238,13 @@ def test_every_lob_of_real_archives_is_found_with_its_digest(path: str, expected
 
 
 def test_the_statement_ends_the_search_when_the_size_fits(tmp_path: Path) -> None:
-    written(tmp_path, {"lobs/r.bin": b"12345", "r.bin": b"54321"})
+    put(tmp_path, {"lobs/r.bin": b"12345", "r.bin": b"54321"})
     found, data = resolve(tmp_path, "r.bin", column="lobs/", length=5)
     assert (found.convention, data) == (Convention.C, b"12345")
 
 
 def test_a_size_that_does_not_fit_makes_the_search_continue(tmp_path: Path) -> None:
-    written(tmp_path, {"lobs/r.bin": b"1234"})
+    put(tmp_path, {"lobs/r.bin": b"1234"})
     found, data = resolve(tmp_path, "r.bin", column="lobs/", length=5, inside={"r.bin": b"12345"})
     assert (found.convention, data) == (Convention.H, b"12345")
 
@@ -269,7 +262,7 @@ def test_a_wrong_length_and_a_wrong_digest_are_not_forgiven(tmp_path: Path) -> N
 
 
 def test_two_that_differ_are_an_error_without_a_digest(tmp_path: Path) -> None:
-    written(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"54321"})
+    put(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"54321"})
     with unresolved("ambiguous", match="they differ and the cell has no digest") as caught:
         resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5)
     assert caught.value.message.count(": 5 bytes") == 2
@@ -277,13 +270,13 @@ def test_two_that_differ_are_an_error_without_a_digest(tmp_path: Path) -> None:
 
 
 def test_two_that_are_equal_are_no_error(tmp_path: Path) -> None:
-    written(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"12345"})
+    put(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"12345"})
     found, data = resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5)
     assert (found.convention, data) == (Convention.A, b"12345")
 
 
 def test_a_digest_decides_among_several(tmp_path: Path) -> None:
-    written(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"54321"})
+    put(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"54321"})
     found, data = resolve(
         tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5, digest=md5(b"54321"), inside={}
     )
@@ -291,13 +284,13 @@ def test_a_digest_decides_among_several(tmp_path: Path) -> None:
 
 
 def test_a_digest_that_none_has_decides_nothing(tmp_path: Path) -> None:
-    written(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"54321"})
+    put(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"54321"})
     with unresolved("ambiguous", match="none of them has the cell's digest"):
         resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5, digest=md5(b""))
 
 
 def test_one_file_found_in_two_ways_is_one(tmp_path: Path) -> None:
-    written(tmp_path, {"X_lobs/c/r.bin": b"12345"})
+    put(tmp_path, {"X_lobs/c/r.bin": b"12345"})
     (tmp_path / "c").mkdir()
     os.link(tmp_path / "X_lobs/c/r.bin", tmp_path / "c/r.bin")
     found, _data = resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/")
@@ -305,7 +298,7 @@ def test_one_file_found_in_two_ways_is_one(tmp_path: Path) -> None:
 
 
 def test_another_archives_folder_has_no_say_where_ones_own_is_there(tmp_path: Path) -> None:
-    written(tmp_path, {"a.siard_lobs/c/r.bin": b"1", "b.siard_lobs/c/r.bin": b"2"})
+    put(tmp_path, {"a.siard_lobs/c/r.bin": b"1", "b.siard_lobs/c/r.bin": b"2"})
     resolver = Resolver(None, [tmp_path], siard_name="a.siard", lob_folder="../a.siard_lobs")
     found = resolver.resolved(table(field(lob_folder="c")), cell("r.bin"))
     assert data_of(resolver, found) == b"1"
@@ -335,7 +328,7 @@ def test_a_name_that_was_not_encoded_is_hinted_at(tmp_path: Path) -> None:
 
 
 def test_a_column_whose_convention_changes_is_searched_again(tmp_path: Path) -> None:
-    written(tmp_path, {"X_lobs/c/r1.bin": b"1", "c/r2.bin": b"2"})
+    put(tmp_path, {"X_lobs/c/r1.bin": b"1", "c/r2.bin": b"2"})
     resolver = Resolver(None, [tmp_path], siard_name="x.siard", lob_folder="../X_lobs/")
     only = table(field(lob_folder="c/"))
     assert resolver.resolved(only, cell("r1.bin")).convention is Convention.A
@@ -348,7 +341,7 @@ def test_a_column_whose_convention_changes_is_searched_again(tmp_path: Path) -> 
 
 
 def test_columns_fields_and_tables_are_distinguished(tmp_path: Path) -> None:
-    written(tmp_path, {"a/r.bin": b"a", "b/r.bin": b"b"})
+    put(tmp_path, {"a/r.bin": b"a", "b/r.bin": b"b"})
     resolver = Resolver(Entries({"r.bin": b"zip"}), [tmp_path], siard_name="x.siard")
     first, second = table(field(lob_folder="a/"), field(field(lob_folder="b/"))), table(field(), number=3)
     entries = {"r.bin": b"zip"}
@@ -369,7 +362,7 @@ def test_a_resolver_needs_a_root() -> None:
 
 
 def test_spaces_and_a_missing_slash_in_a_folder_are_tolerated_and_reported(tmp_path: Path) -> None:
-    written(tmp_path, {"my lobs/s0/r.bin": b"x"})
+    put(tmp_path, {"my lobs/s0/r.bin": b"x"})
     found, _data = resolve(tmp_path, "r.bin", database=" my lobs", column="s0")
     assert found.convention is Convention.C
     assert set(found.repairs) == {Repair.SPACE, Repair.SURROUNDING_SPACE}
@@ -403,7 +396,7 @@ def split_case(name: str, tmp_path: Path, *, inside: bool) -> tuple[Resolver, Ta
     files = dict(zip(parts, PIECES, strict=False))
     if inside:
         return Resolver(Entries(files), [tmp_path], siard_name="x.siard"), table(field()), file, files
-    written(tmp_path, files)
+    put(tmp_path, files)
     return (
         Resolver(None, [tmp_path], siard_name="x.siard"),
         table(field(lob_folder="./")),
@@ -423,10 +416,10 @@ def test_parts_are_read_as_the_whole(name: str, inside: bool, tmp_path: Path) ->
     assert found.convention is Convention.C
 
 
-def changed(name: str, tmp_path: Path, *, take: str = "", put: Mapping[str, bytes] | None = None) -> str:
+def changed(name: str, tmp_path: Path, *, take: str = "", more: Mapping[str, bytes] | None = None) -> str:
     file, parts = SPLIT[name]
-    files = dict(zip(parts, PIECES, strict=False)) | dict(put or {})
-    written(tmp_path, {path: data for path, data in files.items() if path != take})
+    files = dict(zip(parts, PIECES, strict=False)) | dict(more or {})
+    put(tmp_path, {path: data for path, data in files.items() if path != take})
     return file
 
 
@@ -448,21 +441,8 @@ def test_parts_whose_last_is_not_named_z_are_taken_when_all_bytes_are_there(tmp_
     assert resolve(tmp_path, file, column="./", length=8)[1] == b"one-two-"
 
 
-@pytest.mark.parametrize(
-    ("name", "extra"),
-    [
-        ("lobseg", "N_lobseg_8/c/r.bin.01"),
-        ("siard22", "lobs/seg_2/r.bin_part2"),
-    ],
-)
-def test_a_part_that_is_there_twice_is_an_error(name: str, extra: str, tmp_path: Path) -> None:
-    file = changed(name, tmp_path, put={extra: b"two-"})
-    with unresolved("ambiguous", match=r"one part of a LOB exists 2 times|has 9 bytes"):
-        resolve(tmp_path, file, column="./", length=13)
-
-
 def test_a_whole_beside_its_parts_is_an_error(tmp_path: Path) -> None:
-    file = changed("lobseg", tmp_path, put={SPLIT["lobseg"][0]: b"the whole one"})
+    file = changed("lobseg", tmp_path, more={SPLIT["lobseg"][0]: b"the whole one"})
     with unresolved("ambiguous", match="exists whole, and so does its part"):
         resolve(tmp_path, file, column="./", length=13)
     with unresolved("ambiguous", match="exists whole, and so does its part"):
@@ -470,7 +450,7 @@ def test_a_whole_beside_its_parts_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_whole_that_its_digest_proves_may_have_parts_beside_it(tmp_path: Path) -> None:
-    file = changed("lobseg", tmp_path, put={SPLIT["lobseg"][0]: b"the whole one"})
+    file = changed("lobseg", tmp_path, more={SPLIT["lobseg"][0]: b"the whole one"})
     assert resolve(tmp_path, file, column="./", digest=md5(b"the whole one"))[1] == b"the whole one"
 
 
@@ -501,14 +481,14 @@ def test_a_cell_that_is_refused_is_named_with_why_and_what_to_do(
 
 
 def test_a_percent_is_decoded_once(tmp_path: Path) -> None:
-    written(tmp_path, {"secret.bin": b"secret", "root/%2e%2e": b"named so"})
+    put(tmp_path, {"secret.bin": b"secret", "root/%2e%2e": b"named so"})
     assert resolve(tmp_path / "root", "%252e%252e", column="./")[1] == b"named so"
     with unresolved("missing"):
         resolve(tmp_path / "root", "%252e%252e/secret.bin", column="./")
 
 
 def test_a_step_out_of_the_granted_roots_is_refused_and_says_how_to_grant_it(tmp_path: Path) -> None:
-    written(tmp_path, {"lobs/r.bin": b"x"})
+    put(tmp_path, {"lobs/r.bin": b"x"})
     root = tmp_path / "package"
     root.mkdir()
     with pytest.raises(LobUnresolved) as caught:
@@ -520,7 +500,7 @@ def test_a_step_out_of_the_granted_roots_is_refused_and_says_how_to_grant_it(tmp
 
 
 def test_an_absolute_place_is_read_below_a_granted_root_only(tmp_path: Path) -> None:
-    written(tmp_path, {"store/lobs/r.bin": b"x", "store2/r.bin": b"y"})
+    put(tmp_path, {"store/lobs/r.bin": b"x", "store2/r.bin": b"y"})
     root = tmp_path / "package"
     root.mkdir()
     column = f"{tmp_path}/store/lobs/"
@@ -535,7 +515,7 @@ def test_an_absolute_place_is_read_below_a_granted_root_only(tmp_path: Path) -> 
 
 
 def test_a_root_may_be_named_through_a_link(tmp_path: Path) -> None:
-    written(tmp_path, {"store/r.bin": b"x"})
+    put(tmp_path, {"store/r.bin": b"x"})
     (tmp_path / "link").symlink_to("store")
     root = tmp_path / "package"
     root.mkdir()
@@ -544,7 +524,7 @@ def test_a_root_may_be_named_through_a_link(tmp_path: Path) -> None:
 
 
 def test_a_drive_stands_for_the_folder_it_is_mapped_to(tmp_path: Path) -> None:
-    written(tmp_path, {"drive/Archives/r.bin": b"x"})
+    put(tmp_path, {"drive/Archives/r.bin": b"x"})
     root = tmp_path / "package"
     root.mkdir()
     with pytest.raises(LobUnresolved) as caught:
@@ -559,7 +539,7 @@ def test_a_drive_stands_for_the_folder_it_is_mapped_to(tmp_path: Path) -> None:
 
 
 def test_a_granted_folder_is_searched_last(tmp_path: Path) -> None:
-    written(tmp_path, {"store/seg_0/r.bin": b"x"})
+    put(tmp_path, {"store/seg_0/r.bin": b"x"})
     root = tmp_path / "package"
     root.mkdir()
     found, data = resolve(
@@ -590,7 +570,7 @@ def unix_socket(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("put", "says"),
+    ("make", "says"),
     [
         (fifo, "is a named pipe"),
         (link, "is a symbolic link"),
@@ -605,19 +585,19 @@ def unix_socket(path: Path) -> None:
         ),
     ],
 )
-def test_what_is_no_file_is_refused_by_name(put: object, says: str, tmp_path: Path) -> None:
-    assert callable(put)
-    written(tmp_path, {"outside.bin": b"secret"})
+def test_what_is_no_file_is_refused_by_name(make: object, says: str, tmp_path: Path) -> None:
+    assert callable(make)
+    put(tmp_path, {"outside.bin": b"secret"})
     root = tmp_path / "package"
     (root / "lobs").mkdir(parents=True)
-    put(root / "lobs" / "r.bin")
+    make(root / "lobs" / "r.bin")
     with unresolved("refused", match=says) as caught:
         resolve(root, "r.bin", column="lobs/", length=6)
     assert "regular file" in caught.value.hint
 
 
 def test_a_link_on_the_way_is_refused(tmp_path: Path) -> None:
-    written(tmp_path, {"outside/r.bin": b"secret"})
+    put(tmp_path, {"outside/r.bin": b"secret"})
     root = tmp_path / "package"
     root.mkdir()
     (root / "lobs").symlink_to("../outside")
@@ -626,7 +606,7 @@ def test_a_link_on_the_way_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written(tmp_path, {"lobs/r.bin": b"x"})
+    put(tmp_path, {"lobs/r.bin": b"x"})
     real = os.open
 
     def denied(path: str | Path, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
@@ -640,7 +620,7 @@ def test_what_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_link_for_one_convention_does_not_hide_what_another_finds(tmp_path: Path) -> None:
-    written(tmp_path, {"r.bin": b"x"})
+    put(tmp_path, {"r.bin": b"x"})
     (tmp_path / "lobs").mkdir()
     (tmp_path / "lobs" / "r.bin").symlink_to("../r.bin")
     assert resolve(tmp_path, "r.bin", column="lobs/")[0].convention is Convention.SIARD_FOLDER
@@ -652,7 +632,7 @@ def test_a_step_above_the_file_systems_root_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_way_back_into_the_granted_root_is_granted(tmp_path: Path) -> None:
-    root = written(tmp_path / "x_lobs", {"r.bin": b"x"})
+    root = put(tmp_path / "x_lobs", {"r.bin": b"x"})
     found, data = resolve(root, "r.bin", column="../x_lobs/")
     assert (found.convention, data) == (Convention.C, b"x")
     with unresolved("missing"):  # what was renamed would be the root itself
@@ -680,7 +660,7 @@ def test_a_missing_lob_says_where_it_was_looked_for(tmp_path: Path) -> None:
     ],
 )
 def test_a_name_that_differs_only_in_case_is_hinted_at(there: str, file: str, tmp_path: Path) -> None:
-    written(tmp_path, {there: b"x", "other.bin": b"y"})
+    put(tmp_path, {there: b"x", "other.bin": b"y"})
     with unresolved("missing") as caught:
         resolve(tmp_path, file, column="lobs/")
     assert caught.value.hint.startswith(f"{shown(f'{tmp_path}/{there}')} differs in letter case alone")
@@ -713,31 +693,8 @@ def mapping(folder: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("how", "below"), [("file", ""), ("relative", "Northwind_lobs/c/seg_0/"), ("drive", "")]
-)
-def test_a_segment_folder_is_where_the_mapping_says(how: str, below: str, tmp_path: Path) -> None:
-    root = tmp_path / "package"
-    written(
-        tmp_path, {f"package/store/{below}r.bin": b"mapped", "package/Northwind_lobs/c/seg_0/q.bin": b"q"}
-    )
-    target = {"file": f"{(root / 'store').as_uri()}/", "relative": "./store", "drive": "file:///S:/"}[how]
-    mapped = read_mapping(mapping(root, f"\ufeffNorthwind_lobs/c/seg_0/ {target}\r\n\r\n./x/seg_1 ./y/\n"))
-    resolver = Resolver(
-        None,
-        [root],
-        siard_name="Northwind.siard",
-        lob_folder="./Northwind_lobs/",
-        drives={"S:": root / "store"},
-        mapping=mapped,
-    )
-    only = table(field(lob_folder="c/"))
-    assert data_of(resolver, resolver.resolved(only, cell("seg_0/r.bin"))) == b"mapped"
-    assert data_of(resolver, resolver.resolved(only, cell("seg_0/q.bin"))) == b"q"
-
-
 def test_a_mapping_grants_nothing(tmp_path: Path) -> None:
-    written(tmp_path, {"store/r.bin": b"x"})
+    put(tmp_path, {"store/r.bin": b"x"})
     root = tmp_path / "package"
     root.mkdir()
     for target in (f"{(tmp_path / 'store').as_uri()}/", "../store/", "S:/"):
@@ -748,7 +705,7 @@ def test_a_mapping_grants_nothing(tmp_path: Path) -> None:
 
 
 def test_a_mapping_that_climbs_out_of_a_drive_is_refused(tmp_path: Path) -> None:
-    written(tmp_path, {"r.bin": b"secret", "drive/x": b""})
+    put(tmp_path, {"r.bin": b"secret", "drive/x": b""})
     target = read_mapping(mapping(tmp_path, "lobs/seg_0/ ../../"))
     climbing = {
         key: type(each)(kind=each.kind.DRIVE, drive="S:", segments=("..",)) for key, each in target.items()
@@ -826,7 +783,7 @@ def only_opening_below(*roots: Path) -> Iterator[None]:
 def hostile_tree(folder: Path) -> Path:
     """Return a package full of links that lead to a secret beside it."""
     root = folder / "package"
-    written(
+    put(
         folder,
         {
             "secret.bin": SECRET,

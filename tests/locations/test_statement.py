@@ -31,7 +31,6 @@ TABLE = {
     for column, words in zip(LevelLocation, line.split("|"), strict=True)
     for cell, word in zip(LevelLocation, words.split(), strict=True)
 }
-NAMES = ["-".join(level.value for level in levels) for levels in TABLE]
 SAMPLES = {
     "database": {NIL: None, REL: "./Northwind_lobs/", ABS: "file:///S:/Archives/Northwind/"},
     "column": {NIL: None, REL: "s0_t2_c4/", ABS: "/mnt/lobs/"},

@@ -15,7 +15,8 @@ from metspack.locations.resolver import Resolver, names_together
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.model import SMALL, CellRun, ExtentColumns
 from metspack.siard.metadata import Field
-from tests.locations.test_resolver import Entries, cell, field, table, written
+from tests.locations.test_resolver import Entries, cell, field, table
+from tests.trees import put
 
 FILES = ("seg_0/1.bin", "seg_0/2.bin")
 C = Convention.C
@@ -40,7 +41,7 @@ def test_names_of_one_folder_go_together(files: list[str], names: list[str]) -> 
 
 
 def outside(folder: Path, *, lob_folder: str | None = "lobs/", kind: str = "BLOB") -> tuple[Resolver, Field]:
-    written(folder, {f"lobs/{FILES[0]}": b"1", f"lobs/{FILES[1]}": b"22"})
+    put(folder, {f"lobs/{FILES[0]}": b"1", f"lobs/{FILES[1]}": b"22"})
     return Resolver(None, [folder], siard_name="x.siard"), field(lob_folder=lob_folder, kind=kind)
 
 
@@ -94,7 +95,7 @@ def test_what_is_not_stated_outside_as_it_stands_is_looked_for_separately(
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
 def test_what_is_an_error_by_the_statement_is_looked_for_separately(scheme: str, tmp_path: Path) -> None:
-    root = written(tmp_path, {f"lobs/{each}": b"1" for each in FILES})
+    root = put(tmp_path, {f"lobs/{each}": b"1" for each in FILES})
     resolver = Resolver(None, [root], siard_name="x.siard", lob_folder="./a/")
     column = field(lob_folder=f"{scheme}{root}/lobs/")
     assert resolver.stated_files(table(column), "c1", FILES, [1, 1]) is None
@@ -111,7 +112,7 @@ def test_a_packed_segment_beside_them_may_be_meant(beside: str, tmp_path: Path) 
 @pytest.mark.parametrize(("suffix", "is_first"), [*((each, True) for each in FIRST_SUFFIXES), (".7", False)])
 def test_a_first_part_beside_them_may_be_meant(suffix: str, is_first: bool, tmp_path: Path) -> None:
     resolver, column = outside(tmp_path)
-    written(tmp_path, {f"lobs/{FILES[1]}{suffix}": b"2"})
+    put(tmp_path, {f"lobs/{FILES[1]}{suffix}": b"2"})
     resolver, _ = outside(tmp_path)
     assert (resolver.stated_files(table(column), "c1", FILES, [1, 2]) is None) is is_first
 
@@ -123,7 +124,7 @@ def test_a_mapping_gives_them_another_place(tmp_path: Path) -> None:
     resolver = Resolver(None, [tmp_path], siard_name="x.siard", mapping=mapped)
     column = field(lob_folder="lobs/")
     assert resolver.stated_files(table(column), "c1", FILES, [1, 2]) is None
-    written(tmp_path, {"lobs/seg_1/3.bin": b"3"})
+    put(tmp_path, {"lobs/seg_1/3.bin": b"3"})
     assert resolver.stated_files(table(column), "c1", ["seg_1/3.bin"], [1]) is not None
 
 
@@ -199,7 +200,7 @@ def test_a_run_is_of_one_convention_or_of_those_of_its_entries(tmp_path: Path) -
 
 
 def test_a_folder_that_is_apart_is_looked_into(tmp_path: Path) -> None:
-    root = written(tmp_path, {"one/lobs/seg_0/1.bin": b"1", "two/2.bin": b"22"})
+    root = put(tmp_path, {"one/lobs/seg_0/1.bin": b"1", "two/2.bin": b"22"})
     resolver = Resolver(
         None,
         [root / "one", root / "two"],

@@ -29,6 +29,7 @@ from tests.laws import law
 from tests.planning.lobruns import lobs_of, one_by_one
 from tests.siards import Lob
 from tests.told import Told
+from tests.trees import put
 
 CONTENTS = (b"", b"a", b"bcd", b"efghi")
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=6)
@@ -137,10 +138,7 @@ def test_without_a_least_size_nothing_is_looked_at(tmp_path: Path) -> None:
 
 
 def loose(folder: Path, names: Iterable[str]) -> LooseLobs:
-    for name in names:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(name.encode())
-    return LooseLobs(folder)
+    return LooseLobs(put(folder, {name: name.encode() for name in names}))
 
 
 def test_where_no_archive_is_nothing_can_stay_inside(tmp_path: Path) -> None:

@@ -105,29 +105,6 @@ def test_the_recommendations_figure_with_the_parts_apart() -> None:
     ]
 
 
-def test_the_recommendations_figure_in_the_layout_of_siard_2_2() -> None:
-    column = "N_lobs/s0_t2_c4"
-    assert laid(lobs(*FIGURE), HUNDRED, Split.FILL, SIARD22) == [
-        *[(f"{column}/seg_0/t2_c4_r{row}.bin", 5) for row in range(1, 15)],
-        (f"{column}/seg_0/t2_c4_r15.bin_part001", 30),
-        (f"{column}/seg_1/t2_c4_r15.bin_part002", 100),
-        (f"{column}/seg_2/t2_c4_r15.bin_part003", 100),
-        (f"{column}/seg_3/t2_c4_r15.bin_part004", 100),
-        (f"{column}/seg_4/t2_c4_r15.bin_part005", 80),
-        (f"{column}/seg_4/t2_c4_r16.bin", 15),
-        (f"{column}/seg_4/t2_c4_r17.bin", 5),
-    ]
-    assert laid(lobs(*FIGURE), HUNDRED, Split.ALONE, SIARD22)[14:] == [
-        (f"{column}/seg_1/t2_c4_r15.bin_part001", 100),
-        (f"{column}/seg_2/t2_c4_r15.bin_part002", 100),
-        (f"{column}/seg_3/t2_c4_r15.bin_part003", 100),
-        (f"{column}/seg_4/t2_c4_r15.bin_part004", 100),
-        (f"{column}/seg_5/t2_c4_r15.bin_part005", 10),
-        (f"{column}/seg_6/t2_c4_r16.bin", 15),
-        (f"{column}/seg_6/t2_c4_r17.bin", 5),
-    ]
-
-
 def test_siard_2_2_splits_as_its_example_does() -> None:
     # S_8.1.1-0: four files are all that seg_0 takes, record 6 begins behind record 5, 7 and 8 follow it.
     sizes = (1, 1, 1, 1, 3, 12, 1, 1)

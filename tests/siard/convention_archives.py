@@ -10,6 +10,8 @@ from pathlib import Path
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
+from tests.trees import put
+
 BINARY = bytes(range(256)) * 40
 """The first row's LOB."""
 SECOND = b"\x89PNG another picture" * 9
@@ -90,10 +92,7 @@ class Sample:
             for name, data in self.inside.items():
                 archive.writestr(name, data)
             archive.writestr("header/metadata.xml", self.metadata)
-        for name, data in self.outside.items():
-            file = folder / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(data)
+        put(folder, self.outside)
         for name, entries in self.packed.items():
             zipped(folder / name, entries)
         return path

@@ -1,5 +1,4 @@
 import re
-from collections.abc import Mapping
 
 import pytest
 from lxml import etree
@@ -69,26 +68,6 @@ def test_all_lobs_inside_need_no_folder_at_all(version: str) -> None:
     assert text.count("lobFolder>") == 2  # in a comment
     assert "<folder>lob1</folder>" in text
     assert "<folder>u1</folder>" in text
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(
-    "folders",
-    [
-        {"renamed": {TABLE.path: {1}}},
-        {"columns": {TABLE.path: {1: "./"}}},
-        {"columns": {TABLE.path: {1: "./"}}, "renamed": {TABLE.path: {1}}},
-    ],
-)
-def test_older_folders_go_from_columns_whose_cells_no_longer_lie_there(
-    version: str, folders: Mapping[str, Mapping[str, Mapping[int, str]]]
-) -> None:
-    table = Table(columns=(structured(version), column("T", folder="lob2")))
-    text = after(metadata(version, [table]), LobFolders(**folders))  # type: ignore[arg-type]
-    first, second = columns(text)
-    assert "folder>" not in first
-    assert "<folder>lob2</folder>" in second
-    assert text.count("<lobFolder>./</lobFolder>") == ("columns" in folders)
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1"])

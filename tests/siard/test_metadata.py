@@ -3,7 +3,7 @@ import pytest
 from metspack import safexml
 from metspack.errors import SourceError
 from metspack.model import Digest
-from metspack.siard.metadata import Field, numbers, read, unescaped
+from metspack.siard.metadata import Field, read, unescaped
 from tests.laws import of_each
 
 MD5 = "0123456789abcdef0123456789abcdef"
@@ -131,25 +131,6 @@ def test_digests_of_older_versions_are_text(text: str, expected: Digest) -> None
 def test_a_digest_not_understood_is_distinguished() -> None:
     found = read(b'<siardArchive version="1.0"><messageDigest>soon</messageDigest></siardArchive>')
     assert (found.digests, found.unread_digests) == ((), ("soon",))
-
-
-@pytest.mark.parametrize(
-    ("folders", "expected"),
-    [
-        (["table0", "table1"], [0, 1]),
-        (["table7", "table2"], [7, 2]),
-        (["t", "u"], [0, 1]),
-        (["table5", "people"], [5, 1]),
-        (["table1", "people"], [0, 1]),
-        (["a1", "b1"], [0, 1]),
-        (["table" + "9" * 5000, "table3"], [0, 3]),
-        ([], []),
-    ],
-)
-def test_folders_without_a_number_of_their_own_take_their_position(
-    folders: list[str], expected: list[int | str]
-) -> None:
-    assert numbers(folders) == expected
 
 
 @pytest.mark.parametrize("folder", ["", " ", "/", "a/b", ".", ".."])

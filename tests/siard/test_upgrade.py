@@ -13,7 +13,7 @@ from lxml import etree
 from metspack.errors import SourceError
 from metspack.siard import metadata, schemas
 from metspack.siard.offsets import Encoding
-from metspack.siard.upgrade import name_faults, root_edits, stated_digest, upgraded_metadata
+from metspack.siard.upgrade import name_faults, root_edits, upgraded_metadata
 from metspack.siard.upgradedtables import columns_with_files, table_schema, table_schemas, upgraded_table
 from tests.laws import law, of_each
 from tests.shared_data import shared
@@ -312,37 +312,3 @@ def test_a_table_that_ends_too_soon_is_refused() -> None:
 def test_good_rows_are_taken() -> None:
     assert survey(table(f"<row>{DATED}</row><row><c1>2</c1><c3>x</c3></row>")) == set()
     assert survey(table(f"<row><c1>1</c1><c3 messageDigest='MD5{'0' * 32}'>x</c3></row>")) == {3}
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("MD5" + "aB" * 16, ("MD5", "aB" * 16)),
-        (" sha1" + "0F" * 20 + " ", ("SHA-1", "0F" * 20)),
-        ("SHA-256:" + "A" * 43 + "=", ("SHA-256", "0" * 64)),
-        ("SHA-384" + "0" * 96, None),
-        ("x", None),
-    ],
-)
-def test_digests_keep_their_letter_case(text: str, expected: tuple[str, str] | None) -> None:
-    assert stated_digest(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("value", "is_valid"),
-    [
-        ("0001-01-01T00:00:00Z", True),
-        ("9999-12-31T23:59:59.999Z", True),
-        ("9999-12-31T23:59:59", True),
-        ("10000-01-01T00:00:00Z", False),
-        ("0000-12-31T00:00:00Z", False),
-    ],
-)
-def test_dates_of_a_table_are_held_to_the_years_of_sql(value: str, *, is_valid: bool) -> None:
-    document = table_schema(TABLE)
-    for facet in (b'minInclusive value="0001-01-01', b'maxExclusive value="10000-01-01'):
-        assert document.count(facet) == 2, "of dates and of timestamps"
-    schema = etree.XMLSchema(etree.fromstring(document))
-    (space,) = re.findall(rb'targetNamespace="([^"]+)"', document)
-    row = f'<table xmlns="{space.decode()}" version="2.2"><row><c1>1</c1><c2>{value}</c2></row></table>'
-    assert schema.validate(etree.fromstring(row)) is is_valid

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from lxml import etree
 
 from metspack.errors import ConfigError, SourceError
 from metspack.limits import Budgets
@@ -15,10 +14,9 @@ from metspack.locations.errors import LobsUnresolved, LobUnresolved
 from metspack.model import LobRef
 from metspack.siard.tables import Tally
 from metspack.sources.archive import Archive, Grants, by_extension, extension_of
-from tests.laws import spread
 from tests.planning.lobruns import lobs_of, one_after_the_other
-from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, Table, column, field, metadata, siard
+from tests.trees import put
 
 FOLDER = "content/schema0/table0"
 LOB = f"{FOLDER}/lob1/record0.bin"
@@ -83,27 +81,6 @@ def test_lobs_come_in_the_order_of_tables_rows_and_cells(tmp_path: Path) -> None
     assert [(each.rows, each.inline) for each in tallies] == [(3, 0), (0, 0), (2, 1)]
 
 
-def test_a_lob_has_the_type_of_its_column_or_of_its_extension(tmp_path: Path) -> None:
-    typed = column("A").replace("</type>", "</type><mimeType>image/png</mimeType>")
-    nested = column(
-        "B", fields=field("x").replace("</field>", "<mimeType>text/plain</mimeType></field>") + field("y")
-    )
-    rows = (
-        "<c1 file='content/1.bin'/><c2><u1 file='content/2.bin'/><u2 file='content/3.JPG'/></c2>"
-        "<c3 file='content/4'/>"
-    )
-    table = Table(columns=(typed, nested, column("C")), rows=(rows,))
-    data = {f"content/{name}": b"" for name in ("1.bin", "2.bin", "3.JPG", "4")}
-    assert [
-        (each.extension, each.media_type) for each in lobs(siard(tmp_path / "s", tables=[table], lobs=data))
-    ] == [
-        ("bin", "image/png"),
-        ("bin", "text/plain"),
-        ("JPG", "image/jpeg"),
-        ("bin", "application/octet-stream"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("file", "extension"),
     [
@@ -141,25 +118,6 @@ def test_extensions_of_many_files_are_those_of_each(files: list[str]) -> None:
     assert [file for _, which in stretches for file in files[which]] == files
     for extension, which in stretches:
         assert {extension_of(file) for file in files[which]} == {extension}
-
-
-@pytest.mark.parametrize("parts", spread([each for each in ARCHIVES if "2.1" not in each[-1]], 2))
-def test_every_lob_inside_a_real_archive_is_found(parts: tuple[str, ...]) -> None:
-    path = shared("data", *parts)
-    with zipfile.ZipFile(path) as archive:
-        documents = [name for name in archive.namelist() if re.search(r"/table\d+\.xml$", name)]
-        cells = [
-            cell
-            for name in documents
-            for cell in etree.fromstring(archive.read(name)).iter()
-            if cell.get("file")
-        ]
-        sizes = {each.filename: each.file_size for each in archive.infolist()}
-    found = lobs(path)
-    assert sorted(each.cell.file for each in found) == sorted(cell.get("file", "") for cell in cells)
-    assert all([each.size] == [sizes[name] for name in each.entries] for each in found)
-    assert len({each.entries for each in found}) == len(found)
-    assert len({each.place.id for each in found}) == len(found)
 
 
 # --- what is no archive that can be read --------------------------------------------------------------
@@ -265,29 +223,33 @@ def test_a_table_document_that_is_damaged(tmp_path: Path) -> None:
         lobs(path)
 
 
-def test_a_cell_that_names_no_entry(tmp_path: Path) -> None:
-    table = Table(rows=("<c1/>", "<c1 file='record0.bin'/>"))
-    path = siard(tmp_path / "s.siard", tables=[table])
+ITSELF = "names a part of the archive itself, not a LOB"
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("record0.bin", "LOB not found. Tried: "),
+        *(
+            (file, "")
+            for file in ("", "../../../etc/passwd", "http://example.org/x", "\\\\host\\share", "a%00b")
+        ),
+        *(
+            (file, "")
+            for file in (f"/{METADATA}", f"file:///{LOB}", "header/siardversion/2.2/", f"{FOLDER}/lob1/")
+        ),
+        *((file, ITSELF) for file in (METADATA, f"./{METADATA}", "../s.siard")),
+        *((f"{FOLDER}/table0.{suffix}", ITSELF) for suffix in ("xml", "xsd")),
+    ],
+)
+def test_a_cell_that_names_no_entry(tmp_path: Path, file: str, words: str) -> None:
+    table = Table(rows=("<c1/>", f"<c1 file='{file}'/>"))
+    path = siard(tmp_path / "s.siard", tables=[table], lobs={LOB: b"x"}, folders=[f"{FOLDER}/lob1/"])
     error = refusal(path)
-    assert error.message.startswith(
-        f"{path}: table s.t row 2, cell c1 (s0.t0.c1.r2), file 'record0.bin': LOB not found. Tried: "
-    )
-    assert "incomplete" in error.hint
-
-
-def test_all_lobs_that_are_not_there_are_named(tmp_path: Path) -> None:
-    rows = ("<c1 file='record0.bin'/>", f"<c1 file='{LOB}'/>", "<c1 file='../../x'/>")
-    path = siard(tmp_path / "s.siard", tables=[Table(rows=rows)], lobs={LOB: b"x"})
-    with Archive(path) as archive:
-        found = lobs_of(archive)
-        assert next(found).place.id == "s0.t0.c1.r2"
-        with pytest.raises(LobsUnresolved) as caught:
-            next(found)
-    assert caught.value.message == f"{path}: 2 LOBs not found"
-    assert [each[: each.index(",")] for each in caught.value.details] == [
-        "table s.t row 1",
-        "table s.t row 3",
-    ]
+    assert error.message.startswith(f"{path}: table s.t row 2, cell c1 (s0.t0.c1.r2), file {file!r}: {words}")
+    assert "passwd: nothing" not in error.message
+    assert words != ITSELF or error.message.endswith(words)
+    assert {ITSELF: "would destroy the archive", "": ""}.get(words, "incomplete") in error.hint
 
 
 @pytest.mark.slow
@@ -304,16 +266,6 @@ def test_any_number_is_named(tmp_path: Path) -> None:
     again = pickle.loads(pickle.dumps(error))  # noqa: S301 -- our own
     assert (again.message, again.hint) == (error.message, error.hint)
     assert again.details == tuple(error.details)
-
-
-@pytest.mark.parametrize(
-    "file", ["../../../etc/passwd", "", "http://example.org/x", "\\\\host\\share", "a%00b"]
-)
-def test_a_cell_that_leaves_the_archive_names_no_entry(tmp_path: Path, file: str) -> None:
-    path = siard(tmp_path / "s.siard", tables=[Table(rows=(f"<c1 file='{file}'/>",))])
-    error = refusal(path)
-    assert "s0.t0.c1.r1" in error.message
-    assert "passwd: nothing" not in error.message
 
 
 def test_a_lob_outside(tmp_path: Path) -> None:
@@ -334,43 +286,6 @@ def test_a_lob_outside(tmp_path: Path) -> None:
 def test_a_lob_of_a_column_that_metadata_does_not_have(tmp_path: Path) -> None:
     path = siard(tmp_path / "s.siard", tables=[Table(rows=(f"<c5 file='{LOB}'/>",))], lobs={LOB: b""})
     assert "row 1 has a LOB in cell c5, but metadata.xml gives table s.t 1 columns" in refusal(path).message
-
-
-@pytest.mark.parametrize(
-    "file",
-    [
-        METADATA,
-        f"./{METADATA}",
-        f"{FOLDER}/table0.xml",
-        f"{FOLDER}/table0.xsd",
-    ],
-)
-def test_a_cell_that_names_a_part_of_the_archive_itself(tmp_path: Path, file: str) -> None:
-    table = Table(rows=(f"<c1 file='{file}'/>",))
-    path = siard(tmp_path / "s.siard", tables=[table], folders=[f"{FOLDER}/lob1/"])
-    error = refusal(path)
-    assert error.message.endswith(
-        f"(s0.t0.c1.r1), file {file!r}: names a part of the archive itself, not a LOB"
-    )
-    assert "would destroy the archive" in error.hint
-
-
-def test_a_cell_that_names_the_archives_own_file(tmp_path: Path) -> None:
-    table = Table(rows=("<c1 file='../s.siard'/>",))
-    path = siard(tmp_path / "s.siard", tables=[table], folders=[f"{FOLDER}/lob1/"])
-    error = refusal(path)
-    assert error.message.endswith(
-        "(s0.t0.c1.r1), file '../s.siard': names a part of the archive itself, not a LOB"
-    )
-
-
-@pytest.mark.parametrize(
-    "file", [f"/{METADATA}", f"file:///{LOB}", "header/siardversion/2.2/", f"{FOLDER}/lob1/"]
-)
-def test_a_cell_that_is_absolute_or_a_folder_names_no_lob(tmp_path: Path, file: str) -> None:
-    table = Table(rows=(f"<c1 file='{file}'/>",))
-    path = siard(tmp_path / "s.siard", tables=[table], lobs={LOB: b"x"}, folders=[f"{FOLDER}/lob1/"])
-    assert f"(s0.t0.c1.r1), file {file!r}: " in refusal(path).message
 
 
 # --- what is said of LOBs that cannot be had ----------------------------------------------------------
@@ -411,9 +326,7 @@ def outside(
     own: str | None = None,
 ) -> Path:
     """Write an archive with these cells, and the files below its folder; return its path."""
-    for name in files:
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(b"x")
+    put(root, dict.fromkeys(files, b"x"))
     root.mkdir(exist_ok=True)
     rows = tuple(f"<c1 file='{each}' length='{1 + ('parts' in each)}'/>" for each in cells)
     table = Table(columns=(column("D", lob_folder=own),), rows=rows)

@@ -15,22 +15,19 @@ from hypothesis import strategies as st
 
 from metspack.errors import SourceError
 from metspack.layouts import lobseg
-from metspack.model import SMALL, FileExtent, LobCell, LobPlace, LobRef
+from metspack.model import SMALL, FileExtent, LobPlace, LobRef
 from metspack.sources import lobfolder
 from metspack.sources.lobfolder import cell_key, cell_of
 from tests.laws import law
 from tests.planning.lobruns import one_by_one
+from tests.trees import put
 
 LOB4 = "content/schema0/table2/lob4"
 
 
 def written(root: Path, *names: str) -> Path:
     """Write files that hold their own names."""
-    for name in names:
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(name.encode())
-    return root
+    return put(root, {name: name.encode() for name in names})
 
 
 def lobs(folder: Path) -> Iterator[LobRef]:
@@ -72,31 +69,6 @@ def test_lobs_come_by_schema_table_row_and_cell_as_numbers(tmp_path: Path) -> No
         "s2.t9.c9.r11",
         "s2.t10.c1.r1",
         "s10.t0.c1.r1",
-    ]
-
-
-def test_a_lob_knows_its_file(tmp_path: Path) -> None:
-    name = f"{LOB4}/record0.PDF"
-    written(tmp_path, name)
-    status = (tmp_path / name).stat()
-    extent = FileExtent(
-        root=0,
-        path=tuple(name.split("/")),
-        size=len(name),
-        modified=status.st_mtime_ns,
-        inode=status.st_ino,
-        device=status.st_dev,
-    )
-    assert list(lobs(tmp_path)) == [
-        LobRef(
-            cell=LobCell(
-                place=LobPlace(schema=0, table=2, cell="c4", row=1), file=name, length=None, digest=None
-            ),
-            extents=(extent,),
-            size=len(name),
-            extension="PDF",
-            media_type="application/pdf",
-        )
     ]
 
 

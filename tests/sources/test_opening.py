@@ -6,7 +6,6 @@ import errno
 import hashlib
 import shutil
 import zipfile
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from metspack.sources.lobstream import OpenSources
 from tests import siards
 from tests.planning.lobruns import lobs_of
 from tests.siard.forging import Table, column, siard
-from tests.trees import tree
+from tests.trees import put, tree
 
 OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z", limits=Limits(files=2))
 FOLDER = "content/schema0/table0"
@@ -58,13 +57,6 @@ def entries(siard_file: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def written(folder: Path, files: Mapping[str, bytes]) -> Path:
-    for name, data in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
-    return folder
-
-
 # --- LOBs without an archive --------------------------------------------------------------------------
 
 LOOSE = {
@@ -75,7 +67,7 @@ LOOSE = {
 
 
 def test_a_folder_of_lobs_is_packaged_without_an_archive(tmp_path: Path) -> None:
-    made = built(written(tmp_path / "My lobs", LOOSE), tmp_path / "out")
+    made = built(put(tmp_path / "My lobs", LOOSE), tmp_path / "out")
     assert (made.name, made.segments, made.files, made.bytes) == ("My_lobs", 2, 3, 8)
     assert made.objid.startswith("urn:uuid:")
     assert any("no SIARD archive" in each for each in made.warnings)
@@ -87,14 +79,14 @@ def test_a_folder_of_lobs_is_packaged_without_an_archive(tmp_path: Path) -> None
 
 
 def test_a_target_inside_the_source_is_refused(tmp_path: Path) -> None:
-    folder = written(tmp_path / "lobs", LOOSE)
+    folder = put(tmp_path / "lobs", LOOSE)
     with pytest.raises(ConfigError, match="lies inside the source folder"):
         built(folder, folder / "out")
 
 
 def test_options_of_an_archive_mean_nothing_without_one(tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
-        built(written(tmp_path / "lobs", LOOSE), tmp_path / "out", min_size=5)
+        built(put(tmp_path / "lobs", LOOSE), tmp_path / "out", min_size=5)
 
 
 # --- cells that share a file --------------------------------------------------------------------------
@@ -148,7 +140,7 @@ def test_columns_of_small_lobs_stay_inside(tmp_path: Path, layout: str) -> None:
     lobs = {f"{FOLDER}/lob1/a{n}": b"tiny" for n in range(3)} | {
         f"{FOLDER}/c{n}": b"x" * 10 * n for n in range(3)
     }
-    written(tmp_path, {f"out/b{n}.bin": b"b" for n in range(3)})
+    put(tmp_path, {f"out/b{n}.bin": b"b" for n in range(3)})
     (tmp_path / "src").mkdir()
     source = siard(
         tmp_path / "src" / "A.siard", tables=[Table(columns=columns, rows=rows)], lobs=lobs, version="2.0"

@@ -1,4 +1,4 @@
-"""Archives that do not lie at the root of a zip file become ones that do."""
+"""Archives below a folder of a zip file are moved to its root; entries depart."""
 
 import hashlib
 import zipfile
@@ -7,16 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from metspack.containers import zipformat
 from metspack.containers.zipreader import ZipContainer
-from metspack.errors import SourceError
+from metspack.errors import SourceError, TargetError
+from metspack.files import tempdb
+from metspack.model import LobRun, RunShared
+from metspack.siard.entries import WrappedTree
 from metspack.sources.archive import Archive
 from metspack.sources.repacking import RemovedEntries, entries
 from metspack.sources.rewriting import comparable, compared_digests, copy, sealed_size
 from tests.containers.test_zipnames import FORMS as NAMES
 from tests.containers.test_zipwriter import unzip_agrees
-from tests.laws import by_turns
+from tests.laws import by_turns, law
 from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, siard
 from tests.siard.zips import Entry, forged, unicode_path
 from tests.sources.test_rewriting import LOBS, TABLE, digest_of, moved_out, names, read
@@ -232,3 +237,113 @@ def test_names_keep_their_bytes_and_what_they_mean(tmp_path: Path, form: str, ro
         (record,) = (each for each in container.records() if each.raw[46:].startswith(raw[len(root) :]))
         assert record.extent.name == f"content/{name}"
         assert b"".join(container.contents(record.extent)) == mine.data
+
+
+def test_departures_are_names_and_tell_what_is_new() -> None:
+    with closing(RemovedEntries()) as removed:
+        assert removed.add("a")
+        assert not removed.add("a")
+        assert "a" in removed
+        assert "b" not in removed
+
+
+def test_what_is_kept_after_all_does_not_leave() -> None:
+    with closing(RemovedEntries()) as removed:
+        removed.add("a")
+        removed.keep("a")
+        removed.keep("never")
+        assert "a" not in removed
+        assert removed.add("a")
+
+
+LISTED = ["a/", "a/b/", "a/b/c", "a/b/d", "a/e/", "a/f", "a0/", "ab", "g/", "g/h/", "g/h/i/", "g/h/i/k"]
+
+
+@given(st.sets(st.sampled_from([name for name in LISTED if not name.endswith("/")])))
+def test_what_is_left_empty_is_what_no_longer_holds_a_name(gone: set[str]) -> None:
+    class Names:
+        def names(self, prefix: str = "") -> list[str]:
+            return [name for name in LISTED if name.startswith(prefix)]
+
+    with closing(RemovedEntries()) as removed:
+        for name in gone:
+            removed.add(name)
+        removed.add_emptied(Names())  # type: ignore[arg-type]
+        left = [name for name in LISTED if name not in removed]
+        for name in set(LISTED) - set(left):
+            assert name in gone or not any(each.startswith(name) for each in left)
+        for folder in (name for name in left if name.endswith("/")):
+            below = [each for each in LISTED if each.startswith(folder) and each != folder]
+            assert not below or any(each.startswith(folder) and each != folder for each in left)
+
+
+LEAVING = [f"content/lob1/record{number}.bin" for number in range(12)]
+OTHERS = ["content/", "content/lob1/", "content/table.xml", "header/", "header/a.bin", "header/b"]
+ENTRIES = [*OTHERS[:2], *LEAVING[:7], *OTHERS[2:4], *LEAVING[7:], *OTHERS[4:]]
+MAY_LEAVE = st.sampled_from([*LEAVING, "header/a.bin"])
+
+
+def as_run(container: ZipContainer, names: list[str]) -> LobRun:
+    found = container.columns(names)
+    assert found is not None
+    shared = RunShared(schema=0, table=0, cell="c1", extension="bin", media_type="", folders=None)
+    return LobRun(
+        shared=shared, rows=range(len(names)), files=names, sizes=found[0], extents=found[1], entries=names
+    )
+
+
+@law(60)
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("run"), st.lists(MAY_LEAVE, min_size=1, max_size=8)),
+            st.tuples(st.just("run"), st.integers(0, 11).map(lambda first: LEAVING[first : first + 5])),
+            st.tuples(st.just("name"), st.lists(MAY_LEAVE, min_size=1, max_size=2)),
+            st.tuples(st.just("keep"), st.lists(MAY_LEAVE, min_size=1, max_size=2)),
+        ),
+        max_size=8,
+    ),
+    st.sampled_from(["", "archive/"]),
+)
+def test_lobs_leave_as_stretches_of_a_zip_file_as_by_their_names(
+    tmp_path_factory: pytest.TempPathFactory, events: list[tuple[str, list[str]]], root: str
+) -> None:
+    path = tmp_path_factory.mktemp("removed") / "a.zip"
+    path.write_bytes(forged(*(Entry(name=root + name) for name in ["", *ENTRIES] if root + name)))
+    with (
+        ZipContainer.opened(path) as container,
+        closing(RemovedEntries(container, root)) as removed,
+        closing(RemovedEntries()) as named,
+    ):
+        tree = WrappedTree(container, root) if root else container
+        for kind, names in events:
+            if kind == "run":
+                removed.add_lobs(as_run(container, [root + name for name in names]))
+                named.add_all(names)
+            elif kind == "name":
+                for each in (removed, named):
+                    each.add_all(names)
+            else:
+                for name in names:
+                    removed.keep(name)
+                    named.keep(name)
+            assert [name in removed for name in LEAVING] == [name in named for name in LEAVING]
+        removed.add_emptied(tree)
+        named.add_emptied(tree)
+        staying = [name for name in ENTRIES if name not in named]
+        assert [name for name in ENTRIES if name not in removed] == staying
+        offsets = {name: extent.offset for name in ENTRIES if (extent := container.extent(root + name))}
+        assert removed.staying(offsets) == staying
+        gaps = list(removed.gaps())
+        assert gaps == sorted(gaps)
+        within = {name for some in container.entries_within(gaps) for name, _ in some}
+        assert within >= {root + name for name in staying}
+
+
+def test_a_temporary_disk_that_is_full_is_the_targets_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempdb, "_SETTINGS", (*tempdb._SETTINGS, "PRAGMA max_page_count = 10"))
+    with closing(RemovedEntries()) as removed:
+        added = (removed.add(f"content/schema0/table0/lob1/r{number}.bin") for number in range(10_000))
+        with pytest.raises(TargetError, match="cannot keep the names of an archive's entries") as caught:
+            list(added)
+    assert "SQLITE_TMPDIR" in caught.value.hint

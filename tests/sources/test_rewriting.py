@@ -20,12 +20,9 @@ from metspack.sources.rewriting import (
     AddedRun,
     Moved,
     Values,
-    compared_digests,
     copy,
     rewrite,
-    sealed_size,
 )
-from tests.containers.test_zipwriter import unzip_agrees
 from tests.planning.lobruns import apart, lobs_of
 from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, Table, column, field, siard
@@ -313,23 +310,6 @@ def test_a_digest_in_base64_stays_in_base64(tmp_path: Path) -> None:
     assert found == f"<messageDigest>SHA-256:{new}</messageDigest>"
 
 
-def test_what_was_changed_after_it_was_sealed_is_reported(tmp_path: Path) -> None:
-    read_bytes: list[int] = []
-    sound = siard(tmp_path / "a.siard", tables=[TABLE], lobs=LOBS, digests=NEW_MD5)
-    with Archive(sound) as archive:
-        ((stated, found),), whole = compared_digests(archive, read_bytes.append)
-        assert stated == found
-        assert whole == hashlib.sha256(sound.read_bytes()).hexdigest()
-        assert sum(read_bytes) == sound.stat().st_size
-        stop = sealed_size(archive)
-    stale = siard(tmp_path / "b.siard", tables=[TABLE], lobs=LOBS, digests=NEW_MD5.replace("{md5}", "0" * 32))
-    with Archive(stale) as archive:
-        ((stated, found),), _ = compared_digests(archive, read_bytes.append)
-        assert sealed_size(archive) == stop
-    assert stated.value == "0" * 32
-    assert found.value == digest_of(stale, "md5")
-
-
 # --- what cannot be done ------------------------------------------------------------------------------
 
 
@@ -419,39 +399,6 @@ def restored(package: Path, lobs: dict[str, bytes], *, method: int = 0) -> Path:
             added=[added(package.parent, name, data, method) for name, data in lobs.items()],
         )
     return target
-
-
-@pytest.mark.parametrize(
-    ("folders", "method"),
-    [((), 0), (("content/", "content/schema0/", "content/schema0/table0/"), 8), ((), 8)],
-)
-def test_what_went_out_and_came_back_goes_out_the_same(
-    tmp_path: Path, folders: tuple[str, ...], method: int
-) -> None:
-    source = siard(
-        tmp_path / "s.siard",
-        tables=[TABLE, EMPTY],
-        lobs=LOBS,
-        digests=NEW_MD5,
-        folders=[*folders, *(["content/schema0/table0/lob2/"] if folders else [])],
-        packing=Packing(method=zipfile.ZIP_DEFLATED),
-    )
-    first = moved_out(source, target=tmp_path / "first.siard")
-    back = restored(first, LOBS, method=method)
-    before, after = structures(source), structures(back)
-    assert after.keys() == before.keys()
-    for name in before.keys() - LOBS.keys() - {METADATA, TABLE.path, "content/schema0/table0/lob2/"}:
-        assert after[name] == before[name], name
-    assert read(back, TABLE.path) == TABLE.data
-    assert {name: read(back, name) for name in LOBS} == LOBS
-    assert b"lobFolder>" not in read(back).partition(b"-->")[2]
-    assert read(back).count(b"lobFolder>") == 2  # in a comment
-    assert digest_of(back, "md5") in read(back).decode()
-    order = names(back)
-    header = next(at for at, name in enumerate(order) if name.startswith("header/"))
-    assert order[header - len(LOBS) : header] == list(LOBS)
-    assert moved_out(back, target=tmp_path / "second.siard").read_bytes() == first.read_bytes()
-    unzip_agrees(back)
 
 
 def test_folders_come_in_where_the_archive_lists_folders(tmp_path: Path) -> None:

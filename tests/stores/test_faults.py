@@ -21,12 +21,7 @@ from metspack.stores.urls import StoreUrl
 from tests.stores.conftest import BUCKET, S3, SECRET
 from tests.trees import tree
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_clock")]
 
 
 OPTIONS = BuildOptions(limits=Limits(files=2, bytes=1_000_000))

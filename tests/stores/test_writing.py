@@ -26,15 +26,12 @@ from tests import siards
 from tests.stores.conftest import S3
 from tests.trees import tree
 
+pytestmark = pytest.mark.usefixtures("one_clock")
+
 
 def files(folder: Path) -> dict[str, bytes]:
     """Return the files below a folder, as a store has them: it knows no folders."""
     return {path: data for path, data in tree(folder).items() if not path.endswith("/")}
-
-
-@pytest.fixture(autouse=True)
-def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
 
 
 def options(**others: object) -> BuildOptions:

@@ -282,30 +282,6 @@ def test_what_the_closing_check_warns_of_is_said(metspack: Commands, tmp_path: P
     assert "(and 1 more of N002)\n" in outcome.err
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("-o", "out", "--cluster", "here"), "--cluster 'here' is not tcp://HOST:PORT or local:N"),
-        (
-            ("--keep-segments", "--in-place", "--cluster", "local:2"),
-            "--in-place cannot be combined with --cluster",
-        ),
-        (
-            ("-o", "out", "--cluster", "local:2", "--link-mode", "hardlink"),
-            "--link-mode hardlink cannot be combined with --cluster",
-        ),
-    ],
-)
-def test_what_no_cluster_can_do_is_refused(
-    words: tuple[str, ...], told: str, metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
-    """What one does is told in tests/cluster."""
-    words = tuple(str(tmp_path / each) if each == "out" else each for each in words)
-    result = metspack("build", northwind, *words)
-    assert (result.code, result.err.splitlines()[0]) == (2, f"error: {told}")
-    assert names(tmp_path) == set()
-
-
 def test_what_help_promises_of_every_option_is_tested_here() -> None:
     """Keeps this module honest: an option of build that no test names is a failure."""
     from metspack.cli.app import app  # noqa: PLC0415
@@ -315,12 +291,3 @@ def test_what_help_promises_of_every_option_is_tested_here() -> None:
     long = {name for each in command.commands["build"].params for name in each.opts if name.startswith("--")}
     missing = {name for name in long if name not in said} - {"--help"}
     assert not missing, f"no test uses {sorted(missing)}"
-
-
-def test_the_number_of_requests_to_stores_is_one_at_least(
-    metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
-    assert metspack("build", northwind, "-o", tmp_path / "out", "--io-jobs", "3").code == 0
-    refused = metspack("build", northwind, "-o", tmp_path / "again", "--io-jobs", "0")
-    assert refused.code == 2
-    assert "--io-jobs" in refused.err

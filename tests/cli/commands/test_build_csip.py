@@ -1,10 +1,14 @@
-"""``metspack build --dialect csip``: what each option puts into the packages."""
+"""``metspack build --dialect``: what each option of csip puts into packages, and dialects of others."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from metspack import checking
+from metspack.cli.options import choices
+from metspack.mets import dialects
 from tests import siards
 from tests.cli.conftest import Commands
 
@@ -44,15 +48,6 @@ def test_every_option_of_the_dialect_is_found_in_the_packages(metspack: Commands
     assert all("ncestor" in each for each in children)
 
 
-def test_what_only_csip_has_is_refused_in_another_dialect(metspack: Commands, tmp_path: Path) -> None:
-    source = siards.siard(tmp_path / "A.siard", b"one")
-    outcome = metspack("build", source, "-o", tmp_path / "out", "--type", "AIP", "--roda-ancestors")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("error: only the dialect csip has --type, --roda-ancestors\n")
-    assert "hint: Add --dialect csip, or leave --type, --roda-ancestors out.\n" in outcome.err
-    assert not (tmp_path / "out").exists()
-
-
 def test_versions_are_written_and_must_agree_with_the_profile(metspack: Commands, tmp_path: Path) -> None:
     source, out = siards.siard(tmp_path / "A.siard", b"one"), tmp_path / "out"
     given = ("--dialect", "csip", "--profile", "sip", "--submitter", "X", "--sip-version", "2.3.0")
@@ -65,3 +60,21 @@ def test_versions_are_written_and_must_agree_with_the_profile(metspack: Commands
     unlisted = metspack("build", source, "-o", tmp_path / "other", *given[:-1], "9.9.9")
     assert (unlisted.code, "9.9.9" in unlisted.err) == (2, True)
     assert not (tmp_path / "other").exists()
+
+
+def test_the_command_line_knows_what_the_registry_has(
+    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(dialects.DIALECTS, "toy", "tests.mets.dialects.toy")
+    first = siards.siard(tmp_path / "First.siard", *(b"%d" % each for each in range(5)))
+    out = tmp_path / "out"
+    assert choices.dialects.begun("t") == ["toy"]
+    assert choices.of_dialects("motto").begun("f") == ["fancy"]
+    assert metspack("plan", first, "--dialect", "toy").code == 0
+    assert metspack("build", first, "-o", out, "--dialect", "toy", "--max-files", "3").code == 0
+    assert 'CHECKSUMTYPE="SHA-512"' in (out / "METS.xml").read_text(encoding="utf-8")
+    assert metspack("check", out).code == 0
+    refused = metspack("build", first, "-o", out, "--dialect", "toy", "--type", "SIP")
+    assert refused.err.startswith("error: only the dialect csip has --type\n")
+    unknown = metspack("build", first, "-o", out, "--dialect", "toys")
+    assert "recommendation, csip, toy" in unknown.err

@@ -15,31 +15,22 @@ from metspack import checking
 from metspack.building.build import BuildWork
 from tests import segmented_folders, siards
 from tests.cli.conftest import Commands
-from tests.trees import tree
+from tests.trees import put, tree
+
+pytestmark = pytest.mark.usefixtures("one_clock")
 
 HARDLINK = ("--link-mode", "hardlink")
 COLUMN = "content/schema0/table0/lob1"
 LARGE = b"larger than is read at once" * 50_000
 
 
-@pytest.fixture(autouse=True)
-def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder of LOBs: small ones, an empty one, one that is read in blocks, one in parts."""
     root = tmp_path / "lobs"
-    column = root / COLUMN
-    column.mkdir(parents=True)
-    for number in range(5):
-        (column / f"record{number}.bin").write_bytes(b"%d" % number * (number + 7))
-    (column / "record5.bin").write_bytes(b"")
-    (column / "record6.bin").write_bytes(LARGE)
-    (column / "record7.bin.0").write_bytes(b"first ")
-    (column / "record7.bin.z").write_bytes(b"last")
-    for path in column.iterdir():
+    lobs = {f"record{number}.bin": b"%d" % number * (number + 7) for number in range(5)}
+    lobs |= {"record5.bin": b"", "record6.bin": LARGE, "record7.bin.0": b"first ", "record7.bin.z": b"last"}
+    for path in put(root / COLUMN, lobs).iterdir():
         path.chmod(0o640)
     return root
 

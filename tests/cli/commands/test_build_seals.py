@@ -18,16 +18,13 @@ from tests.cli.conftest import Commands, made_of
 from tests.official import mets_faults
 from tests.trees import tree
 
+pytestmark = pytest.mark.usefixtures("one_clock")
+
 STATED = "0" * 32
 METS = "{http://www.loc.gov/METS/}"
 P = "{http://www.loc.gov/premis/v3}"
 SMALL = ("--max-files", "2")
 DIALECTS = ("recommendation", "csip")
-
-
-@pytest.fixture(autouse=True)
-def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
 
 
 def sealed(path: Path, digest: str = STATED, lobs: int = 4) -> Path:

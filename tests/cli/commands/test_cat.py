@@ -76,17 +76,6 @@ def test_ranges_are_slices(cat: Cat, root: Path, verify: tuple[str, ...]) -> Non
     assert cat(root, SPLIT, "--range", "-9", "--range", "0-1", *verify) == WHOLE[-9:] + WHOLE[:2]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("40-46", "the range 40-46 lies outside the LOB, which has 46 bytes (the last byte is 45)"),
-        ("some", "'some' is not a range of bytes"),
-    ],
-)
-def test_a_range_outside_the_lob_is_a_usage_error(cat: Cat, root: Path, text: str, said: str) -> None:
-    assert said in cat.refused(root, SPLIT, "--range", text, code=2)
-
-
 def test_what_no_digest_proves_is_given_and_said(cat: Cat, root: Path) -> None:
     child = root / splitting.mets(1)
     known = f'CHECKSUM="{forge.md5(LOBS[1].pieces[1])}" CHECKSUMTYPE="MD5"'
@@ -155,22 +144,6 @@ def test_what_shards_writes_is_given_back(cat: Cat, root: Path, tmp_path: Path, 
     assert "has 3 shards: s0.t2.c4.r1, " in cat.refused("--shard", path, "--root", root)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "cat requires a package and the ID of a LOB"),
-        (("{root}", SPLIT, "--shard", "x", "--root", "."), "OUT and --shard cannot be combined"),
-        (("--shard", "x"), "--shard requires --root"),
-        (("--shard", "x", "--root", ".", "--root", "."), "--shard requires --root"),
-        (("{root}", SPLIT, "--lob", SPLIT), "--lob requires --shard"),
-    ],
-)
-def test_options_that_contradict_each_other_are_usage_errors(
-    cat: Cat, root: Path, arguments: tuple[str, ...], said: str
-) -> None:
-    assert said in cat.refused(*(each.replace("{root}", str(root)) for each in arguments), code=2)
-
-
 # The output
 
 
@@ -212,15 +185,9 @@ def test_a_terminal_gets_plain_text_alone(tmp_path: Path, program: Program) -> N
     root = splitting.forged(tmp_path / "package", [Lob(1, (b"\x1b[2J",))])
     ours, its = os.openpty()
     try:
-        done = subprocess.run(
-            [*program.command, "cat", root, "s0.t2.c4.r1"],
-            env=program.environment,
-            stdout=its,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-        assert done.returncode == 2, done.stderr
-        assert b"error: this is not plain text, and stdout is a terminal" in done.stderr
+        done = program.run(*program.command, "cat", root, "s0.t2.c4.r1", stdout=its)
+        assert done.code == 2, done.err
+        assert "error: this is not plain text, and stdout is a terminal" in done.err
     finally:
         os.close(its)
         os.close(ours)

@@ -1,4 +1,4 @@
-"""``metspack check`` with reports: what is printed, what is written, what it exits with."""
+"""``metspack check`` with reports, levels, samples and schemas: output, files, exit codes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import sys
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lxml import etree
 
 from metspack import clock
 from metspack.cli import console
@@ -20,6 +22,7 @@ from metspack.model import Finding
 from metspack.reporting.formats import SUFFIXES
 from metspack.reporting.store import FindingStore
 from tests.cli.conftest import Commands
+from tests.conftest import CHECKOUT
 from tests.packages import forge
 
 
@@ -117,21 +120,6 @@ def test_what_is_worth_an_exit_code_is_chosen(metspack: Commands, good: Path, ba
         assert "0 errors, 1 warning" in outcome.out, "the package is not what the test needs"
         assert outcome.code == of_a_warning
         assert metspack("check", bad, "--fail-on", fail_on).code == of_errors
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        ["--json", "--jsonl"],
-        ["--withhold", "all"],
-        ["--created", "2026-05-01T12:00:00"],
-        ["--report", "report.pdf"],
-    ],
-)
-def test_options_that_mean_nothing(metspack: Commands, good: Path, wrong: list[str]) -> None:
-    outcome = metspack("check", good, *wrong)
-    assert outcome.code == 2, outcome
-    assert wrong[0] in outcome.err or "report.pdf" in outcome.err
 
 
 def test_json_and_json_lines_on_stdout_are_those_of_the_files(
@@ -275,3 +263,43 @@ def test_an_interrupted_check_leaves_a_report_that_says_so(
     for suffix in (".html", ".xml", ".txt"):
         assert "The check was interrupted" in (tmp_path / f"report{suffix}").read_text(encoding="utf-8")
     assert names(tmp_path) == {path.name for path in paths}
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    return forge.forge(tmp_path / "package")
+
+
+@pytest.fixture
+def schemas(tmp_path: Path) -> Path:
+    """The project's own schemas in a folder, under other names."""
+    folder = tmp_path / "schemas"
+    folder.mkdir()
+    for path in (CHECKOUT / "schemas").glob("*.xsd"):
+        shutil.copyfile(path, folder / f"our-{path.name}")
+    return folder
+
+
+def test_every_form_of_report_states_the_sample(metspack: Commands, package: Path, tmp_path: Path) -> None:
+    said = "2 of 5 files hashed (sample of 30%, seed 4)"
+    reports = [tmp_path / f"report{suffix}" for suffix in (".json", ".jsonl", ".txt", ".xml")]
+    options = [each for path in reports for each in ("--report", path)]
+    out = metspack.fine("check", package, "--sample", "30%", "--seed", "4", *options)
+    assert f"; {said}; level full: 0 errors" in out
+    whole, lines, text, junit = (path.read_text(encoding="utf-8") for path in reports)
+    sample = {"asked": "30%", "seed": 4, "files": 5, "hashed": 2}
+    assert json.loads(whole)["sample"] == sample
+    assert json.loads(lines.splitlines()[-1])["sample"] == sample
+    assert said in text
+    assert said in str(etree.fromstring(junit.encode()).get("name"))
+
+
+def test_schemas_of_ones_own_are_found_by_namespace(metspack: Commands, package: Path, schemas: Path) -> None:
+    metspack.fine("check", package, "--schema-dir", schemas)
+    path = schemas / "our-mets.xsd"
+    text = path.read_text(encoding="utf-8").replace('<xs:element name="fptr"', '<xs:element name="pointer"')
+    path.write_text(text, encoding="utf-8")
+    outcome = metspack("check", package, "--schema-dir", schemas, "--level", "links")
+    assert outcome.code == 1
+    assert "error M020 Not valid METS" in outcome.out
+    assert "fptr" in outcome.out

@@ -1,4 +1,4 @@
-"""Packages for one reader: what --for chooses, what it leaves to others, and what it refuses."""
+"""Packages for one reader: what --for chooses, leaves to others and refuses; and readers of SIARD 1.0."""
 
 from __future__ import annotations
 
@@ -88,24 +88,6 @@ def test_packages_for_roda_in_folders_are_named_by_their_objid(
         assert f'OBJID="{folder.name}"' in (folder / "METS.xml").read_text()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--for", "word"), "--for 'word' is not known"),
-        (("--for", "dbptk", "--lob-folder-style", "dilcis"), "finds no LOBs located so in SIARD 2.2"),
-        (("--for", "roda", "--dialect", "recommendation"), "requires --dialect csip"),
-        (("--for", "roda"), "requires a submitting agent"),
-    ],
-)
-def test_what_the_reader_does_not_read_is_refused(
-    words: tuple[str, ...], message: str, metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
-    said = metspack("build", northwind, "-o", tmp_path / "out", *words)
-    assert said.code == 2
-    assert message in said.err
-    assert not (tmp_path / "out").exists()
-
-
 def test_an_archive_of_siard_1_0_is_refused_unless_it_is_written_as_2_2(
     metspack: Commands, tmp_path: Path
 ) -> None:
@@ -118,3 +100,34 @@ def test_an_archive_of_siard_1_0_is_refused_unless_it_is_written_as_2_2(
         assert "Add --siard-version 2.2" in said.err
     upgraded = made(metspack, given, tmp_path / "out", "--for", key, "--siard-version", "2.2")
     assert all(each["finds"] for each in upgraded["readers"])
+
+
+CALLED = "no reader of SIARD 1.0 will open old.siard, whose LOBs are outside"
+
+
+def old(path: Path) -> Path:
+    return siards.packed(path, entries())
+
+
+def test_the_first_line_says_that_readers_of_1_0_will_not_open_it(tmp_path: Path, metspack: Commands) -> None:
+    given = old(tmp_path / "old.siard")
+    first = metspack("build", given, "-o", tmp_path / "out").out.splitlines()[0]
+    assert first.endswith(f"; {CALLED} (build and convert take --siard-version 2.2)")
+    said = metspack("check", tmp_path / "out")
+    assert said.code == 0
+    assert said.out.splitlines()[0] == f"N{CALLED[1:]} (build and convert take --siard-version 2.2)."
+    report = json.loads(metspack("check", tmp_path / "out", "--json").out)
+    assert report["unopened_archives"] == ["old.siard"]
+    assert {each["code"] for each in report["findings"]} == {"Z021", "Z051"}  # no digests, or another
+    for name in ("report.txt", "report.html"):
+        assert metspack("check", tmp_path / "out", "-q", "--report", tmp_path / name).code == 0
+        assert CALLED in (tmp_path / name).read_text()
+    assert CALLED in (tmp_path / "report.txt").read_text().splitlines()[0]
+
+
+def test_with_an_upgrade_nothing_is_said(tmp_path: Path, metspack: Commands) -> None:
+    given = old(tmp_path / "old.siard")
+    made = metspack("build", given, "-o", tmp_path / "out", "--siard-version", "2.2")
+    assert "SIARD 1.0 will" not in made.out
+    assert "SIARD 1.0" not in metspack("check", tmp_path / "out").out
+    assert "unopened_archives" not in json.loads(metspack("check", tmp_path / "out", "--json").out)

@@ -10,7 +10,7 @@ import pytest
 from metspack.files.journal import RunFacts
 from metspack.files.staging import Staging
 from tests.cli.conftest import Commands
-from tests.cli.test_schemas import schema
+from tests.cli.test_json import schema
 from tests.trees import tree
 
 CHECKED = ("--if-exists", "check")

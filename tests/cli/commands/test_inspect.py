@@ -19,6 +19,7 @@ import pytest
 from tests import siards
 from tests.cli.conftest import HEAD, Commands, Program, made_of
 from tests.siard.convention_archives import SAMPLES
+from tests.trees import put
 
 LOBS = [
     siards.Lob(data=b"there"),
@@ -121,8 +122,7 @@ def test_conventions_are_warnings_and_found_by(metspack: Commands, tmp_path: Pat
 
 def test_a_folder_of_lobs_is_shown(metspack: Commands, tmp_path: Path) -> None:
     file = tmp_path / "lobs" / "content" / "schema0" / "table2" / "lob4" / "record0.bin"
-    file.parent.mkdir(parents=True)
-    file.write_bytes(b"one")
+    put(tmp_path / "lobs", {"content/schema0/table2/lob4/record0.bin": b"one"})
     said = metspack.fine("inspect", tmp_path / "lobs").splitlines()
     assert said[:3] == [
         "lobs: a folder of LOBs, without an archive",
@@ -142,24 +142,6 @@ def test_a_folder_of_lobs_is_shown(metspack: Commands, tmp_path: Path) -> None:
         "sha256": None,
         "message_digest": None,
     }
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--map-drive", "S:=/a", "--map-drive", "s:=/b"), "gives drive S: two folders: /a and /b"),
-        (("--lobs", "--json"), "--lobs and --json cannot be combined"),
-        (("--accept", "dbptk-part-digest"), "--accept requires --verify"),
-        (("-j", "2"), "--jobs requires --verify"),
-        (("--verify", "--lobs", "-j", "2"), "--jobs cannot be combined with --lobs"),
-    ],
-)
-def test_options_that_mean_nothing_are_refused(
-    metspack: Commands, northwind: Path, options: tuple[str, ...], words: str
-) -> None:
-    outcome = metspack("inspect", northwind, *options)
-    assert outcome.code == 2
-    assert words in outcome.err
 
 
 # --- --lobs -----------------------------------------------------------------------------------------------

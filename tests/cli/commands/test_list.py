@@ -66,21 +66,3 @@ def test_an_archive_that_cannot_be_read_ends_with_3(metspack: Commands, root: Pa
     assert outcome.code == 3
     assert [row["id"] for row in csv.DictReader(outcome.out.splitlines())] == [lob.id for lob in LOBS]
     assert "Northwind.siard" in outcome.err
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--table", "Catgories"), "no LOBs of the table 'Catgories'"),
-        (("--json", "--format", "csv"), "cannot be combined"),
-    ],
-)
-def test_what_cannot_be_asked_for(
-    metspack: Commands, root: Path, options: tuple[str, ...], message: str
-) -> None:
-    outcome = metspack("list", root, *options)
-    assert outcome.code == 2
-    assert message in outcome.err
-    assert [*map(str.strip, outcome.out.splitlines())] == (
-        [outcome.out.strip()] if "--json" in options else []
-    ), "no head of a table"

@@ -1,4 +1,4 @@
-"""``metspack merge`` as a person runs it."""
+"""``metspack merge`` and ``convert`` as a person runs them."""
 
 from __future__ import annotations
 
@@ -69,18 +69,8 @@ def test_terms_and_agents_are_those_of_the_parent_unless_others_are_given(
     tmp_path: Path,
 ) -> None:
     terms = ("--dialect", "csip", "--type", "AIP", "--content-type", "SIARD2", "--max-files", "4")
-    metspack.fine(
-        "build",
-        northwind,
-        "-o",
-        tmp_path / "out",
-        "-q",
-        *terms,
-        "--submitter",
-        "Sub",
-        "--submitter-code",
-        "1",
-    )
+    agents = ("--submitter", "Sub", "--submitter-code", "1")
+    metspack.fine("build", northwind, "-o", tmp_path / "out", "-q", *terms, *agents)
     (parent,) = (
         each for each in (tmp_path / "out").glob("*/METS.xml") if "the SIARD archive" in each.read_text()
     )
@@ -105,3 +95,40 @@ def test_terms_and_agents_are_those_of_the_parent_unless_others_are_given(
     )
     assert found == expected
     assert "Sven" not in mets
+
+
+CUT = ("--max-files", "4", "--max-bytes", "9000")
+
+
+SLIP = "8 LOBs in 11 segments, fewer than two in each on average: --max-bytes is 9,000 bytes"
+
+
+@pytest.fixture
+def parts(metspack: Commands, northwind: Path, tmp_path: Path) -> Path:
+    """The sample packaged, each of its 8 LOBs in two parts."""
+
+    def build(parts: Path) -> None:
+        outcome = metspack("build", northwind, "-o", parts, *CUT, "-j", "1")
+        assert (outcome.code, outcome.err) == (0, f"warning: {SLIP}\n")
+
+    return copied(("converting", CUT), tmp_path / "parts", build)
+
+
+@pytest.mark.usefixtures("one_clock")
+def test_all_that_build_offers_is_offered(metspack: Commands, parts: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new"
+    document = json.loads(
+        metspack.fine(
+            *("convert", parts, "-o", new, "--name", "Other", "--id", "urn:x:1", "--checksum", "SHA-256"),
+            *("--agent", "An archive", "--mets-profile", "https://example.org/p", "--href", "file-uri"),
+            *("--preset", "dbptk", "--min-size", "1", "--verify", "--add-digests", "--jobs", "1", "--json"),
+            *("--no-message-digest-check", "--accept", "dbptk-part-digest", "--budget", "depth=50"),
+        )
+    )
+    assert (document["name"], document["objid"], document["checked"]) == ("Other", "urn:x:1", "full")
+    mets = (new / "mets.xml").read_text(encoding="utf-8")
+    for word in ("SHA-256", "An archive", "https://example.org/p", "file:///Other.siard", "2016-02-23"):
+        assert word in mets
+    with_dbptks_names = ("--external-lobs-per-folder", "4", "--external-lobs-folder-size", "0")
+    metspack.fine("convert", parts, "-o", tmp_path / "named", *with_dbptks_names, "-j", "1")
+    assert sum(path.is_dir() for path in (tmp_path / "named").iterdir()) == 2

@@ -95,11 +95,3 @@ def test_a_plan_tells_the_objids_that_the_build_gives(
     assert all(each["objid"] in shown for each in planned["segments"])
     named = json.loads(metspack.fine("plan", northwind, *ways[:4], "--id", "NW", "--json"))
     assert [named["objid"], named["segments"][0]["objid"]] == ["NW", "NW_s0_t2_c4_seg_0"]
-
-
-def test_a_form_that_no_build_packs_is_refused(metspack: Commands, northwind: Path) -> None:
-    refused = metspack("plan", northwind, "--pack", "rar")
-    assert (refused.code, refused.err) == (
-        2,
-        "error: --pack 'rar' is not known\nhint: Choose one of zip, tar.\n",
-    )

@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.conftest import HEAD, Commands
 from tests.kept import copied
+from tests.packages.several import FORMS, SECOND, several
 from tests.restoring.damages import without_map
 from tests.trees import names, tree
 
@@ -128,33 +129,6 @@ def test_one_archive_is_restored_and_told(metspack: Commands, out: Path, tmp_pat
     assert names(folder / "Northwind_lobs" / "s0_t2_c4") == {"seg_0"}
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("-o", "x", "--into", "inside"), "--into requires --siard"),
-        (("-o", "x.siard"), "x.siard is the name of an archive"),
-        (
-            ("-o", "x.siard", "--siard", "--into", "folder"),
-            "x.siard is the name of an archive, but --into folder",
-        ),
-        (("-o", "x.siard", "--siard", "--only", "s0"), "--only cannot be combined with --siard"),
-        (("-o", "x.siard", "--siard", "--lob-folder-style", "sfa"), "--lob-folder-style requires --into"),
-        ((), "restore requires --output TARGET"),
-        (("--dry-run", "-o", "x"), "--dry-run cannot be combined with --output"),
-        (("--dry-run", "--restart"), "--dry-run cannot be combined with --restart"),
-    ],
-)
-def test_options_that_contradict_each_other(
-    metspack: Commands, out: Path, options: tuple[str, ...], words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(out.parent)
-    outcome = metspack("restore", out, *options)
-    assert outcome.code == 2
-    assert outcome.err.startswith(f"error: {words}")
-    assert "\nhint: " in outcome.err
-    assert names(out.parent) == {"out"}
-
-
 def test_lobs_are_restored_by_table_column_and_key(metspack: Commands, out: Path, tmp_path: Path) -> None:
     place = ("--table", "Categories", "--column", "Picture")
     metspack.fine("restore", out, "-o", tmp_path / "one", *place, "--key", "3")
@@ -165,8 +139,6 @@ def test_lobs_are_restored_by_table_column_and_key(metspack: Commands, out: Path
     assert len([each for each in tree(tmp_path / "all") if each.endswith(".bin")]) == 8
     outcome = metspack("restore", out, "-o", tmp_path / "none", "--table", "Orders")
     assert (outcome.code, "no LOB is in Orders" in outcome.err) == (2, True)
-    outcome = metspack("restore", out, "-o", tmp_path / "none", "--siard", "--key", "3")
-    assert (outcome.code, "--key cannot be combined with --siard" in outcome.err) == (2, True)
     assert not (tmp_path / "none").exists()
 
 
@@ -174,7 +146,23 @@ def test_files_are_named_by_key(metspack: Commands, out: Path, tmp_path: Path) -
     chosen = ("--table", "Categories", "--column", "Picture", "--key", "7", "--names", "key")
     metspack.fine("restore", out, "-o", tmp_path / "one", *chosen)
     assert (tmp_path / "one" / "content" / "dbo.Categories" / "7_Picture.png").is_file()
-    refused = metspack("restore", out, "-o", tmp_path / "N.siard", "--siard", "--names", "key")
-    assert (refused.code, "--names key cannot be combined with --siard" in refused.err) == (2, True)
-    assert "hint: An archive names its own entries: leave --names out" in refused.err
     metspack.fine("restore", out, "-o", tmp_path / "N.siard", "--siard", "--names", "archive")
+
+
+@pytest.fixture(params=FORMS)
+def two_archives(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return several(tmp_path / "two_archives", request.param)
+
+
+def test_of_several_archives_one_is_restored(metspack: Commands, two_archives: Path, tmp_path: Path) -> None:
+    refused = metspack("restore", two_archives, "-o", tmp_path / "x")
+    assert refused.code == 3
+    assert "--archive NAME" in refused.err
+    metspack.fine("restore", two_archives, "-o", tmp_path / "x", "--archive", "Orders")
+    assert [each.read_bytes() for each in sorted((tmp_path / "x").rglob("record*"))] == list(SECOND)
+    metspack.fine("restore", two_archives, "-o", tmp_path / "y.siard", "--siard", "--archive", "Orders")
+    assert metspack("inspect", tmp_path / "y.siard").code == 0
+    assert metspack("cat", two_archives, "s0.t0.c2.r1").code == 3
+    assert metspack("convert", two_archives, "-o", tmp_path / "z").code == 3
+    assert names(tmp_path) >= {"x", "y.siard"}
+    assert not (tmp_path / "z").exists()

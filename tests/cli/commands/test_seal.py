@@ -21,17 +21,14 @@ from tests.cli.conftest import Commands
 from tests.conftest import CHECKOUT
 from tests.packages import forge
 
+pytestmark = pytest.mark.usefixtures("one_clock")
+
 LINES = "manifest-md5.txt manifest-sha256.txt"
 FORMS = (
     ("mets.xml", ()),
     ("urn+uuid+*/METS.xml", ("--dialect", "csip")),
     ("*.tar", ("--dialect", "csip", "--pack", "tar")),
 )
-
-
-@pytest.fixture(autouse=True)
-def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
 
 
 @pytest.fixture

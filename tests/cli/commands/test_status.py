@@ -10,7 +10,7 @@ import pytest
 
 from metspack.errors import Interrupted
 from tests.cli.conftest import Commands, Outcome
-from tests.cli.test_schemas import valid
+from tests.cli.test_json import valid
 from tests.killing import stop_after
 from tests.trees import names
 
