@@ -135,7 +135,7 @@ def files(folder: Path, size: int) -> Path:
 
 
 def _more_of_mets(name: str, title: str, where: str, text: str) -> None:
-    """List an input that has a text again and again at a place in a METS, with its number for ``{0}``."""
+    """List an input that repeats a text at a place in a METS, with its number for ``{0}``."""
     _hostile(title, name=name)(lambda folder, size: _mets(folder, **{where: _numbered(text, size)}))
 
 
