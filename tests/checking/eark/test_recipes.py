@@ -16,7 +16,7 @@ from metspack.checking.eark.faults import NAMED
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.eark.requirements import State
 from metspack.model import Finding
-from tests.checking.rule_damages import Damage, both, package, packages_of_requirements, without
+from tests.checking.rule_damages import both, package, packages_of_requirements, without
 from tests.laws import of_each
 from tests.packages import csip
 from tests.packages.cases import Case
@@ -29,14 +29,6 @@ _NAMESPACES = {
     "csip": "https://DILCIS.eu/XML/METS/CSIPExtensionMETS",
     "xlink": "http://www.w3.org/1999/xlink",
 }
-
-
-def _written(path: str, data: bytes = b"x\n") -> Damage:
-    def change(root: Path) -> None:
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_bytes(data)
-
-    return change
 
 
 _OTHER = 'csip:CONTENTINFORMATIONTYPE="OTHER" csip:OTHERCONTENTINFORMATIONTYPE="notes"'
@@ -137,7 +129,7 @@ def test_a_package_of_cits_siard_names_its_profile(tmp_path: Path) -> None:
 
 
 def test_a_mapping_beside_the_archive_is_where_it_should_be(tmp_path: Path) -> None:
-    root = csip.forge(tmp_path / "package", _written(f"{DATA}/mapping.txt", b""))
+    root = csip.forge(tmp_path / "package", lambda root: (root / DATA / "mapping.txt").touch())
     assert told(root) == {}
 
 
