@@ -55,6 +55,31 @@ def test_parents_that_are_no_part_of_the_package(package: Path) -> None:
     assert [each.state for each in facts.parents] == [LinkState.ONE_WAY_UP]
 
 
+def test_split_lobs(tmp_path: Path) -> None:
+    package = forge.forge(tmp_path / "package")
+    part = '<mets:mptr xlink:href="ID_Northwind_lobseg_{}_mets" CONTENTIDS="{}" LOCTYPE="OTHER"/>'
+    parts = "".join(
+        part.format(number, name)
+        for number, name in enumerate(("s0.t2.c4.r1", "s0.t2.c4.r3", "s0.t2.c4.r9.p2"))
+    )
+    forge.edit(
+        package / PARENT,
+        "</mets:mets>",
+        f'<mets:structMap TYPE="SPLITLOB"><mets:div>{parts}</mets:div></mets:structMap></mets:mets>',
+    )
+    splits = gathered(package).splits
+    (package / "Northwind_lobseg_1" / forge.LOBS[2].path).unlink()
+    lost = [[part.is_lost for part in each.parts] for each in gathered(package).splits]
+    assert lost == [[False], [True], [False]]
+    assert not any(part.is_lost for each in gathered(package, Level.LINKS).splits for part in each.parts)
+    assert not any(part.is_lost for each in splits for part in each.parts)
+    assert [(each.id, each.size, [(p.id, p.size) for p in each.parts]) for each in splits] == [
+        ("s0.t2.c4.r1", None, [("s0.t2.c4.r1", 403)]),
+        ("s0.t2.c4.r3", None, [("s0.t2.c4.r3", 299)]),
+        ("s0.t2.c4.r9", None, [("s0.t2.c4.r9.p2", None)]),
+    ]
+
+
 def test_an_interrupted_check_shows_what_there_is_until_then_and_once(package: Path) -> None:
     shown: list[tuple[bool, ReportFacts]] = []
 
