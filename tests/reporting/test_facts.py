@@ -35,6 +35,33 @@ def package(tmp_path: Path) -> Path:
     return forge.forge(tmp_path / "package")
 
 
+def test_a_missing_child(package: Path) -> None:
+    (package / CHILD).unlink()
+    facts = gathered(package)
+    assert states(facts)[CHILD] == (LinkState.MISSING, True, False)
+    assert facts.children[1].child.objid == "ID_Northwind_lobseg_1_mets"
+    assert [(each.name, each.is_missing) for each in facts.children] == [
+        ("Northwind_lobseg_0", False),
+        ("Northwind_lobseg_1", True),
+    ]
+
+
+def test_a_child_nobody_names(package: Path) -> None:
+    other = package / "Northwind_lobseg_10"
+    other.mkdir()
+    (other / "mets.xml").write_bytes((package / CHILD).read_bytes())
+    facts = gathered(package)
+    assert [each.name for each in facts.children] == [
+        "Northwind_lobseg_0",
+        "Northwind_lobseg_1",
+        "Northwind_lobseg_10",
+    ]
+    assert states(facts)["Northwind_lobseg_10/mets.xml"] == (LinkState.EXTRA, False, True)
+    forge.edit(other / "mets.xml", forge.PARENT_OBJID, "urn:uuid:another")
+    assert states(gathered(package))["Northwind_lobseg_10/mets.xml"] == (LinkState.EXTRA, False, False)
+    assert facts.children[-1].parent.path == PARENT
+
+
 def test_a_child_that_is_elsewhere(package: Path) -> None:
     there = moved(package, 1, "disk")
     facts = gathered(package, roots=[there.parent])
