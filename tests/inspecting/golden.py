@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 from tests.conftest import CHECKOUT
 from tests.inspecting.test_runs import document
@@ -104,7 +105,10 @@ SOURCES: Mapping[str, Callable[[Path], Path]] = {
 
 def report(name: str, folder: Path) -> str:
     """Return the report on a source made in an empty folder, without its size and digest."""
-    found = {key: value for key, value in document(SOURCES[name](folder)).items() if key != "source"}
+    source = SOURCES[name](folder)
+    # Messages cut long paths, and how long a path is depends on where the tests run.
+    with patch("metspack.uris._SHOWN", 1_000):
+        found = {key: value for key, value in document(source).items() if key != "source"}
     return json.dumps(found, indent=1, default=list).replace(str(folder), "DIR") + "\n"
 
 
