@@ -146,9 +146,11 @@ interop:
 mutate seed="0" count="500":
     {{uv}} python -m tests.mutants --seed {{seed}} --count {{count}}
 
-# Write anew the findings of all packages of tests and the options of all commands, after a change that is meant to.
+# Write anew the findings of all packages of tests, reports of some, inspections and the options of all commands, after a change that is meant to.
 record:
     {{uv}} python -m tests.record
+    {{uv}} python -m tests.reporting.golden
+    {{uv}} python -m tests.inspecting.golden
 
 # Let calls of every command fail, kill it, cut the power: no law is broken. Writes the table of docs/reliability.md.
 crash every="70" states="30":

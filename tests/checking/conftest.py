@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,8 @@ from metspack.files import tempdb
 
 EACH = 1_000
 """Steps of SQLite's machine between two counts."""
+FOUR, STEEP = 4, 6.0
+Grows = Callable[[Callable[[Path, int], object], Callable[[Path], object], int], None]
 
 
 @pytest.fixture
@@ -45,3 +49,19 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(tempdb, "create", create)
     return counted
+
+
+@pytest.fixture
+def grows_evenly(steps: list[int], tmp_path: Path) -> Grows:
+    """A call that compares the steps for a package with those for one four times as large."""
+
+    def compare(make: Callable[[Path, int], object], do: Callable[[Path], object], size: int) -> None:
+        counts = []
+        for each in (size, FOUR * size):
+            make(tmp_path / str(each), each)
+            steps[0] = 0
+            do(tmp_path / str(each))
+            counts.append(steps[0])
+        assert counts[1] <= STEEP * max(counts[0], 100), counts
+
+    return compare

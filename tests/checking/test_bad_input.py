@@ -65,22 +65,6 @@ def test_a_location_that_is_refused_is_told_and_never_opened(
     assert all(each.startswith(str(package)) or each == journal for each in opened)
 
 
-@pytest.mark.parametrize(("href", "path"), [("%252e%252e/x", "%2e%2e/x"), ("~/x", "~/x"), ("a/./b", "a/b")])
-def test_what_only_looks_dangerous_is_a_name(package: Path, href: str, path: str) -> None:
-    forge.edit(package / CHILD, HREF, href)
-    found = {(each.code, each.path) for each in check(package, Level.STRUCTURE)}
-    assert ("F001", f"Northwind_lobseg_0/{path}") in found
-
-
-@pytest.mark.parametrize(
-    ("href", "path"), [("..", "."), (".", "Northwind_lobseg_0"), ("content/", "Northwind_lobseg_0/content")]
-)
-def test_a_location_that_is_a_folder_is_told_as_one(package: Path, href: str, path: str) -> None:
-    forge.edit(package / CHILD, HREF, href)
-    found = {each.path: each.code for each in check(package, Level.STRUCTURE) if each.code[0] == "P"}
-    assert found == {path: "P006"}
-
-
 def test_a_second_mets_in_a_folder_is_nobodys(package: Path) -> None:
     (package / "METS.xml").write_bytes((package / "mets.xml").read_bytes())
     forge.write_manifests(package)

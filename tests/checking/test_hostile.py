@@ -21,15 +21,18 @@ from metspack.model import Finding
 from metspack.planning.assignment import small_columns
 from metspack.siard import metadata
 from metspack.sources.archive import Archive
+from tests.checking.conftest import FOUR, Grows
 from tests.hostile.inputs import INPUTS, Hostile
 
 pytestmark = pytest.mark.slow
 
 SIZE = 400
-FOUR = 4
-STEEP = 6.0
 
 METS = [each for each in INPUTS if each.size == 1_000_000 and each.commands[0].startswith("check")]
+
+
+def input_of(name: str) -> Hostile:
+    return next(each for each in INPUTS if each.name == name)
 
 
 def findings(folder: Path) -> int:
@@ -43,7 +46,7 @@ ARCHIVES = ("columns", "tables", "description", "metadata-white", "metadata-unkn
 def test_a_metadata_xml_beyond_the_budgets_is_refused_before_it_is_parsed(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (each,) = (each for each in INPUTS if each.name == name)
+    each = input_of(name)
     path = each.make(tmp_path / "in", 4_000_000 if each.size > 1_000_000 else 4_000)
     size = zipfile.ZipFile(path).getinfo(metadata.NAME).file_size
     with Archive(path, Budgets(metadata=size)) as archive:
@@ -68,39 +71,26 @@ def test_the_elements_of_a_metadata_xml_are_a_budget_of_check_too(tmp_path: Path
 
 
 @pytest.mark.parametrize("each", METS, ids=lambda each: each.name)
-def test_four_times_as_much_takes_about_four_times_as_many_steps(
-    tmp_path: Path, each: Hostile, steps: list[int]
-) -> None:
-    counts = []
-    for size in (SIZE, FOUR * SIZE):
-        folder = each.make(tmp_path / str(size), size)
-        steps[0] = 0
-        findings(folder)
-        counts.append(steps[0])
-    assert counts[1] <= STEEP * max(counts[0], 100)
+def test_four_times_as_much_takes_about_four_times_as_many_steps(each: Hostile, grows_evenly: Grows) -> None:
+    grows_evenly(each.make, findings, SIZE)
 
 
 def test_four_times_as_many_children_take_about_four_times_as_many_steps(
-    tmp_path: Path, steps: list[int]
+    tmp_path: Path, grows_evenly: Grows
 ) -> None:
-    counts = []
-    for number in (SIZE // FOUR, SIZE):
-        source = tmp_path / f"{number}" / "content/schema0/table0/lob1"
+    def make(out: Path, number: int) -> None:
+        source = tmp_path / f"in{number}" / "content/schema0/table0/lob1"
         source.mkdir(parents=True)
         for each in range(number):
             source.joinpath(f"record{each + 1}.bin").write_bytes(b"%d" % each)
         options = metspack.BuildOptions(limits=metspack.Limits(files=1))
-        built = metspack.build(tmp_path / f"{number}", tmp_path / f"out{number}", options)
-        assert built.segments == number
-        steps[0] = 0
-        findings(tmp_path / f"out{number}")
-        counts.append(steps[0])
-    assert counts[1] < STEEP * counts[0], counts
+        assert metspack.build(tmp_path / f"in{number}", out, options).segments == number
+
+    grows_evenly(make, findings, SIZE // FOUR)
 
 
 def test_mptr_are_a_budget_whichever_way_a_mets_is_read(tmp_path: Path) -> None:
-    (each,) = (each for each in INPUTS if each.name == "mptr")
-    folder = each.make(tmp_path / "in", 20)
+    folder = input_of("mptr").make(tmp_path / "in", 20)
     data = (folder / "mets.xml").read_bytes()
     for read in (reader.read, fastreader.condensed):
         assert len(list(read([data], Budgets(links=20)))) >= 20
@@ -112,8 +102,7 @@ def test_mptr_are_a_budget_whichever_way_a_mets_is_read(tmp_path: Path) -> None:
 
 
 def test_lobs_that_are_missing_are_a_budget(tmp_path: Path) -> None:
-    (each,) = (each for each in INPUTS if each.name == "lost-lobs")
-    path = each.make(tmp_path / "in", 30)
+    path = input_of("lost-lobs").make(tmp_path / "in", 30)
     readers: list[Callable[[Archive], object]] = [
         lambda archive: list(archive.lob_runs()),
         inspected,
@@ -142,8 +131,7 @@ MANY = ("dangling", "same-ids", "manifest-missing", "located-mptr")
 
 @pytest.mark.parametrize("name", MANY)
 def test_findings_beyond_the_budget_are_counted_exactly_and_told_by_one(tmp_path: Path, name: str) -> None:
-    (each,) = (each for each in INPUTS if each.name == name)
-    path, most = each.make(tmp_path / "in", 300), 20
+    path, most = input_of(name).make(tmp_path / "in", 300), 20
     every = list(checking.check(path, jobs=1))
     bounded = list(checking.check(path, jobs=1, budgets=Budgets(findings=most)))
     codes = Counter(each.code for each in every)
@@ -168,8 +156,7 @@ SPARSE |= {"sparse-mets": "mets.xml", "sparse-manifest": "manifest-md5.txt"}
 
 @pytest.mark.parametrize(("name", "file"), SPARSE.items(), ids=list(SPARSE))
 def test_a_file_of_holes_is_not_read_beyond_the_budget(tmp_path: Path, name: str, file: str) -> None:
-    (each,) = (each for each in INPUTS if each.name == name)
-    path = each.make(tmp_path / "in", 1 << 20)
+    path = input_of(name).make(tmp_path / "in", 1 << 20)
     if not (path / file).stat().st_blocks < 1 << 10:
         pytest.skip("the file system keeps no holes")
     (found,) = (each for each in refused(path, holes=100_000) if each.path == file)
@@ -215,8 +202,7 @@ OTHERS = ("mets-unknown", "mets-namespaces", "mets-groups", "mets-agents")
 def test_elements_that_say_little_are_a_budget_whichever_way_a_mets_is_read(
     tmp_path: Path, name: str
 ) -> None:
-    (each,) = (each for each in INPUTS if each.name == name)
-    path, number = each.make(tmp_path / "in", 300), 301
+    path, number = input_of(name).make(tmp_path / "in", 300), 301
     data = (path / "mets.xml").read_bytes()
     for read in (reader.read, fastreader.condensed):
         assert list(read([data], Budgets(others=number)))
@@ -249,8 +235,7 @@ def test_what_a_mets_may_have_for_each_file_is_no_element_of_that_budget() -> No
 
 @pytest.mark.parametrize("name", ["mets-names", "mets-odd"])
 def test_names_of_a_mets_are_a_budget(tmp_path: Path, name: str) -> None:
-    (each,) = (each for each in INPUTS if each.name == name)
-    path = each.make(tmp_path / "in", 300)
+    path = input_of(name).make(tmp_path / "in", 300)
     budgets = Budgets(names=250)
     (found,) = (each for each in checking.check(path, jobs=1, budgets=budgets) if each.code == "X003")
     assert found.message == "elements and attributes have more than 250 different names"
@@ -261,8 +246,7 @@ def test_names_of_a_mets_are_a_budget(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["table-names", "table-cells", "table-odd"])
 def test_names_of_a_table_are_a_budget(tmp_path: Path, name: str) -> None:
-    (each,) = (each for each in INPUTS if each.name == name)
-    path = each.make(tmp_path / "in", 300)
+    path = input_of(name).make(tmp_path / "in", 300)
     with Archive(path, Budgets(names=1_000)) as archive:
         assert [list(archive.located(each)) for each in archive.metadata.tables] == [[]]
     with (
@@ -274,8 +258,7 @@ def test_names_of_a_table_are_a_budget(tmp_path: Path, name: str) -> None:
 
 
 def test_a_mets_of_endless_references_that_lead_out_is_refused(tmp_path: Path) -> None:
-    (each,) = (each for each in INPUTS if each.name == "escaping")
-    path = each.make(tmp_path / "in", 300)
+    path = input_of("escaping").make(tmp_path / "in", 300)
     every = Counter(each.code for each in checking.check(path, jobs=1))
     assert every["P003"] == 300
     assert not every["X003"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +12,8 @@ from metspack.packages.package import Package
 from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import RestoreOptions
 from metspack.restoring.shards import reading
+from tests.checking.conftest import Grows
 from tests.checking.test_hostile_products import (
-    FOUR,
-    STEEP,
     archive,
     child,
     divisions_that_name_one_child,
@@ -59,26 +58,6 @@ def children_that_locate_one_file(folder: Path, size: int) -> None:
     mets(folder, files, structmap(divs(mptr(f"c{n}") for n in range(size))))
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        divisions_that_name_one_child,
-        children_that_are_missing,
-        damaged_children_of_a_parent_with_a_map,
-        children_that_locate_one_file,
-    ],
-    ids=lambda make: make.__name__,
-)
-def test_four_times_as_many_children_are_read_in_about_four_times_as_many_steps(
-    tmp_path: Path, make: Make, steps: list[int]
-) -> None:
-    def read(folder: Path) -> None:
-        with Package(folder) as package:
-            assert package.faults
-
-    check_steps(tmp_path, make, read, steps)
-
-
 def archives_that_are_missing_beside_cells(folder: Path, size: int) -> None:
     own = archive(folder, size, said=of_one_lob, lobs=(_EACH.format(0),))
     others = (listed(f"a{n}", f"a{n}.siard") for n in range(size))
@@ -98,40 +77,40 @@ def cells_of_two_files_and_files_of_their_ids(folder: Path, size: int) -> None:
     mets(folder, (own, *(listed(f"f{n % 2}", _EACH.format(n)) for n in range(size))))
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        cells_and_files_of_one_path_in_the_parent,
-        cells_of_two_files_and_files_of_their_ids,
-    ],
-    ids=lambda make: make.__name__,
+def read(folder: Path) -> None:
+    with Package(folder) as package:
+        assert package.faults
+
+
+def list_all(folder: Path) -> None:
+    with Package(folder) as package:
+        assert list(listing.LobListing(package))
+
+
+def prove(folder: Path) -> None:
+    assert list(DryRun(folder, RestoreOptions(archive="hostile", jobs=1)))
+
+
+OF_CHILDREN = (
+    *(divisions_that_name_one_child, children_that_are_missing),
+    *(damaged_children_of_a_parent_with_a_map, children_that_locate_one_file),
 )
-def test_four_times_as_many_cells_are_listed_in_about_four_times_as_many_steps(
-    tmp_path: Path, make: Make, steps: list[int]
-) -> None:
-    def list_all(folder: Path) -> None:
-        with Package(folder) as package:
-            assert list(listing.LobListing(package))
-
-    check_steps(tmp_path, make, list_all, steps)
+OF_CELLS = (cells_and_files_of_one_path_in_the_parent, cells_of_two_files_and_files_of_their_ids)
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "do"),
     [
-        archives_that_are_missing_beside_cells,
-        cells_and_files_of_one_path_in_the_parent,
-        cells_of_two_files_and_files_of_their_ids,
+        *((make, read) for make in OF_CHILDREN),
+        *((make, list_all) for make in OF_CELLS),
+        *((make, prove) for make in (archives_that_are_missing_beside_cells, *OF_CELLS)),
     ],
-    ids=lambda make: make.__name__,
+    ids=lambda each: each.__name__,
 )
-def test_four_times_as_many_cells_are_proven_in_about_four_times_as_many_steps(
-    tmp_path: Path, make: Make, steps: list[int]
+def test_four_times_as_much_takes_about_four_times_as_many_steps(
+    make: Make, do: Callable[[Path], None], grows_evenly: Grows
 ) -> None:
-    def prove(folder: Path) -> None:
-        assert list(DryRun(folder, RestoreOptions(archive="hostile", jobs=1)))
-
-    check_steps(tmp_path, make, prove, steps)
+    grows_evenly(make, do, _SIZE)
 
 
 @pytest.mark.parametrize(
@@ -146,18 +125,3 @@ def test_braces_in_texts_do_not_end_a_shard(tmp_path: Path, text: str) -> None:
     (tmp_path / "f").write_bytes(b"x")
     write(tmp_path / "s.json", (text,))
     assert reading.read_shard(tmp_path / "s.json", root=tmp_path, unit="bytes").size == 1
-
-
-def check_steps(tmp_path: Path, make: Make, do: Callable[[Path], None], steps: list[int]) -> None:
-    counts = []
-    for folder, size in sizes(tmp_path):
-        make(folder, size)
-        steps[0] = 0
-        do(folder)
-        counts.append(steps[0])
-    assert counts[1] <= STEEP * max(counts[0], 100), counts
-
-
-def sizes(tmp_path: Path) -> Iterator[tuple[Path, int]]:
-    for size in (_SIZE, FOUR * _SIZE):
-        yield tmp_path / str(size), size

@@ -16,13 +16,12 @@ import pytest
 from metspack import checking
 from metspack.mets.reader import METS, XLINK
 from tests import siards
+from tests.checking.conftest import Grows
 from tests.siards import packed
 
 pytestmark = pytest.mark.slow
 
 SIZE = 300
-FOUR = 4
-STEEP = 6.0
 
 _EMPTY = hashlib.md5(b"", usedforsecurity=False).hexdigest()
 _PREMIS = "http://www.loc.gov/premis/v3"
@@ -310,12 +309,9 @@ def missing_files_in_one_deep_folder(folder: Path, size: int) -> None:
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 def test_four_times_as_much_of_both_takes_about_four_times_as_many_steps(
-    tmp_path: Path, make: Make, steps: list[int]
+    make: Make, grows_evenly: Grows
 ) -> None:
-    counts = []
-    for size in (SIZE, FOUR * SIZE):
-        make(tmp_path / str(size), size)
-        steps[0] = 0
-        assert list(checking.check(tmp_path / str(size), jobs=1))
-        counts.append(steps[0])
-    assert counts[1] <= STEEP * max(counts[0], 100), counts
+    def find(folder: Path) -> None:
+        assert list(checking.check(folder, jobs=1))
+
+    grows_evenly(make, find, SIZE)

@@ -90,10 +90,6 @@ def test_lobs_are_read_at_the_levels_that_hash(
     assert len(lobs) == len(set(lobs))
 
 
-def test_a_package_can_be_named_by_its_mets(package: Path) -> None:
-    assert codes(check(package / "mets.xml")) == []
-
-
 def test_a_full_temporary_directory_is_an_error(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")

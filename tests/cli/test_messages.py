@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Commands
-from tests.packages import forge, others
+from tests.packages import forge
+from tests.packages.cases import HERE
 from tests.trees import names
 
 
@@ -68,8 +70,7 @@ def test_a_report_that_cannot_be_written_is_named_as_it_was_given(metspack: Comm
 
 def with_a_letter(folder: Path, archive: bytes) -> Path:
     """Write a package as commons-ip makes it, of an archive and a letter that is none of its LOBs."""
-    folder.mkdir()
-    others.eark(others.COMMONS_IP)(folder)
+    shutil.copytree(HERE / "forms" / "commons_ip", folder)
     below = folder / "representations" / "rep1"
     old = (below / "data" / "scan+1.png").read_bytes()
     (below / "data" / "scan+1.png").unlink()
@@ -111,8 +112,7 @@ def test_a_file_beside_the_archive_is_no_lob(metspack: Commands, place: Path, no
 
 
 def test_a_package_without_an_archive_is_not_merged_and_is_the_cause(metspack: Commands, place: Path) -> None:
-    (place / "plain").mkdir()
-    others.eark(others.COMMONS_IP)(place / "plain")
+    shutil.copytree(HERE / "forms" / "commons_ip", place / "plain")
     outcome = metspack("merge", "plain", "-o", "new")
     assert (outcome.code, names(place) & {"new"}) == (3, set())
     assert "hold no SIARD archive, expected one archive" in outcome.err

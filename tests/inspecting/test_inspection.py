@@ -6,47 +6,19 @@ import pytest
 
 from metspack.errors import SourceError
 from metspack.inspecting.inspection import Inspection, inspected
-from metspack.inspecting.survey import LevelKind
 from metspack.sources import opening
-from metspack.sources.archive import Archive, Grants
+from metspack.sources.archive import Grants
 from tests import siards
+from tests.inspecting import golden
+from tests.inspecting.golden import LOBS, TABLES, written
 from tests.laws import spread
 from tests.siard.convention_archives import PACKED, SAMPLES, Sample
 from tests.siard.forging import Table, column, field, siard
-
-MD5 = f"digestType='MD5' digest='{'0' * 32}'"
-SHA = f"digestType='SHA-1' digest='{'0' * 40}'"
-TABLES = [
-    Table(
-        folder="table1",
-        name="people",
-        columns=(
-            column("ID", "INTEGER"),
-            column("PHOTO").replace("</type>", "</type><mimeType>image/png</mimeType>"),
-            column("S", fields=field("f") + field("g")),
-            column("OUT", lob_folder="./lobs/"),
-        ),
-        rows=(
-            f"<c1>1</c1><c2 file='content/1' {MD5}/><c3><u2 file='content/2'/></c3><c4 file='x'/>",
-            "<c1>2</c1><c2 file='content/3'/><c3><u2 file='content/none'/></c3><c4 file='/y'/>",
-            "<c1>3</c1><c2>0A0B</c2><c3><u2 file='content/never'/></c3>",
-            f"<c2 file='content/0' {SHA}/><c4 dlurlpathonly='http://localhost/x'/>",
-        ),
-    ),
-    Table(folder="table2", name="empty"),
-]
-LOBS = {"content/0": b"", "content/1": b"x" * 10, "content/2": b"x" * 30, "content/3": b"x" * 20}
 
 
 def inspection(path: Path, **grants: tuple[Path, ...]) -> Inspection:
     with opening.opened(path, None, Grants(**grants)) as source:  # type: ignore[arg-type]
         return inspected(source)
-
-
-def written(path: Path, data: bytes = b"x") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return path
 
 
 @pytest.fixture
@@ -55,34 +27,10 @@ def archive(tmp_path: Path) -> Path:
     return siard(tmp_path / "s.siard", tables=TABLES, lobs=LOBS)
 
 
-def test_an_archive_is_summed_up(archive: Path) -> None:
-    found = inspection(archive)
-    assert (found.version, found.dbname, found.product) == ("2.2", "Näme & more", "")
-    assert (found.tables, found.rows, found.inline, found.datalinks) == (2, 4, 1, 1)
-    assert (found.inside, found.outside, found.losses.total(), found.bytes) == (4, 1, 3, 67)
-    assert found.lob_folder is not None
-    assert found.lob_folder == (LevelKind.NIL, "")
-
-
-def test_each_column_with_lobs_is_summed_up(archive: Path) -> None:
-    photo, nested, outside = inspection(archive).columns
-    assert (photo.found.id, photo.label, photo.found.type) == ("s0.t1.c2", "s.people.PHOTO", "BLOB")
-    assert (photo.found.media_type, photo.inside, photo.bytes) == ("image/png", 3, 30)
-    assert (photo.algorithms.total(), dict(photo.algorithms), photo.undigested) == (
-        2,
-        {"MD5": 1, "SHA-1": 1},
-        1,
-    )
-    assert (photo.largest, photo.largest_lob) == (20, "s0.t1.c2.r2")
-    assert (nested.found.id, nested.found.name, nested.found.type) == ("s0.t1.c3.u2", "S.g", "")
-    assert (nested.inside, nested.losses["missing"], nested.lost) == (1, 2, 2)
-    assert (outside.found.name, outside.outside, outside.inside, outside.losses["refused"]) == (
-        "OUT",
-        1,
-        0,
-        1,
-    )
-    assert (outside.bytes, outside.bytes_inside) == (7, 0)
+@pytest.mark.parametrize("name", golden.SOURCES)
+def test_an_inspection_is_as_it_is_kept(name: str, tmp_path: Path) -> None:
+    kept = (golden.HERE / f"{name}.json").read_text(encoding="utf-8")
+    assert golden.report(name, tmp_path) == kept, "if meant to, run `just record`"
 
 
 def test_the_lobs_that_cannot_be_had_are_named(archive: Path) -> None:
@@ -108,32 +56,6 @@ def test_what_can_be_two_things_is_ambiguous(tmp_path: Path) -> None:
     assert (only.losses["ambiguous"], only.lost, only.losses["missing"]) == (1, 1, 0)
 
 
-def test_what_each_level_says_is_kept(tmp_path: Path) -> None:
-    columns = (
-        column("S", lob_folder="a b/", fields=field("f", lob_folder="file:///x/")),
-        column("OLD", folder="lob2"),
-        column("BAD", lob_folder="http://localhost/"),
-    )
-    rows = (
-        "<c1><u1 file='r'/></c1><c2 file='one'/><c3 file='r'/>",
-        "<c2 file='/one'/>",
-        "<c2 file='http:x'/>",
-        "<c2 file='a b'/>",
-    )
-    path = siard(tmp_path / "s.siard", tables=[Table(columns=columns, rows=rows)], lob_folder="./l/")
-    found = inspection(path)
-    assert found.lob_folder is not None
-    assert found.lob_folder == (LevelKind.RELATIVE, "./l/")
-    nested, old, bad = found.columns
-    assert [*nested.found.levels] == [
-        (LevelKind.RELATIVE, "a b/"),
-        (LevelKind.ABSOLUTE, "file:///x/"),
-    ]
-    assert (old.found.folder, old.found.levels[0][0]) == ("lob2", LevelKind.NIL)
-    assert dict(old.cells) == {LevelKind.RELATIVE: 2, LevelKind.ABSOLUTE: 1, LevelKind.UNREADABLE: 1}
-    assert bad.found.levels[0][0] is LevelKind.UNREADABLE
-
-
 @pytest.mark.parametrize("name", spread(sorted(SAMPLES), 2))
 def test_the_convention_that_found_them_is_said(name: str, tmp_path: Path) -> None:
     sample = SAMPLES[name]
@@ -143,11 +65,6 @@ def test_the_convention_that_found_them_is_said(name: str, tmp_path: Path) -> No
     assert sum(letters.values()) == only.lobs == 2
     assert sample.letter in letters
     assert bool(found.warnings) == (sample.letter not in {"C", "F"})
-
-
-def test_the_elements_of_an_array_are_one_column(northwind_full: Path) -> None:
-    last = inspection(northwind_full).columns[-1]
-    assert (last.found.id, last.found.name, last.lobs) == ("s0.t8.c14.a", "Letters.Letters[]", 11)
 
 
 def test_a_convention_that_found_elements_of_an_array_is_said(tmp_path: Path) -> None:
@@ -162,34 +79,6 @@ def test_a_convention_that_found_elements_of_an_array_is_said(tmp_path: Path) ->
     assert repaired.startswith("column s.t.A.A[] (s0.t0.c1.a): 1 reference malformed")
 
 
-def test_elements_with_levels_of_their_own_are_columns_of_their_own(tmp_path: Path) -> None:
-    fields = field("A[1]") + field("A[2]", lob_folder="./x/") + field("A[3]")
-    cell = "".join(f"<a{n} file='content/{n}'/>" for n in (1, 2, 3))
-    table = Table(columns=(column("A", fields=fields),), rows=(f"<c1>{cell}</c1>",))
-    written(tmp_path / "x" / "content" / "2")
-    path = siard(tmp_path / "s.siard", tables=[table], lobs={"content/1": b"1", "content/3": b"3"})
-    assert [(each.found.id, each.found.name, each.lobs) for each in inspection(path).columns] == [
-        ("s0.t0.c1.a", "A.A[]", 2),
-        ("s0.t0.c1.a2", "A.A[2]", 1),
-    ]
-
-
-def test_sizes_are_spread_over_classes(archive: Path) -> None:
-    found = [(each.label, each.lobs) for each in inspection(archive).sizes.classes()]
-    assert found == [("empty", 1), ("below 1 kB", 4)]
-
-
-def test_the_column_with_the_largest_lob_is_known(archive: Path) -> None:
-    largest = inspection(archive).largest
-    assert largest is not None
-    assert (largest.found.id, largest.largest) == ("s0.t1.c3.u2", 30)
-
-
-def test_without_lobs_nothing_is_the_largest(tmp_path: Path) -> None:
-    found = inspection(siard(tmp_path / "s.siard", tables=TABLES[1:]))
-    assert (found.largest, found.columns, found.tables) == (None, [], 1)
-
-
 def test_a_table_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     path = siard(tmp_path / "s.siard", tables=[Table(document=b"<table>")])
     with pytest.raises(SourceError, match="not well-formed"):
@@ -197,14 +86,6 @@ def test_a_table_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
 
 
 # --- Files that no cell names -----------------------------------------------------------------------------
-
-
-def test_entries_that_no_cell_names_are_counted(tmp_path: Path) -> None:
-    lobs = LOBS | {"content/9": b"no cell", "content/schema0/table1/lob2/z.bin": b"", "other/1": b"not below"}
-    path = siard(tmp_path / "s.siard", tables=TABLES, lobs=lobs, folders=("content/empty/",))
-    inside = inspection(path).unreferenced[0]
-    assert (inside.files, inside.bytes) == (2, 7)
-    assert inside.names == ["content/9", "content/schema0/table1/lob2/z.bin"]
 
 
 def test_twenty_of_them_are_named_in_order(tmp_path: Path) -> None:
@@ -280,32 +161,6 @@ def test_a_file_that_two_cells_name_is_said(tmp_path: Path) -> None:
 
 
 # --- Other sources ----------------------------------------------------------------------------------------
-
-
-def test_a_folder_of_lobs_is_inspected(tmp_path: Path) -> None:
-    written(tmp_path / "content" / "schema0" / "table2" / "lob4" / "record0.bin", b"one")
-    written(tmp_path / "content" / "schema0" / "table3" / "lob1" / "u2" / "record1.bin", b"three")
-    found = inspection(tmp_path)
-    assert (found.version, found.tables, found.outside, found.bytes) == (None, 2, 2, 8)
-    assert (found.rows, found.inline, found.datalinks, found.lob_folder) == (None, None, None, None)
-    first, second = found.columns
-    assert (first.found.id, first.label) == ("s0.t2.c4", "schema0.table2.c4")
-    assert (second.found.id, dict(second.cells), dict(second.conventions)) == ("s0.t3.c1.u2", {}, {})
-
-
-def test_an_unpacked_archive_is_inspected(tmp_path: Path) -> None:
-    packed = siard(tmp_path / "s.siard", tables=TABLES, lobs=LOBS)
-    folder = tmp_path / "unpacked"
-    with Archive(packed) as archive:
-        for name in archive.tree.names():
-            if not name.endswith("/"):
-                extent = archive.tree.extent(name)
-                written(folder / name, b"".join(archive.tree.contents(extent)))
-    written(folder / "content" / "stray")
-    found = inspection(folder)
-    assert (found.inside, found.outside) == (4, 0)
-    assert found.unreferenced[0].names == ["content/stray"]
-    assert found.unreferenced[1].files == 0
 
 
 def test_names_are_kept_in_batches(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,10 @@ import pytest
 from metspack import checking
 from metspack.model import Finding
 from tests.conftest import CHECKOUT
-from tests.interop import known, tools, writers
+from tests.interop import known, tools
+from tests.packages.cases import HERE as PACKAGES
 
+FORMS = PACKAGES / "forms"
 ARCHIVE = CHECKOUT / "samples" / "northwind" / "Northwind.siard"
 _DUBLIN_CORE = '<dc xmlns="http://purl.org/dc/elements/1.1/"><title>Northwind</title></dc>\n'
 _EATB = (
@@ -58,8 +60,8 @@ def eatb(folder: Path) -> Path:
 
 
 def essarch(folder: Path) -> Path:
-    """Return a package in the shape of ESSArch's."""
-    return writers.essarch(folder / "nw", ARCHIVE)
+    """Return a package in the shape of ESSArch's, written by its profile."""
+    return Path(shutil.copytree(FORMS / "essarch", folder / "package"))
 
 
 MAKERS: tuple[Callable[[Path], Path], ...] = (commons_ip, eatb, essarch)

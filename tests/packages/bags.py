@@ -26,6 +26,17 @@ def put_in_a_bag(bag: Path) -> Path:
     return data
 
 
+def bagged(folder: Path) -> Path:
+    """Make a bag of a folder without its manifests; return the payload."""
+    data = folder.with_name("data")
+    folder.rename(data)
+    folder.mkdir()
+    data.rename(folder / "data")
+    for path in (folder / "data").glob("manifest-*.txt"):
+        path.unlink()
+    return put_in_a_bag(folder)
+
+
 def seal_tags(bag: Path) -> None:
     """Write the manifest of a bag's tag files from the files on disk."""
     tags = [path for path in bag.glob("*.txt") if not path.name.startswith("tagmanifest")]

@@ -27,7 +27,7 @@ _RECIPE = "case.toml"
 _PACKAGE = "package"
 _NAME = re.compile(r"(?:((?:[A-Z][0-9]{3})(?:-[A-Z][0-9]{3})*)(?:__|$))?([a-z0-9_]*)")
 _KEYS = {
-    *("about", "level", "mets", "roots", "also", "strict"),
+    *("about", "level", "mets", "roots", "also", "given", "strict", "profile"),
     *("form", "sample", "into", "lacks", "adds", "steps"),
 }
 
@@ -37,7 +37,7 @@ class Case:
     """A package and the codes that a check of it gives.
 
     ``roots`` are folders beside it, looked in too; ``also`` other packages beside it that are given with it;
-    ``strict`` asks the second schema engine.
+    ``strict`` asks the second schema engine; ``profile`` is that of E-ARK's which is chosen.
     """
 
     folder: Path
@@ -46,6 +46,7 @@ class Case:
     roots: tuple[str, ...]
     also: tuple[str, ...]
     strict: bool
+    profile: str
     recipe: Mapping[str, Any]
 
     @property
@@ -79,12 +80,12 @@ class Case:
             csip.divided(root)
         elif self.recipe.get("form") in {"csip siblings", "csip objid"}:
             return csip.divide(root, self._damage, by_objid=self.recipe["form"] == "csip objid")
-        elif self.recipe.get("form") in {"tree", "csip tree"}:
+        elif "form" in self.recipe:
             shutil.copytree(HERE / "forms" / self.recipe["form"].replace(" ", "_"), root)
         else:
             forge(root)
         self._damage(root)
-        return root
+        return root.with_name(self.recipe.get("given", root.name))
 
     def _damage(self, root: Path) -> None:
         for step in self.recipe.get("steps", ()):
@@ -113,6 +114,7 @@ def _case(folder: Path) -> Case:
         roots=tuple(recipe.get("roots", ())),
         also=tuple(recipe.get("also", ())),
         strict=recipe.get("strict", False),
+        profile=recipe.get("profile", "auto"),
         recipe=recipe,
     )
 

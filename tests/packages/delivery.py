@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.packages import forge
-from tests.packages.others import called, in_a_bag
+from tests.packages.bags import bagged
 from tests.packages.spread import tarred, zipped
 
 FORMS = ("folder", "zip", "tar", "bag", "METS of another name", "METS in metadata")
@@ -162,29 +163,25 @@ def _write(
         _PACKS[form](package)
 
 
-def _bag(folder: Path) -> Path:
-    inner = folder.with_name("data")
-    folder.rename(inner)
-    folder.mkdir()
-
-    def put(data: Path) -> None:
-        data.rmdir()
-        inner.rename(data)
-
-    in_a_bag(put)(folder)
-    return folder / "data"
-
-
 def _called(name: str) -> Callable[[Path], Path]:
+    """Return what gives a package's METS another name; paths begin at that METS."""
+
     def change(folder: Path) -> Path:
-        called(name, lambda _folder: None)(folder)
+        mets, target = folder / "mets.xml", folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = mets.read_text()
+        if target.parent != folder:
+            text = re.sub('href="(?=[^"]*(?:\\.siard|/mets\\.xml)")', 'href="../', text)
+        mets.unlink()
+        target.write_text(text)
+        forge.write_manifests(folder)
         return folder
 
     return change
 
 
 _FOLDERS: Mapping[str, Callable[[Path], Path]] = {
-    "bag": _bag,
+    "bag": bagged,
     "METS of another name": _called(f"METS.{_UUID}.xml"),
     "METS in metadata": _called("metadata/mets.xml"),
 }

@@ -15,11 +15,13 @@ def moved(root: Path, number: int, disk: str, name: str = "") -> Path:
     return target
 
 
-def zipped(folder: Path, target: Path, *, inside: str = "", keep: bool = False) -> Path:
+def zipped(
+    folder: Path, target: Path, *, inside: str = "", keep: bool = False, files_only: bool = False
+) -> Path:
     """Pack a folder as a zip file, under a folder ``inside`` it when that is given."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.rglob("*")):
+        for path in sorted(each for each in folder.rglob("*") if not (files_only and each.is_dir())):
             name = (Path(inside) / path.relative_to(folder)).as_posix()
             entry = zipfile.ZipInfo(f"{name}/" if path.is_dir() else name, (2015, 11, 26, 0, 0, 0))
             entry.compress_type = zipfile.ZIP_STORED if path.is_dir() else zipfile.ZIP_DEFLATED

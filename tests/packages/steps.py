@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.packages import csip, forge
+from tests.packages.bags import bagged
 from tests.packages.spread import tarred, zipped
 
 Step = Callable[..., object]
@@ -191,12 +192,19 @@ def _archive(
     )
 
 
-def _zip(path: Path, to: Path, inside: str = "") -> None:
-    zipped(path, to, inside=inside)
+_TAR_FORMS = {"pax": tarfile.PAX_FORMAT, "gnu": tarfile.GNU_FORMAT, "ustar": tarfile.USTAR_FORMAT}
 
 
-def _tar(path: Path, to: Path, inside: str = "") -> None:
-    tarred(path, to, inside=inside, form=tarfile.PAX_FORMAT)
+def _zip(path: Path, to: Path, inside: str = "", *, files_only: bool = False) -> None:
+    zipped(path, to, inside=inside, files_only=files_only)
+
+
+def _tar(path: Path, to: Path, inside: str = "", form: str = "pax") -> None:
+    tarred(path, to, inside=inside, form=_TAR_FORMS[form])
+
+
+def _bag(path: Path) -> None:
+    bagged(path)
 
 
 def _add_to_zip(path: Path, entry: str, text: str, mode: int = 0) -> None:
@@ -296,6 +304,7 @@ _STEPS: Mapping[str, Step] = {
     "zip": _zip,
     "tar": _tar,
     "add to zip": _add_to_zip,
+    "bag": _bag,
     "wrap": _wrap,
     "split": _split,
     "further": _further,

@@ -313,3 +313,17 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
                 tracemalloc.stop()
 
     assert most(12_000) < most(4_000) + 1_000_000
+
+
+def test_the_mets_of_a_transfer_among_the_files_gives_no_lobs(tmp_path: Path) -> None:
+    form = CHECKOUT / "tests" / "packages" / "forms" / "archivematica"
+    root = Path(shutil.copytree(form / "data", tmp_path / "aip"))
+    (mets,) = root.glob("METS.*.xml")
+    text = mets.read_text()
+    transfer = root / "objects" / "submissionDocumentation" / "t" / "METS.xml"
+    entry = text.partition("<mets:file ")[2].partition("</mets:file>")[0].replace('ID="', 'ID="t-')
+    entry = entry.replace("objects/letter.txt", transfer.relative_to(root).as_posix())
+    mets.write_text(text.replace("</mets:fileGrp>", f"<mets:file {entry}</mets:file>\n</mets:fileGrp>"))
+    transfer.parent.mkdir(parents=True)
+    transfer.write_text(text.replace("letter.txt", "lost.txt").replace("scan%201.png", "lost.png"))
+    assert [each.fault for each in listed(root)] == ["", ""]

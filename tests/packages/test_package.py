@@ -202,6 +202,9 @@ def test_what_is_no_package_is_reported(root: Path, tmp_path: Path) -> None:
         pytest.raises(SourceError, match=r"mets\.xml line 1, column 1: the root element is 'mets'"),
     ):
         list(package.ids())
+    (root / "mets.xml").write_text('<mets xmlns="http://www.loc.gov/METS/v2"/>')
+    with Package(root) as package, pytest.raises(SourceError, match="it is METS 2"):
+        list(package.ids())
 
 
 def test_other_spellings_of_the_mets_name_are_found(root: Path) -> None:

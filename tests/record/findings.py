@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from metspack.checking import Level, check
+from metspack.checking.eark.profiles import Profile
 from metspack.errors import MetspackError
 from metspack.model import Finding
 from tests.findings import ordered
@@ -35,7 +36,7 @@ def alone(case: Case, folder: Path, *levels: Level) -> list[Row]:
     package = case.made(folder)
     given = [package, *(package.with_name(each) for each in case.also)]
     roots = [package.with_name(each) for each in case.roots]
-    options = {"roots": roots, "strict": case.strict}
+    options = {"roots": roots, "strict": case.strict, "profile": Profile(case.profile)}
     return [row for level in levels for row in rows(case.id, given, level, package.parent, **options)]
 
 

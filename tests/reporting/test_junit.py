@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,8 +14,7 @@ from metspack.model import Severity
 from metspack.reporting import junit
 from metspack.reporting.model import Frame, ReportFacts
 from metspack.reporting.store import FindingStore
-from tests.packages import forge
-from tests.reporting.reports import checked, holding, node, related
+from tests.reporting.reports import holding, node, related
 
 # What Jenkins' and GitLab's readers take, with the file and line that GitLab shows.
 SCHEMA = """
@@ -78,31 +76,6 @@ def cases(root: etree._Element) -> dict[tuple[str | None, str | None], str]:
         (each.get("classname"), each.get("name")): ",".join(str(below.tag) for below in each)
         for each in root.iter("testcase")
     }
-
-
-def test_a_good_package_is_a_passed_test_a_document(tmp_path: Path) -> None:
-    with checked(forge.forge(tmp_path / "package")) as (frame, kept):
-        assert cases(read(frame, kept)) == {
-            (name, "nothing found"): ""
-            for name in ("mets.xml", "Northwind_lobseg_0/mets.xml", "Northwind_lobseg_1/mets.xml")
-        }
-
-
-def test_a_bad_package_fails_where_it_is_bad(tmp_path: Path) -> None:
-    package = forge.forge(tmp_path / "package")
-    (package / "Northwind_lobseg_0" / forge.LOBS[0].path).unlink()
-    (package / "Northwind_lobseg_1" / "mets.xml").unlink()
-    with checked(package) as (frame, kept):
-        root = read(frame, kept)
-    found = cases(root)
-    assert found["Northwind_lobseg_0/mets.xml", "F001 File missing"] == "failure"
-    assert found["mets.xml", "L002 Child METS missing"] == "failure"
-    assert ("Northwind_lobseg_1/mets.xml", "nothing found") not in found, "a missing child passes nothing"
-    (case,) = (each for each in root.iter("testcase") if each.get("name") == "L002 Child METS missing")
-    assert (case.get("file"), case.get("line")) == ("mets.xml", "19")
-    (failure,) = case
-    assert "which does not exist" in (failure.get("message") or "")
-    assert "To do: " in (failure.text or "")
 
 
 @pytest.mark.parametrize(

@@ -19,21 +19,6 @@ MISSING = [
 UNLISTED = Code.UNLISTED.at("z", found="1")
 
 
-def test_findings_stand_under_their_code_the_worst_first() -> None:
-    warned = Code.LOB_IN_NO_CELL.at("b")
-    with holding(warned, *MISSING[:2], UNLISTED) as (_, kept):
-        printed = [text.plain(each) for each in text.grouped(kept)]
-    assert printed == [
-        "error F001 File missing (2 findings)\n",
-        "  a/0: 'a/0' is listed in mets.xml line 3 but does not exist\n",
-        "  a/1: 'a/1' is listed in mets.xml line 3 but does not exist\n",
-        f"error F010 {Code.UNLISTED.title}\n",
-        "  z: no METS of this package lists this file (1 byte)\n",
-        f"warning Z017 {Code.LOB_IN_NO_CELL.title}\n",
-        "  b: no cell of the archive names this file\n",
-    ]
-
-
 def test_totals_are_the_heads_only() -> None:
     with holding(*MISSING[:2], UNLISTED) as (_, kept):
         printed = [text.plain(each) for each in text.totals(kept)]

@@ -10,9 +10,8 @@ import pytest
 from metspack.checking import check
 from metspack.checking.eark.profiles import Profile
 from metspack.reporting.model import line
-from tests.checking.rule_damages import package, representation
 from tests.packages import csip
-from tests.packages.csip import ARCHIVE, PACKAGE_METS, REPRESENTATION_METS
+from tests.packages.csip import PACKAGE_METS, REPRESENTATION_METS
 from tests.packages.forge import edit, forge, write_manifests
 
 _PREMIS = "metadata/preservation/premis.xml"
@@ -56,56 +55,6 @@ def test_files_that_are_not_as_an_attribute_says(
     root = csip.forge(tmp_path / "package")
     spoil(root)
     assert told <= found(root) | {("M020", "")}
-
-
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        (package('MDTYPE="DC"', 'MDTYPE="NONE"'), ("M020", "CSIP25")),
-        (package('OAISPACKAGETYPE="SIP"', 'OAISPACKAGETYPE="SAP"'), ("M020", "CSIP9")),
-        (package('TYPE="citssiard_v1_0" PROFILE', 'TYPE="none" PROFILE'), ("M020", "CSIP4")),
-        (package('ADMID="premis" DMDID', 'ADMID="dmd" DMDID'), ("M023", "CSIP74")),
-        (representation('CREATED="2026-05-01T12:00:00Z" STATUS', 'CREATED="x" STATUS'), ("M020", "")),
-        (lambda root: (root / ARCHIVE).write_bytes(b"no archive"), ("Z001", "SIARD_17")),
-    ],
-)
-def test_attributes_that_the_schema_knows_nothing_of(
-    tmp_path: Path, damage: Callable[[Path], object], told: tuple[str, str]
-) -> None:
-    assert told in found(csip.forge(tmp_path / "package", damage))
-
-
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        (package('<agent ROLE="ARCHIVIST" TYPE="ORGANIZATION">', '<agent TYPE="ORGANIZATION">'), ""),
-        (package("<name>By hand</name>", "<name>By hand</name><name>By foot</name>"), ""),
-        (package('<mdRef MDTYPE="DC"', "<mdRef"), "CSIP25"),
-        (package('ID="dmd" CREATED', "CREATED"), "CSIP18"),
-        (package("<metsHdr ", '<metsHdr LASTMODDATE="yesterday" '), "CSIP8"),
-        (package('<mptr LOCTYPE="URL"', "<mptr"), ""),
-    ],
-)
-def test_the_schema_tells_of_the_requirement_on_that_attribute(
-    damage: Callable[[Path], object], told: str, tmp_path: Path
-) -> None:
-    root = csip.forge(tmp_path / "package", damage)
-    assert {each for each in found(root) if each[0] == "M020"} == {("M020", told)}
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ('<dmdSec ID="dmd"', '<dmdSec ID="premis"', {"CSIP33"}),
-        ('<fileSec ID="files"', '<fileSec ID="dmd"', {"CSIP59"}),
-        ('<file ID="schema"', '<file ID="readme"', {"CSIP67"}),
-        ('<structMap ID="map"', '<structMap ID="dmd"', {"CSIP83"}),
-        ('<div ID="div-rep1"', '<div ID="dmd"', {"CSIP106"}),
-    ],
-)
-def test_an_id_that_is_another_elements_as_well(old: str, new: str, told: set[str], tmp_path: Path) -> None:
-    root = csip.forge(tmp_path / "package", package(old, new))
-    assert {requirement for code, requirement in found(root) if code == "M004"} == told
 
 
 def _joined(root: Path) -> None:

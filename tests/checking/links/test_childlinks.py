@@ -1,15 +1,18 @@
-"""How a parent leads to a child, and what is told where it does so in an odd way."""
+"""Links from parents to children, and findings on those that are not as usual."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from metspack.checking import Level, check
+from metspack.checking.links import links as links_of_check
 from metspack.checking.links.graph import LinkState
-from tests.checking.links.test_roots import aip, beside, mets, url
-from tests.packages.placed import mptr, structmap, urn
+from tests.checking.links.test_roots import aip, beside, codes, mets, url
+from tests.packages.forge import edit, forge, lobs
+from tests.packages.placed import fptrs, mptr, structmap, urn
 
 
 def test_a_location_in_place_of_an_id_is_followed_from_the_mets_that_has_it(tmp_path: Path) -> None:
@@ -24,14 +27,32 @@ def test_a_location_in_place_of_an_id_is_followed_from_the_mets_that_has_it(tmp_
     assert links[2, 3] is LinkState.BROKEN
 
 
+def parent(
+    root: Path, entries: Mapping[str, str], children: Mapping[str, str], *divisions: str, up: str = "top"
+) -> Path:
+    """Write a parent with file entries by ID, and its children by folder and OBJID."""
+    files = "".join(
+        f'<mets:file ID="{each}"><mets:FLocat LOCTYPE="URL" xlink:href="{path}"/></mets:file>'
+        for each, path in entries.items()
+    )
+    for name, objid in children.items():
+        aip(root / name, objid, parent=up)
+    text = mets("urn:x:top", structmap("children", *divisions))
+    (root / "METS.xml").write_text(text.replace("<mets:fileGrp>", f"<mets:fileGrp>{files}", 1))
+    return root
+
+
 def in_one_division(root: Path, pointers: str, *, listed: int) -> Path:
     """Write a package with three children, one of which is listed, with the ID ``m``."""
-    for number in range(3):
-        aip(root / f"child_{number}", f"urn:x:{number}", parent="top")
-    entry = f'<mets:file ID="m"><mets:FLocat xlink:href="child_{listed}/METS.xml" LOCTYPE="URL"/></mets:file>'
-    text = mets("urn:x:top", structmap("children", pointers))
-    (root / "METS.xml").write_text(text.replace("<mets:fileGrp>", f"<mets:fileGrp>{entry}", 1))
-    return root
+    children = {f"child_{number}": f"urn:x:{number}" for number in range(3)}
+    return parent(root, {"m": f"child_{listed}/METS.xml"}, children, pointers)
+
+
+def located(root: Path, *hrefs: str) -> Path:
+    """Write a package with four children, all listed, and an mptr to each of some locations."""
+    children = {f"child_{number}": f"urn:x:{number}" for number in range(4)}
+    entries = {f"m{number}": f"child_{number}/METS.xml" for number in range(4)}
+    return parent(root, entries, children, *(f"{url(href)}\n" for href in hrefs), up="")
 
 
 FPTR = '<mets:fptr FILEID="m"/>'
@@ -95,3 +116,118 @@ def test_a_link_to_itself_says_nothing_of_the_fptr_beside_it(tmp_path: Path) -> 
     found = {each.code: dict(each.facts) for each in check(root, Level.LINKS)}
     assert found["L009"] == {"href": "top"}
     assert "L034" not in found
+
+
+# --- divisions whose location and fptr lead to different METS ------------------------------------------
+
+A, B = "a/METS.xml", "b/METS.xml"
+TWO = {"a": "a", "b": "b"}
+
+
+def links(root: Path) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Return the children of the top: path, state and codes of the link."""
+    run = check(root, Level.LINKS)
+    list(run)
+    (graph,) = run.graphs
+    paths = {each.id: each.path for each in graph.nodes}
+    return [(paths[each.child], each.state.value, each.codes) for each in graph.edges if each.parent == 1]
+
+
+def test_a_link_that_the_fptr_beside_it_leads_to_is_missing_where_it_leads_itself(tmp_path: Path) -> None:
+    root = parent(tmp_path / "ip", {"ida": A, "idb": B}, TWO, url("lost/METS.xml") + fptrs(["ida"]), url(B))
+    assert links(root)[0] == (A, "missing", ("L002",))
+
+
+def test_a_location_with_an_entry_of_its_own_goes_before_the_fptr_beside_it(tmp_path: Path) -> None:
+    root = parent(tmp_path / "ip", {"ida": A, "idb": B}, TWO, url(A) + fptrs(["idb"]))
+    assert [path for path, _, _ in links(root)] == [A, B]
+    assert "L002" not in codes(check(root, Level.LINKS))
+
+
+def test_an_entry_of_a_mets_that_is_not_there_makes_no_child(tmp_path: Path) -> None:
+    root = parent(tmp_path / "ip", {"ida": A, "idc": "c/METS.xml"}, TWO, url(A), url(B))
+    assert [path for path, _, _ in links(root)] == [A, B]
+
+
+def test_an_entry_that_leads_to_no_mets_means_that_of_the_mptr_beside_its_fptr(tmp_path: Path) -> None:
+    root = parent(
+        tmp_path / "ip", {"ida": "lost/METS.xml"}, TWO, url("gone/METS.xml") + url(A) + fptrs(["ida"])
+    )
+    (found,) = (each for each in check(root, Level.LINKS) if each.code == "L034")
+    assert dict(found.facts)["expected"] == A
+
+
+# --- each guess costs time, so only the first findings get one -----------------------------------------
+
+
+def nearest(root: Path, code: str) -> list[str]:
+    found = sorted(check(root, Level.LINKS), key=lambda each: each.line)
+    alike = [[dict(each.facts).get("nearest", "")] * each.count for each in found if each.code == code]
+    return [name for names in alike for name in names]
+
+
+@pytest.fixture
+def few_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links_of_check, "_NEAREST_FOR", 2)
+
+
+@pytest.mark.usefixtures("few_guesses")
+def test_only_the_first_ids_that_no_entry_has_get_a_guess(tmp_path: Path) -> None:
+    root = forge(tmp_path / "ip", lobs(8, 4))
+    for number, wrong in enumerate(("ID_Nrthwind", "IDNorthwind", "ID_NorthwinD", "ID.Northwind")):
+        old = f'<mets:mptr xlink:href="ID_Northwind_lobseg_{number}_mets"'
+        edit(root / "mets.xml", old, old.replace("ID_Northwind", wrong))
+    assert [bool(each) for each in nearest(root, "L001")] == [True, True, False, False]
+
+
+@pytest.mark.usefixtures("few_guesses")
+def test_links_that_lead_somewhere_use_up_no_guess(tmp_path: Path) -> None:
+    root = located(tmp_path / "ip", *(f"child_{n}/METS.xml" for n in range(3)), "Child_3/METS.xml")
+    assert nearest(root, "L002") == ["child_3/METS.xml"]
+
+
+@pytest.mark.usefixtures("few_guesses")
+def test_only_the_first_locations_that_lead_nowhere_get_a_guess(tmp_path: Path) -> None:
+    root = located(tmp_path / "ip", *(f"Child_{n}/METS.xml" for n in range(4)))
+    assert [bool(each) for each in nearest(root, "L002")] == [True, True, False, False]
+
+
+# --- several structMaps that name children -------------------------------------------------------------
+
+BY_LOCATION = '<mets:mptr xlink:href="child_{}/METS.xml" LOCTYPE="URL"/>'
+BY_FILE_ID = '<mets:mptr xlink:href="m{}" LOCTYPE="OTHER" OTHERLOCTYPE="file ID"/>'
+
+
+def disagreements(root: Path, form: str, *maps: Sequence[int]) -> list[str]:
+    """Return what is told of a package with structMaps of the labels A, B ... that name these children."""
+    path = located(root) / "METS.xml"
+    written = [
+        structmap(f"child {label}", *map(form.format, children))
+        for label, children in zip("ABC", maps, strict=False)
+    ]
+    path.write_text(path.read_text().replace("</mets:mets>", f"{''.join(written)}</mets:mets>"))
+    found = [each for each in check(root, Level.LINKS) if each.code in {"L005", "L026"}]
+    return sorted(each.message for each in found)
+
+
+@pytest.mark.parametrize("form", [BY_LOCATION, BY_FILE_ID])
+def test_structmaps_that_name_the_same_children_agree(tmp_path: Path, form: str) -> None:
+    assert disagreements(tmp_path / "two", form, range(4), range(4)) == []
+    assert disagreements(tmp_path / "turned", form, range(4), [3, 1, 0, 2]) == []
+    assert disagreements(tmp_path / "three", form, range(4), range(4), range(4)) == []
+
+
+@pytest.mark.parametrize(("form", "name"), [(BY_LOCATION, "child_{}/METS.xml"), (BY_FILE_ID, "m{}")])
+def test_a_child_that_one_structmap_leaves_out_is_told_once_for_each_that_names_it(
+    tmp_path: Path, form: str, name: str
+) -> None:
+    def leaves_out(one: str, child: int, other: str) -> str:
+        there, here = (f"the structMap labelled 'child {each}'" for each in (one, other))
+        return f"{there} names the child {name.format(child)!r}, {here} does not"
+
+    assert disagreements(tmp_path / "second", form, range(4), range(3)) == [leaves_out("A", 3, "B")]
+    assert disagreements(tmp_path / "first", form, range(1, 4), range(4)) == [leaves_out("B", 0, "A")]
+    assert disagreements(tmp_path / "third", form, range(4), range(4), [0, 2, 3]) == [
+        leaves_out("A", 1, "C"),
+        leaves_out("B", 1, "C"),
+    ]

@@ -63,21 +63,6 @@ def test_the_recommendations_parent_and_child(recommended: Path) -> None:
     assert states(recommended) == [LinkState.BROKEN, LinkState.MISSING, LinkState.MISSING]
 
 
-def test_the_recommendations_children_on_other_disks(recommended: Path, tmp_path: Path) -> None:
-    text = (recommended / "Northwind_lobseg_0/mets.xml").read_text()
-    for number in (1, 2):
-        put(tmp_path / f"disk{number}/x/mets.xml", text.replace("lobseg_0", f"lobseg_{number}"))
-    roots = [tmp_path / "disk1", tmp_path / "disk2"]
-    assert sorted(codes(recommended, *roots)) == ["F006"] * 4 + ["F011"] * 3 + ["L011"] * 2 + ["P004"] * 4
-
-
-def test_the_recommendations_child_alone_and_with_its_parent(recommended: Path, tmp_path: Path) -> None:
-    child = (recommended / "Northwind_lobseg_0").rename(tmp_path / "child")
-    assert codes(child) == ["L022"]
-    # The parent names three children; the other two are nowhere.
-    assert codes(child, recommended) == ["L027", "L027"]
-
-
 # --- CSIP's text on large packages ------------------------------------------------------------------------
 
 
@@ -107,12 +92,6 @@ def test_large_packages_name_each_other_by_urn(large: Path) -> None:
     assert states(large / "godfather", large) == [LinkState.ELSEWHERE, LinkState.MISSING]
 
 
-def test_the_child_of_a_large_package(large: Path) -> None:
-    assert sorted(codes(large / "rep0", large)) == ["L027", "M008", "M026"]
-    assert sorted(codes(large / "rep0", large / "rep0/METS.xml")) == ["L025", "M008", "M026"]
-    assert sorted(codes(large / "rep0")) == ["L022", "M008", "M026"]
-
-
 # --- E-ARK AIP, listings 1 to 3 ---------------------------------------------------------------------------
 
 
@@ -137,14 +116,6 @@ def test_an_aip_parent_names_one_child_three_times(tmp_path: Path, listings: lis
     assert sorted(found) == ["L004", "L004", "L011", "L011", "M008", "M008", "M008"]
     assert states(tmp_path / "p", tmp_path) == [LinkState.ELSEWHERE, LinkState.ELSEWHERE]
     assert sorted(codes(tmp_path / "p")) == ["L010"] * 4 + ["M008"]
-
-
-def test_an_aip_child_whose_parent_is_not_there(tmp_path: Path, listings: list[str]) -> None:
-    put(tmp_path / "c/METS.xml", f"{_OPEN.format(_CHILDREN[0])}{listings[1]}</mets>")
-    put(tmp_path / "other/METS.xml", f"{_OPEN.format('urn:uuid:0')}</mets>")
-    assert sorted(codes(tmp_path / "c")) == ["L022", "M008"]
-    assert sorted(codes(tmp_path / "c", tmp_path)) == ["L025", "M008"]
-    assert states(tmp_path / "c", tmp_path) == [LinkState.UNKNOWN]
 
 
 def test_an_aip_without_its_representations(tmp_path: Path, listings: list[str]) -> None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import pytest
-
 from metspack.checking import Level, check
-from metspack.checking.similarity import likeness
 from metspack.model import Finding
 from tests.checking.links.test_roots import aip, mets, url
 from tests.packages import csip
@@ -18,22 +15,6 @@ from tests.packages.placed import mptr, structmap, urn
 
 def told(root: Path, code: str, *roots: Path, level: Level = Level.LINKS) -> Finding:
     return next(each for each in check(root, level, roots=roots) if each.code == code)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        ("ID.AVID.RA.18005", "IP.AVID.SA.18005", "differs by 2 characters"),
-        ("ID.AVID.RA.18005.godfather", "IP_AVID.RA.18005.godfather", "differs by 2 characters"),
-        ("ID.AVID.RA.18005.godfather", "ID.AVID.Other.18005.godfather", "'Other' where 'RA' was expected"),
-        ("AVID.18005", "ID.AVID.18005", "'ID.' before it"),
-        ("ID.AVID.18005", "AVID.18005", "without 'ID.'"),
-        ("abc", "xyz", ""),
-        ("a/representations/rep1/METS.xml", "b/x/rep1/METS.xml", ""),
-    ],
-)
-def test_what_differs_is_named(one: str, other: str, expected: str) -> None:
-    assert likeness(one, other) == expected
 
 
 def test_a_child_in_a_renamed_folder_is_the_nearest_without_its_objid(tmp_path: Path) -> None:

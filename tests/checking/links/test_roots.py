@@ -72,15 +72,6 @@ def test_segments_on_three_disks_and_in_a_zip_are_found_and_clean(tmp_path: Path
     ]
 
 
-def test_every_byte_in_a_tar_is_read(package: Path, tmp_path: Path) -> None:
-    tarred(moved(package, 0, "disk"), tmp_path / "disk/x.tar", inside="long" * 30)
-    assert codes(check(package, roots=[tmp_path / "disk"])) == ["L011"]
-    target = tmp_path / "disk/x.tar"
-    data = target.read_bytes()
-    target.write_bytes(data.replace(b"first picture", b"worst picture", 1))
-    assert codes(check(package, roots=[tmp_path / "disk"])) == ["F003", "L011"]
-
-
 def test_empty_folders_and_links_in_packed_segments_are_told(package: Path, tmp_path: Path) -> None:
     one, two = moved(package, 0, "disk"), moved(package, 1, "disk")
     for each in (one, two):

@@ -169,19 +169,6 @@ def test_parent_and_children_name_each_other_by_identity_and_place(package: Path
         assert [each.get(f"{X}href") for each in up.iter(f"{M}mptr")] == ["N", "../N/METS.xml"]
 
 
-def test_a_urn_is_named_as_one_and_its_colons_are_no_part_of_a_folder(tmp_path: Path) -> None:
-    package = built(tmp_path, replace(OPTIONS, objid=None))
-    (parent,) = (each for each in package.iterdir() if list(each.rglob("*.siard")))
-    document = root(parent / "METS.xml")
-    objid = document.get("OBJID")
-    assert objid.startswith("urn:uuid:")
-    assert parent.name == objid.replace(":", "+")
-    kinds = {
-        each.get("LOCTYPE") for each in document.iter(f"{M}mptr") if each.get(f"{X}href").startswith("urn:")
-    }
-    assert kinds == {"URN"}
-
-
 @pytest.mark.parametrize(("version", "profile"), [("1.0", "csip"), ("2.2", "cits-siard")])
 def test_versions_and_profiles_are_stated_as_cits_siard_has_them(
     tmp_path: Path, version: str, profile: str
@@ -365,14 +352,6 @@ def test_other_content_information_types_say_no_more_of_what_they_hold(tmp_path:
         assert document.get(f"{C}CONTENTINFORMATIONTYPE") == "SIARD2"
         assert not document.findall(f".//*[@{C}OTHERCONTENTINFORMATIONTYPE]")
     assert findings(package) == []
-
-
-def test_a_plus_is_escaped_in_references_and_stands_in_folder_names(tmp_path: Path) -> None:
-    package = built(tmp_path, replace(OPTIONS, objid="urn:example:N"))
-    assert "urn+example+N_lobseg_0" in names(package)
-    hrefs = [each.get(f"{X}href") for each in root(package / "urn+example+N" / "METS.xml").iter(f"{M}FLocat")]
-    assert "../urn%2Bexample%2BN_lobseg_0/METS.xml" in hrefs
-    assert not [each for each in hrefs if "+" in each]
 
 
 @pytest.mark.parametrize(("objid", "representation"), [("urn:parent:1", "rep1"), ("children", "childcare")])
