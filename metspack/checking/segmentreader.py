@@ -7,7 +7,6 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
-from functools import partial
 from itertools import chain, islice
 from operator import ge
 from pathlib import Path
@@ -33,7 +32,7 @@ from metspack.files.parts import ColumnParts
 from metspack.layouts.names import SEGMENT, SIARD
 from metspack.locations import mappingtxt
 from metspack.mets import CSIP_METS, PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets_name
-from metspack.mets.fastreader import Run, Sink, SinkBeside, condensed
+from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import Mptr
 from metspack.mets.reader import Fact, File, Fptr, Identified, Root, StatedObject
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
@@ -291,12 +290,13 @@ class _MetsReader:
     def _read(self, content: Content) -> Iterator[Statement]:
         name = os.fsdecode(self._look.mets)
         validation = schema.Validation(schema.own(), name)
-        with References(name) as references:
-            sinks = [references.take, *([] if self._survey is None else [self._survey.elements.feed])]
-            sink = SinkBeside(parsed=partial(_feed_all, sinks), validated=validation.instead)
+        budgets, sink = self._look.budgets, None if self._survey is None else self._survey.elements.feed
+        with References(name, budgets) as references:
             blocks = reading.blocks(content.chunks(), self._hashers.update)
             with closing(validation.watched(blocks)) as watched:
-                for each in condensed(watched, self._look.budgets, sink=sink):
+                for each in condensed(
+                    watched, budgets, sink=sink, validated=validation.instead, watch=references.take
+                ):
                     self._take(each)
                     yield from self._ready
                     self._ready.clear()
@@ -561,11 +561,6 @@ def _read_references(
         with tree.content(path) as content:
             if not metadatafiles.is_sound(each, path, content, look.above, sources.take_objects):
                 raise DifferenceError
-
-
-def _feed_all(sinks: Iterable[Sink], block: bytes) -> None:
-    for sink in sinks:
-        sink(block)
 
 
 def _is_file(each: Fact) -> bool:

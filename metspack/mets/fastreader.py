@@ -20,7 +20,7 @@ from typing import Any
 from metspack import safexml
 from metspack.limits import Budgets
 from metspack.mets.links import Mptr
-from metspack.mets.reader import DIV, FILE, FPTR, METS, MPTR, Fact, File, Fptr, Reader, read
+from metspack.mets.reader import DIV, FILE, FPTR, METS, MPTR, Fact, File, Fptr, Reader, Watch, read
 
 _FIRST_WINDOW = 1 << 13
 _LAST_WINDOW = 1 << 20
@@ -308,22 +308,7 @@ def _is_of_one_kind(fact: Mptr) -> bool:
 
 
 Sink = Callable[[bytes], object]
-"""Called with a document's bytes, without runs: white space keeps their lines and columns."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SinkBeside:
-    """A sink, ``parsed``, and one for bytes to validate as METS, without valid runs.
-
-    The second, if given, gets its bytes block by block as well, behind the first.
-    """
-
-    parsed: Sink
-    validated: Sink | None
-
-    def __call__(self, block: bytes) -> None:
-        """Take a block without its runs."""
-        self.parsed(block)
+"""Called with a document's bytes, block by block."""
 
 
 def check_links(blocks: Callable[[], Iterable[bytes]], budgets: Budgets) -> None:
@@ -371,17 +356,22 @@ def condensed(
     budgets: Budgets | None = None,
     *,
     sink: Sink | None = None,
+    validated: Sink | None = None,
+    watch: Watch | None = None,
     has_links: bool = False,
 ) -> Iterator[Fact | Run]:
     """Yield the facts of ``reader.read``, raising as it does, with many of one kind as a run.
 
     ``mptr`` come in runs only with ``has_links``.
 
-    The facts, their lines and their order are the same. ``sink`` gets the bytes outside of runs, block by
-    block, after the facts. Elements in a run refer to IDs only by ``FILEID``, their ``LOCTYPE`` is URL or
-    absent (or OTHER with an ``OTHERLOCTYPE``, of ``mptr``), and their ``xlink:type`` is constant.
+    The facts, their lines and their order are the same. ``sink`` gets the bytes outside of runs, after the
+    facts, with white space that keeps lines and columns; ``validated`` those to validate as METS, outside of
+    valid runs; ``watch`` the METS elements outside of runs. Elements in a run refer to IDs only by
+    ``FILEID``, their ``LOCTYPE`` is URL or absent (or OTHER with an ``OTHERLOCTYPE``, of ``mptr``), and their
+    ``xlink:type`` is constant.
     """
-    with closing(Condensing(budgets or Budgets(), sink, has_links=has_links)) as condensing:
+    sinks = sink, validated, watch
+    with closing(Condensing(budgets or Budgets(), *sinks, has_links=has_links)) as condensing:
         for block in blocks:
             yield from condensing.take_runs(block, final=False)
         yield from condensing.take_runs(b"", final=True)
@@ -412,10 +402,17 @@ class Condensing(Reader):
     byte: then it is a sibling, under the same namespaces, outside any comment or text.
     """
 
-    def __init__(self, budgets: Budgets, sink: Sink | None, *, has_links: bool = False) -> None:
-        super().__init__(budgets)
-        self._sink = sink
-        self._validated = sink.validated if isinstance(sink, SinkBeside) else None
+    def __init__(
+        self,
+        budgets: Budgets,
+        sink: Sink | None,
+        validated: Sink | None,
+        watch: Watch | None,
+        *,
+        has_links: bool,
+    ) -> None:
+        super().__init__(budgets, watch)
+        self._sink, self._validated = sink, validated
         self._open: list[bytes] = []  # the bytes of a block that are to be validated
         self._encoding: str | None = None
         self._held = b""

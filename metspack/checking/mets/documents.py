@@ -25,7 +25,7 @@ from metspack.files.reading import HolesRefused
 from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import SEGMENT_GROUP, FolderStyle
 from metspack.mets import is_mets_name, reader
-from metspack.mets.fastreader import Run, SinkBeside, check_links, condensed
+from metspack.mets.fastreader import Run, check_links, condensed
 from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare
 from metspack.mets.notes import SOURCE, note
 from metspack.model import Digest, Finding
@@ -204,11 +204,17 @@ class DocumentReader:
         stated = {name for (name,) in self._catalogue.all(_ALGORITHMS, self._mets)} & digests.OCTETS.keys()
         hashers = digests.Hashers(stated)
         validation = schema.Validation(self._grammar, self._name)
-        with References(self._name) as references:
+        budgets = self._looking.budgets
+        with References(self._name, budgets) as references:
             try:
-                sink = SinkBeside(parsed=references.take, validated=validation.instead)
                 with closing(validation.watched(self._blocks(content, hashers))) as watched:
-                    for each in condensed(watched, self._looking.budgets, sink=sink, has_links=True):
+                    for each in condensed(
+                        watched,
+                        budgets,
+                        validated=validation.instead,
+                        watch=references.take,
+                        has_links=True,
+                    ):
                         if isinstance(each, reader.Identified):  # it has no findings, and there are many
                             self._keep_identified(each)
                         else:

@@ -17,7 +17,7 @@ from metspack.checking.options import Looking
 from metspack.checking.tree import CheckedTree
 from metspack.limits import Budgets
 from metspack.mets.fastreader import Sink
-from metspack.mets.reader import METS, XLINK, Fact, read
+from metspack.mets.reader import METS, XLINK, Fact, Watch, read
 from metspack.model import Finding
 from metspack.packages.files import FolderTree
 from tests.laws import law
@@ -32,15 +32,11 @@ def one_by_one(
     blocks: Iterable[bytes],
     budgets: Budgets,
     *,
-    sink: Sink,
+    validated: Sink,  # noqa: ARG001 -- as condensed has it
+    watch: Watch,
     has_links: bool,  # noqa: ARG001 -- as condensed has it
 ) -> Iterator[Fact]:
-    def told() -> Iterator[bytes]:
-        for block in blocks:
-            yield block
-            sink(block)
-
-    return read(told(), budgets)
+    return read(blocks, budgets, watch=watch)
 
 
 def taken(root: Path, document: str) -> tuple[list[Finding], list[list[tuple[Any, ...]]]]:
