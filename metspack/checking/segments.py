@@ -33,11 +33,12 @@ from metspack.checking.held import (
     divided,
     paths_of,
     row_of,
+    segment_of,
+    text_of,
     texts_of,
 )
 from metspack.checking.mets.entries import PUT_ENTRY, FileGroups
 from metspack.checking.options import Looking
-from metspack.checking.plainvalues import text_of, value_of
 from metspack.digests import MANIFESTS, OCTETS
 from metspack.files import reading, tempdb
 from metspack.files.reading import Asked, FileRun, HashedRun
@@ -425,8 +426,7 @@ class Agreement(tempdb.Scratch):
 
     def _kept_segment(self, folder: bytes) -> AgreedSegment:
         (kept,) = self.row("SELECT kept FROM segment WHERE folder = ?", folder) or ("",)
-        segment: AgreedSegment = value_of(kept)
-        return segment
+        return segment_of(kept)
 
     def is_inside(self, folder: bytes) -> bool:
         """Return whether a folder is inside a segment's data folder."""
