@@ -74,7 +74,6 @@ _PUT_FIGURES = "UPDATE mets SET agreed = ?, agreed_bytes = ?, algorithm = ? WHER
 _ADD_LINES = "UPDATE manifest SET agreed = agreed + ?, agreed_bytes = agreed_bytes + ? WHERE path = ?"
 _ADD_LOBS = "UPDATE holding SET agreed_bytes = agreed_bytes + ? WHERE archive = ?"
 _PUT_FILE = "INSERT OR IGNORE INTO disk VALUES (?, 'f', ?)"
-_PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
 _PUT_CELL = """
 INSERT INTO cell (id, archive, place, inside, path, size, length, algorithm, digest)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -269,7 +268,7 @@ class Agreement(tempdb.Scratch):
             if mets is not None:
                 self._put_entries(folder, each, mets, first + each.origin)
             catalogue.put_many(_PUT_CELL, self._cells_of(folder, at, each, paths))
-        catalogue.put_many(_PUT_LINE, self._lines_of(segment))
+        catalogue.put_many("INSERT INTO listed VALUES (?, ?, ?, ?)", self._lines_of(segment))
         self.puts += 1
         self._put_back += segment.files
         self._last = None
@@ -330,12 +329,13 @@ class Agreement(tempdb.Scratch):
         """Yield the paths of a segment's files, as ``columns`` has them."""
         return chain.from_iterable(paths_of(folder, each) for each in self.columns(folder, first))
 
-    def put_holding_back(self, path: bytes) -> None:
-        """Put back the segment that a path leads into, if any."""
-        if (segment := self.holding(path)) is not None:
-            self.put_back(segment)
+    def put_holding_back(self, *paths: bytes) -> None:
+        """Put back the segments that paths lead into."""
+        for path in paths:
+            if (segment := self.holding(path)) is not None:
+                self.put_back(segment)
 
-    def put_all_back(self, *, representations: bool) -> None:
+    def put_all_back(self, *, representations: bool = True) -> None:
         """Put all segments into the catalogue, or all but ``representations``."""
         self.put_some_back(lambda _: True, where="1" if representations else "data = folder")
 

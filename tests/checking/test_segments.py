@@ -304,8 +304,7 @@ def test_a_change_of_segments_has_its_codes(package: Path, name: str, closely: C
 
 def rows_of(checked: Checked) -> dict[str, list[tuple[object, ...]]]:
     """Return what the catalogue has of files, once no segment is held any more."""
-    if checked.places.agreement is not None:
-        checked.places.put_all_back()
+    checked.places.agreement.put_all_back()
     sql = "SELECT e.*, g.name FROM entry e LEFT JOIN section g ON g.id = e.grp ORDER BY e.id"
     entries = checked.catalogue.all(sql)
     assert [row[1] for row in entries] == sorted(row[1] for row in entries)

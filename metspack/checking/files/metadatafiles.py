@@ -141,7 +141,6 @@ _INDEX_OBJECTS = (
     "CREATE INDEX IF NOT EXISTS statement_path ON statement (path) WHERE source = 'PREMIS'",
     "CREATE INDEX IF NOT EXISTS statement_id ON statement (mets, xml_id) WHERE source = 'PREMIS'",
 )
-_METS = "SELECT path FROM mets WHERE id = ?"
 _HEX = re.compile(r"[0-9A-Fa-f]+")
 _MOST = 100  # pieces of a text, digests of an object, names of algorithms: no file has more
 _DIGITS = 18  # of the largest size that is compared
@@ -342,7 +341,7 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """
     for mets, path, mdtype, mimetype, source, folder, line in catalogue.all(_FILES):
         kind = _kind(mdtype, mimetype, path)
-        if kind is None or (places.agreement is not None and places.agreement.is_held(source)):
+        if kind is None or places.agreement.is_held(source):
             continue
         file = _MetadataFile(_InCatalogue(catalogue, path, mets), folder)
         try:
@@ -364,7 +363,7 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
             yield Code.METADATA_FILE_OF_ANOTHER_KIND.at(
                 path, file.line, **facts, source=source_of(source, line)
             )
-    places.put_back(*(path for (path,) in catalogue.all(_NAMED)))
+    places.agreement.put_holding_back(*(path for (path,) in catalogue.all(_NAMED)))
     yield from _compared(catalogue)
 
 
@@ -404,7 +403,7 @@ def _differing(catalogue: Catalogue, statements: Sequence[str]) -> Iterator[Find
             if document in reported:
                 continue
             reported.add(document)
-            row = None if mets is None else catalogue.row(_METS, mets)
+            row = None if mets is None else catalogue.row("SELECT path FROM mets WHERE id = ?", mets)
             source = place if row is None else source_of(row[0], place)
             facts = {"found": f"{kind}{found}", "expected": expected, "source": source}
             yield Code.PREMIS_DIFFERS.at(

@@ -14,6 +14,7 @@ from metspack.checking.catalogue import Catalogue
 from metspack.checking.mets import documents
 from metspack.checking.mets.documents import DocumentReader
 from metspack.checking.options import Looking
+from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
 from metspack.limits import Budgets
 from metspack.mets.fastreader import Sink
@@ -46,11 +47,8 @@ def taken(root: Path, document: str) -> tuple[list[Finding], list[list[tuple[Any
     path.write_text(document)
     with Catalogue() as catalogue:
         number = catalogue.new_mets(b"a b/mets.xml", None, done=True)
-        found = list(
-            DocumentReader(
-                catalogue, CheckedTree(FolderTree(root)), number, b"a b/mets.xml", Looking()
-            ).findings()
-        )
+        places = CheckedTree(FolderTree(root), Agreement(root, Looking(), catalogue), 0)
+        found = list(DocumentReader(catalogue, places, number, b"a b/mets.xml", Looking()).findings())
         return found, [list(catalogue.rows(sql)) for sql in TABLES]
 
 
