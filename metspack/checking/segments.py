@@ -109,11 +109,6 @@ class Agreement(tempdb.Scratch):
         self._released = _Released(self, self._batches)
         self._reading: Underway[StatedBatch, list[HashedRun]] | None = None
 
-    @property
-    def reads_bytes(self) -> bool:
-        """Return whether the files are read."""
-        return self._looking.level.hashes
-
     def close(self) -> None:
         """Forget all."""
         if self._reading is not None:
@@ -130,7 +125,7 @@ class Agreement(tempdb.Scratch):
 
         Where no archive is opened all are at once.
         """
-        if not (self.reads_bytes and self.held):
+        if not (self._looking.level.hashes and self.held):
             return
         jobs = self._executor.useful(self._looking.jobs, files=self.files, size=self._total)
         if jobs > 1:
@@ -152,7 +147,7 @@ class Agreement(tempdb.Scratch):
         They come as their paths and what was found, once their segment is put back. No other file of it is to
         be read again; files of segments that were put back before are. The processes are let go.
         """
-        if not self.reads_bytes:
+        if not self._looking.level.hashes:
             return
         self._release_all()
         begun = self._reading or self._executor.begin(read_stated, self._released, 1, progress)
@@ -392,19 +387,9 @@ class Agreement(tempdb.Scratch):
         last = self._last  # paths mostly come segment by segment
         if last is not None and (not last.folder or path.startswith(last.folder + b"/")):
             return last
-        condition, folders = self._above(path)
-        return self._one(f"{condition} ORDER BY length(folder)", *folders)
-
-    def is_held(self, path: bytes) -> bool:
-        """Return whether a path leads into a segment."""
-        condition, folders = self._above(path)
-        return self._has(f"segment WHERE {condition}", *folders)
-
-    def _above(self, path: bytes) -> tuple[str, list[bytes]]:
-        """Return the condition that a segment's folder is one of those above a path, and these."""
         ends = takewhile((-1).__ne__, accumulate(repeat(0), lambda at, _: path.find(b"/", at + 1)))
-        folders = [path[:at] for at in islice(ends, self._depth)]
-        return f"folder IN ({', '.join('?' * len(folders))})", folders
+        above = [path[:at] for at in islice(ends, self._depth)]
+        return self._one(f"folder IN ({', '.join('?' * len(above))}) ORDER BY length(folder)", *above)
 
     def at(self, folder: bytes) -> AgreedSegment | None:
         """Return the segment with a folder, None without one."""

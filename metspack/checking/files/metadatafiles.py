@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from metspack import digests, safexml, uris
-from metspack.checking.catalogue import PUT_OBJECT, Catalogue, shown
+from metspack.checking.catalogue import PUT_OBJECT, Catalogue, Row, shown
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
@@ -146,8 +146,10 @@ _MOST = 100  # pieces of a text, digests of an object, names of algorithms: no f
 _DIGITS = 18  # of the largest size that is compared
 
 
-_Statement = tuple[str, bytes | None, int, int | None, str | None, str | None]
-"""A statement of an object on a file: identifier, path, line, and size or algorithm and digest."""
+_Statement = tuple[str, str, int, int | None, str | None, str | None]
+"""A statement of an object on a file: identifier, location, line; size once; algorithm and digest."""
+_Paths = Mapping[str, bytes | None]
+"""The paths of locations, None for one that is none."""
 
 
 class _InCatalogue:
@@ -158,19 +160,21 @@ class _InCatalogue:
         self._document = document
         self._mets = mets
 
-    def take(self, statements: Sequence[_Statement]) -> None:
+    def take(self, statements: Sequence[_Statement], paths: _Paths) -> None:
         """Take some successive statements, with all of each object."""
-        kept = statements[:1] if self._are_agreed(statements) else statements
-        self._catalogue.put_many(PUT_OBJECT, ((self._document, self._mets, *each) for each in kept))
+        kept = statements[:1] if self._are_agreed(statements, paths) else statements
+        rows = ((self._document, self._mets, named, paths[at], *stated) for named, at, *stated in kept)
+        self._catalogue.put_many(PUT_OBJECT, rows)
 
-    def _are_agreed(self, statements: Sequence[_Statement]) -> bool:
+    def _are_agreed(self, statements: Sequence[_Statement], paths: _Paths) -> bool:
         """Return whether METS lists all files, and all statements on them equal those in PREMIS."""
-        paths = {path for _, path, *_ in statements if path is not None}
-        most, listed = _STATED_OF_EACH * len(paths), json.dumps(list(map(shown, paths)))
-        stated = self._catalogue.all(_STATED, listed, most)
-        own = {(path, name or _SIZE, digest or size) for _, path, _, size, name, digest in statements}
-        kinds = {kind for _, kind, _ in own}
-        return len(stated) < most and own == {each for each in stated if each[1] in kinds}
+        own: set[Row] = {(paths[at], _SIZE, size) for _, at, _, size, *_ in statements if size is not None}
+        files = {path for path, *_ in own if path is not None}
+        own |= {(paths[at], name, digest) for _, at, *_, name, digest in statements if name}
+        kinds, most = {kind for _, kind, _ in own}, _STATED_OF_EACH * len(files)
+        stated = self._catalogue.all(_STATED, json.dumps(list(map(shown, files))), most)
+        are_equal = own == {each for each in stated if each[1] in kinds}
+        return are_equal and files == set(paths.values()) and len(stated) < most
 
 
 TakeObjects = Callable[[str, list[bytes], Sequence[int], list[bytes]], None]
@@ -188,15 +192,18 @@ class _InParts:
         self._take_objects = take
         self.is_other = False
 
-    def take(self, statements: Sequence[_Statement]) -> None:
+    def take(self, statements: Sequence[_Statement], paths: _Paths) -> None:
         """Take some statements."""
-        above, columns = len(self._folder), defaultdict[str, list[tuple[bytes, int, bytes]]](list)
-        for _, path, _, size, algorithm, digest in statements:
-            stated = (digest or "").encode()
+        columns = defaultdict[str, list[tuple[bytes, int, bytes]]](list)
+        names_of: dict[str, bytes] = {}
+        for location, path in paths.items():
             if path is None or not path.startswith(self._folder):
                 self.is_other = True
                 return
-            columns[algorithm or ""].append((path[above:], -1 if size is None else size, stated))
+            names_of[location] = path[len(self._folder) :]
+        for _, location, _, size, algorithm, digest in statements:
+            stated = -1 if size is None else size, (digest or "").encode()
+            columns[algorithm or ""].append((names_of[location], *stated))
         for algorithm, rows in columns.items():
             names, sizes, digests_ = map(list, zip(*rows, strict=True))
             self._take_objects(algorithm, names, sizes, digests_)
@@ -221,6 +228,7 @@ class _MetadataFile:
         self.line = 0
         self.has_dc = False
         self.parser = safexml.expat_parser(namespaces=True)
+        self.parser.ordered_attributes = True
         self.parser.StartElementHandler = self._start
 
     def read(self, blocks: Iterable[bytes]) -> None:
@@ -229,12 +237,11 @@ class _MetadataFile:
             safexml.feed(self.parser, blocks)
         finally:
             # The parser and its megabyte would otherwise stay until the next collection of cycles.
-            self.parser.StartElementHandler = self.parser.EndElementHandler = None
-            self.parser.CharacterDataHandler = None
+            self.parser.StartElementHandler = self.parser.CharacterDataHandler = None
         self._end_object()
         self._pass_on()
 
-    def _start(self, tag: str, _attributes: dict[str, str]) -> None:
+    def _start(self, tag: str, _attributes: list[str]) -> None:
         namespace, _, name = tag.rpartition(" ")
         self.root = tag
         self.kind = MDTYPES.get(namespace) or MDTYPES_BY_ROOT.get(name.casefold(), "")
@@ -244,16 +251,18 @@ class _MetadataFile:
             prefix = f"{namespace} " if namespace else ""
             self._interest = {f"{prefix}{each}": each for each in _OF_PREMIS}
             self.parser.StartElementHandler = self._premis
-            self._premis(tag, {})
+            self._premis(tag, [])
         else:
             self.parser.StartElementHandler = None if self.has_dc else self._other
 
-    def _other(self, tag: str, _attributes: dict[str, str]) -> None:
+    def _other(self, tag: str, _attributes: list[str]) -> None:
         if MDTYPES.get(tag.rpartition(" ")[0]) == _DC:
             self.has_dc = True
             self.parser.StartElementHandler = None
 
-    def _premis(self, tag: str, _attributes: dict[str, str]) -> None:
+    def _premis(self, tag: str, _attributes: list[str]) -> None:
+        if self._name:
+            self._end_text()
         name = self._interest.get(tag)
         if name is None:
             return
@@ -263,13 +272,15 @@ class _MetadataFile:
             self._object_line = self.parser.CurrentLineNumber
         elif self._values is not None:
             self._name = name
-            self._words.clear()
             self.parser.CharacterDataHandler = self._words.append
-            self.parser.EndElementHandler = self._end_text
 
-    def _end_text(self, _tag: str) -> None:
-        self.parser.CharacterDataHandler = self.parser.EndElementHandler = None
+    def _end_text(self) -> None:
+        """Take a text with the white space up to the next start tag."""
+        # Calls for the end tags of all elements would cost much.
+        self.parser.CharacterDataHandler = None
         text, name = "".join(self._words).strip(), self._name
+        self._words.clear()
+        self._name = ""
         if name == _ALGORITHM:
             self._algorithm = text
         elif name != _DIGEST and self._values is not None:
@@ -279,30 +290,34 @@ class _MetadataFile:
 
     def _end_object(self) -> None:
         """Keep an object's size and digests, if it states any."""
+        if self._name:
+            self._end_text()
         values, stated = self._values or {}, self._digests
         self._values, self._digests = None, []
         identifier, text, line = values.get(_IDENTIFIER, ""), values.get(_SIZE, ""), self._object_line
-        path = self._resolved(located) if (located := values.get(_LOCATION)) else None
+        location, kept = values.get(_LOCATION, ""), self._statements
         size = int(text) if text.isdecimal() and len(text) <= _DIGITS else None
-        found: list[_Statement] = [
-            (identifier, path, line, None, name, _value(digest, name))
-            for algorithm, digest in stated
-            if (name := self._name_of(algorithm))
-        ]
-        if found or size is not None:
-            self._statements += ((identifier, path, line, size, None, None), *found)
-        if len(self._statements) >= LONGEST:
+        for algorithm, digest in stated:
+            if name := self._name_of(algorithm):
+                kept.append((identifier, location, line, size, name, _value(digest, name)))
+                size = None  # passed on once
+        if size is not None:
+            kept.append((identifier, location, line, size, None, None))
+        if len(kept) >= LONGEST:
             self._pass_on()
 
     def _pass_on(self) -> None:
         """Pass on the statements that were read so far."""
-        if self._statements:
-            self._stated.take(self._statements)
+        locations = {location for _, location, *_ in self._statements}
+        are_plain = uris.are_plain(tuple(locations))
+        paths = {
+            each: self._folder + each.encode() if are_plain else self._resolved(each) for each in locations
+        }
+        if paths:
+            self._stated.take(self._statements, paths)
             self._statements = []
 
     def _resolved(self, text: str) -> bytes | None:
-        if uris.are_plain((text,)):
-            return self._folder + text.encode()
         try:
             reference = uris.parsed(text)
             names = uris.walked(tuple(shown(self._folder).split("/")[:-1]), reference.segments)
@@ -341,7 +356,7 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """
     for mets, path, mdtype, mimetype, source, folder, line in catalogue.all(_FILES):
         kind = _kind(mdtype, mimetype, path)
-        if kind is None or places.agreement.is_held(source):
+        if kind is None or places.agreement.holding(source) is not None:
             continue
         file = _MetadataFile(_InCatalogue(catalogue, path, mets), folder)
         try:
