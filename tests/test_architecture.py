@@ -48,7 +48,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 877,
     "inspecting": 563,
     "packages": 2_985,
-    "checking": 14_054,
+    "checking": 14_051,
     "building": 3_101,
     "reporting": 2_407,
     "restoring": 1_811,

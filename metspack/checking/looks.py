@@ -48,8 +48,8 @@ def hold_segments(
             for result in results:
                 if result is not None:
                     agreement.take(*result)
-    except OSError:
-        return  # it is reported where the package is walked
+    except (OSError, StopIteration):
+        return  # what has gone is reported where the package is walked
 
 
 def _looks(root: Path, looking: Looking) -> Iterator[tuple[SegmentLook, int]]:

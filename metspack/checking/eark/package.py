@@ -201,8 +201,9 @@ class Judgement:
         if outline is None:
             return
         name = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
-        is_unknown = is_elsewhere or self._is_swapped(path)
-        is_unknown = is_unknown or (not folder and bags.is_payload(self._places.base))
+        # A package that was found in another's folder has the other's name.
+        is_swapped = self._catalogue.has(_IS_SWAPPED, shown(path), Code.CHILDREN_SWAPPED.id)
+        is_unknown = is_elsewhere or is_swapped or (not folder and bags.is_payload(self._places.base))
         _judge_profile(outline, faults, self._profile, opening)
         folders.judge_package(self._holdings, path, outline, faults, None if name and is_unknown else name)
         found = folders.representations(self._holdings, folder)
@@ -217,10 +218,6 @@ class Judgement:
         """Return an empty record of faults; an unlisted version that no option chose is uncertain."""
         is_known = self._profile is not Profile.AUTO or not stated.nearness
         return Faults(standards, version, is_known=is_known)
-
-    def _is_swapped(self, path: bytes) -> bool:
-        """Return whether a package was found in another's folder, which then has the other's name."""
-        return self._catalogue.has(_IS_SWAPPED, shown(path), Code.CHILDREN_SWAPPED.id)
 
     def _representation(
         self, each: Representation, group: StatedFileGroup | None, package: Opening

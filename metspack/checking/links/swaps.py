@@ -120,10 +120,6 @@ class _Child:
     line: int
     found: str | None
 
-    @property
-    def is_another(self) -> bool:
-        return bare(self.objid) != self.key
-
     def is_named_after(self, folder: bytes) -> bool:
         """Return whether OBJID and folder agree, as ``ID_X_lobseg_0_mets`` and ``X_lobseg_0``."""
         name, objid = shown(folder.rstrip(b"/").rpartition(b"/")[2]), bare(self.objid)
@@ -147,7 +143,9 @@ def findings(catalogue: Catalogue, places: CheckedTree, after: int = 0) -> Itera
         return None if row is None else _Child(*row)
 
     reported: set[int] = set()
-    others = [child for child in starmap(_Child, catalogue.rows(_CALLED, after)) if child.is_another]
+    others = [
+        child for child in starmap(_Child, catalogue.rows(_CALLED, after)) if bare(child.objid) != child.key
+    ]
     if others:
         catalogue.put(PATHS_INDEX)
     for ring in filter(_is_exchange, _rings(others, sibling)):
