@@ -426,14 +426,6 @@ class Catalogue(tempdb.Scratch):
         """Build the index of cells by path, once those of an archive are all in."""
         self._database.execute("CREATE INDEX IF NOT EXISTS cell_path ON cell (path)")
 
-    def index_places(self) -> None:
-        """Build the index of cells by place and path, used only to look for files of other IDs."""
-        self._database.execute("CREATE INDEX IF NOT EXISTS cell_place ON cell (place, path)")
-
-    def index_ids(self) -> None:
-        """Build the index of files by ID in all METS, used only by the check of cells."""
-        self._database.execute("CREATE INDEX IF NOT EXISTS entry_name ON entry (xml_id, path)")
-
 
 class Batch:
     """Rows for the catalogue, or for another ``put_many``, inserted a few thousand at a time."""
@@ -449,12 +441,6 @@ class Batch:
         if len(waiting) >= _BATCH:
             self._put_many(sql, waiting)
             waiting.clear()
-
-    def add_all(self, sql: str, rows: Iterable[Row]) -> None:
-        """Take many rows for a statement at once."""
-        if waiting := self._waiting.pop(sql, []):
-            self._put_many(sql, waiting)
-        self._put_many(sql, rows)
 
     def flush(self) -> None:
         """Insert the remaining rows."""

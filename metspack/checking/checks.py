@@ -150,6 +150,7 @@ class Checking(Iterator[Finding]):
         """Yield all findings, at last those with a shared cause, one per cause, and counted ones."""
         most = self._looking.budgets.findings
         further, causes = FurtherFindings(most), CommonCauses(most)
+        interrupted: Interrupted | None = None
         try:
             for finding in self._checked():
                 owner, self._owner = self._owner, ""
@@ -158,17 +159,15 @@ class Checking(Iterator[Finding]):
                 is_taken = causes.take(cause(finding, self._scope), finding, owner=owner, rank=rank)
                 if not (is_taken or further.take(finding, self._owners)):
                     yield finding
-        except Interrupted:
-            yield from self._released(causes, further)
-            raise
-        yield from self._released(causes, further)
-
-    def _released(self, causes: CommonCauses, further: FurtherFindings) -> Iterator[Finding]:
+        except Interrupted as error:
+            interrupted = error
         for finding, self._owners in causes.release():
             if not further.take(finding, self._owners):
                 yield finding
         for finding, self._owners in further.release():
             yield finding
+        if interrupted is not None:
+            raise interrupted
 
     def _checked(self) -> Iterator[Finding]:
         budgets = self._looking.budgets
@@ -294,9 +293,8 @@ class Checking(Iterator[Finding]):
             # Only a package that is one folder, all of it, with a METS has segments to be held.
             if each.mets is not None and not (each.is_packed or each.members or each.top):
                 hold_segments(agreement, each.path, looking, self._count_bytes)
-            agreed = agreement if agreement.held else None
-            index.agreed = agreed if self._is_one else None
-            places = CheckedTree(each.tree(self._open_packs), agreed, looking.budgets)
+            index.agreed = agreement if self._is_one else None
+            places = CheckedTree(each.tree(self._open_packs), agreement, looking.budgets.holes)
             agreement.begin_reading(self._count_bytes)
             self._open = each, catalogue, places
             try:
@@ -314,10 +312,9 @@ class Checking(Iterator[Finding]):
             return
         (each, catalogue, places), self._open = self._open, None
         packages, files, links = self._counts
-        held = 0 if places.agreement is None else places.agreement.held
         self._counts = (
             packages + catalogue.number("SELECT count(*) FROM mets WHERE ok"),
-            files + catalogue.number("SELECT count(*) FROM entry") + held,
+            files + catalogue.number("SELECT count(*) FROM entry") + places.agreement.held,
             links + catalogue.number("SELECT count(*) FROM mptr"),
         )
         if is_complete:
@@ -330,8 +327,7 @@ class Checking(Iterator[Finding]):
         if self._keeps_links:
             self.graphs.append(checked.links_as_given)
         if self._observer is not None:
-            if places.agreement is not None:
-                places.agreement.put_figures()
+            places.agreement.put_figures()
             self._observer(checked)
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
-from metspack.checking.eark.document import Outline
+from metspack.checking.eark.document import Outline, StatedFileGroup, TypedFile
 from metspack.checking.eark.profiles import Opening
 from metspack.digests import OCTETS
 from metspack.limits import Budgets
@@ -145,6 +146,46 @@ class AgreedSegment:
     def folder(self) -> bytes:
         """The folder of its METS, which its files are listed from."""
         return self.mets.rpartition(b"/")[0]
+
+
+_COLLECTIONS = bytes, dict, frozenset, list, set, tuple
+_KINDS: dict[str, Any] = {
+    each.__name__: each
+    for each in (
+        *(*get_args(Fact), *_COLLECTIONS),
+        *(AgreedSegment, ManifestStretch, Opening, Outline, StatedFileGroup, TypedFile),
+    )
+}
+
+
+def text_of(segment: AgreedSegment) -> str:
+    """Return a JSON text that ``segment_of`` reads: no database is to be read as code."""
+    return json.dumps(_plain(segment), separators=(",", ":"))
+
+
+def segment_of(text: str) -> AgreedSegment:
+    """Return the segment that ``text_of`` was given, with the types of all its parts."""
+    segment: AgreedSegment = _value(json.loads(text))
+    return segment
+
+
+def _plain(value: Any) -> Any:
+    """Return a value in JSON's types; one that is neither text nor number has its kind first."""
+    kind = type(value)
+    if kind.__name__ not in _KINDS:
+        return value
+    if kind not in _COLLECTIONS:
+        return [kind.__name__, *(_plain(getattr(value, each)) for each in kind.__dataclass_fields__)]
+    return [kind.__name__, *map(_plain, value.items() if kind is dict else value)]
+
+
+def _value(plain: Any) -> Any:
+    if type(plain) is not list:
+        return plain
+    kind, values = _KINDS[plain[0]], map(_value, plain[1:])
+    if kind in _COLLECTIONS:
+        return kind(values)
+    return kind(**dict(zip(kind.__dataclass_fields__, values, strict=True)))
 
 
 class CellKind(NamedTuple):

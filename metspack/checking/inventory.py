@@ -67,11 +67,10 @@ def findings(
     """
     tree, _ = places.held(start)
     taking = _Taking(catalogue, start, whole=whole)
-    agreed = None if places.agreement is None else places.agreement.at(start)
-    if agreed is not None:
+    if (agreed := places.agreement.at(start)) is not None:
         taking.take_agreed(agreed)
     elif isinstance(tree, FolderTree):
-        yield from _walk(taking, tree, None if start else places.agreement)
+        yield from _walk(taking, tree, places.agreement)
     else:
         yield from _list_packed(taking, tree, start)
     yield from taking.found()
@@ -99,12 +98,12 @@ def alike(catalogue: Catalogue) -> Iterator[Finding]:
         yield Code.ALIKE.at(path, other=other)
 
 
-def _walk(taking: _Taking, tree: FolderTree, agreement: Agreement | None) -> Iterator[Finding]:
+def _walk(taking: _Taking, tree: FolderTree, agreement: Agreement) -> Iterator[Finding]:
     """Take the contents of the folders on disk that the catalogue has, and of those below."""
     while (path := taking.next_folder()) is not None:
-        if agreement is not None and agreement.is_inside(path):
+        if agreement.is_inside(taking.prefix + path):
             continue
-        if agreement is not None and (segment := agreement.of_data(path)) is not None:
+        if (segment := agreement.of_data(taking.prefix + path)) is not None:
             taking.take_agreed(segment)
             continue
         for lot in walking.lots(tree.root, tree.names, path, sizes=taking.whole):
@@ -212,7 +211,7 @@ class _Taking:
         if _NOT_FOR_WINDOWS.fullmatch(name):
             reason = f"Windows cannot hold the name {shown(name)!r}"
             self._findings.append(Code.NOT_FOR_WINDOWS.at(path, reason=reason))
-        if not _is_utf8(name):
+        if not name.isascii() and name.decode(errors="replace").encode() != name:
             self._findings.append(Code.NOT_UTF8.at(path))
 
 
@@ -256,7 +255,7 @@ def beside(
             packed.setdefault(tree.file, []).append(tree)
     seen.update(packed)
     for file, trees in packed.items():
-        if places.agreement is None or places.agreement.in_pack(path_of(file.segments)) is None:
+        if places.agreement.in_pack(path_of(file.segments)) is None:
             with suppress(PackedError):  # reported where the file is listed
                 yield from _beside(file, trees, packages, covers, together)
 
@@ -292,12 +291,3 @@ def _in_none(whole: PackedTree, folders: Iterable[bytes]) -> Iterator[Item]:
         at = item.name + b"/"
         if item.kind != "d" and not at.startswith(around[max(0, bisect(around, at) - 1)]):
             yield item
-
-
-def _is_utf8(name: bytes) -> bool:
-    if not name.isascii():
-        try:
-            name.decode("utf-8")
-        except UnicodeDecodeError:
-            return False
-    return True

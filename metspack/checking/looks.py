@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from metspack.checking.held import SegmentLook
@@ -13,7 +13,7 @@ from metspack.checking.reconciliation import parts_of
 from metspack.checking.segmentreader import look_at, look_in_two, places
 from metspack.checking.segments import Agreement
 from metspack.digests import MANIFESTS
-from metspack.files import reading, tempdb
+from metspack.files import reading
 from metspack.processes import HERE
 from metspack.system import os
 
@@ -23,8 +23,6 @@ FEW = 1 << 18
 _BYTES_OF_A_FILE = 300  # in METS
 _PACKED = 100  # bytes of a packed segment for each byte of its METS
 _AT_ONCE = 1_000  # segments whose sizes are asked for together
-_KEPT = "what is known of segments"
-_SCHEMA = "CREATE TABLE look (id INTEGER PRIMARY KEY, mets BLOB, data BLOB, pack BLOB, size INTEGER)"
 
 
 def hold_segments(
@@ -36,60 +34,44 @@ def hold_segments(
     """
     if not looking.is_of_every_file:
         return
-    root = package.absolute()
-    with _Looks(root, looking) as looks:
-        try:
-            looks.find()
-        except OSError:
-            return  # it is reported where the package is walked
-        if looks.size < FEW:
+    try:
+        sizes = [size for _, size in _looks(package.absolute(), looking)]
+        if not sizes or sum(sizes) < FEW:
             return
-        jobs = HERE.useful(looking.jobs, files=looks.size // _BYTES_OF_A_FILE, size=0)
-        if looks.count == 1 and jobs > 1 and not (only := next(looks.all_looks())).pack:
-            look_in_two(only, agreement.take)
+        jobs = HERE.useful(looking.jobs, files=sum(sizes) // _BYTES_OF_A_FILE, size=0)
+        looks = (look for look, _ in _looks(package.absolute(), looking))
+        first = next(looks)
+        if len(sizes) == 1 and jobs > 1 and not first.pack:
+            look_in_two(first, agreement.take)
             return
-        with closing(HERE.results(look_at, looks.all_looks(), jobs, progress)) as results:
+        with closing(HERE.results(look_at, chain((first,), looks), jobs, progress)) as results:
             for result in results:
                 if result is not None:
                     agreement.take(*result)
+    except (OSError, StopIteration):
+        return  # what has gone is reported where the package is walked
 
 
-class _Looks(tempdb.Scratch):
-    """The places of segments on disk; ``size`` is about the bytes of their METS."""
+def _looks(root: Path, looking: Looking) -> Iterator[tuple[SegmentLook, int]]:
+    """Yield the segments on disk, each with about the bytes of its METS; raises ``OSError``.
 
-    def __init__(self, root: Path, looking: Looking) -> None:
-        super().__init__("BEGIN", schema=_SCHEMA)
-        self._root = root
-        self._looking = looking
-        self._manifests: tuple[str, ...] = ()
-        self.count = self.size = 0
-
-    def find(self) -> None:
-        """Find the segments, without packed ones if bytes are read. Raises ``OSError``."""
-        statuses = reading.statuses(self._root, (), MANIFESTS.values())
-        self._manifests = tuple(name for name, found in zip(MANIFESTS, statuses, strict=True) if found)
-        found = (each for each in places(self._root) if not (each[2] and self._looking.level.hashes))
-        while some := list(islice(found, _AT_ONCE)):
-            statuses = reading.statuses(self._root, (), [os.fsdecode(pack or mets) for mets, _, pack in some])
-            rows = [
-                (*place, status[0] // (_PACKED if place[2] else 1))
-                for place, status in zip(some, statuses, strict=True)
-                if status is not None
-            ]
-            with tempdb.explained(_KEPT):
-                sql = "INSERT INTO look (mets, data, pack, size) VALUES (?, ?, ?, ?)"
-                self._database.executemany(sql, rows)
-            self.count, self.size = self.count + len(rows), self.size + sum(row[-1] for row in rows)
-
-    def all_looks(self) -> Iterator[SegmentLook]:
-        """Yield all looks."""
-        for mets, data, pack, size in self.rows("SELECT mets, data, pack, size FROM look ORDER BY id"):
-            yield SegmentLook(
-                root=self._root,
-                mets=mets,
-                data=data,
-                manifests=() if pack else self._manifests,
-                budgets=self._looking.budgets,
-                pack=pack,
-                parts=1 if pack else parts_of(size),
-            )
+    Packed ones are left out if bytes are read.
+    """
+    statuses = reading.statuses(root, (), MANIFESTS.values())
+    manifests = tuple(name for name, found in zip(MANIFESTS, statuses, strict=True) if found)
+    found = (each for each in places(root) if not (each[2] and looking.level.hashes))
+    while some := list(islice(found, _AT_ONCE)):
+        statuses = reading.statuses(root, (), [os.fsdecode(pack or mets) for mets, _, pack in some])
+        for (mets, data, pack), status in zip(some, statuses, strict=True):
+            if status is not None:
+                size = status[0] // (_PACKED if pack else 1)
+                look = SegmentLook(
+                    root=root,
+                    mets=mets,
+                    data=data,
+                    manifests=() if pack else manifests,
+                    budgets=looking.budgets,
+                    pack=pack,
+                    parts=1 if pack else parts_of(size),
+                )
+                yield look, size

@@ -162,13 +162,12 @@ class PackageCheck:
             yield from links.findings(os.fsencode(each.mets))
         yield from inventory.empty_folders(catalogue)
         yield from links.orphans()
-        if (agreement := places.agreement) is not None:
-            agreement.put_unread_back()
-            if self._looking.level > Level.LINKS:
-                if catalogue.has("SELECT 1 FROM mptr WHERE part IS NOT NULL"):
-                    places.put_all_back()  # parts are found by their IDs
-                agreement.put_named_back("entry")
-                agreement.put_named_back("listed")
+        places.agreement.put_unread_back()
+        if self._looking.level > Level.LINKS:
+            if catalogue.has("SELECT 1 FROM mptr WHERE part IS NOT NULL"):
+                places.agreement.put_all_back()  # parts are found by their IDs
+            places.agreement.put_named_back("entry")
+            places.agreement.put_named_back("listed")
 
     def _files(self, together: grouping.FindingGroups) -> Iterator[Finding]:
         """Compare the files on disk with METS and manifests in the catalogue."""
@@ -181,8 +180,7 @@ class PackageCheck:
         yield from listed.segments(catalogue)
         yield from splitlobs.of_mets(catalogue)
         yield from manifests.read_lob_manifests(catalogue, places)
-        if places.agreement is not None:
-            places.agreement.put_named_back("listed")
+        places.agreement.put_named_back("listed")
         yield from manifests.findings(catalogue)
         if self._looking.sample is not None:
             self._shared.counted(options.choose(catalogue, self._looking.sample))
@@ -215,8 +213,7 @@ class PackageCheck:
             yield from fixity.of_documents(manifests=True)
             return
         fixity.ledger.leave_out()
-        if self._places.agreement is not None:
-            yield from fixity.of_agreed(self._places.agreement)
+        yield from fixity.of_agreed(self._places.agreement)
         yield from splitlobs.findings(catalogue, fixity, sampled=sampled, jobs=looking.jobs)
         yield from fixity.of_files(sampled=sampled, jobs=looking.jobs)
         fixity.ledger.end()

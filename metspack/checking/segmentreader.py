@@ -7,11 +7,9 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
-from functools import partial
 from itertools import chain, islice
 from operator import ge
 from pathlib import Path
-from typing import TypeVar
 
 from metspack import processes, safexml, uris
 from metspack.checking.catalogue import are_usual
@@ -33,7 +31,7 @@ from metspack.files.parts import ColumnParts
 from metspack.layouts.names import SEGMENT, SIARD
 from metspack.locations import mappingtxt
 from metspack.mets import CSIP_METS, PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets_name
-from metspack.mets.fastreader import Run, Sink, SinkBeside, condensed
+from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import Mptr
 from metspack.mets.reader import Fact, File, Fptr, Identified, Root, StatedObject
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
@@ -62,7 +60,6 @@ _COLUMNS = tuple(
     each.name for each in fields(File) if each.name in {"id", "checksum", "checksum_type", "href", "size"}
 )
 _PLAIN_FILE = {"element": "file", "groupid": None, "seq": None, "embedded": False, "others": ()}
-_Value = TypeVar("_Value")
 Moved = Callable[[int], None]
 
 
@@ -128,29 +125,26 @@ LookedAt = tuple[AgreedSegment, Sequence[AgreedColumns]]
 """A segment on which all sources agree, and its files."""
 
 
+Take = Callable[[AgreedSegment, Iterator[AgreedColumns]], object]
+
+
 def look_at(look: SegmentLook, _moved: Moved) -> LookedAt | None:
     """Return the common statements of all sources on a segment, or None if they differ."""
+    found: list[LookedAt] = []
+    with closing(OpenPacks(look.budgets)) as packs:
+        _look(
+            look, lambda *made: found.append((made[0], tuple(made[1]))), _tree(look, packs), read_mets(look)
+        )
+    return next(iter(found), None)
 
-    def looked() -> LookedAt:
-        with SegmentSources(look) as sources, closing(OpenPacks(look.budgets)) as packs:
-            segment = _compared(look, _tree(look, packs), sources, read_mets(look))
-            return segment, tuple(sources.columns())
 
-    return _settled(looked)
-
-
-def look_in_two(look: SegmentLook, take: Callable[[AgreedSegment, Iterator[AgreedColumns]], object]) -> None:
+def look_in_two(look: SegmentLook, take: Take) -> None:
     """Do as ``look_at`` while another process reads the METS; ``take`` gets the result.
 
     Memory does not grow with the files.
     """
-
-    def looked() -> None:
-        with closing(processes.Ahead(read_mets, look)) as mets, SegmentSources(look) as sources:
-            segment = _compared(look, FolderTree(look.root), sources, mets.rest(), mets.come)
-            take(segment, sources.columns())
-
-    _settled(looked)
+    with closing(processes.Ahead(read_mets, look)) as mets:
+        _look(look, take, FolderTree(look.root), mets.rest(), mets.come)
 
 
 def read_mets(look: SegmentLook) -> Iterator[Statement | AgreedSegment]:
@@ -159,14 +153,31 @@ def read_mets(look: SegmentLook) -> Iterator[Statement | AgreedSegment]:
         yield from _MetsReader(look).statements(_tree(look, packs))
 
 
+def _look(
+    look: SegmentLook,
+    take: Take,
+    tree: PackageTree,
+    mets: Iterator[Statement | AgreedSegment],
+    come: Callable[[], Iterable[Statement | AgreedSegment]] = tuple,
+) -> None:
+    """Pass on a segment unless its sources differ; ``come`` gives the statements of METS so far."""
+    try:
+        with SegmentSources(look) as sources:
+            take(_compared(look, tree, sources, mets, come), sources.columns())
+    except TargetError:
+        raise
+    except (DifferenceError, OSError, MetspackError, safexml.XmlError):
+        return
+
+
 def _compared(
     look: SegmentLook,
     tree: PackageTree,
     sources: SegmentSources,
     mets: Iterator[Statement | AgreedSegment],
-    come: Callable[[], Iterable[Statement | AgreedSegment]] = tuple,
+    come: Callable[[], Iterable[Statement | AgreedSegment]],
 ) -> AgreedSegment:
-    """Return a compared segment; ``come`` gives the METS statements that have arrived."""
+    """Return a compared segment."""
     stated: AgreedSegment | None = None
 
     def take(statements: Iterable[Statement | AgreedSegment]) -> None:
@@ -196,16 +207,6 @@ def _compared(
         placed = tuple((number, look.above + name, digest) for number, name, digest in others)
         stretches[algorithm] = replace(stretch, others=placed)
     return replace(stated, folders=folders, stretches=stretches, apart=apart)
-
-
-def _settled(reading_all: Callable[[], _Value]) -> _Value | None:
-    """Return a function's result, or None for a difference; raises ``TargetError``."""
-    try:
-        return reading_all()
-    except TargetError:
-        raise
-    except (DifferenceError, OSError, MetspackError, safexml.XmlError):
-        return None
 
 
 def _tree(look: SegmentLook, packs: OpenPacks) -> PackageTree:
@@ -291,12 +292,13 @@ class _MetsReader:
     def _read(self, content: Content) -> Iterator[Statement]:
         name = os.fsdecode(self._look.mets)
         validation = schema.Validation(schema.own(), name)
-        with References(name) as references:
-            sinks = [references.take, *([] if self._survey is None else [self._survey.elements.feed])]
-            sink = SinkBeside(parsed=partial(_feed_all, sinks), validated=validation.instead)
+        budgets, sink = self._look.budgets, None if self._survey is None else self._survey.elements.feed
+        with References(name, budgets) as references:
             blocks = reading.blocks(content.chunks(), self._hashers.update)
             with closing(validation.watched(blocks)) as watched:
-                for each in condensed(watched, self._look.budgets, sink=sink):
+                for each in condensed(
+                    watched, budgets, sink=sink, validated=validation.instead, watch=references.take
+                ):
                     self._take(each)
                     yield from self._ready
                     self._ready.clear()
@@ -561,11 +563,6 @@ def _read_references(
         with tree.content(path) as content:
             if not metadatafiles.is_sound(each, path, content, look.above, sources.take_objects):
                 raise DifferenceError
-
-
-def _feed_all(sinks: Iterable[Sink], block: bytes) -> None:
-    for sink in sinks:
-        sink(block)
 
 
 def _is_file(each: Fact) -> bool:

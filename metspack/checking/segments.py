@@ -33,11 +33,12 @@ from metspack.checking.held import (
     divided,
     paths_of,
     row_of,
+    segment_of,
+    text_of,
     texts_of,
 )
 from metspack.checking.mets.entries import PUT_ENTRY, FileGroups
 from metspack.checking.options import Looking
-from metspack.checking.plainvalues import text_of, value_of
 from metspack.digests import MANIFESTS, OCTETS
 from metspack.files import reading, tempdb
 from metspack.files.reading import Asked, FileRun, HashedRun
@@ -73,7 +74,6 @@ _PUT_FIGURES = "UPDATE mets SET agreed = ?, agreed_bytes = ?, algorithm = ? WHER
 _ADD_LINES = "UPDATE manifest SET agreed = agreed + ?, agreed_bytes = agreed_bytes + ? WHERE path = ?"
 _ADD_LOBS = "UPDATE holding SET agreed_bytes = agreed_bytes + ? WHERE archive = ?"
 _PUT_FILE = "INSERT OR IGNORE INTO disk VALUES (?, 'f', ?)"
-_PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
 _PUT_CELL = """
 INSERT INTO cell (id, archive, place, inside, path, size, length, algorithm, digest)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -109,11 +109,6 @@ class Agreement(tempdb.Scratch):
         self._released = _Released(self, self._batches)
         self._reading: Underway[StatedBatch, list[HashedRun]] | None = None
 
-    @property
-    def reads_bytes(self) -> bool:
-        """Return whether the files are read."""
-        return self._looking.level.hashes
-
     def close(self) -> None:
         """Forget all."""
         if self._reading is not None:
@@ -130,7 +125,7 @@ class Agreement(tempdb.Scratch):
 
         Where no archive is opened all are at once.
         """
-        if not (self.reads_bytes and self.held):
+        if not (self._looking.level.hashes and self.held):
             return
         jobs = self._executor.useful(self._looking.jobs, files=self.files, size=self._total)
         if jobs > 1:
@@ -152,7 +147,7 @@ class Agreement(tempdb.Scratch):
         They come as their paths and what was found, once their segment is put back. No other file of it is to
         be read again; files of segments that were put back before are. The processes are let go.
         """
-        if not self.reads_bytes:
+        if not self._looking.level.hashes:
             return
         self._release_all()
         begun = self._reading or self._executor.begin(read_stated, self._released, 1, progress)
@@ -268,7 +263,7 @@ class Agreement(tempdb.Scratch):
             if mets is not None:
                 self._put_entries(folder, each, mets, first + each.origin)
             catalogue.put_many(_PUT_CELL, self._cells_of(folder, at, each, paths))
-        catalogue.put_many(_PUT_LINE, self._lines_of(segment))
+        catalogue.put_many("INSERT INTO listed VALUES (?, ?, ?, ?)", self._lines_of(segment))
         self.puts += 1
         self._put_back += segment.files
         self._last = None
@@ -329,12 +324,13 @@ class Agreement(tempdb.Scratch):
         """Yield the paths of a segment's files, as ``columns`` has them."""
         return chain.from_iterable(paths_of(folder, each) for each in self.columns(folder, first))
 
-    def put_holding_back(self, path: bytes) -> None:
-        """Put back the segment that a path leads into, if any."""
-        if (segment := self.holding(path)) is not None:
-            self.put_back(segment)
+    def put_holding_back(self, *paths: bytes) -> None:
+        """Put back the segments that paths lead into."""
+        for path in paths:
+            if (segment := self.holding(path)) is not None:
+                self.put_back(segment)
 
-    def put_all_back(self, *, representations: bool) -> None:
+    def put_all_back(self, *, representations: bool = True) -> None:
         """Put all segments into the catalogue, or all but ``representations``."""
         self.put_some_back(lambda _: True, where="1" if representations else "data = folder")
 
@@ -391,19 +387,9 @@ class Agreement(tempdb.Scratch):
         last = self._last  # paths mostly come segment by segment
         if last is not None and (not last.folder or path.startswith(last.folder + b"/")):
             return last
-        condition, folders = self._above(path)
-        return self._one(f"{condition} ORDER BY length(folder)", *folders)
-
-    def is_held(self, path: bytes) -> bool:
-        """Return whether a path leads into a segment."""
-        condition, folders = self._above(path)
-        return self._has(f"segment WHERE {condition}", *folders)
-
-    def _above(self, path: bytes) -> tuple[str, list[bytes]]:
-        """Return the condition that a segment's folder is one of those above a path, and these."""
         ends = takewhile((-1).__ne__, accumulate(repeat(0), lambda at, _: path.find(b"/", at + 1)))
-        folders = [path[:at] for at in islice(ends, self._depth)]
-        return f"folder IN ({', '.join('?' * len(folders))})", folders
+        above = [path[:at] for at in islice(ends, self._depth)]
+        return self._one(f"folder IN ({', '.join('?' * len(above))}) ORDER BY length(folder)", *above)
 
     def at(self, folder: bytes) -> AgreedSegment | None:
         """Return the segment with a folder, None without one."""
@@ -425,8 +411,7 @@ class Agreement(tempdb.Scratch):
 
     def _kept_segment(self, folder: bytes) -> AgreedSegment:
         (kept,) = self.row("SELECT kept FROM segment WHERE folder = ?", folder) or ("",)
-        segment: AgreedSegment = value_of(kept)
-        return segment
+        return segment_of(kept)
 
     def is_inside(self, folder: bytes) -> bool:
         """Return whether a folder is inside a segment's data folder."""

@@ -8,13 +8,11 @@ from functools import lru_cache
 
 from metspack import uris
 from metspack.checking.catalogue import DEEPEST, folder_of, shown
-from metspack.checking.held import AgreedSegment
 from metspack.checking.segments import Agreement
 from metspack.checking.similarity import KnownEdits
 from metspack.containers.ipreader import Content
 from metspack.files import reading
 from metspack.files.byteranges import Below
-from metspack.limits import Budgets
 from metspack.mets.links import target
 from metspack.packages.files import MountedTree, NoTree, PackageTree, path_of
 from metspack.system import os
@@ -33,14 +31,12 @@ def _lies(at: bytes, tree: PackageTree) -> list[tuple[bytes, tuple[str, ...]]]:
 class CheckedTree(MountedTree):
     """A package's file tree with mounted children; resolves references to paths in it.
 
-    The files that an ``agreement`` holds, if there is one, are not in the catalogue.
+    The files that the ``agreement`` holds are not in the catalogue.
     """
 
-    def __init__(
-        self, base: PackageTree, agreement: Agreement | None = None, budgets: Budgets | None = None
-    ) -> None:
+    def __init__(self, base: PackageTree, agreement: Agreement, holes: int) -> None:
         super().__init__(base)
-        self.agreement, self.holes = agreement, (budgets or Budgets()).holes
+        self.agreement, self.holes = agreement, holes
         self._apart: list[bytes] = []
         self.given: dict[str, str] = {}
         """The paths of children that are packages under check too, with their given paths."""
@@ -49,21 +45,6 @@ class CheckedTree(MountedTree):
         self._outside, self._guesses = KnownEdits(), 0
         self._base_of = lru_cache(1)(self._base)  # a document's references come one after the other
         self._here: list[tuple[bytes, tuple[str, ...]]] = _lies(b"", base)
-
-    def put_back(self, *paths: bytes) -> None:
-        """Put the files of agreed segments that paths lead into into the catalogue."""
-        for path in paths:
-            if self.agreement is not None:
-                self.agreement.put_holding_back(path)
-
-    def put_all_back(self, *, representations: bool = True) -> None:
-        """Put the files of agreed segments into the catalogue, except ``representations``."""
-        if self.agreement is not None:
-            self.agreement.put_all_back(representations=representations)
-
-    def agreed(self, path: bytes) -> AgreedSegment | None:
-        """Return the agreed segment that a path leads into, or None."""
-        return None if self.agreement is None else self.agreement.holding(path)
 
     def mount(self, at: bytes, tree: PackageTree, *, apart: bool = False) -> None:
         """Mount a tree at a path; ``apart`` if the path is a label and no path of the package."""

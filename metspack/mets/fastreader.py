@@ -1,9 +1,8 @@
 """A fast reader of METS: it splits runs of ``file`` and other elements of one shape all at once.
 
-A large METS is the same few lines a million times over, and so is a large PREMIS, whose objects have a shape
-here too. Elements that are identical, byte for byte, except for the values of their attributes need no parser
-each: the parser's result for one locates the facts of the others. It reads all elements that differ in any
-other byte.
+A large METS is the same few lines a million times over. Elements that are identical, byte for byte, except
+for the values of their attributes need no parser each: the parser's result for one locates the facts of the
+others. It reads all elements that differ in any other byte.
 
 It only saves time: to remove it, read with ``reader.read`` and ``reader.Reader`` wherever this module is
 imported, and take out the functions of the catalogue that put runs of files in.
@@ -18,10 +17,10 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
 from typing import Any
 
-from metspack import digests, safexml
+from metspack import safexml
 from metspack.limits import Budgets
 from metspack.mets.links import Mptr
-from metspack.mets.reader import DIV, FILE, FPTR, METS, MPTR, Fact, File, Fptr, Reader, read
+from metspack.mets.reader import DIV, FILE, FPTR, METS, MPTR, Fact, File, Fptr, Reader, Watch, read
 
 _FIRST_WINDOW = 1 << 13
 _LAST_WINDOW = 1 << 20
@@ -309,22 +308,7 @@ def _is_of_one_kind(fact: Mptr) -> bool:
 
 
 Sink = Callable[[bytes], object]
-"""Called with a document's bytes, without runs: white space keeps their lines and columns."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SinkBeside:
-    """A sink, ``parsed``, and one for bytes to validate as METS, without valid runs.
-
-    The second, if given, gets its bytes block by block as well, behind the first.
-    """
-
-    parsed: Sink
-    validated: Sink | None
-
-    def __call__(self, block: bytes) -> None:
-        """Take a block without its runs."""
-        self.parsed(block)
+"""Called with a document's bytes, block by block."""
 
 
 def check_links(blocks: Callable[[], Iterable[bytes]], budgets: Budgets) -> None:
@@ -372,17 +356,22 @@ def condensed(
     budgets: Budgets | None = None,
     *,
     sink: Sink | None = None,
+    validated: Sink | None = None,
+    watch: Watch | None = None,
     has_links: bool = False,
 ) -> Iterator[Fact | Run]:
     """Yield the facts of ``reader.read``, raising as it does, with many of one kind as a run.
 
     ``mptr`` come in runs only with ``has_links``.
 
-    The facts, their lines and their order are the same. ``sink`` gets the bytes outside of runs, block by
-    block, after the facts. Elements in a run refer to IDs only by ``FILEID``, their ``LOCTYPE`` is URL or
-    absent (or OTHER with an ``OTHERLOCTYPE``, of ``mptr``), and their ``xlink:type`` is constant.
+    The facts, their lines and their order are the same. ``sink`` gets the bytes outside of runs, after the
+    facts, with white space that keeps lines and columns; ``validated`` those to validate as METS, outside of
+    valid runs; ``watch`` the METS elements outside of runs. Elements in a run refer to IDs only by
+    ``FILEID``, their ``LOCTYPE`` is URL or absent (or OTHER with an ``OTHERLOCTYPE``, of ``mptr``), and their
+    ``xlink:type`` is constant.
     """
-    with closing(Condensing(budgets or Budgets(), sink, has_links=has_links)) as condensing:
+    sinks = sink, validated, watch
+    with closing(Condensing(budgets or Budgets(), *sinks, has_links=has_links)) as condensing:
         for block in blocks:
             yield from condensing.take_runs(block, final=False)
         yield from condensing.take_runs(b"", final=True)
@@ -395,10 +384,17 @@ class Condensing(Reader):
     byte: then it is a sibling, under the same namespaces, outside any comment or text.
     """
 
-    def __init__(self, budgets: Budgets, sink: Sink | None, *, has_links: bool = False) -> None:
-        super().__init__(budgets)
-        self._sink = sink
-        self._validated = sink.validated if isinstance(sink, SinkBeside) else None
+    def __init__(
+        self,
+        budgets: Budgets,
+        sink: Sink | None,
+        validated: Sink | None,
+        watch: Watch | None,
+        *,
+        has_links: bool,
+    ) -> None:
+        super().__init__(budgets, watch)
+        self._sink, self._validated = sink, validated
         self._open: list[bytes] = []  # the bytes of a block that are to be validated
         self._encoding: str | None = None
         self._held = b""
@@ -547,87 +543,3 @@ def _fact(pairs: tuple[tuple[str, str], ...], element: str) -> Repeated | None:
     _root, *facts = read([document.encode()])
     (fact,) = facts
     return fact if isinstance(fact, Repeated) else None
-
-
-# --- PREMIS -------------------------------------------------------------------------------------------------
-
-OBJECT = "object"
-AFTER_OBJECTS = frozenset({"event", "agent", "rights"})
-IDENTIFIER, LOCATION, SIZE = "objectIdentifierValue", "contentLocationValue", "size"
-_ALGORITHM, _DIGEST = "messageDigestAlgorithm", "messageDigest"
-OF_PREMIS = (OBJECT, *sorted(AFTER_OBJECTS), IDENTIFIER, _ALGORITHM, _DIGEST, SIZE, LOCATION)
-"""The elements of PREMIS that are read, by their local names."""
-
-VALUES = {
-    IDENTIFIER: rb"([!-%'-;=?-~]++)",
-    LOCATION: rb"([!-%'-;=?-~]++)",
-    SIZE: rb"([0-9]{1,18}+)",
-}
-"""The values that all objects of a shape have besides digests, with their patterns."""
-
-_MARKUP_OF_OBJECT = re.compile(rb"(<[^<>]*>)")
-_TAG_OF_OBJECT = re.compile(rb"<([^\s<>/:]+:)?([^\s<>/:]+)")
-_NOT_PLAIN = re.compile(rb"[^\t\n\x20-\x7e]|&|<!|<\?")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectShape:
-    """The shape of PREMIS objects: a pattern of one, with a group for each of the ``names``.
-
-    Those are of ``VALUES``, or the algorithms of digests.
-    """
-
-    pattern: re.Pattern[bytes]
-    names: tuple[str, ...]
-
-
-def shape_of_object(element: bytes) -> ObjectShape | None:
-    """Return the shape of a PREMIS object as written, or None for one that is no pattern."""
-    pieces = _MARKUP_OF_OBJECT.split(element)
-    if _NOT_PLAIN.search(element) or not _is_plain_object(pieces):
-        return None
-    parts: list[bytes] = []
-    names: list[str] = []
-    algorithm = ""
-    for number, piece in enumerate(pieces):
-        tag = _TAG_OF_OBJECT.match(pieces[number - 1]) if 0 < number < len(pieces) - 1 else None
-        if number % 2 or tag is None or not pieces[number + 1].startswith(b"</"):
-            parts.append(re.escape(piece))
-            continue
-        name, pattern = tag[2].decode(), rb"[ -%'-;=?-~]*+"
-        if name == _ALGORITHM:
-            algorithm, pattern = digests.algorithm_name(piece.decode().strip()) or "", re.escape(piece)
-        elif name == _DIGEST and algorithm:
-            pattern = rb"([0-9A-Fa-f]{%d})" % (2 * digests.OCTETS[algorithm])
-            names.append(algorithm)
-        elif name in VALUES:
-            pattern = VALUES[name]
-            names.append(name)
-        elif name in OF_PREMIS:
-            return None
-        parts.append(pattern)
-    if len(set(names)) < len(names) or not set(VALUES) <= set(names):
-        return None
-    whole = re.compile(rb"[ \t\n]*+()%b|" % b"".join(parts))
-    found = whole.match(element)
-    return ObjectShape(pattern=whole, names=tuple(names)) if found is not None and found[0] else None
-
-
-def _is_plain_object(pieces: Sequence[bytes]) -> bool:
-    """Return whether all names that are read have the object's namespace, and hold text only.
-
-    ``pieces`` are the object's texts, and between them its tags: no ``>`` is part of either.
-    """
-    prefix: bytes | None = None
-    for number in range(1, len(pieces) - 2, 2):
-        tag = _TAG_OF_OBJECT.match(pieces[number])
-        if tag is None:
-            continue
-        if number == 1:
-            prefix = tag[1]
-            continue
-        is_text = pieces[number + 2].startswith(b"</") and not pieces[number].endswith(b"/>")
-        is_own = is_text and tag[1] == prefix
-        if b"xmlns" in pieces[number] or (tag[2].decode() in OF_PREMIS and not is_own):
-            return False
-    return not any(b">" in text for text in pieces[::2])

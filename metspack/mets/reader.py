@@ -6,7 +6,7 @@ Values are as written and not judged; absent ones are None. The caller combines 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -171,6 +171,9 @@ class StatedObject:
     line: int
 
 
+Watch = Callable[[str, dict[str, str], "Reader"], None]
+"""Takes a METS element at its start: its name, its attributes as written, and the reader."""
+
 Fact = Root | MetsHeader | Agent | File | StructMap | Mptr | Fptr | Identified | StatedObject
 
 
@@ -198,14 +201,16 @@ class NotMets(safexml.XmlError):
         return partial(NotMets, line=self.line), (self.found,)
 
 
-def read(blocks: Iterable[bytes], budgets: Budgets | None = None) -> Iterator[Fact]:
+def read(
+    blocks: Iterable[bytes], budgets: Budgets | None = None, *, watch: Watch | None = None
+) -> Iterator[Fact]:
     """Yield a METS document's facts in document order, a ``File`` or ``Agent`` at its end tag.
 
     ``Root`` comes first. Raises ``safexml.XmlError`` where the document is not well-formed, ``DoctypeError``
     for a DTD, ``NotMets`` for another root, ``BudgetError`` for one nested deeper or with longer tags than
-    ``budgets`` has it; facts before the error are yielded first.
+    ``budgets`` has it; facts before the error are yielded first. ``watch`` gets all METS elements.
     """
-    with closing(Reader(budgets or Budgets())) as reader:
+    with closing(Reader(budgets or Budgets(), watch)) as reader:
         for block in blocks:
             yield from reader.take(block, final=False)
         yield from reader.take(b"", final=True)
@@ -219,8 +224,9 @@ def head(blocks: Iterable[bytes], budgets: Budgets | None = None) -> list[Fact]:
 class Reader:
     """Expat handlers that gather the facts of one block at a time; for one document."""
 
-    def __init__(self, budgets: Budgets) -> None:
+    def __init__(self, budgets: Budgets, watch: Watch | None = None) -> None:
         self._budgets = budgets
+        self._watch = watch
         self._found: list[Fact] = []
         self._fault: safexml.XmlError | None = None
         self._depth = 0
@@ -275,6 +281,7 @@ class Reader:
         self._parser.CharacterDataHandler = self._parser.XmlDeclHandler = None
         self._parser.StartDoctypeDeclHandler = None
         self._starts.clear()
+        self._watch = None
 
     def _parse(self, block: bytes, *, final: bool) -> Iterator[Fact]:
         self._found = []
@@ -323,7 +330,9 @@ class Reader:
             self._take_other()
         if (identifier := attributes.get("ID")) is not None and local not in _FILES:
             element = local.removeprefix(_PREFIX)
-            self._found.append(Identified(id=identifier, element=element, line=self._line))
+            self._found.append(Identified(id=identifier, element=element, line=self.line))
+        if self._watch is not None:
+            self._watch(local.removeprefix(_PREFIX), attributes, self)
 
     def _end(self, name: str) -> None:
         local = self._scopes[-1][2].get(name) or self._name(name)
@@ -344,8 +353,15 @@ class Reader:
         self._depth -= 1
 
     @property
-    def _line(self) -> int:
+    def line(self) -> int:
+        """The line of the tag that the parser met last."""
         return self._parser.CurrentLineNumber
+
+    def expanded(self, attributes: dict[str, str]) -> dict[str, str]:
+        """Return the attributes of the last element by ``namespace name``; raises ``XmlError``."""
+        if ":" not in "".join(attributes):
+            return attributes
+        return {self._name(name) if ":" in name else name: value for name, value in attributes.items()}
 
     def _declare(self, attributes: dict[str, str]) -> None:
         """Open a scope for an element that declares namespaces."""
@@ -362,7 +378,7 @@ class Reader:
             if prefix not in namespaces:
                 raise safexml.XmlError(
                     f"not well-formed: the namespace prefix {prefix!r} is not declared",
-                    line=self._line,
+                    line=self.line,
                     column=self._parser.CurrentColumnNumber + 1,
                 )
             if len(names) >= _NAMES_KEPT:
@@ -386,14 +402,14 @@ class Reader:
     def _root(self, name: str, attributes: dict[str, str]) -> None:
         if name != _METS:
             namespace, _, local = name.partition(" ")
-            raise NotMets(f"{{{namespace}}}{local}" if namespace else local, line=self._line)
+            raise NotMets(f"{{{namespace}}}{local}" if namespace else local, line=self.line)
         self._found.append(
             Root(
                 objid=attributes.get("OBJID"),
                 type=attributes.get("TYPE"),
                 profile=attributes.get("PROFILE"),
                 label=attributes.get("LABEL"),
-                line=self._line,
+                line=self.line,
                 attributes=attributes,
             )
         )
@@ -403,7 +419,7 @@ class Reader:
 
     def _open_agent(self, attributes: dict[str, str]) -> None:
         self._take_other()
-        self._agent = _OpenAgent(attributes, self._line)
+        self._agent = _OpenAgent(attributes, self.line)
 
     def _open_text(self, attributes: dict[str, str]) -> None:
         if self._agent is not None:
@@ -449,7 +465,7 @@ class Reader:
         if namespace not in _PREMIS:
             return
         if local == "object":
-            self._object = _OpenObject(self._line)
+            self._object = _OpenObject(self.line)
         elif self._object is not None and local in _FIXITY:
             self._text = ""
             self._parser.CharacterDataHandler = self._add_text
@@ -475,7 +491,7 @@ class Reader:
         self._groups += [attributes[name] for name in ("ID", "USE") if name in attributes]
 
     def _file(self, attributes: dict[str, str]) -> None:
-        file = _OpenFile("file", attributes, tuple(self._groups), self._line)
+        file = _OpenFile("file", attributes, tuple(self._groups), self.line)
         if SIP in self._scopes[-1][1].values():
             file.format = self._format(attributes)
         self._files.append(file)
@@ -501,14 +517,14 @@ class Reader:
             self._files[-1].embedded = True
 
     def _reference(self, attributes: dict[str, str]) -> None:
-        reference = _OpenFile("mdRef", attributes, (), self._line)
+        reference = _OpenFile("mdRef", attributes, (), self.line)
         reference.href = self._href(attributes)
         reference.loctype = attributes.get("LOCTYPE")
         self._found.append(reference.fact())
 
     def _struct_map(self, attributes: dict[str, str]) -> None:
         self._structmap = attributes.get("TYPE"), attributes.get("LABEL")
-        self._found.append(StructMap(type=self._structmap[0], label=self._structmap[1], line=self._line))
+        self._found.append(StructMap(type=self._structmap[0], label=self._structmap[1], line=self.line))
 
     def _div(self, attributes: dict[str, str]) -> None:
         self._divs_seen += 1
@@ -525,7 +541,7 @@ class Reader:
                 structmap_type=self._structmap[0],
                 structmap_label=self._structmap[1],
                 div_labels=div_labels(self._structmap[1], self._divs),
-                line=self._line,
+                line=self.line,
                 order=self._divs[-1][1] if self._divs else None,
                 div=self._divs[-1][2] if self._divs else 0,
                 within=self._divs[-2][2] if len(self._divs) > 1 else 0,
@@ -535,7 +551,7 @@ class Reader:
     def _fptr(self, attributes: dict[str, str]) -> None:
         if (fileid := attributes.get("FILEID")) is not None:
             div = self._divs[-1][2] if self._divs else 0
-            self._found.append(Fptr(fileid=fileid, line=self._line, div=div))
+            self._found.append(Fptr(fileid=fileid, line=self.line, div=div))
 
 
 @dataclass(slots=True)
@@ -567,7 +583,7 @@ class _OpenObject:
     """An object of PREMIS that has not ended yet."""
 
     def __init__(self, line: int) -> None:
-        self._line = line
+        self.line = line
         self._algorithm = self._size = ""
         self._digests: list[tuple[str, str]] = []
 
@@ -584,7 +600,7 @@ class _OpenObject:
             self._digests.append((self._algorithm, text))
 
     def fact(self, ids: tuple[str, ...]) -> StatedObject:
-        return StatedObject(ids=ids, digests=tuple(self._digests), size=self._size, line=self._line)
+        return StatedObject(ids=ids, digests=tuple(self._digests), size=self._size, line=self.line)
 
 
 @dataclass(slots=True)

@@ -123,8 +123,7 @@ def closely(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 def rows_of(checked: Checked) -> dict[str, list[tuple[object, ...]]]:
     """Return what the catalogue has of files, once no segment is held any more."""
-    if checked.places.agreement is not None:
-        checked.places.put_all_back()
+    checked.places.agreement.put_all_back()
     sql = "SELECT e.*, g.name FROM entry e LEFT JOIN section g ON g.id = e.grp ORDER BY e.id"
     entries = checked.catalogue.all(sql)
     assert [row[1] for row in entries] == sorted(row[1] for row in entries)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 from metspack import safexml, sizes
@@ -42,8 +41,7 @@ from metspack.sizes import counted
 
 _ROOTS = ("content/", "header/")
 _CONTENT = "content/"
-_AT_ONCE = 1_000
-_OF_CELLS = "SELECT path FROM cell WHERE path BETWEEN ? AND ? AND archive = ?"
+_IS_NAMED = "SELECT 1 FROM cell WHERE path = ? AND archive = ?"
 _FOLDED = """
 SELECT f.other, f.path,
     (SELECT min(o.path) FROM mark o WHERE o.mark = f.mark AND o.other = f.other AND o.path < f.path)
@@ -86,16 +84,11 @@ def unnamed(
     # The entries of an unpacked archive are files of the package.
     folder = form.path + b"/" if form.is_unpacked else b""
     count, first = 0, ""
-    names = (name for name in container.names(_CONTENT) if not name.endswith("/") and name not in tables)
-    while some := list(islice(names, _AT_ONCE)):
-        paths = [folder + name.encode("utf-8", "surrogateescape") for name in some]
-        left = set(paths)
-        left.difference_update(
-            path for (path,) in catalogue.rows(_OF_CELLS, min(paths), max(paths), form.path)
-        )
-        if left:
-            count += len(left)
-            first = first or next(name for name, path in zip(some, paths, strict=True) if path in left)
+    for name in container.names(_CONTENT):
+        path = folder + name.encode("utf-8", "surrogateescape")
+        is_other = name.endswith("/") or name in tables
+        if not is_other and not catalogue.has(_IS_NAMED, path, form.path):
+            count, first = count + 1, first or name
     if count:
         yield Code.ENTRY_OF_NOTHING.at(form.path, 0, first, found=first, count=f"{count:,}")
 
@@ -117,11 +110,12 @@ FROM cell c JOIN entry e ON e.path = c.path AND e.algorithm = c.algorithm JOIN m
 WHERE NOT c.inside AND e.digest <> c.digest AND NOT {is_marked(Mark.SAMPLED, "c.path")} ORDER BY c.id
 """  # noqa: S608 -- constants
 _NOTES = "SELECT words FROM noted WHERE archive = ?"
-_ANY_TWICE = "SELECT EXISTS (SELECT 1 FROM cell GROUP BY path HAVING count(*) > 1)"
 _TWICE = """
-SELECT e.archive, e.place, e.path, o.place FROM cell e JOIN cell o ON o.id = (
-    SELECT min(id) FROM cell WHERE path = e.path AND inside = e.inside AND archive = e.archive)
-WHERE o.id < e.id ORDER BY e.id
+SELECT e.archive, e.place, e.path, o.place FROM (
+    SELECT path, inside, archive, min(id) AS first FROM cell
+    GROUP BY path, inside, archive HAVING count(*) > 1
+) t CROSS JOIN cell e ON e.path = t.path AND e.inside = t.inside AND e.archive = t.archive AND e.id > t.first
+JOIN cell o ON o.id = t.first ORDER BY e.id
 """
 # Nearly always all agree, as one query shows: only where some differ are the reasons looked for.
 _ANY_OTHER = """
@@ -216,11 +210,9 @@ SELECT m.path, m.line FROM mets m WHERE m.id = 1 AND m.ok AND EXISTS (SELECT 1 F
     AND lower(CAST(substr(c.folder, length(m.folder) + 1, {len(REPRESENTATIONS_FOLDER) + 1}) AS TEXT))
     <> '{REPRESENTATIONS_FOLDER}/')
 """  # noqa: S608 -- the name of a folder
-_NAMED_BELOW = "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
 _PUT_DIGEST = """
 INSERT INTO statement (source, path, boundary, algorithm, digest) VALUES ('archive', ?, ?, ?, ?)
 """
-_PUT_HOLDING = "INSERT INTO holding VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, 0)"
 _PUT_LOBS = "UPDATE holding SET lobs = ?, lost = ?, inline = ? WHERE archive = ?"
 _IN_ENTRY = """
 SELECT place, length, algorithm, digest FROM cell WHERE path = ? AND inside AND archive = ?
@@ -245,7 +237,7 @@ def findings(
     listed = list(forms.listed(catalogue))
     files = Files(catalogue, root, places.agreement)
     if len({files.prefix(form.path) for form in listed}) < len(listed):
-        places.put_all_back()  # LOBs of two archives may have one ID
+        places.agreement.put_all_back()  # LOBs of two archives may have one ID
     complete = read = 0
     for form in listed:
         if forms.is_there(catalogue, form):
@@ -254,12 +246,11 @@ def findings(
             yield from archive.findings(progress)
             read += 1
             complete += archive.complete
-    if places.agreement is not None:
-        _put_back(catalogue, places.agreement, are_all_named=read > 0)
+    _put_back(catalogue, places.agreement, are_all_named=read > 0)
     for path, line in () if listed else catalogue.rows(_WITHOUT_ARCHIVE):
         yield Code.NO_SIARD.at(path, line)
     if catalogue.has("SELECT 1 FROM cell"):
-        catalogue.index_ids()
+        catalogue.put("CREATE INDEX IF NOT EXISTS entry_name ON entry (xml_id, path)")
         yield from _of_cells(catalogue, places, budgets.findings)
         for name, other, count, first in catalogue.rows(_IDS_OF_TWO) if len(listed) > 1 else ():
             facts = {"found": shown(other), "other": first, "count": f"{count:,}"}
@@ -275,9 +266,9 @@ def _unnamed(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """Yield the findings on LOBs that no cell names, once all cells are in the catalogue."""
     if not catalogue.has(_UNNAMED):
         return
-    places.put_all_back()  # below which folders there are others is reported
+    places.agreement.put_all_back()  # below which folders there are others is reported
     together = grouping.FindingGroups()
-    unnamed = grouping.without(catalogue, _NAMED_BELOW)
+    unnamed = grouping.without(catalogue, "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside")
     for path, identifier in catalogue.rows(_UNNAMED):
         rule = Code.LOB_IN_NO_CELL
         finding = (rule.error_at if is_of_lob(identifier) else rule.at)(shown(path), 0, identifier or "")
@@ -311,11 +302,10 @@ def _of_cells(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[
         yield Code.LENGTH_DIFFERS.at(
             name, 0, place, file=path, expected=f"{length:,}", found=counted(size, "byte")
         )
-    if catalogue.number(_ANY_TWICE):
-        yield from grouping.each_counted(catalogue, _TWICE, most, _lob_in_two_cells)
+    yield from grouping.each_counted(catalogue, _TWICE, most, _lob_in_two_cells)
     if catalogue.number(_ANY_OTHER):
-        places.put_all_back()  # the IDs of all cells are looked up
-        catalogue.index_places()
+        places.agreement.put_all_back()  # the IDs of all cells are looked up
+        catalogue.put("CREATE INDEX IF NOT EXISTS cell_place ON cell (place, path)")
         for name, place, path, other, mets, line in catalogue.rows(_OTHER_ROW):
             facts = {"file": shown(path), "found": other, "source": source_of(mets, line)}
             yield Code.CELL_OF_ANOTHER_LOB.at(name, 0, place, **facts)
@@ -418,7 +408,7 @@ class _ArchiveCheck:
         """Put the archive's content as stated in its metadata into the catalogue, for the report."""
         rows = [each.rows for each in metadata.tables if each.rows is not None]
         self._catalogue.put(
-            _PUT_HOLDING,
+            "INSERT INTO holding VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, 0)",
             self._path,
             metadata.version,
             *(metadata.dbname, metadata.data_owner, metadata.origin_timespan, metadata.archival_date),

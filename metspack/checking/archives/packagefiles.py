@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -49,19 +48,10 @@ _LOST_CHILD = """
 SELECT 1 WHERE EXISTS (SELECT 1 FROM mets WHERE parent IS NOT NULL AND package IS NULL AND size IS NULL)
 OR EXISTS (SELECT 1 FROM edge WHERE state = 'missing')
 """
-_FILES = """
-SELECT d.path, d.size FROM json_each(?) g JOIN disk d ON d.path = CAST(g.value AS BLOB) AND d.kind = 'f'
-ORDER BY g.key
-"""
 _FILE = "SELECT path, size FROM disk WHERE path = ? AND kind = 'f'"
 _ELSEWHERE = f"""
 SELECT d.path, d.size FROM mark k JOIN disk d ON d.path = k.other AND d.kind = 'f'
 WHERE k.mark = '{Mark.SHARED}' AND k.path = ?
-"""  # noqa: S608 -- a constant
-_ALL_ELSEWHERE = f"""
-SELECT d.path, d.size FROM json_each(?) g
-CROSS JOIN mark k ON k.mark = '{Mark.SHARED}' AND k.path = CAST(g.value AS BLOB)
-CROSS JOIN disk d ON d.path = k.other AND d.kind = 'f' ORDER BY g.key
 """  # noqa: S608 -- a constant
 
 
@@ -70,10 +60,6 @@ def _together(folder: bytes) -> bytes | None:
     at = folder.find(f"/{REPRESENTATIONS_FOLDER}/".encode())
     shared = _SHARED.search(folder + b"x")
     return shared[1][:-1] if shared is not None and 0 < at == shared.start(1) - 1 else None
-
-
-def _is_text(path: bytes) -> bool:
-    return path.isascii() or path.decode(errors="replace").encode() == path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,27 +122,17 @@ class AgreedFiles:
         self._look_anew()
         found = self._shared.get(key, ())
         if len(found) > 1:
-            self.put_back(found)
+            self._agreement.put_holding_back(*found)
             return None
         return next(iter(found), None)
 
     def check_apart(self, keys: Iterable[bytes]) -> None:
         """Put back each segment that has a file at another's place in a representation."""
-        for key in keys:
+        for key in keys if self._agreement.held else ():
             self._look_anew()
             folder = folder_of(key)
             paths = [there + key[len(folder) :] for there in self._shared.get(folder, ())]
-            self.put_back([path for path in paths if self.sizes([path]) is not None])
-
-    def put_back(self, paths: Iterable[bytes]) -> None:
-        """Put back the segments that some paths lead into."""
-        for path in paths:
-            self._agreement.put_holding_back(path)
-
-    @property
-    def puts(self) -> int:
-        """The number of segments that were put back."""
-        return self._agreement.puts
+            self._agreement.put_holding_back(*(path for path in paths if self.sizes([path]) is not None))
 
     def _look_anew(self) -> None:
         """Forget the looked-up segments when one is put back."""
@@ -173,12 +149,14 @@ class AgreedFiles:
         """Compare cells with the files that they name, as ``Files.agree`` does."""
         places = self._places(cells.paths)
         if places is None:
-            self.put_back(path for path in cells.paths if self._places([path]) is not None)
+            for path in cells.paths:
+                if self._places([path]) is not None:
+                    self._agreement.put_holding_back(path)
             return False
         lengths, digests = cells.lengths or repeat(None), cells.digests or repeat(None)
         each = zip(places, cells.ids, lengths, repeat(cells.algorithm), digests, strict=False)
         if not all(starmap(self._is_alike, each)):
-            self.put_back(cells.paths)
+            self._agreement.put_holding_back(*cells.paths)
             return False
         kind = CellKind(archive=archive, has_length=bool(cells.lengths), algorithm=cells.algorithm)
         for cell, (loaded, number) in enumerate(places, first):
@@ -225,10 +203,6 @@ class AgreedFiles:
         inside = self._agreement.holding(folder)
         is_there = inside is not None and folder[:-1] in {inside.folder, *inside.folders}
         return is_there or self._agreement.is_above(folder)
-
-    def has_ids(self, first: str, behind: str) -> bool:
-        """Return whether any file's ID is from the first on and before the one behind."""
-        return self._agreement.has_stem(first, behind)
 
     def _places(self, paths: Sequence[bytes]) -> _Places | None:
         """Return the places of files in segments, or None when one of them is in none."""
@@ -285,9 +259,9 @@ class AgreedFiles:
 class Files:
     """The package's files in the catalogue; ``root`` resolves absolute paths into the package."""
 
-    def __init__(self, catalogue: Catalogue, root: Path, agreement: Agreement | None = None) -> None:
+    def __init__(self, catalogue: Catalogue, root: Path, agreement: Agreement) -> None:
         self._catalogue = catalogue
-        self._agreed = None if agreement is None else AgreedFiles(agreement)
+        self._agreement, self._agreed = agreement, AgreedFiles(agreement)
         self.lob_folders = lru_cache(_FOLDERS_KEPT)(self._lob_folders)
         self.prefix = cache(self._prefix)
         self._unlisted = UnlistedNames(catalogue)
@@ -314,45 +288,42 @@ class Files:
         """
         if self._swapped:
             paths = list(map(self._where, paths))
-        if self._agreed is not None and (sizes := self._agreed.sizes(paths)) is not None:
+        if (sizes := self._agreed.sizes(paths)) is not None:
             return list(paths), sizes
         is_any_here = any(map(self._has, set(map(folder_of, paths))))
-        rows = self._rows(_FILES, _FILE, paths) if is_any_here else []
+        rows = self._rows(_FILE, paths) if is_any_here else []
         shared = [each for each in map(_SHARED.search, paths) if each is not None]
-        may_differ = is_any_here and self._agreed is not None and len(paths) > 1
+        may_differ = is_any_here and len(paths) > 1
         if not rows and len(shared) == len(paths) and not may_differ:
             keys = [each[1] for each in shared]
             self._put_shared()
-            if self._agreed is not None and (found := self._elsewhere(self._agreed, keys)) is not None:
+            if (found := self._elsewhere(keys)) is not None:
                 return found
             self._put_shared()
-            rows = self._rows(_ALL_ELSEWHERE, _ELSEWHERE, keys)
+            rows = self._rows(_ELSEWHERE, keys)
         return ([row[0] for row in rows], [row[1] for row in rows]) if len(rows) == len(paths) else None
 
-    def _elsewhere(self, agreed: AgreedFiles, keys: Sequence[bytes]) -> tuple[list[bytes], list[int]] | None:
+    def _elsewhere(self, keys: Sequence[bytes]) -> tuple[list[bytes], list[int]] | None:
         """Return paths and bytes of agreed files by their places in a representation."""
         there: list[bytes] = []
         for folder, group in groupby(keys, folder_of):
-            if (found := agreed.together(folder)) is None:
+            if (found := self._agreed.together(folder)) is None:
                 return None
             there += [found + key[len(folder) :] for key in group]
-        sizes = agreed.sizes(there)
+        sizes = self._agreed.sizes(there)
         return None if sizes is None else (there, sizes)
 
-    def _rows(self, sql: str, of_one: str, keys: Sequence[bytes]) -> list[Row]:
-        if not all(map(_is_text, keys)):  # JSON has no such names
-            return [row for key in keys for row in self._catalogue.all(of_one, key)]
-        return self._catalogue.all(sql, json.dumps([key.decode() for key in keys]))
+    def _rows(self, sql: str, keys: Sequence[bytes]) -> list[Row]:
+        return [row for key in keys if (row := self._catalogue.row(sql, key)) is not None]
 
     def _put_shared(self) -> None:
         """Put the data of representations into the catalogue by their places there, once."""
-        if self._shared_at != (puts := 0 if self._agreed is None else self._agreed.puts):
-            self._shared_at = puts
+        if self._shared_at != self._agreement.puts:
+            self._shared_at = self._agreement.puts
             self._catalogue.unmark(Mark.SHARED)
             self._catalogue.put(_PUT_SHARED)
-            if self._agreed is not None:
-                self._agreed.check_apart(list(self._catalogue.marked(Mark.SHARED)))
-                self._put_shared()
+            self._agreed.check_apart(self._catalogue.marked(Mark.SHARED))
+            self._put_shared()
 
     def may_hold(self, folder: bytes) -> bool:
         """Return whether the package may have a file below a folder, which ends with its slash."""
@@ -364,10 +335,8 @@ class Files:
 
     def _has(self, folder: bytes) -> bool:
         """Return whether there is a file below a folder, or in a segment with that folder."""
-        if self._agreed is not None and self._agreed.may_hold(folder):
-            return True
         sql = "SELECT 1 FROM disk WHERE path >= ? AND path < ? LIMIT 1"
-        return self._catalogue.has(sql, folder, folder + b"\xff")
+        return self._agreed.may_hold(folder) or self._catalogue.has(sql, folder, folder + b"\xff")
 
     def are_one_place(self, path: bytes, other: bytes) -> bool:
         """Return whether two paths mean one file, also in a representation with divided data."""
@@ -388,25 +357,24 @@ class Files:
         found = links.prefix(shown(archive).rpartition("/")[2])
         sql = "SELECT 1 FROM entry WHERE xml_id >= ? AND xml_id < ? LIMIT 1"
         first, behind = links.bounds(found)
-        is_used = self._catalogue.has(sql, first, behind)
-        is_used = is_used or (self._agreed is not None and self._agreed.has_ids(first, behind))
+        is_used = self._catalogue.has(sql, first, behind) or self._agreement.has_stem(first, behind)
         return found if is_used else ""
 
     def is_listed(self, path: bytes, digest: Digest) -> bool:
         """Return whether a METS gives the file this digest."""
-        self.put_back(path)
+        self._agreement.put_holding_back(path)
         sql = "SELECT 1 FROM entry WHERE path = ? AND algorithm = ? AND digest = ?"
         return self._catalogue.has(sql, path, digest.algorithm, digest.value)
 
     def is_named(self, path: bytes, lob: str) -> bool:
         """Return whether a METS has the file under a LOB's id."""
-        self.put_back(path)
+        self._agreement.put_holding_back(path)
         sql = "SELECT 1 FROM entry WHERE path = ? AND xml_id = ?"
         return self._catalogue.has(sql, path, lob)
 
     def are_alike(self, path: bytes, other: bytes) -> bool:
         """Return whether two files have the same digest in METS."""
-        self.put_back(path, other)
+        self._agreement.put_holding_back(path, other)
         sql = """SELECT 1 FROM entry e JOIN entry o ON o.algorithm = e.algorithm AND o.digest = e.digest
             WHERE e.path = ? AND o.path = ?"""
         return self._catalogue.has(sql, path, other)
@@ -417,12 +385,7 @@ class Files:
         The result is False where they are to be compared with other files, or one by one: then the segments
         with these files are put back. ``first`` is the number of the first cell.
         """
-        return self._agreed is not None and self._agreed.take(archive, cells, first)
-
-    def put_back(self, *paths: bytes) -> None:
-        """Put back the agreed segments that paths lead into."""
-        if self._agreed is not None:
-            self._agreed.put_back(paths)
+        return self._agreed.take(archive, cells, first)
 
     def lost_elsewhere(self, path: bytes) -> bytes | None:
         """Return the missing file of another IP with this path in its representation, or None.

@@ -276,7 +276,7 @@ class Claims:
 
     def opening(self, path: bytes) -> Opening:
         """Return the attributes of the root and header of a METS, none if it is unreadable."""
-        segment = self._places.agreed(path)
+        segment = self._places.agreement.holding(path)
         if segment is not None and segment.mets == path:
             return segment.opening
         try:

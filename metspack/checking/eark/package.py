@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -36,10 +36,9 @@ from metspack.checking.options import Level, Looking
 from metspack.checking.tree import CheckedTree
 from metspack.errors import MetspackError
 from metspack.layouts.names import ARCHIVE_BYTES, SIARD, is_archive
-from metspack.limits import Budgets
 from metspack.locations import mappingtxt
 from metspack.mets import PLAIN_METS
-from metspack.mets.fastreader import Run, condensed
+from metspack.mets.fastreader import Run
 from metspack.mets.reader import File
 from metspack.model import Finding
 from metspack.system import os
@@ -53,25 +52,16 @@ _IS_SWAPPED = "SELECT 1 FROM fault WHERE path = ? AND code = ?"
 _OK = "SELECT 1 FROM mets WHERE path = ? AND ok"
 
 
-def surveyed(
-    blocks: Callable[[], Iterable[bytes]], faults: Faults, *, is_package: bool, budgets: Budgets
-) -> Outline:
+def surveyed(blocks: Iterable[bytes], faults: Faults, *, is_package: bool) -> Outline:
     """Read a METS document and return its outline; broken requirements go to ``faults``.
 
-    ``is_package`` is false for the METS of a representation; ``blocks`` gives the document from its start.
-    Raises ``XmlError`` for a document that is not well-formed, or not METS within the budgets.
+    ``is_package`` is false for the METS of a representation. Raises ``XmlError`` for a document that is not
+    well-formed.
     """
-    if not is_package:  # a representation has runs of files, a package hardly any
-        quick = Survey(Faults(faults.standards, faults.declared), is_package=False)
-        with closing(quick.elements):
-            read = condensed(blocks(), budgets, sink=quick.elements.feed)
-            is_taken = all(quick.takes(each) for each in read if isinstance(each, Run))
-            if is_taken and (outline := quick.sound_outline()) is not None:
-                return outline
-    exact = Survey(faults, is_package=is_package)
-    exact.elements.read(blocks())
-    exact.finish()
-    return exact.outline
+    survey = Survey(faults, is_package=is_package)
+    survey.elements.read(blocks)
+    survey.finish()
+    return survey.outline
 
 
 class Survey:
@@ -127,7 +117,6 @@ class Judgement:
         self._root = root
         self._claims = claims
         self._profile = looking.profile
-        self._budgets = looking.budgets
         self._reads_heads = looking.level > Level.LINKS
         self._shared = grouping.SharedFaults("found")
         self._noted_in = cache(self._notes_of)
@@ -205,15 +194,16 @@ class Judgement:
         """Yield the findings on a package's METS, then on those of its representations."""
         folder = folder_of(path)
         # All files are compared with METS, except those of representations.
-        self._places.put_all_back(representations=False)
+        self._places.agreement.put_all_back(representations=False)
         opening = self._claims.opening(path)
         faults = self._faults(standards, opening, opening.version)
         outline = self._survey(path, faults, is_package=True)
         if outline is None:
             return
         name = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
-        is_unknown = is_elsewhere or self._is_swapped(path)
-        is_unknown = is_unknown or (not folder and bags.is_payload(self._places.base))
+        # A package that was found in another's folder has the other's name.
+        is_swapped = self._catalogue.has(_IS_SWAPPED, shown(path), Code.CHILDREN_SWAPPED.id)
+        is_unknown = is_elsewhere or is_swapped or (not folder and bags.is_payload(self._places.base))
         _judge_profile(outline, faults, self._profile, opening)
         folders.judge_package(self._holdings, path, outline, faults, None if name and is_unknown else name)
         found = folders.representations(self._holdings, folder)
@@ -229,10 +219,6 @@ class Judgement:
         is_known = self._profile is not Profile.AUTO or not stated.nearness
         return Faults(standards, version, is_known=is_known)
 
-    def _is_swapped(self, path: bytes) -> bool:
-        """Return whether a package was found in another's folder, which then has the other's name."""
-        return self._catalogue.has(_IS_SWAPPED, shown(path), Code.CHILDREN_SWAPPED.id)
-
     def _representation(
         self, each: Representation, group: StatedFileGroup | None, package: Opening
     ) -> Iterator[Finding]:
@@ -243,7 +229,7 @@ class Judgement:
         standards = profiles.of_representation(self._profile, opening, is_database=is_database)
         stated = package if opening.version is None or opening.nearness else opening
         faults = self._faults(standards, stated, stated.version or (opening.version and NEWEST))
-        segment = self._places.agreed(each.mets)
+        segment = self._places.agreement.holding(each.mets)
         if faults.version is not NEWEST:
             segment = None  # it agrees with the newest
         outline = self._survey(each.mets, faults, is_package=False) if segment is None else segment.outline
@@ -285,7 +271,7 @@ class Judgement:
         if held in siard.VERSIONS:
             self._judge_archive(each, held, faults, line)
         elif held == siard.DUMP:
-            self._places.put_all_back()  # any file will do
+            self._places.agreement.put_all_back()  # any file will do
             if next(self._holdings.files(each.folder + b"data/"), None) is None:
                 faults.add("SIARD_20", line, "none")
             if not outline.has_provenance:
@@ -311,11 +297,10 @@ class Judgement:
 
     def _judge_lobs(self, each: Representation, archive: bytes, held: str, faults: Faults, line: int) -> None:
         same = b"/" + FOLDER + each.name.encode("utf-8", "surrogateescape") + b"/"
-        agreement = self._places.agreement
-        for data, _, are_placed in () if agreement is None else list(agreement.data_folders()):
+        for data, _, are_placed in list(self._places.agreement.data_folders()):
             is_sound = are_placed or held != siard.VERSIONS[-1]
             if not is_sound or same not in b"/" + data + b"/":
-                self._places.put_all_back()  # the finding names the cell
+                self._places.agreement.put_all_back()  # the finding names the cell
         for (path,) in self._catalogue.rows(_OUTSIDE, archive):
             if same not in b"/" + path:
                 faults.add("SIARD_22", line, quoted(shown(path)))
@@ -333,7 +318,7 @@ class Judgement:
     def _survey(self, path: bytes, faults: Faults, *, is_package: bool) -> Outline | None:
         try:
             with self._places.content(path) as content:
-                return surveyed(content.blocks, faults, is_package=is_package, budgets=self._budgets)
+                return surveyed(content.blocks(), faults, is_package=is_package)
         except (OSError, MetspackError):
             return None
 

@@ -36,6 +36,7 @@ from metspack.checking.files import manifests
 from metspack.checking.files.fixity import Fixity
 from metspack.checking.files.manifests import BAGS, PUT_LINE, PUT_LIST, SHOWN
 from metspack.checking.options import Level, Looking
+from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content, OpenPacks
 from metspack.digests import OCTETS, algorithm_name
@@ -206,7 +207,7 @@ class _ListedFolder:
         self.packages, self.waiting = set[bytes](), set[bytes]()
         self.is_bag, self._is_whole = is_bag, is_whole
         self._hashes = looking.level.hashes and looking.sample is None
-        self._tree, self._places = tree, CheckedTree(tree, None, looking.budgets)
+        self._tree, self._looking = tree, looking
         self._found: Iterable[Finding] = self._own_findings()
         self._loose = loose
         self._encoding, self._codec = "", ""  # as declared, and the codec of one that must be decoded
@@ -214,6 +215,11 @@ class _ListedFolder:
     @cached_property
     def _catalogue(self) -> Catalogue:
         return Catalogue()
+
+    @cached_property
+    def _places(self) -> CheckedTree:
+        nothing = Agreement(Path(), self._looking, self._catalogue)
+        return CheckedTree(self._tree, nothing, self._looking.budgets.holes)
 
     def findings(self, before: str) -> Iterator[Finding]:
         """Yield the findings on the folder, once, with the first package in it."""

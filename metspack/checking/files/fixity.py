@@ -461,7 +461,7 @@ class Fixity:
         return "" if row is None else f"it has the bytes of {shown(row[0])!r}"
 
     def _wrong(self) -> Iterator[Finding]:
-        if (agreement := self._places.agreement) is not None and agreement.held:
+        if (agreement := self._places.agreement).held:
             found = {each for (each,) in self._catalogue.rows("SELECT found FROM wrong WHERE likeness = ''")}
             if found:
                 agreement.put_alike_back(digests=found)

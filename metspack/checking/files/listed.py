@@ -97,7 +97,6 @@ SELECT e.id, m.path, e.line, e.xml_id, e.path, e.href,
     EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'd')
 FROM entry e CROSS JOIN mets m ON m.id = e.mets WHERE e.differs = 'unclear' ORDER BY e.id
 """
-_IS_REPORTED = "UPDATE entry SET differs = 'reported' WHERE id = ?"
 # Of a file that METS list several times the first entry.
 _MISSING = f"""
 SELECT m.path, e.line, e.xml_id, e.path, r.other, r.note FROM (
@@ -161,7 +160,6 @@ SELECT EXISTS (SELECT 1 FROM fptr WHERE mets = ?1 AND div IS NULL)
 OR EXISTS (SELECT 1 FROM edge WHERE parent = ?1 AND child IS NOT NULL)
 OR EXISTS (SELECT 1 FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href WHERE p.mets = ?1)
 """
-_BOUNDS = "SELECT min(id), max(id) FROM entry WHERE mets = ?"
 # The groups that are pointed at with all in them, the files that are pointed at, and METS are found once, and
 # not looked for with each file.
 _UNPOINTED = """
@@ -275,7 +273,7 @@ def _of_id(rule: Rule, path: bytes, line: int, identifier: str) -> Finding:
 
 def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Iterator[Finding]:
     if catalogue.number(_ARE_ANY_NAMED, mets):
-        bounds = catalogue.row(_BOUNDS, mets) or ()
+        bounds = catalogue.row("SELECT min(id), max(id) FROM entry WHERE mets = ?", mets) or ()
         made = partial(_of_id, Code.FILE_IN_NO_FPTR)
         yield from grouping.each_counted(catalogue, _UNPOINTED, most, made, mets, *bounds)
         return
@@ -307,7 +305,7 @@ def files(
     batch = Batch(catalogue.put_many)
     for number, mets, line, xml_id, path, href, is_folder in catalogue.rows(_UNCLEAR):
         place = xml_id or ""
-        places.put_all_back()  # any file may be the one that is meant
+        places.agreement.put_all_back()  # any file may be the one that is meant
         if is_folder or not path:
             folder = shown(path) or "."
             yield Code.DIRECTORY.at(folder, 0, place, expected=folder, source=source_of(mets, line))
@@ -319,14 +317,13 @@ def files(
             yield Code.LEAVES_ROOT.at(mets, line, place, href=href, nearest=near)
         else:
             continue
-        batch.add(_IS_REPORTED, number)
+        batch.add("UPDATE entry SET differs = 'reported' WHERE id = ?", number)
     batch.flush()
     unlisted_folder = grouping.without(catalogue, _LISTED_BELOW)
     for path, size in unlisted(catalogue):
         yield from take_unlisted(together, together, path, size, unlisted_folder(path))
     yield from together.release()
-    if catalogue.is_any_path_twice:
-        yield from grouping.each_counted(catalogue, _TWICE, most, _listed_twice)
+    yield from grouping.each_counted(catalogue, _TWICE, most, _listed_twice)
 
 
 def take_unlisted(

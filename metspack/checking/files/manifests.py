@@ -136,8 +136,7 @@ def _read(catalogue: Catalogue, places: CheckedTree, path: bytes) -> Iterator[Fi
     reader = LineReader(os.fsdecode(path), places.is_there)
     number = catalogue.put(PUT_LIST, os.fsdecode(path), path, reader.algorithm)
     manifest = Manifest(catalogue, number, os.fsdecode(path), reader)
-    place = places.below(path)
-    if places.agreement is not None and place is not None:
+    if (place := places.below(path)) is not None:
         places.check_holes(path, catalogue.number(_SIZE, path))
         yield from manifest.findings_between(place, places.agreement)
     else:
@@ -345,7 +344,7 @@ def findings(catalogue: Catalogue) -> Iterator[Finding]:
     ):
         unnamed = grouping.without(catalogue, _NAMED_BELOW, number)
         for (path,) in _not_named(catalogue, number):
-            if OF_MACOS.fullmatch(path) and not catalogue.has(_OF_METS, path):
+            if OF_MACOS.fullmatch(path) and not catalogue.has("SELECT 1 FROM entry WHERE path = ?", path):
                 continue  # they have one finding together
             finding = Code.MANIFEST_INCOMPLETE.at(path, manifest=name)
             yield from together.take(unnamed(path) or come(path), finding, name)
@@ -383,7 +382,6 @@ def against_mets(catalogue: Catalogue) -> Iterator[Finding]:
 # --- The manifest.txt beside an archive ---------------------------------------------------------------
 
 _LOB_MANIFEST = b"manifest.txt"
-_OF_METS = "SELECT 1 FROM entry WHERE path = ?"
 _UNLISTED = """
 SELECT count(DISTINCT c.path), min(c.path) FROM cell c
 WHERE NOT c.inside AND c.archive >= ?1 AND c.archive < ?2
@@ -402,7 +400,7 @@ def _lob_manifests(catalogue: Catalogue) -> list[bytes]:
 def read_lob_manifests(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """Put the lines of each manifest.txt into the catalogue; yield findings on the other lines."""
     for path in _lob_manifests(catalogue):
-        places.put_all_back()  # it is to name the LOBs of all cells
+        places.agreement.put_all_back()  # it is to name the LOBs of all cells
         try:
             with places.content(path) as content:
                 yield from _read_lob_manifest(catalogue, path, content)

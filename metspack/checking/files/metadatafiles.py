@@ -1,21 +1,19 @@
 """Check the metadata files that METS documents name (mdRef): form, kind, PREMIS content.
 
 PREMIS statements on a file are compared with those of METS, the manifests and the cells: no file is read for
-them. Objects of the same form are not kept where all of these statements agree.
+them. Objects that all of these statements agree with are not kept.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import accumulate, islice, pairwise, takewhile
-from operator import itemgetter
 
 from metspack import digests, safexml, uris
-from metspack.checking.catalogue import PUT_OBJECT, Batch, Catalogue, shown
+from metspack.checking.catalogue import PUT_OBJECT, Catalogue, Row, shown
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
@@ -23,20 +21,14 @@ from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content
 from metspack.errors import MetspackError
 from metspack.mets import MDTYPES, MDTYPES_BY_ROOT
-from metspack.mets.fastreader import (
-    AFTER_OBJECTS,
-    IDENTIFIER,
-    LOCATION,
-    OBJECT,
-    OF_PREMIS,
-    VALUES,
-    ObjectShape,
-    shape_of_object,
-)
 from metspack.mets.reader import File
-from metspack.model import LONGEST, Digest, Finding
+from metspack.model import LONGEST, Finding
 
 _PREMIS, _DC = "PREMIS", "DC"
+_OBJECT, _IDENTIFIER, _LOCATION, _SIZE = "object", "objectIdentifierValue", "contentLocationValue", "size"
+_ALGORITHM, _DIGEST = "messageDigestAlgorithm", "messageDigest"
+_BOUNDS = frozenset({_OBJECT, "event", "agent", "rights"})  # each ends the object before it
+_OF_PREMIS = (*_BOUNDS, _IDENTIFIER, _LOCATION, _SIZE, _ALGORITHM, _DIGEST)
 _KINDS = frozenset(MDTYPES.values())
 
 _FILES = """
@@ -131,81 +123,58 @@ SELECT o.document, min(o.line), count(*), l.path, o.algorithm || ' ', o.digest, 
 FROM {_LINES} l CROSS JOIN manifest m ON m.id = l.manifest CROSS JOIN object o ON o.path = l.path
 WHERE o.algorithm = m.algorithm AND o.digest <> l.digest GROUP BY o.document
 """  # noqa: S608 -- constants
-# The statements on files by paths, which an index finds one by one: size, algorithm, digest.
-_STATED = """
-SELECT e.path, e.size, e.algorithm, e.digest, 1 FROM json_each(?1) g
-    CROSS JOIN entry e ON e.path = CAST(g.value AS BLOB)
+# The statements on files by paths, which an index finds one by one.
+_STATED = f"""
+WITH g AS MATERIALIZED (SELECT CAST(value AS BLOB) AS path FROM json_each(?))
+SELECT e.path, '{_SIZE}', e.size FROM g CROSS JOIN entry e ON e.path = g.path
 UNION ALL
-SELECT l.path, NULL, f.algorithm, l.digest, 0 FROM json_each(?1) g
-    CROSS JOIN listed l ON l.path = CAST(g.value AS BLOB) JOIN manifest f ON f.id = l.manifest
+SELECT e.path, e.algorithm, e.digest FROM g CROSS JOIN entry e ON e.path = g.path
 UNION ALL
-SELECT c.path, NULL, c.algorithm, c.digest, 0 FROM json_each(?1) g
-    CROSS JOIN cell c ON c.path = CAST(g.value AS BLOB) WHERE NOT c.inside
-"""
+SELECT l.path, m.algorithm, l.digest FROM g CROSS JOIN listed l ON l.path = g.path
+    JOIN manifest m ON m.id = l.manifest
+UNION ALL
+SELECT c.path, c.algorithm, c.digest FROM g CROSS JOIN cell c ON c.path = g.path WHERE NOT c.inside
+LIMIT ?
+"""  # noqa: S608 -- a constant
 _STATED_OF_EACH = 20  # statements of a file: where there are more each object is kept
 _INDEX_OBJECTS = (
     "CREATE INDEX IF NOT EXISTS statement_path ON statement (path) WHERE source = 'PREMIS'",
     "CREATE INDEX IF NOT EXISTS statement_id ON statement (mets, xml_id) WHERE source = 'PREMIS'",
 )
-_METS = "SELECT path FROM mets WHERE id = ?"
 _HEX = re.compile(r"[0-9A-Fa-f]+")
-_HEAD = 1 << 11  # bytes that a root has nearly always ended in
-_FEW = 8  # objects of one shape: where there are fewer, that of the next one is tried
-_LONGEST = 1 << 16  # bytes of an object that is taken without a parser
-_OBJECT_END = re.compile(rb"</(?:[^\s<>/:]+:)?object>")
-_TRIES = 20  # objects whose shape is tried for the next ones
 _MOST = 100  # pieces of a text, digests of an object, names of algorithms: no file has more
-_SIZE = 18  # digits of the largest size that is compared
+_DIGITS = 18  # of the largest size that is compared
 
 
-@dataclass(slots=True)
-class _PremisObject:
-    """An object of a PREMIS document, as far as it was read."""
-
-    line: int
-    values: dict[str, str] = field(default_factory=dict)
-    digests: list[tuple[str, str]] = field(default_factory=list)
+_Statement = tuple[str, str, int, int | None, str | None, str | None]
+"""A statement of an object on a file: identifier, location, line; size once; algorithm and digest."""
+_Paths = Mapping[str, bytes | None]
+"""The paths of locations, None for one that is none."""
 
 
 class _InCatalogue:
-    """The statements in the catalogue, which also keeps the objects of a document of a METS."""
+    """The catalogue, which keeps the statements in a document, but one of those that agree."""
 
     def __init__(self, catalogue: Catalogue, document: bytes, mets: int) -> None:
         self._catalogue = catalogue
         self._document = document
         self._mets = mets
-        self._batch = Batch(catalogue.put_many)
 
-    def are_agreed(self, paths: list[bytes], sizes: list[int], given: Mapping[str, list[str]]) -> bool:
-        """Return whether METS lists all files, and all statements equal those ``given`` in PREMIS."""
-        size_of = dict(zip(paths, sizes, strict=True))
-        if len(size_of) < len(paths):
-            return False
-        asked, most = json.dumps([path.decode() for path in paths]), _STATED_OF_EACH * len(paths)
-        stated = self._catalogue.all(f"{_STATED} LIMIT {most}", asked)
-        if len(stated) == most or {row[0] for row in stated if row[-1]} != size_of.keys():
-            return False
-        if any(size not in {None, size_of[path]} for path, size, *_ in stated):
-            return False
-        own = {
-            (path, name, value)
-            for name, values in given.items()
-            for path, value in zip(paths, values, strict=True)
-        }
-        return own == {(path, name, value) for path, _, name, value, _ in stated if name in given}
+    def take(self, statements: Sequence[_Statement], paths: _Paths) -> None:
+        """Take some successive statements, with all of each object."""
+        kept = statements[:1] if self._are_agreed(statements, paths) else statements
+        rows = ((self._document, self._mets, named, paths[at], *stated) for named, at, *stated in kept)
+        self._catalogue.put_many(PUT_OBJECT, rows)
 
-    def add(
-        self, identifier: str, path: bytes | None, line: int, size: int | None, digest: Digest | None
-    ) -> None:
-        """Put an object's statement on a file into the catalogue."""
-        algorithm, value = (None, None) if digest is None else (digest.algorithm, digest.value)
-        self._batch.add(
-            PUT_OBJECT, self._document, self._mets, identifier, path, line, size, algorithm, value
-        )
-
-    def flush(self) -> None:
-        """Put in the rest."""
-        self._batch.flush()
+    def _are_agreed(self, statements: Sequence[_Statement], paths: _Paths) -> bool:
+        """Return whether METS lists all files, and all statements on them equal those in PREMIS."""
+        own: set[Row] = {(paths[at], _SIZE, size) for _, at, _, size, *_ in statements if size is not None}
+        files = {path for path, *_ in own if path is not None}
+        own |= {(paths[at], name, digest) for _, at, *_, name, digest in statements if name}
+        kinds, most = {kind for _, kind, _ in own}, _STATED_OF_EACH * len(files)
+        stated = self._catalogue.all(_STATED, json.dumps(list(map(shown, files))), most)
+        are_equal = own == {each for each in stated if each[1] in kinds}
+        return are_equal and files == set(paths.values()) and len(stated) < most
 
 
 TakeObjects = Callable[[str, list[bytes], Sequence[int], list[bytes]], None]
@@ -223,28 +192,21 @@ class _InParts:
         self._take_objects = take
         self.is_other = False
 
-    def are_agreed(self, paths: list[bytes], sizes: list[int], given: Mapping[str, list[str]]) -> bool:
-        """Take statements on all files."""
-        for algorithm, values in given.items():
-            self._take(paths, sizes, algorithm, values)
-        return True
-
-    def add(
-        self, _identifier: str, path: bytes | None, _line: int, size: int | None, digest: Digest | None
-    ) -> None:
-        """Take one statement."""
-        algorithm, value = ("", "") if digest is None else (digest.algorithm, digest.value)
-        self._take([path or b""], [-1 if size is None else size], algorithm, [value])
-
-    def _take(
-        self, paths: Sequence[bytes], sizes: Sequence[int], algorithm: str, values: Sequence[str]
-    ) -> None:
-        above, stated = len(self._folder), list(map(str.encode, values))
-        are_inside = min(paths).startswith(self._folder) and max(paths).startswith(self._folder)
-        if b"\0" in b"".join((*paths, *stated)) or not are_inside:
-            self.is_other = True
-        else:
-            self._take_objects(algorithm, [path[above:] for path in paths], sizes, stated)
+    def take(self, statements: Sequence[_Statement], paths: _Paths) -> None:
+        """Take some statements."""
+        columns = defaultdict[str, list[tuple[bytes, int, bytes]]](list)
+        names_of: dict[str, bytes] = {}
+        for location, path in paths.items():
+            if path is None or not path.startswith(self._folder):
+                self.is_other = True
+                return
+            names_of[location] = path[len(self._folder) :]
+        for _, location, _, size, algorithm, digest in statements:
+            stated = -1 if size is None else size, (digest or "").encode()
+            columns[algorithm or ""].append((names_of[location], *stated))
+        for algorithm, rows in columns.items():
+            names, sizes, digests_ = map(list, zip(*rows, strict=True))
+            self._take_objects(algorithm, names, sizes, digests_)
 
 
 class _MetadataFile:
@@ -253,128 +215,33 @@ class _MetadataFile:
     def __init__(self, stated: _InCatalogue | _InParts, folder: bytes) -> None:
         self._stated = stated
         self._folder = folder
-        self._object: _PremisObject | None = None
-        self._algorithm = ""
-        self._name = ""
-        self._words: list[str] = []
+        self._statements: list[_Statement] = []
+        self._values: dict[str, str] | None = None  # of the object
+        self._digests: list[tuple[str, str]] = []
+        self._object_line = 0
+        self._algorithm = self._name = ""
+        self._words = deque[str](maxlen=_MOST)
         self._name_of = lru_cache(_MOST)(digests.algorithm_name)
         self._interest: Mapping[str, str] = {}
-        # Bytes that the parser was given, and where in them the last object begins and ends.
-        self._fed, self._begun, self._ended = 0, -1, -1
-        self._object_end = b""  # as it is written; empty before the first one
-        self._is_between = False  # whether an object has ended right here
-        self._held = b""  # the beginning of an object that may turn out to be like others
-        self._shape: ObjectShape | None = None
-        self._tries = _TRIES
-        self._are_few = True
         self.root = ""
         self.kind = ""
         self.line = 0
         self.has_dc = False
         self.parser = safexml.expat_parser(namespaces=True)
+        self.parser.ordered_attributes = True
         self.parser.StartElementHandler = self._start
 
     def read(self, blocks: Iterable[bytes]) -> None:
         """Read the whole file, once; raises ``XmlError``, and the errors of reading."""
         try:
-            for block in blocks:
-                if b"\r" in block:  # which may end a line or not
-                    self._shape, self._tries = None, 0
-                self._feed(block, final=False)
-            self._feed(b"", final=True)
-            safexml.feed_block(self.parser, b"", final=True)
+            safexml.feed(self.parser, blocks)
         finally:
             # The parser and its megabyte would otherwise stay until the next collection of cycles.
-            self.parser.StartElementHandler = self.parser.EndElementHandler = None
-            self.parser.CharacterDataHandler = None
-        self._put()
+            self.parser.StartElementHandler = self.parser.CharacterDataHandler = None
+        self._end_object()
+        self._pass_on()
 
-    def _feed(self, block: bytes, *, final: bool) -> None:
-        """Take objects of one shape out of the next bytes, and give all others to the parser.
-
-        What may be the beginning of such an object is kept back unless the block is the final one.
-        """
-        data, at = self._held + block, 0
-        self._held = b""
-        if not self._object_end:
-            self._parse(data[:_HEAD])
-            at = len(data[:_HEAD])
-            end = _OBJECT_END.search(data) if self.kind == _PREMIS else None
-            self._object_end = b"" if end is None else end[0]
-        while at < len(data):
-            if self._is_between and self._shape is not None:
-                at = self._pass(data, at, self._shape)
-            stop = self._stop(data, at)
-            if stop is None:
-                if self._is_between and self._shape is not None and len(data) - at < _LONGEST and not final:
-                    self._held = data[at:]
-                    return
-                stop = len(data)
-            self._parse(data[at:stop])
-            at = stop
-            self._is_between = self._ended >= 0 and self._ended == self._fed - len(self._object_end)
-            if self._is_between and self._are_few and self._tries:
-                self._learn(data, at)
-
-    def _stop(self, data: bytes, at: int) -> int | None:
-        """Return the offset behind the object that ends next, or None if unknown or of no use."""
-        is_of_use = self._object_end and (self._tries or self._shape is not None)
-        found = data.find(self._object_end, at) if is_of_use else -1
-        return None if found < 0 else found + len(self._object_end)
-
-    def _parse(self, piece: bytes) -> None:
-        """Give the parser some bytes."""
-        self._fed += len(piece)
-        safexml.feed_block(self.parser, piece, final=False)
-
-    def _end(self, tag: str) -> None:
-        if self._name:
-            self._end_text()
-        elif self._interest.get(tag) == OBJECT:
-            self._ended = self.parser.CurrentByteIndex
-
-    def _learn(self, data: bytes, at: int) -> None:
-        """Take the shape of the object that ends at an offset as that of the next ones."""
-        start = at - (self._fed - self._begun)
-        self._tries -= 1
-        if 0 <= start < at and (shape := shape_of_object(data[start:at])) is not None:
-            self._shape = shape
-
-    def _pass(self, data: bytes, begin: int, shape: ObjectShape) -> int:
-        """Take the objects of one shape at an offset; return the offset behind them.
-
-        The parser is given white space of as many lines in their place, and of as many columns in the last.
-        """
-        self._put()
-        stop, count = begin, 0
-        objects = takewhile(itemgetter(0), shape.pattern.finditer(data, begin))
-        while found := list(islice(objects, LONGEST)):
-            starts = [each.start(1) for each in found]
-            before = self.parser.CurrentLineNumber + data.count(b"\n", begin, starts[0])
-            gone = (data.count(b"\n", *each) for each in pairwise(starts))
-            texts = zip(*(each.groups()[1:] for each in found), strict=True)
-            values = (b"\n".join(each).decode().split("\n") for each in texts)
-            self._take_run(dict(zip(shape.names, values, strict=True)), accumulate(gone, initial=before))
-            count += len(found)
-            stop = found[-1].end()
-        self._are_few = count < _FEW
-        lines, columns = data.count(b"\n", begin, stop), stop - (data.rfind(b"\n", begin, stop) + 1 or begin)
-        self._parse(b"\n" * lines + b" " * columns)
-        return stop
-
-    def _take_run(self, columns: Mapping[str, list[str]], lines: Iterator[int]) -> None:
-        """Take objects as columns: all of them, or one where all statements agree with them."""
-        located = columns[LOCATION]
-        paths = [self._folder + each.encode() for each in located] if uris.are_plain(located) else None
-        sizes = list(map(int, columns["size"]))
-        given = {name: list(map(str.lower, values)) for name, values in columns.items() if name not in VALUES}
-        is_agreed = paths is not None and self._stated.are_agreed(paths, sizes, given)
-        for number in range(1 if is_agreed else len(sizes)):
-            values = {name: columns[name][number] for name in VALUES}
-            stated = [(name, values[number]) for name, values in given.items()]
-            self._add(_PremisObject(line=next(lines), values=values, digests=stated))
-
-    def _start(self, tag: str, _attributes: dict[str, str]) -> None:
+    def _start(self, tag: str, _attributes: list[str]) -> None:
         namespace, _, name = tag.rpartition(" ")
         self.root = tag
         self.kind = MDTYPES.get(namespace) or MDTYPES_BY_ROOT.get(name.casefold(), "")
@@ -382,71 +249,75 @@ class _MetadataFile:
         self.has_dc = self.kind == _DC
         if self.kind == _PREMIS:
             prefix = f"{namespace} " if namespace else ""
-            self._interest = {f"{prefix}{each}": each for each in OF_PREMIS}
+            self._interest = {f"{prefix}{each}": each for each in _OF_PREMIS}
             self.parser.StartElementHandler = self._premis
-            self.parser.EndElementHandler = self._end
-            self._premis(tag, {})
+            self._premis(tag, [])
         else:
             self.parser.StartElementHandler = None if self.has_dc else self._other
 
-    def _other(self, tag: str, _attributes: dict[str, str]) -> None:
+    def _other(self, tag: str, _attributes: list[str]) -> None:
         if MDTYPES.get(tag.rpartition(" ")[0]) == _DC:
             self.has_dc = True
             self.parser.StartElementHandler = None
 
-    def _premis(self, tag: str, _attributes: dict[str, str]) -> None:
+    def _premis(self, tag: str, _attributes: list[str]) -> None:
         if self._name:
             self._end_text()
         name = self._interest.get(tag)
         if name is None:
             return
-        if name == OBJECT:
-            self._put()
-            self._begun = self.parser.CurrentByteIndex
-            self._object = _PremisObject(line=self.parser.CurrentLineNumber)
-        elif name in AFTER_OBJECTS:
-            self._put()
-        elif self._object is not None:
+        if name in _BOUNDS:
+            self._end_object()
+            self._values = {} if name == _OBJECT else None
+            self._object_line = self.parser.CurrentLineNumber
+        elif self._values is not None:
             self._name = name
-            self.parser.CharacterDataHandler = self._take_text
-
-    def _take_text(self, words: str) -> None:
-        if len(self._words) < _MOST:
-            self._words.append(words)
+            self.parser.CharacterDataHandler = self._words.append
 
     def _end_text(self) -> None:
-        text, name, found = "".join(self._words).strip(), self._name, self._object
+        """Take a text with the white space up to the next start tag."""
+        # Calls for the end tags of all elements would cost much.
+        self.parser.CharacterDataHandler = None
+        text, name = "".join(self._words).strip(), self._name
         self._words.clear()
         self._name = ""
-        self.parser.CharacterDataHandler = None
-        if name == "messageDigestAlgorithm":
+        if name == _ALGORITHM:
             self._algorithm = text
-        elif found is not None and name == "messageDigest":
-            found.digests += [(self._algorithm, text)] if len(found.digests) < _MOST else []
-        elif found is not None:
-            found.values[name] = found.values.get(name) or text
+        elif name != _DIGEST and self._values is not None:
+            self._values[name] = self._values.get(name) or text
+        elif len(self._digests) < _MOST:
+            self._digests.append((self._algorithm, text))
 
-    def _put(self) -> None:
-        found, self._object = self._object, None
-        if found is not None:
-            self._add(found)
-
-    def _add(self, found: _PremisObject) -> None:
-        """Pass on an object's size and digests."""
-        located, text = found.values.get(LOCATION), found.values.get("size", "")
-        path = self._resolved(located) if located else None
-        shared = found.values.get(IDENTIFIER, ""), path, found.line
-        size = int(text) if text.isdecimal() and len(text) <= _SIZE else None
-        for algorithm, text in found.digests:
-            if known := self._name_of(algorithm):
-                self._stated.add(*shared, size, Digest(algorithm=known, value=_value(text, known)))
+    def _end_object(self) -> None:
+        """Keep an object's size and digests, if it states any."""
+        if self._name:
+            self._end_text()
+        values, stated = self._values or {}, self._digests
+        self._values, self._digests = None, []
+        identifier, text, line = values.get(_IDENTIFIER, ""), values.get(_SIZE, ""), self._object_line
+        location, kept = values.get(_LOCATION, ""), self._statements
+        size = int(text) if text.isdecimal() and len(text) <= _DIGITS else None
+        for algorithm, digest in stated:
+            if name := self._name_of(algorithm):
+                kept.append((identifier, location, line, size, name, _value(digest, name)))
                 size = None  # passed on once
         if size is not None:
-            self._stated.add(*shared, size, None)
+            kept.append((identifier, location, line, size, None, None))
+        if len(kept) >= LONGEST:
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        """Pass on the statements that were read so far."""
+        locations = {location for _, location, *_ in self._statements}
+        are_plain = uris.are_plain(tuple(locations))
+        paths = {
+            each: self._folder + each.encode() if are_plain else self._resolved(each) for each in locations
+        }
+        if paths:
+            self._stated.take(self._statements, paths)
+            self._statements = []
 
     def _resolved(self, text: str) -> bytes | None:
-        if uris.are_plain((text,)):
-            return self._folder + text.encode()
         try:
             reference = uris.parsed(text)
             names = uris.walked(tuple(shown(self._folder).split("/")[:-1]), reference.segments)
@@ -485,10 +356,9 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """
     for mets, path, mdtype, mimetype, source, folder, line in catalogue.all(_FILES):
         kind = _kind(mdtype, mimetype, path)
-        if kind is None or (places.agreement is not None and places.agreement.is_held(source)):
+        if kind is None or places.agreement.holding(source) is not None:
             continue
-        stated = _InCatalogue(catalogue, path, mets)
-        file = _MetadataFile(stated, folder)
+        file = _MetadataFile(_InCatalogue(catalogue, path, mets), folder)
         try:
             with places.content(path) as content:
                 file.read(content.blocks())
@@ -503,13 +373,12 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
             if not catalogue.has("SELECT 1 FROM entry WHERE path = ? AND digest IS NOT NULL", path):
                 yield of_opening(path, error)
             continue
-        stated.flush()
         if not _is_of(kind, file):
             facts = {"found": file.root.replace(" ", ":"), "expected": mdtype}
             yield Code.METADATA_FILE_OF_ANOTHER_KIND.at(
                 path, file.line, **facts, source=source_of(source, line)
             )
-    places.put_back(*(path for (path,) in catalogue.all(_NAMED)))
+    places.agreement.put_holding_back(*(path for (path,) in catalogue.all(_NAMED)))
     yield from _compared(catalogue)
 
 
@@ -549,7 +418,7 @@ def _differing(catalogue: Catalogue, statements: Sequence[str]) -> Iterator[Find
             if document in reported:
                 continue
             reported.add(document)
-            row = None if mets is None else catalogue.row(_METS, mets)
+            row = None if mets is None else catalogue.row("SELECT path FROM mets WHERE id = ?", mets)
             source = place if row is None else source_of(row[0], place)
             facts = {"found": f"{kind}{found}", "expected": expected, "source": source}
             yield Code.PREMIS_DIFFERS.at(

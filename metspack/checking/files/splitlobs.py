@@ -49,7 +49,6 @@ SELECT whole, min(origin) FROM piece
 WHERE origin < 2 AND whole IN (SELECT xml_id FROM statement WHERE source = 'whole')
 GROUP BY whole ORDER BY whole
 """
-_WHOLES_INSIDE = "SELECT DISTINCT whole FROM piece WHERE origin = 2 ORDER BY whole"
 _PIECES_INSIDE = "SELECT path FROM piece WHERE whole = ? AND origin = 2 ORDER BY position"
 _FORGET_INSIDE = """
 DELETE FROM statement
@@ -116,7 +115,6 @@ SELECT * FROM (
     AND (e.seq IS NOT NULL OR EXISTS (SELECT 1 FROM mptr p WHERE p.lob = e.groupid))
 ) ORDER BY lob, kind, id
 """  # noqa: S608 -- a constant
-_IS_CHILD = "SELECT 1 FROM mptr WHERE mets = 1 AND up"
 _HAS_WHOLES = f"SELECT 1 FROM entry e WHERE {_WHOLE}"  # noqa: S608 -- a constant
 _HAS_MAP = "SELECT 1 FROM mptr WHERE part IS NOT NULL"
 _PARTS_KEPT = 100_000
@@ -230,7 +228,7 @@ def inside(catalogue: Catalogue, archive: bytes, entries: Entries, progress: Pro
 
     Damaged entries are reported elsewhere.
     """
-    for (whole,) in catalogue.all(_WHOLES_INSIDE):
+    for (whole,) in catalogue.all("SELECT DISTINCT whole FROM piece WHERE origin = 2 ORDER BY whole"):
         extents = [
             extent
             for (name,) in catalogue.rows(_PIECES_INSIDE, whole)
@@ -348,7 +346,7 @@ def _in_mets(catalogue: Catalogue) -> Iterator[Finding]:
         catalogue.put(_FIND_PARTS)
     for path, line, part, child in catalogue.rows(_MISSING):
         yield Code.PART_MISSING.at(path, line, part, expected=part, child=child)
-    is_child = catalogue.has(_IS_CHILD)
+    is_child = catalogue.has("SELECT 1 FROM mptr WHERE mets = 1 AND up")
     is_divided = catalogue.has(_HAS_WHOLES) or catalogue.has(_HAS_MAP)
     batch = Batch(catalogue.put_many)
     for lob, rows in groupby(catalogue.rows(_ON_LOBS), itemgetter(0)):

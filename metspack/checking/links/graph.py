@@ -33,7 +33,6 @@ UNION ALL
 SELECT e.parent, e.child, e.href, e.line, e.state, e.code, NULL FROM edge e
 WHERE e.child IS NULL OR NOT EXISTS (SELECT 1 FROM mets m WHERE m.id = e.child AND m.parent = e.parent)
 """
-_UP = "SELECT href, url FROM mptr WHERE mets = ? AND up"
 _ABOVE = """
 SELECT mets, href, line FROM mptr WHERE up AND NOT url AND mets IN (SELECT id FROM mets WHERE parent IS NULL)
 ORDER BY mets, id
@@ -201,7 +200,7 @@ class _Builder:
         if state is not LinkState.BROKEN:
             return state in _UPWARD
         if child not in self._ups:  # read once, however many METS lead to the child
-            ups = self._catalogue.all(_UP, child)
+            ups = self._catalogue.all("SELECT href, url FROM mptr WHERE mets = ? AND up", child)
             self._ups[child] = any(url for _, url in ups), frozenset(bare(href) for href, _ in ups)
         by_location, names = self._ups[child]
         return by_location or bare(self.nodes[parent].objid) in names

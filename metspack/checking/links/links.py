@@ -75,7 +75,6 @@ _FREE = f"""
 SELECT path FROM mark WHERE mark = '{Mark.DOCUMENT}' AND path NOT IN (SELECT path FROM mets)
 AND path NOT IN (SELECT path FROM entry WHERE path IS NOT NULL) ORDER BY path LIMIT ?
 """  # noqa: S608 -- a constant
-_LEADS_OUT = "UPDATE mptr SET outside = 1 WHERE id = ?"
 # Of mptrs with one location the first, where no entry has it.
 _OUTSIDE = """
 SELECT xml_id, line, href FROM entry WHERE mets = ?1 AND differs = 'outside' UNION ALL
@@ -312,7 +311,7 @@ class LinkCheck:
         child = resolved(self._places, mets.path, pointer.href)
         called = self._beside(mets, pointer, By.OBJID)
         if child is None and self._leaves(pointer.href):
-            self._catalogue.put(_LEADS_OUT, pointer.id)
+            self._catalogue.put("UPDATE mptr SET outside = 1 WHERE id = ?", pointer.id)
         if child is None and called is not None:
             return  # the OBJID beside it names the child
         fault, other = None, self._listed_beside(mets, pointer, child)

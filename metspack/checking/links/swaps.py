@@ -43,7 +43,6 @@ _LIES_IN = """
 UPDATE listed SET path = CAST(x'00' || ?3 || substr(path, length(?1) + 1) AS BLOB)
 WHERE path >= ?1 AND path < ?2
 """
-_LIES_THERE = "UPDATE listed SET path = substr(path, 2) WHERE path >= x'00' AND path < x'01'"
 # The joins are CROSS ones for their order: SQLite would begin with edges, and look at all entries for each.
 _OF_ANOTHER = """
 WITH own AS MATERIALIZED (
@@ -105,8 +104,6 @@ AND c.type <> p.type AND EXISTS (SELECT 1 FROM mets o WHERE o.parent = c.parent 
 """
 _OTHER_KINDS = Code.CHILD_OF_ANOTHER_KIND.id, Code.CHILD_OF_ANOTHER_TYPE.id
 _EXCHANGED = Code.CHILDREN_SWAPPED.id, Code.CHILDREN_EXCHANGED.id
-_LEADS_TO = "UPDATE edge SET child = -?2 WHERE child = ?1"
-_LEADS_THERE = "UPDATE edge SET child = -child WHERE child < 0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +119,6 @@ class _Child:
     objid: str
     line: int
     found: str | None
-
-    @property
-    def is_another(self) -> bool:
-        return bare(self.objid) != self.key
 
     def is_named_after(self, folder: bytes) -> bool:
         """Return whether OBJID and folder agree, as ``ID_X_lobseg_0_mets`` and ``X_lobseg_0``."""
@@ -150,11 +143,14 @@ def findings(catalogue: Catalogue, places: CheckedTree, after: int = 0) -> Itera
         return None if row is None else _Child(*row)
 
     reported: set[int] = set()
-    others = [child for child in starmap(_Child, catalogue.rows(_CALLED, after)) if child.is_another]
+    others = [
+        child for child in starmap(_Child, catalogue.rows(_CALLED, after)) if bare(child.objid) != child.key
+    ]
     if others:
         catalogue.put(PATHS_INDEX)
     for ring in filter(_is_exchange, _rings(others, sibling)):
-        places.put_back(*(each.path for each in ring))  # what is stated of them is compared and corrected
+        # What is stated of them is compared and corrected.
+        places.agreement.put_holding_back(*(each.path for each in ring))
         pairs = _pairs(ring)
         is_whole = all(_is_whole(catalogue, places, each) for each in ring)
         is_described = is_whole and all(_is_described(catalogue, places, *pair) for pair in pairs)
@@ -183,7 +179,8 @@ def _by_objid(catalogue: Catalogue, places: CheckedTree, after: int) -> Iterator
         return other if other is not None and other.parent == child.parent else None
 
     for ring in _rings(misnamed.values(), owner):
-        places.put_back(*(each.path for each in ring))  # what is stated of them is compared and corrected
+        # What is stated of them is compared and corrected.
+        places.agreement.put_holding_back(*(each.path for each in ring))
         pairs = _pairs(ring)
         row = catalogue.row(_LINE, pairs[0][1].path)
         if row is not None and _has_digest(places, pairs[0][0], *row):  # the manifests precede the swap
@@ -304,8 +301,8 @@ def _rename(catalogue: Catalogue, pairs: _Pairs) -> None:
     for each, place in pairs:
         sql = "UPDATE mets SET called = ?, key = ? WHERE id = ?"
         catalogue.put(sql, place.called, place.key, each.id)
-        catalogue.put(_LEADS_TO, place.id, each.id)
-    catalogue.put(_LEADS_THERE)
+        catalogue.put("UPDATE edge SET child = -?2 WHERE child = ?1", place.id, each.id)
+    catalogue.put("UPDATE edge SET child = -child WHERE child < 0")
 
 
 def _describe(catalogue: Catalogue, pairs: _Pairs) -> None:
@@ -320,7 +317,7 @@ def _list_anew(catalogue: Catalogue, pairs: _Pairs) -> None:
     catalogue.put(LISTED_PATH)
     for each, place in pairs:
         catalogue.put(_LIES_IN, *span_below(place.folder), each.folder)
-    catalogue.put(_LIES_THERE)
+    catalogue.put("UPDATE listed SET path = substr(path, 2) WHERE path >= x'00' AND path < x'01'")
 
 
 def divisions(catalogue: Catalogue) -> Iterator[Finding]:

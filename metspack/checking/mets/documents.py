@@ -25,7 +25,7 @@ from metspack.files.reading import HolesRefused
 from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import SEGMENT_GROUP, FolderStyle
 from metspack.mets import is_mets_name, reader
-from metspack.mets.fastreader import Run, SinkBeside, check_links, condensed
+from metspack.mets.fastreader import Run, check_links, condensed
 from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare
 from metspack.mets.notes import SOURCE, note
 from metspack.model import Digest, Finding
@@ -91,9 +91,6 @@ _SIZE = re.compile(r"[0-9]{1,18}")
 _TYPES = {"PHYSICAL", "LOGICAL", "LOBPOINTER", SPLITLOB}  # of structMaps, in METS and in the recommendation
 _OAIS = "OAISPACKAGETYPE"
 
-_PUT_MPTR = """INSERT INTO mptr
-    (href, line, div, mets, url, up, map, part, named_by, ancestor, childward, sibling, lob, place, child)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _MPTRS = BulkInsert(
     "mptr (mets, url, up, map, part, named_by, ancestor, childward, sibling, lob, place, child,"
     " href, line, div)",
@@ -168,8 +165,9 @@ class DocumentReader:
 
     def findings(self) -> Iterator[Finding]:
         """Read the document and yield the findings on it; its content never raises an error."""
-        agreement, segment = self._places.agreement, self._places.agreed(self._path)
-        if agreement is not None and segment is not None and segment.mets == self._path:
+        agreement = self._places.agreement
+        segment = agreement.holding(self._path)
+        if segment is not None and segment.mets == self._path:
             # Its files have no findings and an fptr each.
             agreement.put_apart(segment, self._mets)
             sql = "UPDATE mets SET size = ?, ok = 1, pointed = 1 WHERE id = ?"
@@ -178,7 +176,7 @@ class DocumentReader:
             for fact in segment.facts:
                 yield from self._take(fact)
         else:
-            self._places.put_back(self._path)  # if it is a file of a segment
+            agreement.put_holding_back(self._path)  # if it is a file of a segment
             try:
                 with self._places.content(self._path) as content:
                     self._catalogue.put("UPDATE mets SET size = ? WHERE id = ?", content.size, self._mets)
@@ -204,11 +202,17 @@ class DocumentReader:
         stated = {name for (name,) in self._catalogue.all(_ALGORITHMS, self._mets)} & digests.OCTETS.keys()
         hashers = digests.Hashers(stated)
         validation = schema.Validation(self._grammar, self._name)
-        with References(self._name) as references:
+        budgets = self._looking.budgets
+        with References(self._name, budgets) as references:
             try:
-                sink = SinkBeside(parsed=references.take, validated=validation.instead)
                 with closing(validation.watched(self._blocks(content, hashers))) as watched:
-                    for each in condensed(watched, self._looking.budgets, sink=sink, has_links=True):
+                    for each in condensed(
+                        watched,
+                        budgets,
+                        validated=validation.instead,
+                        watch=references.take,
+                        has_links=True,
+                    ):
                         if isinstance(each, reader.Identified):  # it has no findings, and there are many
                             self._keep_identified(each)
                         else:
@@ -407,13 +411,12 @@ class DocumentReader:
                 yield refused
         elif href != href.strip():
             self._count_repair(Repair.SURROUNDING_SPACE, mptr.line, href)
-        self._batch.add(_PUT_MPTR, href.strip(), mptr.line, mptr.div, *self._shared(mptr))
+        self._catalogue.insert(_MPTRS, self._shared(mptr), [(href.strip(), mptr.line, mptr.div)])
 
     def _keep_mptrs(self, mptr: Mptr, run: Run) -> None:
         """Keep an mptr for each of a run, which differ only in their locations and divisions."""
         self._division = run.columns["div"][-1]
         self._links += run.count
-        self._batch.flush()
         rows = zip(run.columns["href"], run.lines, run.columns["div"], strict=True)
         self._catalogue.insert(_MPTRS, self._shared(mptr), rows)
 

@@ -19,6 +19,8 @@ from metspack.checking.archives.forms import Entries
 from metspack.checking.archives.lobsearch import Finder, LobFiles, Lost, Mapping
 from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import Catalogue
+from metspack.checking.options import Looking
+from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.locations import Convention
@@ -304,9 +306,10 @@ def _document(container: Entries, name: str) -> bytes:
 @contextmanager
 def finder(root: Path) -> Iterator[Finder]:
     with Catalogue() as catalogue, ZipContainer.opened(root / "y.siard") as container:
-        list(checking_walking.findings(catalogue, CheckedTree(FolderTree(root)), whole=True))
+        nothing = Agreement(root, Looking(), catalogue)
+        list(checking_walking.findings(catalogue, CheckedTree(FolderTree(root), nothing, 0), whole=True))
         catalogue.index()
-        files = Files(catalogue, root)
+        files = Files(catalogue, root, nothing)
         yield Finder(files, container, b"y.siard", Mapping(catalogue, files, b"y.siard"))
 
 

@@ -63,20 +63,20 @@ def elements(draw: st.DrawFn, depth: int = 0) -> str:
 def test_any_document_is_read_to_its_end(inside: list[str], is_package: bool) -> None:
     faults = Faults(set(Standard))
     text = f'{_OPEN} OBJID="o">{"".join(inside)}</m:mets>'.encode()
-    found = surveyed(lambda: [text], faults, is_package=is_package, budgets=Budgets())
+    found = surveyed([text], faults, is_package=is_package)
     assert found.root["OBJID"] == "o"
     told = [dict(each.facts)["rule"] for each in faults.findings("x")]
     assert len(told) == len(set(told)), "each requirement once"
     in_pieces = Faults(set(Standard))
     pieces = [bytes([each]) for each in text]
-    surveyed(lambda: pieces, in_pieces, is_package=is_package, budgets=Budgets())
+    surveyed(pieces, in_pieces, is_package=is_package)
     assert list(in_pieces.findings("x")) == list(faults.findings("x"))
 
 
 @pytest.mark.parametrize("text", [b"<mets", b"<a></b>", b"<!DOCTYPE x []><x/>"])
 def test_what_is_not_well_formed_is_refused(text: bytes) -> None:
     with pytest.raises(safexml.XmlError):
-        surveyed(lambda: [text], Faults({Standard.CSIP}), is_package=True, budgets=Budgets())
+        surveyed([text], Faults({Standard.CSIP}), is_package=True)
     with pytest.raises(safexml.XmlError):
         opening([text])
 
@@ -99,7 +99,7 @@ def _many(count: int) -> Outline:
         f"{_OPEN}>{sections}{amd}<m:fileSec>{groups}</m:fileSec><m:structMap LABEL='CSIP'><m:div>"
         f"{divisions}{pointed}</m:div></m:structMap></m:mets>"
     ).encode()
-    return surveyed(lambda: [text], Faults(set(Standard)), is_package=True, budgets=Budgets())
+    return surveyed([text], Faults(set(Standard)), is_package=True)
 
 
 def test_of_more_than_is_kept_nothing_is_concluded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ def _listing(change: str, to: str, use: str = "data") -> dict[str, tuple[int, st
     text = f"{_OPEN}>\n{group}</m:mets>".encode()
     blocks = [text[at : at + 4_096] for at in range(0, len(text), 4_096)]
     faults = Faults({Standard.CSIP})
-    surveyed(lambda: blocks, faults, is_package=False, budgets=Budgets())
+    surveyed(blocks, faults, is_package=False)
     found = faults.findings("x")
     told = {dict(each.facts)["rule"]: (each.line, dict(each.facts)["count"]) for each in found}
     return {rule: at for rule, at in told.items() if 66 <= int(rule[4:].lstrip("STR")) <= 79 or "STR" in rule}
@@ -169,7 +169,7 @@ def test_files_that_all_lack_the_same_are_all_counted() -> None:
     text += "".join(_FILE.format(each).replace(' MIMETYPE="text/plain"', "") for each in range(_FILES))
     faults = Faults({Standard.CSIP})
     whole = (text + "</m:fileGrp></m:fileSec></m:mets>").encode()
-    surveyed(lambda: [whole], faults, is_package=False, budgets=Budgets())
+    surveyed([whole], faults, is_package=False)
     [found] = (each for each in faults.findings("x") if "CSIP68" in each.message)
     assert dict(found.facts)["count"] == str(_FILES)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -263,7 +263,7 @@ def test_a_mets_that_goes_away_before_it_is_judged_is_judged_no_more(
     assert rules(checked(folder)) == {"CSIP81"}
     true = eark_document.surveyed
 
-    def surveyed(document: Callable[[], Iterator[bytes]], *rest: Any, is_package: bool, **more: Any) -> Any:
+    def surveyed(document: Iterator[bytes], *rest: Any, is_package: bool, **more: Any) -> Any:
         if is_package == (mets == PACKAGE_METS):
             (folder / mets).unlink(missing_ok=True)
             raise FileNotFoundError(mets)

@@ -11,7 +11,6 @@ from metspack.checking.eark.faults import Faults
 from metspack.checking.eark.package import surveyed
 from metspack.checking.eark.requirements import NEWEST, Need, Standard, Version
 from metspack.checking.eark.standards import TABLES, table
-from metspack.limits import Budgets
 from tests.shared_data import shared
 
 _CITS = ("CITS-SIARD-root.profile.xml", "CITS-SIARD-representation.profile.xml")
@@ -92,7 +91,7 @@ def test_what_the_standards_own_examples_break(
     faults = Faults({standard})
     is_package = "representation" not in name
     text = etree.tostring(example)
-    outline = surveyed(lambda: [text], faults, is_package=is_package, budgets=Budgets())
+    outline = surveyed([text], faults, is_package=is_package)
     found = {dict(each.facts)["rule"] for each in faults.findings(name)}
     assert found == set(broken.split())
     assert outline.is_complete

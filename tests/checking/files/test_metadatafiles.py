@@ -1,4 +1,4 @@
-"""What PREMIS says of files is compared by look-ups, of objects that are written alike all at once."""
+"""What PREMIS says of files is compared by look-ups, of many objects at once."""
 
 from __future__ import annotations
 
@@ -109,23 +109,22 @@ def changed(made: Path, target: Path, changes: Changes) -> Path:
 @law(4)
 @given(
     changes=st.lists(st.tuples(CHANGES, st.integers(0, 29), st.booleans()), max_size=4),
-    block=st.sampled_from([100, 1000, 1 << 20]),
+    together=st.sampled_from([7, 20, 1000]),
 )
-def test_objects_that_are_alike_say_what_each_says_by_itself(
+def test_objects_that_are_compared_at_once_give_what_each_gives(
     made: Path,
     tmp_path_factory: pytest.TempPathFactory,
     changes: Changes,
-    block: int,
+    together: int,
 ) -> None:
     package = changed(made, tmp_path_factory.mktemp("changed") / "out", changes)
 
-    def found(*, tries: int) -> list[Finding]:
+    def found(*, together: int) -> list[Finding]:
         with pytest.MonkeyPatch.context() as context:
-            context.setattr(metadatafiles, "_TRIES", tries)
-            context.setattr(metadatafiles, "_HEAD", block)
+            context.setattr(metadatafiles, "LONGEST", together)
             return sorted(check(package, Level.STRUCTURE), key=repr)
 
-    assert found(tries=20) == found(tries=0)
+    assert found(together=together) == found(together=1)
 
 
 @pytest.mark.parametrize(
@@ -145,9 +144,7 @@ def test_what_is_no_text_of_premis_is_not_taken_for_it(
     head, *objects = re.split(f"(?={re.escape(_OBJECT)})", re.sub(*change, document.read_text("utf-8")))
     objects[3] = objects[3].replace(*of_one)
     document.write_text(head + "".join(objects), "utf-8")
-    with pytest.MonkeyPatch.context() as context:
-        context.setattr(metadatafiles, "_HEAD", 1000)
-        found = [each for each in check(package, Level.STRUCTURE) if each.path.endswith(document.name)]
+    found = [each for each in check(package, Level.STRUCTURE) if each.path.endswith(document.name)]
     assert [each.code[0] for each in found].count("M") == count
 
 
@@ -165,7 +162,5 @@ def test_a_value_that_is_markup_is_not_taken_for_text(made: Path, tmp_path: Path
     text = document.read_text("utf-8")
     assert old in text
     document.write_text(text.replace(old, old.replace("r9", "r&9")), "utf-8")
-    with pytest.MonkeyPatch.context() as context:
-        context.setattr(metadatafiles, "_HEAD", 1000)
-        found = {each.code for each in check(package, Level.STRUCTURE) if each.path.endswith(document.name)}
+    found = {each.code for each in check(package, Level.STRUCTURE) if each.path.endswith(document.name)}
     assert "M040" in found

@@ -14,10 +14,11 @@ from metspack.checking.catalogue import Catalogue
 from metspack.checking.mets import documents
 from metspack.checking.mets.documents import DocumentReader
 from metspack.checking.options import Looking
+from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
 from metspack.limits import Budgets
 from metspack.mets.fastreader import Sink
-from metspack.mets.reader import METS, XLINK, Fact, read
+from metspack.mets.reader import METS, XLINK, Fact, Watch, read
 from metspack.model import Finding
 from metspack.packages.files import FolderTree
 from tests.laws import law
@@ -32,15 +33,11 @@ def one_by_one(
     blocks: Iterable[bytes],
     budgets: Budgets,
     *,
-    sink: Sink,
+    validated: Sink,  # noqa: ARG001 -- as condensed has it
+    watch: Watch,
     has_links: bool,  # noqa: ARG001 -- as condensed has it
 ) -> Iterator[Fact]:
-    def told() -> Iterator[bytes]:
-        for block in blocks:
-            yield block
-            sink(block)
-
-    return read(told(), budgets)
+    return read(blocks, budgets, watch=watch)
 
 
 def taken(root: Path, document: str) -> tuple[list[Finding], list[list[tuple[Any, ...]]]]:
@@ -50,11 +47,8 @@ def taken(root: Path, document: str) -> tuple[list[Finding], list[list[tuple[Any
     path.write_text(document)
     with Catalogue() as catalogue:
         number = catalogue.new_mets(b"a b/mets.xml", None, done=True)
-        found = list(
-            DocumentReader(
-                catalogue, CheckedTree(FolderTree(root)), number, b"a b/mets.xml", Looking()
-            ).findings()
-        )
+        places = CheckedTree(FolderTree(root), Agreement(root, Looking(), catalogue), 0)
+        found = list(DocumentReader(catalogue, places, number, b"a b/mets.xml", Looking()).findings())
         return found, [list(catalogue.rows(sql)) for sql in TABLES]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 import pytest
@@ -13,6 +14,8 @@ from lxml import etree
 from metspack.checking.mets import references, schema
 from metspack.errors import TargetError
 from metspack.files import tempdb
+from metspack.limits import Budgets
+from metspack.mets.fastreader import condensed
 from metspack.mets.reader import METS, XLINK
 from metspack.model import Finding
 from tests.checking import grammar_corpus as corpus
@@ -27,9 +30,8 @@ def document(body: str) -> Callable[[], list[bytes]]:
 
 
 def reference_findings(name: str, blocks: Callable[[], Iterable[bytes]]) -> Iterator[Finding]:
-    with references.References(name) as found:
-        for block in blocks():
-            found.take(block)
+    with references.References(name, Budgets()) as found:
+        deque(condensed(blocks(), watch=found.take), maxlen=0)
         yield from found.findings(blocks)
 
 
