@@ -50,7 +50,7 @@ BUDGETS: Mapping[str, int] = {
     "packages": 3_002,
     "checking": 14_051,
     "building": 3_057,
-    "reporting": 2_387,
+    "reporting": 2_389,
     "restoring": 1_806,
     "merging": 848,
     "cli": 3_189,
