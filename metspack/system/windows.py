@@ -233,6 +233,9 @@ def open(  # noqa: A001 -- as ``os`` has it
                 ),
             )
             _kernel32.CloseHandle(first)
+        elif is_folder and no_link:
+            # What is mounted in place of a folder is no reparse point any more once it was taken away.
+            _check_is_there(handle, _handle(name, dir_fd, _LOOK, share=share, options=options | no_link))
         _check_case(handle, name, dir_fd)
         descriptor = msvcrt.open_osfhandle(handle, flags & os.O_APPEND | os.O_NOINHERIT)
     except BaseException:
@@ -252,10 +255,25 @@ def _read_through(point: int, tag: int, reopen: Callable[[], int]) -> int:
     if tag & _SURROGATE:
         raise _refused(errno.ELOOP, "", "it is a link or a junction")
     handle = reopen()
-    if _identity(point) != _identity(handle):
+    try:
+        _check_is_one(point, handle)
+    except OSError:
         _kernel32.CloseHandle(handle)
-        raise _refused(errno.ELOOP, "", "it was replaced while it was opened")
+        raise
     return handle
+
+
+def _check_is_there(handle: int, now: int) -> None:
+    """Close the handle of what has a folder's name ``now``; raise OSError if it is another."""
+    try:
+        _check_is_one(handle, now)
+    finally:
+        _kernel32.CloseHandle(now)
+
+
+def _check_is_one(handle: int, other: int) -> None:
+    if _identity(handle) != _identity(other):
+        raise _refused(errno.ELOOP, "", "it was replaced while it was opened")
 
 
 def _identity(handle: int) -> bytes:

@@ -235,6 +235,9 @@ def _exchanging(folder: Path) -> Iterator[list[str]]:
         changed += sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
         changed += [] if is_noted else ["this file system does not note readings"]
         subprocess.run(["umount", "-l", outside], check=True)
+        for line in Path("/proc/mounts").read_text().splitlines():  # those that were published with a package
+            if (place := line.split()[1]).startswith(f"{folder}/"):
+                subprocess.run(["umount", "-l", place], check=False)
 
 
 def promised(made: Environment, folder: Path, match: str) -> list[str]:
