@@ -19,7 +19,7 @@ ENDING: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that end a process."""
 
 LACKING: frozenset[str] = frozenset()
-"""What metspack cannot do on this system, by the words for it: nothing."""
+"""The features that metspack lacks on this system, by their words."""
 
 
 class HeldSignals:
@@ -42,11 +42,11 @@ READER_LEFT = frozenset({errno.EPIPE})
 
 
 def prepare_terminal() -> None:
-    """Do nothing: terminals show colours."""
+    """Leave the terminal as it is, as it shows colours."""
 
 
 def answer_closing() -> None:
-    """Do nothing: closing a terminal sends SIGHUP."""
+    """Leave signals as they are, as closing a terminal sends SIGHUP."""
 
 
 def begin_processes() -> None:

@@ -1,4 +1,4 @@
-"""``os`` on Windows, with POSIX's calls for files below open folders; all else is Python's ``os``.
+"""Python's ``os`` on Windows, with POSIX's calls for files below open folders.
 
 A folder is opened as a descriptor, and what is in it by its name there (NtCreateFile with a root directory),
 as ``openat`` does: no path is resolved twice, and no name leads past a link. Links are all reparse points
@@ -192,14 +192,14 @@ def _handle(
 
 
 def _tag(handle: int) -> int:
-    """Return the tag of an open reparse point, 0 of what is none."""
+    """Return the tag of an open reparse point, 0 for other files."""
     found = _Tag()
     _kernel32.GetFileInformationByHandleEx(handle, _IS_TAG, ctypes.byref(found), ctypes.sizeof(found))
     return found.tag if found.attributes & _IS_REPARSE else 0
 
 
 def _name_in(name: Path, folder: int | None) -> str:
-    """Return an NT path, or a name in an open folder; raises OSError for one that leads elsewhere."""
+    """Return an NT path, or a name in an open folder; raises OSError if it leads elsewhere."""
     if folder is None:
         return "\\??\\" + _absolute(name)[4:]
     text = fsdecode(name)
@@ -248,7 +248,7 @@ def open(  # noqa: A001 -- as ``os`` has it
 
 
 def _read_through(point: int, tag: int, reopen: Callable[[], int]) -> int:
-    """Return a handle that reads an open reparse point through its filter, as of deduplicated files.
+    """Return a handle that reads a reparse point through its filter, as of deduplicated files.
 
     Raises OSError with ELOOP for a link.
     """
@@ -264,7 +264,7 @@ def _read_through(point: int, tag: int, reopen: Callable[[], int]) -> int:
 
 
 def _check_is_there(handle: int, now: int) -> None:
-    """Close the handle of what has a folder's name ``now``; raise OSError if it is another."""
+    """Raise OSError unless the handle ``now`` is of the same folder, and close it."""
     try:
         _check_is_one(handle, now)
     finally:
@@ -306,7 +306,7 @@ def close(descriptor: int) -> None:
 
 
 def _path_of(handle: int) -> str:
-    """Return the path of what is open, "" where the system does not give it."""
+    """Return the path of an open file or folder, or "" where the system lacks it."""
     size = 1 << 9
     while True:
         buffer = ctypes.create_unicode_buffer(size)
@@ -317,7 +317,7 @@ def _path_of(handle: int) -> str:
 
 
 def _check_case(handle: int, name: str, folder: int | None) -> None:
-    """Raise OSError with ENOENT for what has another name in a folder: in another case, or longer."""
+    """Raise OSError with ENOENT for a file that has another name in its folder: in another case, or longer."""
     if folder is not None and (path := _path_of(handle)) and not path.endswith(f"\\{name}"):
         raise _refused(errno.ENOENT, name)
 
@@ -570,7 +570,7 @@ def rename(
 def replace(
     source: Path, target: Path, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
 ) -> None:
-    """Rename a file, in place of what has the name."""
+    """Rename a file, in place of one that has the name."""
     _move(os.replace, _path_in(source, src_dir_fd), _path_in(target, dst_dir_fd))
 
 
@@ -593,7 +593,7 @@ def _move(call: Callable[[str, str], None], source: str, target: str) -> None:
 
 
 def _in_use(path: str) -> str | None:
-    """Return a file or folder, or one below, that cannot be had alone as another program has it open."""
+    """Return a file or folder, or one below, that another program has open."""
     try:
         _kernel32.CloseHandle(_handle("\\??\\" + path[4:], None, _DELETE | _READ, share=0))
     except OSError as error:

@@ -1,6 +1,6 @@
 """Locks of files on Windows, in the form of ``fcntl``: ranges far behind the end of a file.
 
-Locks of Windows keep others from reading and writing; nobody reads or writes there.
+Locks of Windows keep others from reading and writing; no program reads or writes there.
 """
 
 from __future__ import annotations

@@ -70,11 +70,11 @@ class HeldSignals:
 
 
 def let_signals_through() -> None:
-    """Do nothing: a worker ignores Ctrl-C."""
+    """Leave signals as they are, as a worker ignores Ctrl-C."""
 
 
 def begin_processes() -> None:
-    """Do nothing: ``multiprocessing`` follows no resources here."""
+    """Leave resources alone, as ``multiprocessing`` follows them on POSIX only."""
 
 
 def cores() -> int:
@@ -87,13 +87,13 @@ def syncfs() -> None:
 
 
 LACKING = frozenset({"--cluster", "an object store", "any name"})
-"""What metspack cannot do on Windows, by the words for it."""
+"""The features that metspack lacks on Windows, by their words."""
 
 _PLAIN = re.compile(r"[\w@+=:,./\\~-]+")
 
 
 def quoted(word: str) -> str:
-    """Return a word as it is typed in PowerShell and cmd; no name of a file has a quotation mark."""
+    """Return a word as typed in PowerShell and cmd; names of files lack quotation marks."""
     return word if _PLAIN.fullmatch(word) else f'"{word}"'
 
 
