@@ -317,7 +317,7 @@ def _path_of(handle: int) -> str:
 
 
 def _check_case(handle: int, name: str, folder: int | None) -> None:
-    """Raise OSError with ENOENT for a file that has another name in its folder: in another case, or longer."""
+    """Raise OSError with ENOENT for a file that has another name there: in another case, or longer."""
     if folder is not None and (path := _path_of(handle)) and not path.endswith(f"\\{name}"):
         raise _refused(errno.ENOENT, name)
 
