@@ -19,7 +19,7 @@ from metspack.files import walking
 from metspack.files.byteranges import Below
 from metspack.layouts.names import is_archive
 from metspack.limits import Budgets
-from metspack.mets import CSIP_METS, is_mets_name, reader
+from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, is_mets_name, reader
 from metspack.mets.links import bare
 from metspack.model import Finding
 from metspack.packages import delivery
@@ -183,9 +183,6 @@ def _is_ip(each: DeliveredPackage) -> bool:
     return each.mets == CSIP_METS and each.top is None and bool(each.folder)
 
 
-_METS_PLACES = ("", "*/", "representations/*/", "*/representations/*/")
-
-
 def weight(path: Path | Sequence[Path], *, whole: bool = True) -> int:
     """Return about how many bytes a check of ``path`` reads, to measure its progress.
 
@@ -194,11 +191,7 @@ def weight(path: Path | Sequence[Path], *, whole: bool = True) -> int:
     if not isinstance(path, Path):
         return sum(weight(each, whole=whole) for each in path)
     if not whole:
-        folder = path if path.is_dir() else path.parent
-        found = (each for place in _METS_PLACES for each in folder.glob(f"{place}[mM][eE][tT][sS].xml"))
-        with suppress(OSError):
-            return sum(each.stat().st_size for each in found)
-        return 0
+        return sum(_sizes_of_mets(path if path.is_dir() else path.parent))
     if stem_of_pack(path.name) is not None and path.is_file():
         return path.stat().st_size
     # The check reports unreadable files; the progress leaves them out.
@@ -208,6 +201,17 @@ def weight(path: Path | Sequence[Path], *, whole: bool = True) -> int:
     return sum(2 * size if is_archive(os.fsdecode(name)) else size for name, size in sizes)
 
 
+def _sizes_of_mets(root: Path) -> Iterator[int]:
+    """Yield the sizes of METS at the top, in each folder there, and in representations of these."""
+    waiting = [b""]
+    for folder in waiting:
+        are_all = not folder or folder.endswith(_REPRESENTATIONS)
+        for lot in walking.lots(root, (), folder, sizes=True):
+            yield from (size for name, size in zip(lot.names, lot.sizes, strict=True) if is_mets_name(name))
+            waiting += (each for each in lot.folders if are_all or each.endswith(_REPRESENTATIONS))
+
+
+_REPRESENTATIONS = REPRESENTATIONS_FOLDER.encode()
 _UP = b"../"
 
 
