@@ -329,3 +329,11 @@ def test_the_weight_of_a_package_is_about_what_a_full_check_reads(package: Path)
     list(run)
     assert 0.5 * weight(package) < run.summary.bytes < 2 * weight(package)
     assert weight(package / "mets.xml") == weight(package)
+
+
+def test_the_weight_of_a_check_of_the_structure_is_that_of_its_mets(package: Path, tmp_path: Path) -> None:
+    sizes = sum(each.stat().st_size for each in package.rglob("mets.xml"))
+    assert weight(package, whole=False) == sizes > 0
+    shutil.copytree(package, tmp_path / "outside")
+    (package / "link").symlink_to(tmp_path / "outside")
+    assert weight(package, whole=False) == sizes, "no link is followed"
