@@ -44,7 +44,7 @@ BUDGETS: Mapping[str, int] = {
     "siard": 1_891,
     "locations": 1_850,
     "sources": 1_710,
-    "mets": 3_079,
+    "mets": 3_081,
     "planning": 875,
     "inspecting": 550,
     "packages": 3_002,

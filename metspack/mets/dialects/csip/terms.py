@@ -45,7 +45,8 @@ PROFILE_URLS = {
 
 CSIP_VERSIONS = ("2.0.4", "2.1.0", "2.2.0")
 SIP_VERSIONS = (*CSIP_VERSIONS, "2.3.0")
-_FIRST, _NEWEST, _LATEST = SIP_VERSIONS[0], CSIP_VERSIONS[-1], SIP_VERSIONS[-1]
+_FIRST, _NEWEST = SIP_VERSIONS[0], CSIP_VERSIONS[-1]
+_WITH_SUBMITTER = SIP_VERSIONS[SIP_VERSIONS.index("2.3.0") :]  # as a role of its own
 _STATED = re.compile(
     r"https?://eark(csip|sip)\.dilcis\.eu/profile/[^/]+-v(\d+)-(\d+)-(\d+)\.xml", re.IGNORECASE
 )
@@ -239,7 +240,8 @@ class Terms(GivenTerms):
     @property
     def submitter_role(self) -> tuple[str, str]:
         """The ROLE and OTHERROLE of the submitting agent (SIP10 and SIP11 of 2.3.0, SIP16 before)."""
-        is_later = stated_version(self.package_profile) == ("sip", _LATEST)
+        standard, version = stated_version(self.package_profile)
+        is_later = standard == "sip" and version in _WITH_SUBMITTER
         return ("OTHER", "SUBMITTER") if is_later else ("CREATOR", "")
 
     @property
