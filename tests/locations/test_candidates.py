@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -45,6 +46,12 @@ def test_conventions_have_a_letter_of_their_own_and_say_what_they_are() -> None:
         assert each.text.endswith(".")
         assert each.title
         assert each.source
+
+
+@given(st.sampled_from([None, "content/"]), st.lists(st.sampled_from(["content/a", "a", "x/content/a"])))
+def test_full_names_are_counted_as_each_by_itself(database: str | None, files: list[str]) -> None:
+    found = Candidates(replace(PLAIN, database=database))
+    assert found.all_named_in_full(files) == Counter(map(found.named_in_full, files))
 
 
 def test_only_the_statement_and_the_repeated_content_need_no_warning() -> None:
