@@ -235,7 +235,7 @@ class Judgement:
         outline = self._survey(each.mets, faults, is_package=False) if segment is None else segment.outline
         if outline is None:
             return
-        _judge_profile(outline, faults, self._profile, opening)
+        _judge_profile(outline, faults, self._profile, opening, package)
         folders.judge_representation(self._holdings, each.mets, outline, faults)
         self._judge_types(each.folder, outline, faults)
         if Standard.SIARD in standards:
@@ -323,8 +323,13 @@ class Judgement:
             return None
 
 
-def _judge_profile(outline: Outline, faults: Faults, profile: Profile, opening: Opening) -> None:
-    """Record that a METS does not name a standard's profile; any standard it may follow will do."""
+def _judge_profile(
+    outline: Outline, faults: Faults, profile: Profile, opening: Opening, package: Opening | None = None
+) -> None:
+    """Record that a METS does not name a standard's profile; any standard it may follow will do.
+
+    An unlisted version that the METS of the ``package`` names too is recorded there.
+    """
     named = outline.root.get("PROFILE", "")
     note = opening.nearness and f"{opening.nearness}; judged by {faults.version.value}"
     is_auto = profile is Profile.AUTO
@@ -333,7 +338,8 @@ def _judge_profile(outline: Outline, faults: Faults, profile: Profile, opening: 
         faults.add("SIARD_5" if outline.is_package else "SIARD_12", outline.line, quoted(named))
     if named not in profiles.SIP_PROFILES and not (is_auto and named == siard.ROOT_PROFILE):
         faults.add("SIP2", outline.line, f"{quoted(named)}{note}")
-    if note and Standard.SIP not in faults.standards:
+    is_new = package is None or package.root.get("PROFILE") != opening.root.get("PROFILE")
+    if note and is_new and Standard.SIP not in faults.standards:
         faults.add("CSIP6", outline.line, f"{quoted(named)}{note}", need=Need.MAY)
 
 

@@ -294,3 +294,10 @@ def test_the_options_are_named_when_the_own_check_fails(
     assert "out.partial keeps what is done" in told.value.hint
     assert "report it" not in told.value.hint
     assert "again" not in told.value.hint
+
+
+def test_a_version_to_come_is_one_note_of_packages_and_representations(tmp_path: Path) -> None:
+    package = built(tmp_path, address(_SIP, "9.9.9"), profile="sip")
+    found = list(checking.check(package, checking.Level.STRUCTURE))
+    assert [(each.code, each.requirement) for each in found] == [("M032", "SIP2")]
+    assert "newer than metspack knows; judged by 2.2.0" in found[0].message
