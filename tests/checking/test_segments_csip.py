@@ -14,7 +14,6 @@ import pytest
 from metspack.building.build import BuildOptions, build
 from metspack.building.options import PackageOptions
 from metspack.checking import Level, check, looks, segmentreader
-from metspack.checking.files import metadatafiles
 from metspack.limits import Limits
 from metspack.merging.merge import merge_ips
 from metspack.mets.dialects.interface import Software
@@ -58,7 +57,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _small_packages_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "FEW", 0)
-    monkeypatch.setattr(metadatafiles, "_HEAD", 1000)
     monkeypatch.setattr(segmentreader, "_HELD_AT_ONCE", 1)
 
 

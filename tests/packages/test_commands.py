@@ -21,6 +21,11 @@ _WITHOUT_LOBS = {
     "F045__bag_to_be_fetched",
 }
 _WITHOUT_ARCHIVE = {"M008", "Z007"}
+_OF_NO_DATABASE = {
+    *("archivematica", "commons_ip", "commons_ip_2_0_4", "docuteam", "dspace", "eatb", "essarch"),
+    *("roda", "roda_aip"),
+}
+"""Forms of other tools, whose files have no place in a database."""
 
 
 def _name(case: Case) -> str:
@@ -36,6 +41,7 @@ def _name(case: Case) -> str:
         if each.kind != "bad"
         and not each.roots
         and _name(each) not in _WITHOUT_LOBS
+        and each.recipe.get("form", "").replace(" ", "_") not in _OF_NO_DATABASE
         and each.codes.isdisjoint(_WITHOUT_ARCHIVE)
     ],
     ids=_name,
