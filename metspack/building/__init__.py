@@ -116,7 +116,7 @@ def check_made(
             )
         raise TargetError(
             message,
-            hint=f"{_DISK if is_of_disk else ''}What it concerns is made anew when the run goes on. If it "
+            hint=f"{_DISK if is_of_disk else ''}The files are made anew when the run is resumed. If it "
             "happens again, report it as a fault of metspack.",
         )
     return warnings

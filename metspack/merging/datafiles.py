@@ -83,8 +83,8 @@ _UNPROVEN = f"""SELECT id FROM mets WHERE id > 1 AND path NOT IN (
     AND algorithm IN ({_KNOWN}))"""  # noqa: S608
 
 
-def proven_blocks(place: Location, what: str, said: StatedFixity, *takers: Hashers) -> Iterator[bytes]:
-    """Yield the bytes of a file and update ``takers``, whose first is compared with ``said``.
+def proven_blocks(place: Location, what: str, stated: StatedFixity, *takers: Hashers) -> Iterator[bytes]:
+    """Yield the bytes of a file and update ``takers``, whose first is compared with ``stated``.
 
     Raises ``SourceError``, also after the last block when the bytes contradict METS.
     """
@@ -97,9 +97,9 @@ def proven_blocks(place: Location, what: str, said: StatedFixity, *takers: Hashe
     except (OSError, SourceError) as error:
         why = error.message if isinstance(error, MetspackError) else error.strerror or error
         raise SourceError(f"{what} cannot be read: {why}", hint=ANOTHER) from None
-    if (difference := said.difference(takers[0])) is not None:
+    if (difference := stated.difference(takers[0])) is not None:
         found, expected = difference
-        raise SourceError(f"{what} has {found}, but {said.by} says {expected}", hint=ANOTHER)
+        raise SourceError(f"{what} has {found}, but {stated.by} says {expected}", hint=ANOTHER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,14 +148,14 @@ class DataRun(Columnar):
         return self.root.joinpath(*self.data, *self.paths[0].split("/"))
 
     @property
-    def said(self) -> StatedFixity:
+    def stated(self) -> StatedFixity:
         """The fixity of the first file in METS."""
         digest = Digest(algorithm=self.algorithm, value=self.digests[0])
         return StatedFixity(size=self.sizes[0], digest=digest, by=f"{self.mets} line {self.lines[0]}")
 
     def blocks(self, *takers: Hashers) -> Iterator[bytes]:
         """Yield the bytes of the first file as ``proven_blocks`` does."""
-        return proven_blocks(self.place, str(self.shown), self.said, *takers)
+        return proven_blocks(self.place, str(self.shown), self.stated, *takers)
 
     def small_contents(self) -> Iterator[bytes | memoryview | None]:
         """Yield the bytes of each file, or None for one larger than METS states.

@@ -190,9 +190,9 @@ class _MergeWork:
             self.found.representation,
             self._header(),
         )
-        for names, said in self.found.documents():
+        for names, stated in self.found.documents():
             if names in adopted.documents:
-                self._take(names, said)
+                self._take(names, stated)
         self.documentation += adopted.documentation
         for names in adopted.left:
             path = self.parent.path.joinpath(*names)
@@ -214,10 +214,10 @@ class _MergeWork:
         """The folder of the parent's documentation and description, unpacked if it is packed."""
         return self.staging.work / "unpacked" if self.parent.tree.is_packed else self.parent.path
 
-    def _take(self, names: tuple[str, ...], said: StatedFixity) -> None:
+    def _take(self, names: tuple[str, ...], stated: StatedFixity) -> None:
         """Verify a kept document of the parent, and extract it if the parent is packed."""
-        shown, hashers = str(self.parent.path.joinpath(*names)), threads.ThreadedHashers(said.algorithms)
-        blocks = proven_blocks(self.found.place(self.parent, names), shown, said, hashers)
+        shown, hashers = str(self.parent.path.joinpath(*names)), threads.ThreadedHashers(stated.algorithms)
+        blocks = proven_blocks(self.found.place(self.parent, names), shown, stated, hashers)
         if not self.parent.tree.is_packed:
             for _ in blocks:
                 pass
@@ -417,7 +417,7 @@ def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None =
     if (found := _finished(task, digest)) is not None:
         if wholes is not None:
             for file in (each for run in task.runs for each in run.each()):
-                hashers = threads.ThreadedHashers(file.said.algorithms)
+                hashers = threads.ThreadedHashers(file.stated.algorithms)
                 for _ in file.blocks(hashers, wholes.start_part(file)):
                     pass
         moved(_amounts(found)[1])
@@ -462,10 +462,10 @@ def _copy_run(
     def copy_one(number: int) -> Hashers:
         file = run[number : number + 1]
         algorithms = filetable.algorithms(checksum)
-        hashers = threads.ThreadedHashers(dict.fromkeys((*algorithms, *file.said.algorithms)))
+        hashers = threads.ThreadedHashers(dict.fromkeys((*algorithms, *file.stated.algorithms)))
         whole = () if wholes is None else (wholes.start_part(file),)
         blocks = reading.told(file.blocks(hashers, *whole), moved)
-        folder.put(file.paths[0], blocks, file.said.size or 0)
+        folder.put(file.paths[0], blocks, file.stated.size or 0)
         return hashers
 
     listed = PlacedRun(

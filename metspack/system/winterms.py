@@ -83,7 +83,7 @@ def cores() -> int:
 
 
 def syncfs() -> None:
-    """Return None: files are put on disk one by one."""
+    """Leave files to ``fsync``, as Windows has no call for a whole file system."""
 
 
 LACKING = frozenset({"--cluster", "an object store", "any name"})

@@ -212,7 +212,7 @@ class Faults:
 
     def _finding(self, name: str, need: Need, fault: _FailedDemand) -> Finding:
         requirement = fault.requirement
-        is_judged = self.is_known or requirement.standard is Standard.SIARD  # of which there is one version
+        is_judged = self.is_known or requirement.standard is Standard.SIARD  # it has one version
         found = CODES[need if is_judged else Need.MAY].at(
             name,
             fault.line,

@@ -246,7 +246,7 @@ class Csip(CsipPackage, Dialect):
             "were put together. Every file was compared with the digest in its METS while it was copied.",
         )
         with writing.NewFile(content.work / "listed.xml", is_synced=False) as rows:
-            placed = data.passing(content.placing, rows, self.said(), data.other_type)
+            placed = data.passing(content.placing, rows, self.stated(), data.other_type)
             mets = self.write_representation(
                 ip,
                 replace(data, written=rows),

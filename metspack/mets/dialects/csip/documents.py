@@ -101,7 +101,7 @@ class CsipDocuments:
         """Return the label of the part of the database that an IP holds."""
         return f"{self.description.title}: {part}"
 
-    def said(self) -> dict[str, object]:
+    def stated(self) -> dict[str, object]:
         """Return the facts of the METS template that are the same in all documents."""
         return {
             "created": self.created,
@@ -158,7 +158,7 @@ class CsipDocuments:
             "preservation": ip.reference(kept, "PREMIS", below=f"{folder}/"),
             "groups": (data,),
             **WITHOUT_LINKS,
-            "said": self.said(),
+            "stated": self.stated(),
         }
         return ip.render(f"{folder}/{CSIP_METS}", "mets.xml.j2", facts)
 
@@ -224,22 +224,22 @@ def described(name: str, metadata: Metadata | None) -> Description:
 
 
 def dublin_core(
-    said: Description, objid: str, *, part: str = "", parent: str = ""
+    stated: Description, objid: str, *, part: str = "", parent: str = ""
 ) -> Iterator[tuple[str, str]]:
     """Yield the Dublin Core elements of the IP ``objid``: name and text, in the order of DCMES.
 
     ``part`` is the part of the database in a child, ``parent`` its parent's OBJID; "" for a parent.
     """
-    yield "title", f"{said.title}: {part}" if part else said.title
-    if said.owner:
-        yield "creator", said.owner
-    if said.description:
-        yield "description", said.description
+    yield "title", f"{stated.title}: {part}" if part else stated.title
+    if stated.owner:
+        yield "creator", stated.owner
+    if stated.description:
+        yield "description", stated.description
     yield "type", "Dataset"
-    if said.version:
-        yield "format", f"SIARD {said.version}"
+    if stated.version:
+        yield "format", f"SIARD {stated.version}"
     yield "identifier", objid
     if parent:
         yield "relation", parent
-    if said.timespan:
-        yield "coverage", said.timespan
+    if stated.timespan:
+        yield "coverage", stated.timespan

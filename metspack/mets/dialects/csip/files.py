@@ -51,28 +51,28 @@ class FileGroup:
         """Return the reference to one of its files from the METS."""
         return terms.href((self.folder + path).split("/"))
 
-    def rows(self, said: Mapping[str, Any], other_type: str) -> Iterator[str]:
-        """Yield the group's files as METS has them, many at a time; ``said`` are shared facts."""
+    def rows(self, stated: Mapping[str, Any], other_type: str) -> Iterator[str]:
+        """Yield the group's files as METS has them, many at a time; ``stated`` are shared facts."""
         if self.written is not None:
             blocks = self.written.read_back(0, self.written.size)
             yield from map(Markup, codecs.iterdecode(blocks, "utf-8"))
             return
-        text = self._text(said, other_type)
+        text = self._text(stated, other_type)
         for each in self.files():
             yield text(each)
 
     def passing(
-        self, files: Iterable[PlacedRun], rows: writing.NewFile, said: Mapping[str, Any], other_type: str
+        self, files: Iterable[PlacedRun], rows: writing.NewFile, stated: Mapping[str, Any], other_type: str
     ) -> Iterator[PlacedRun]:
         """Yield files while their rows are written, as ``rows`` would give them."""
-        text = self._text(said, other_type)
+        text = self._text(stated, other_type)
         for each in files:
             rows.write(text(each).encode())
             yield each
 
-    def _text(self, said: Mapping[str, Any], other_type: str) -> Callable[[PlacedRun], str]:
+    def _text(self, stated: Mapping[str, Any], other_type: str) -> Callable[[PlacedRun], str]:
         row, archive = (
-            RowFormat(partial(_row, said=said, other_type=each), self.href) for each in ("", other_type)
+            RowFormat(partial(_row, stated=stated, other_type=each), self.href) for each in ("", other_type)
         )
 
         def text(run: PlacedRun) -> str:

@@ -201,7 +201,7 @@ class CsipPackage(CsipDocuments):
             "preservation": ip.reference(kept, "PREMIS"),
             "groups": groups,
             **WITHOUT_LINKS,
-            "said": self.said(),
+            "stated": self.stated(),
         }
 
     def _write_descriptive(self, ip: IpFolder, part: IpRole) -> dict[str, object]:
