@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "mets": 3_081,
     "planning": 875,
     "inspecting": 550,
-    "packages": 3_002,
+    "packages": 3_006,
     "checking": 14_057,
     "building": 3_057,
     "reporting": 2_389,

@@ -554,21 +554,27 @@ class Index(tempdb.Scratch):
         for entry, xml_id, listed, label, *stated in list(self.rows(_LISTED, number)):
             place = tuple(listed.split("/"))
             is_own = is_representation(place) and place[:-3] == path[:-1]
-            if label == _LABELLED or is_own or self._names_parent(place):
+            if label == _LABELLED or is_own or self._is_child(place):
                 self.execute("UPDATE entry SET lob = NULL WHERE id = ?", entry)
                 yield _child(listed, xml_id, "/".join(path), stated)
 
-    def _names_parent(self, path: Names) -> bool:
-        """Return whether a METS that no mptr names is in a segment's folder or names its parent.
+    def _is_child(self, path: Names) -> bool:
+        """Return whether a METS that no mptr names is a child's, by its folder, mptr or LOBs.
 
-        One that cannot be read may be a child's, and is a fault.
+        Its folder is called as a segment's, or its mptr names the parent. One that cannot be read may be a
+        child's, and is a fault.
         """
         if SEGMENT.fullmatch(path[-2] if len(path) > 1 else ""):
             return True
         with suppress(OSError, MetspackError), self.files.document(path) as content:
-            facts = (each for each in condensed(content.blocks()) if isinstance(each, links.Mptr))
-            return any(links.are_same(each.href or "", self.objid) for each in facts)
+            found = condensed(content.blocks())
+            return any(self._is_of_child(each.fact if isinstance(each, Run) else each) for each in found)
         return True
+
+    def _is_of_child(self, fact: reader.Fact) -> bool:
+        if isinstance(fact, reader.File):
+            return place_of(fact.id or "") is not None
+        return isinstance(fact, links.Mptr) and links.are_same(fact.href or "", self.objid)
 
     def _reached(self, child: NamedMets) -> NamedMets:
         """Return a child with the path of its METS: in one of the roots, if its place is empty."""

@@ -315,7 +315,10 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     assert most(12_000) < most(4_000) + 1_000_000
 
 
-def test_the_mets_of_a_transfer_among_the_files_gives_no_lobs(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("identifier", "are_lobs"), [("t1", False), ("s0.t2.c4.r1", True)])
+def test_the_mets_of_a_transfer_among_the_files_gives_only_lobs_of_a_database(
+    identifier: str, are_lobs: bool, tmp_path: Path
+) -> None:
     form = CHECKOUT / "tests" / "packages" / "forms" / "archivematica"
     root = Path(shutil.copytree(form / "data", tmp_path / "aip"))
     (mets,) = root.glob("METS.*.xml")
@@ -325,5 +328,6 @@ def test_the_mets_of_a_transfer_among_the_files_gives_no_lobs(tmp_path: Path) ->
     entry = entry.replace("objects/letter.txt", transfer.relative_to(root).as_posix())
     mets.write_text(text.replace("</mets:fileGrp>", f"<mets:file {entry}</mets:file>\n</mets:fileGrp>"))
     transfer.parent.mkdir(parents=True)
-    transfer.write_text(text.replace("letter.txt", "lost.txt").replace("scan%201.png", "lost.png"))
-    assert [each.fault for each in listed(root)] == ["", ""]
+    own = text.partition(' ID="file-')[2].partition('"')[0]
+    transfer.write_text(text.replace("letter.txt", "lost.txt").replace(f"file-{own}", identifier))
+    assert any(each.fault for each in listed(root)) is are_lobs
