@@ -97,7 +97,7 @@ def name_collisions(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def _walk(taking: _Taking, tree: FolderTree, agreement: Agreement) -> Iterator[Finding]:
-    """Take the contents of the folders on disk that the catalogue has, and of those below."""
+    """Take the contents of the folders in the catalogue, and of all folders below."""
     while (path := taking.next_folder()) is not None:
         if agreement.is_inside(taking.prefix + path):
             continue

@@ -231,8 +231,8 @@ def findings(
 ) -> Iterator[Finding]:
     """Yield the findings on the SIARD archives that METS documents list, and on their cells.
 
-    The cells go into the catalogue. With ``whole`` every entry's bytes are read, except those of archives
-    outside the sample of a check with one (``sampled``).
+    The cells go into the catalogue. With ``whole`` the bytes of every entry are read; with ``sampled`` only
+    in archives of the sample.
     """
     listed = list(forms.listed(catalogue))
     files = Files(catalogue, root, places.agreement)
@@ -286,11 +286,10 @@ AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
 
 
 def _put_back(catalogue: Catalogue, agreement: Agreement, *, are_all_named: bool) -> None:
-    """Put back the agreed segments with files that cells name, or that no cell names.
+    """Put back agreed segments with files that single cells name, or that no cell names.
 
-    Those too that have a LOB which another METS lists as well, so that no cell names the latter.
+    A segment with a LOB ID that another METS lists too is put back as well.
     """
-    catalogue.index_cells()
     agreement.put_named_back("cell")
     if are_all_named:
         agreement.put_unnamed_back()
@@ -399,7 +398,6 @@ class _ArchiveCheck:
             yield Code.ARCHIVE_DIGEST_EMPTY.at(self._name, 0, siard_metadata.NAME)
         for table in metadata.tables:
             yield from self._table(entries, metadata, table)
-        self._catalogue.index_cells()
         if self.complete:
             yield from unnamed(self._catalogue, entries, self._form, metadata)
         if (routes := self._routes.of_archive(metadata)).routes:
@@ -525,7 +523,7 @@ class _ArchiveCheck:
         return hashers.digest(digest.algorithm) == digest
 
     def _entries(self, container: ZipContainer, progress: Progress) -> Iterator[Finding]:
-        """Read every entry in its order in the file, and compare those that cells name."""
+        """Read every entry in the order of the file, and compare the entries that cells name."""
         for record in container.records():
             if record.is_directory or record.extent.name in self._reported:
                 continue

@@ -55,7 +55,7 @@ class Mapping:
     def read(self, places: CheckedTree) -> Iterator[Finding]:
         """Read the file; yield the findings on it.
 
-        Targets outside the package are never looked at. A missing mapping.txt has no finding, and the listing
+        Targets outside the package are never opened. A missing mapping.txt has no finding; the inventory
         reports a link in its place.
         """
         if not self._catalogue.is_file(self._path):
@@ -138,7 +138,7 @@ class LobFiles:
     sizes: Sequence[int]
     split: bytes | None = None
     rival: bytes | None = None
-    """Another place with other bytes where the LOB may be as well, or None when it is decided."""
+    """Another place with other bytes where the LOB may be too, or None."""
 
     @property
     def path(self) -> bytes:
@@ -170,7 +170,7 @@ class ColumnSearch:
         self.is_led_out = False
         """True if all places that the statement gives for plain cells are outside the package."""
         self.prefix: bytes | None = None
-        """The folder, with its slash, where a plain ``file`` is looked for first; empty inside."""
+        """The folder, with its slash, where a plain ``file`` is searched first; empty inside."""
         self.convention = Convention.C
         self.tolerated: tuple[str, ...] = ()
         self.is_sole: dict[str, bool] = {}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from metspack.checking.catalogue import Catalogue, folder_of, shown, span_below
 from metspack.checking.eark import profiles
@@ -38,7 +38,7 @@ class CataloguedFiles:
         self._catalogue = catalogue
 
     def has_folder(self, path: bytes) -> bool:
-        """Return whether there is a folder at a path, or a file or folder in it."""
+        """Return whether a folder, or a file or folder below it, exists."""
         row = self._catalogue.row("SELECT 1 FROM disk WHERE path = ? AND kind = 'd'", path)
         return row is not None or self._first(*span_below(path + b"/")) is not None
 
@@ -83,23 +83,16 @@ PLACED = re.compile(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
 """A LOB in its segment, or a part of one; a part's suffix is a valid end of an extension."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PackageRoot:
-    """The root of the package under check: its folder's name, empty without a folder.
+def root_of(each: DeliveredPackage) -> tuple[str, bytes]:
+    """Return the name of a package's folder, and the folder of its METS among IPs side by side.
 
-    ``top`` is the folder of its METS among IPs side by side that no manifest is beside, with its last ``/``.
+    The name is "" for a pack without a folder; the folder of the METS has a last slash, and is empty for
+    other packages.
     """
-
-    name: str
-    top: bytes = b""
-
-    @classmethod
-    def of(cls, each: DeliveredPackage) -> Self:
-        """Return the root of a package."""
-        if each.is_packed:
-            return cls(name=each.within.rpartition("/")[2])
-        top = folder_of(os.fsencode(each.mets or "")) if each.ips or each.members else b""
-        return cls(name=each.path.resolve().name or "/", top=top)
+    if each.is_packed:
+        return each.within.rpartition("/")[2], b""
+    top = folder_of(os.fsencode(each.mets or "")) if each.ips or each.members else b""
+    return each.path.resolve().name or "/", top
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,7 +190,7 @@ class Fixity:
         yield from self._wrong()
 
     def of_agreed(self, agreement: Agreement) -> Iterator[Finding]:
-        """Read the files of agreed segments; put those that differ into the catalogue."""
+        """Hash the files of agreed segments; compare the batches that differ file by file."""
         for paths, found in agreement.unlike(self._progress):
             yield from self._judge_all([(path, self._statements(path)) for path in paths], found)
 
@@ -278,7 +278,7 @@ class Fixity:
         self._note(judged)
 
     def _note(self, judged: Iterable[tuple[bytes, Sequence[Row], Outcome]]) -> None:
-        """Note files in the ledger, if there is one, with the stated facts and the results."""
+        """Note files in the ledger, if any, with the stated facts and the results."""
         if self.ledger.is_kept:
             found = [(path, _facts(rows, outcome), outcome) for path, rows, outcome in judged]
             read = sum(isinstance(outcome, Hashed) for _, _, outcome in found)
@@ -306,9 +306,9 @@ class Fixity:
             yield hashed if hashed.parts else self._read_packed_parts(whole)
 
     def _asked_of(self, whole: Parts) -> Iterator[Asked]:
-        """Yield the digests wanted of each part; of the last part also those wanted of the whole.
+        """Yield the digests wanted of each part; the last part has the whole's algorithms too.
 
-        The last part is hashed for the whole's digests as well because cells may have its digest.
+        Cells may state the digest of the last part in place of the whole's.
         """
         for number, path in enumerate(whole.paths, 1):
             asked = self._asked(self._statements(path))

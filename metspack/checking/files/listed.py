@@ -285,7 +285,7 @@ def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Itera
 def compare(catalogue: Catalogue, *, whole: bool) -> None:
     """Mark entries of METS, and entries that differ from the disk, for ``files`` and ``sizes``.
 
-    The files on disk and the METS documents must be in the catalogue, indexed. Without ``whole`` only the
+    The files on disk and the METS documents must be in the catalogue. Without ``whole`` only the
     entries of METS are marked.
     """
     catalogue.put(_OF_METS)

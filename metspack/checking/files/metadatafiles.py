@@ -121,10 +121,6 @@ SELECT o.document, min(o.line), count(*), l.path, o.algorithm || ' ', o.digest, 
 FROM {_LINES} l CROSS JOIN manifest m ON m.id = l.manifest CROSS JOIN object o ON o.path = l.path
 WHERE o.algorithm = m.algorithm AND o.digest <> l.digest GROUP BY o.document
 """  # noqa: S608 -- constants
-_INDEX_OBJECTS = (
-    "CREATE INDEX IF NOT EXISTS statement_path ON statement (path) WHERE source = 'PREMIS'",
-    "CREATE INDEX IF NOT EXISTS statement_id ON statement (mets, xml_id) WHERE source = 'PREMIS'",
-)
 _HEX = re.compile(r"[0-9A-Fa-f]+")
 _MOST = 100  # pieces of a text, digests of an object, names of algorithms: no file has more
 _DIGITS = 18  # of the largest size that is compared
@@ -376,7 +372,7 @@ def _compared(catalogue: Catalogue) -> Iterator[Finding]:
     """
     if not catalogue.has("SELECT 1 FROM object"):
         return
-    for sql in (*_INDEX_OBJECTS, _PUT_WHOLES, _PUT_APART):
+    for sql in (_PUT_WHOLES, _PUT_APART):
         catalogue.put(sql)
     yield from _differing(catalogue, (_SIZES, _WHOLE_SIZES))
     yield from _differing(catalogue, (_DIGESTS, _OF_CELLS, _OF_MANIFESTS))

@@ -169,7 +169,7 @@ def put_archive(
 
 
 def of_mets(catalogue: Catalogue) -> Iterator[Finding]:
-    """Put METS statements on split LOBs into the catalogue; yield those that disagree."""
+    """Put METS statements on split LOBs into the catalogue; yield findings on contradictions."""
     yield from _in_mets(catalogue)
     catalogue.put(_PUT_STATEMENTS_OF_METS)
     for whole, paths, size in _complete(catalogue):

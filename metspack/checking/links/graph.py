@@ -145,7 +145,7 @@ class Graph:
 
 
 class _Builder:
-    """Nodes and edges as they are read from the catalogue."""
+    """The builder of nodes and edges from the catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue

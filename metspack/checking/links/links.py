@@ -10,7 +10,7 @@ from itertools import islice
 
 from metspack import uris
 from metspack.checking import grouping
-from metspack.checking.catalogue import PATHS_INDEX, Catalogue, Mark, folder_of, nearest_file, shown
+from metspack.checking.catalogue import Catalogue, Mark, folder_of, nearest_file, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
 from metspack.checking.links.mounting import (
@@ -208,7 +208,6 @@ class LinkCheck:
 
     def orphans(self) -> Iterator[Finding]:
         """Yield findings on METS documents on disk that no METS names, and on all METS below them."""
-        self._catalogue.index()
         named = self._catalogue.number("SELECT max(id) FROM mets")
         for (path,) in self._catalogue.rows(_UNNAMED):
             while self._met(path) is None and not self._catalogue.has(_IS_LISTED, path):
@@ -240,7 +239,6 @@ class LinkCheck:
             number, path, parent = row
             self._last = number
             yield from DocumentReader(self._catalogue, self._places, number, path, self._looking).findings()
-            self._catalogue.index_entries()
             (objid,) = self._catalogue.row("SELECT objid FROM mets WHERE id = ?", number) or (None,)
             mets = LinkingMets(number, path, parent, objid)
             yield from self._upward.findings(number)
@@ -372,10 +370,10 @@ class LinkCheck:
     def _listed_beside(
         self, mets: LinkingMets, pointer: _Pointer, child: bytes | None
     ) -> tuple[str, bytes] | None:
-        """Return ID and path of the METS meant by a location that leads to no METS or to another.
+        """Return ID and path of the METS that a wrong location means, or None.
 
-        The METS is in a file entry of the same division, or in one whose path differs only in letter case.
-        The result is None for a location without a contradiction, or one that is as likely to be right.
+        A wrong location leads to no METS, or to another. The METS is in a file entry of the same division, or
+        in one whose path differs only in letter case.
         """
         is_there = child is not None and self._is_reached(child)
         is_mets = child is not None and is_mets_name(child)
@@ -403,7 +401,6 @@ class LinkCheck:
         return None
 
     def _is_unshared(self, mets: int, child: bytes | None, div: int) -> bool:
-        self._catalogue.put(PATHS_INDEX)
         return self._catalogue.has(_UNSHARED_ENTRY, mets, child, div)
 
     def _by_objid(self, mets: LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
@@ -631,7 +628,7 @@ class LinkCheck:
         return "", None
 
     def _near_mets(self, child: bytes, package: bytes | None) -> str:
-        """Return the METS that is most like a missing one, out of those that no METS lists so far.
+        """Return the unlisted METS whose path is nearest to a missing one's, or "".
 
         ``package`` is the folder of the package whose representation has the METS, or None for a child.
         """

@@ -60,8 +60,8 @@ class Wanted:
 class MountOutcome:
     """The result of a search: the path of the child's METS and its true place, or a hint.
 
-    ``path`` and ``meant`` are paths in the package, of the child's METS and of the nearest one; ``parent`` is
-    the parent that the nearest one names.
+    ``path`` is that of the child's METS in the package, ``meant`` that of the nearest METS; ``parent`` is the
+    parent that the nearest METS names.
     """
 
     path: bytes | None = None

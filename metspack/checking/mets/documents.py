@@ -344,7 +344,7 @@ class DocumentReader:
     def _technical(self, fact: reader.File, path: bytes | None) -> reader.File:
         """Return a file with the SIZE and CHECKSUM of PREMIS in METS where it lacks them.
 
-        All other PREMIS statements on it are kept, to be compared like those of metadata files.
+        The other PREMIS statements on it are kept and compared like those of metadata files.
         """
         if fact.admid is None or not self._has_objects:
             return fact
@@ -513,9 +513,9 @@ class DocumentReader:
 
     @staticmethod
     def _of_archive(path: bytes | None, fact: reader.File) -> tuple[bool | None, bool | None]:
-        """Return whether an archive is named and filed as one, or None twice for another file.
+        """Return whether an archive has its name and its fileGrp, or None twice for another file.
 
-        A LOB may be a SIARD archive too; the package's is the one that the METS files as such.
+        A LOB may be a SIARD archive too: only the METS's fileGrp tells the package's archive.
         """
         if path is None or fact.element == "FLocat":
             return None, None
