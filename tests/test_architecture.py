@@ -48,7 +48,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 875,
     "inspecting": 550,
     "packages": 3_006,
-    "checking": 14_057,
+    "checking": 14_137,
     "building": 3_057,
     "reporting": 2_389,
     "restoring": 1_806,
