@@ -26,8 +26,8 @@ from metspack.containers.ipreader import Content, OpenPacks
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers
 from metspack.errors import MetspackError, TargetError
 from metspack.files import pread, reading, walking
-from metspack.files.byteranges import Below
-from metspack.files.parts import ColumnParts
+from metspack.files.byteranges import FileBelow
+from metspack.files.partitions import PartitionedColumns
 from metspack.layouts.names import SEGMENT, SIARD
 from metspack.locations import mappingtxt
 from metspack.mets import CSIP_METS, PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets_name
@@ -35,7 +35,7 @@ from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import Mptr
 from metspack.mets.reader import Fact, File, Fptr, Identified, Root, StatedObject
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
-from metspack.packages.metsfiles import PlainRun, has_archive, may_lead, plain_files
+from metspack.packages.metsfiles import PlainRun, has_archive, may_be_children, plain_files
 from metspack.system import os
 
 _EARK = "dilcis.eu"
@@ -210,7 +210,7 @@ def _compared(
 
 
 def _tree(look: SegmentLook, packs: OpenPacks) -> PackageTree:
-    file = Below(root=look.root, segments=names_of(look.pack))
+    file = FileBelow(root=look.root, segments=names_of(look.pack))
     return PackedTree(packs, file) if look.pack else FolderTree(look.root)
 
 
@@ -362,7 +362,7 @@ class _MetsReader:
         if self._survey is not None and not self._survey.takes(run):
             raise DifferenceError
         files = plain_files(run)
-        if files is None or may_lead(run.fact, "\n".join(run.columns["href"])):
+        if files is None or may_be_children(run.fact, "\n".join(run.columns["href"])):
             raise DifferenceError
         self._groups.add(run.fact.groups)
         return files
@@ -496,7 +496,7 @@ def _in_pack(look: SegmentLook, pack: PackedTree) -> Iterator[_Lot]:
     yield folders, names, [each.size or 0 for each in items]
 
 
-def _stretch(look: SegmentLook, algorithm: str, lines: ColumnParts) -> ManifestStretch:
+def _stretch(look: SegmentLook, algorithm: str, lines: PartitionedColumns) -> ManifestStretch:
     """Read a segment's lines in a manifest; refuse those not in metspack's own form."""
     width, above, number = 2 * OCTETS[algorithm], len(look.above), 0
     first = last = ending = b""

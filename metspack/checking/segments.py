@@ -41,7 +41,7 @@ from metspack.checking.mets.entries import PUT_ENTRY, FileGroups
 from metspack.checking.options import Looking
 from metspack.digests import MANIFESTS, OCTETS
 from metspack.files import reading, tempdb
-from metspack.files.reading import Asked, FileRun, HashedRun
+from metspack.files.reading import DigestRequest, FileRun, HashedRun
 from metspack.packages.files import names_of
 from metspack.processes import HERE, Executor, Underway
 from metspack.system import os
@@ -503,7 +503,7 @@ def _batched(
                 root=root,
                 folder=(*names_of(folder), *(inner.split("/") if inner else ())),
                 names="/".join(names[each].rpartition("/")[2] for each in some),
-                asked=Asked(algorithms=tuple(columns.digests), as_text=is_text, holes=holes),
+                request=DigestRequest(algorithms=tuple(columns.digests), as_text=is_text, holes=holes),
             )
             for (inner, is_text), some in groupby(
                 numbers, lambda each: (names[each].rpartition("/")[0], each in lengths)

@@ -349,7 +349,7 @@ class _CellSearch:
         self._is_decided = True
 
     def outcome(self) -> LobFiles | Lost:
-        hit = self._hit() or self._oddly_named() or next(iter(self._misfits), None)
+        hit = self._hit() or self._unusually_numbered() or next(iter(self._misfits), None)
         if hit is None:
             return self._lost()
         if self._is_decided and not hit.candidate.stated:
@@ -389,7 +389,7 @@ class _CellSearch:
             elif hit is not None:
                 self._misfits.append(hit)
 
-    def _oddly_named(self) -> _LobCandidate | None:
+    def _unusually_numbered(self) -> _LobCandidate | None:
         """Return parts whose numbers are padded in an unusual way, or None without such parts."""
         for candidate, names in self._tried:
             if names is not None and (hit := self._at(candidate, names, wide=True)) is not None:
