@@ -137,7 +137,7 @@ _UNITS = {
     **{f"{letter}B": 1000 ** (n + 1) for n, letter in enumerate("KMGTPE")},
     **{f"{letter}IB": 1024 ** (n + 1) for n, letter in enumerate("KMGTPE")},
 }
-_WHOLE = "[0-9][0-9_,]{0,39}"  # far more than any limit needs, far less than int() refuses
+_WHOLE = "[0-9][0-9_,]{0,39}"  # more digits than any limit needs, fewer than int() refuses
 _SIZE = re.compile(rf"({_WHOLE})(?:\.([0-9]{{1,40}}))?\s*([A-Za-z]*)")
 _SHOWN = ("kB", "MB", "GB", "TB", "PB", "EB")
 _NO_LIMIT = "none"
