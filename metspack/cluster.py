@@ -73,7 +73,7 @@ class WorkerTerms:
     """The versions that a worker must have, and the paths that it must see.
 
     ``address`` is the cluster's. ``wanted`` is a file that exists as long as the work is wanted; where it is
-    "", Dask's state of the task counts. A worker checks ``shared_paths`` once for each ``run``.
+    "", Dask's state of the task counts. A worker checks ``paths`` once for each ``run``.
     """
 
     address: str
@@ -81,7 +81,7 @@ class WorkerTerms:
     python: str = _PYTHON
     wanted: str = ""
     run: str = ""
-    shared_paths: tuple[SharedPath, ...] = ()
+    paths: tuple[SharedPath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,16 +288,14 @@ class _Submitted:
 class ClusterPool(Generic[Task, Result]):
     """The workers of a cluster, each checked to be fit for the work; a ``processes.Pool``.
 
-    They must see ``shared_paths``. Raises ``TargetError`` for an unfit worker.
+    They must see ``paths``. Raises ``TargetError`` for an unfit worker.
     """
 
     def __init__(
-        self, cluster: Cluster, remote: RemoteWork[Task, Result], shared_paths: Sequence[SharedPath]
+        self, cluster: Cluster, remote: RemoteWork[Task, Result], paths: Sequence[SharedPath]
     ) -> None:
         wanted, run = str(remote.wanted or ""), f"metspack-{unique_name()}"
-        self._terms = WorkerTerms(
-            address=cluster.address, wanted=wanted, run=run, shared_paths=tuple(shared_paths)
-        )
+        self._terms = WorkerTerms(address=cluster.address, wanted=wanted, run=run, paths=tuple(paths))
         cluster.check(self._terms)
         self._cluster = cluster
         self._client = cluster.client
@@ -487,7 +485,7 @@ def _worker_fault(terms: WorkerTerms, dask_worker: Any) -> str:
     if terms.wanted and not os.path.lexists(terms.wanted):
         return f"worker {name} does not see the target's folder: {terms.wanted} is not there"
     if terms.run not in _checked_runs:
-        if unseen := next(filter(None, (_path_fault(each, name) for each in terms.shared_paths)), ""):
+        if unseen := next(filter(None, (_path_fault(each, name) for each in terms.paths)), ""):
             return unseen
         _checked_runs.add(terms.run)
     return ""

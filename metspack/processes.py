@@ -143,7 +143,7 @@ class Executor:
         return max(1, jobs // 2)
 
     def prepare(self, work: Callable[..., object], wanted: int | None, *, files: int) -> None:
-        """Start processes for coming work with many files, in a block of ``keep_processes``."""
+        """Start processes for coming work with many files, in a block of ``keep``."""
         if not are_many(files) or not _keepers:
             return
         jobs = self.useful(wanted, files=files, size=0)
@@ -195,7 +195,7 @@ _keepers: list[None] = []
 
 
 @contextmanager
-def keep_processes() -> Iterator[None]:
+def keep() -> Iterator[None]:
     """Keep processes that were started in the block for further work in it, until it ends.
 
     For one thread of the process.
@@ -210,7 +210,7 @@ def keep_processes() -> Iterator[None]:
 
 
 def _release(pool: Pool) -> None:
-    """End the processes whose work is done, or keep them in a block of ``keep_processes``."""
+    """End the processes whose work is done, or keep them in a block of ``keep``."""
     if _keepers and isinstance(pool, Processes):
         _kept.append(pool)
     else:
@@ -286,7 +286,7 @@ class Processes:
 
     def _run_worker(self, number: int) -> None:
         """Have a process do one task after the other, in a thread, until there are no more."""
-        self._threads.append(threading.current_thread())  # before a signal can end this start
+        self._threads.append(threading.current_thread())  # here: a signal may end the starting
         worker = None
         while (todo := self._todo.get()) is not None:
             future, call = todo
@@ -340,19 +340,17 @@ class Ahead(Generic[Result]):
     def __init__(self, work: Callable[..., Iterable[Result]], *given: object) -> None:
         self._pool = Processes(1)
         self._task = work, given
-        self._pending = deque(self._pool.submit(_advance, self._task) for _ in range(_WAITING))
+        self._queue = deque(self._pool.submit(_advance, self._task) for _ in range(_WAITING))
 
     def ready_results(self) -> Iterator[Result]:
         """Yield the results that have arrived, without waiting; never raises."""
-        while (
-            self._pending and self._pending[0] not in self._pool.waiting and not self._pending[0].exception()
-        ):
+        while self._queue and self._queue[0] not in self._pool.waiting and not self._queue[0].exception():
             yield from self._next()
 
     def remaining_results(self) -> Iterator[Result]:
         """Yield all further results, waiting for each."""
-        while self._pending:
-            if self._pending[0] in self._pool.waiting:
+        while self._queue:
+            if self._queue[0] in self._pool.waiting:
                 self._pool.wait()
             else:
                 yield from self._next()
@@ -364,11 +362,11 @@ class Ahead(Generic[Result]):
         self._pool.shutdown()
 
     def _next(self) -> list[Result]:
-        found: list[Result] = self._pending.popleft().result()
+        found: list[Result] = self._queue.popleft().result()
         if found:
-            self._pending.append(self._pool.submit(_advance, self._task))
+            self._queue.append(self._pool.submit(_advance, self._task))
         else:
-            self._pending.clear()
+            self._queue.clear()
         return found
 
 

@@ -100,16 +100,12 @@ class Histogram:
         self._lobs = [0] * len(_BOUNDS)
         self._bytes = [0] * len(_BOUNDS)
 
-    def add(self, size: int) -> None:
-        """Count one size."""
-        number = bisect_right(_BOUNDS, size) - 1
-        self._lobs[number] += 1
-        self._bytes[number] += size
-
     def add_all(self, sizes: Iterable[int]) -> None:
-        """Count many sizes."""
+        """Count sizes."""
         for size in sizes:
-            self.add(size)
+            number = bisect_right(_BOUNDS, size) - 1
+            self._lobs[number] += 1
+            self._bytes[number] += size
 
     def classes(self) -> Iterator[SizeClass]:
         """Yield the classes from the first that has any to the last one, those between included."""

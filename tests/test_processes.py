@@ -164,7 +164,7 @@ def pids() -> set[int]:
 
 @pytest.mark.slow
 def test_kept_processes_do_the_next_work_and_end_with_the_block() -> None:
-    with processes.keep_processes():
+    with processes.keep():
         found = pids()
         assert os.getpid() not in found
         assert pids() & found
@@ -179,7 +179,7 @@ def own_pid(_task: int, _moved: Callable[[int], None]) -> int:
 
 
 def test_work_that_is_not_taken_to_its_end_leaves_no_process() -> None:
-    with processes.keep_processes():
+    with processes.keep():
         with closing(processes.results(own_pid, range(100), 2, lambda _: None)) as taken:
             next(taken)
         assert not processes._kept
@@ -251,7 +251,7 @@ def test_a_process_that_ends_before_it_takes_its_end_of_the_pipe_is_reported(
 def test_a_process_that_is_killed_when_it_has_nothing_to_do_keeps_no_other(
     *, is_before_the_end: bool
 ) -> None:
-    with processes.keep_processes():
+    with processes.keep():
         assert list(processes.results(process_id_soon, range(9), 3, lambda _: None))
         idle = multiprocessing.active_children()
         assert len(idle) == 3

@@ -90,7 +90,7 @@ def build_from(
     progress = progress or Silent()
     building_options.check_reader(options)
     run = building_options.run_facts(command, options, identity or opening.identity(source))
-    with processes.keep_processes(), Sharing(shares=isinstance(source, Archive)) as sharing:
+    with processes.keep(), Sharing(shares=isinstance(source, Archive)) as sharing:
         work = BuildWork(source, sharing, options, progress)
         helping = cluster.connect(options.cluster, credit_of(progress))
         with helping as helpers, stage(target, run, options.terms) as staging:

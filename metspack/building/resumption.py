@@ -113,19 +113,15 @@ class EarlierRun(FinishedStretches[SegmentDone]):
 
     def written_archive(self, assigned: Assignment, target: Path) -> tuple[Hashers, list[str]] | None:
         """Return digests and omissions of the archive that was written for a plan, or None."""
-        written = self.archive
+        event = self.archive
         try:
-            if (
-                written is None
-                or written["plan"] != assigned.digest
-                or os.lstat(target).st_size != written["size"]
-            ):
+            if event is None or event["plan"] != assigned.digest or os.lstat(target).st_size != event["size"]:
                 return None
         except OSError:
             return None
-        hashers = Hashers(written["digests"], written["digests"])
-        hashers.size = written["size"]
-        return hashers, list(written["left_out"])
+        hashers = Hashers(event["digests"], event["digests"])
+        hashers.size = event["size"]
+        return hashers, list(event["left_out"])
 
 
 def _progress(done: SegmentDone) -> PlacedBefore:

@@ -282,12 +282,12 @@ def place_rest(
     return done
 
 
-def record(task: SegmentTask, done: SegmentDone, disk: writing.SyncedTogether, **facts: str) -> None:
-    """Sync a segment or stretch to disk, and then record it with the further ``facts``."""
+def record(task: SegmentTask, done: SegmentDone, disk: writing.SyncedTogether, **more: str) -> None:
+    """Sync a segment or stretch to disk, and then record it with the further fields ``more``."""
     (spot,) = (each for each in task.segments if each.number == done.number)
     disk.sync(*([task.package / spot.ip] if task.packing is None else []))
     if task.journal is not None:
-        done.record(task.journal, **facts)
+        done.record(task.journal, **more)
 
 
 def clear(task: SegmentTask) -> None:

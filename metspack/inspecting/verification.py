@@ -175,12 +175,10 @@ def _verify(
         for found in some:
             verdicts += (_failed(lob, Fault.UNREADABLE, error) for lob, error in found.lost)
             for run in found.runs:
-                exceptions = list(_verdicts(run, sources, accepted, count))
+                single = list(_verdicts(run, sources, accepted, count))
                 unit = "bytes" if run.shared.is_measured else None
-                counts.take(
-                    Verdict(lob="", algorithm=run.shared.digest, unit=unit), len(run) - len(exceptions)
-                )
-                verdicts += exceptions
+                counts.take(Verdict(lob="", algorithm=run.shared.digest, unit=unit), len(run) - len(single))
+                verdicts += single
         sources.check_unchanged()
     for each in verdicts:
         counts.take(each)

@@ -39,9 +39,8 @@ from metspack.files.staging import (
     record_stretch,
     stage,
 )
-from metspack.merging import representation
 from metspack.merging.datafiles import DATA, DataFiles, DataRun, Wholes, proven_blocks
-from metspack.merging.representation import MergedIp
+from metspack.merging.representation import MergedIp, open_ips
 from metspack.mets import CSIP_METS, dialects, filetable, ids, notes, reader
 from metspack.mets.dialects.interface import Dialect, MergedContent
 from metspack.mets.filetable import ManifestLines, PlacedRun
@@ -116,10 +115,7 @@ def merge_ips(
     for path in paths:
         check_outside(target, path, "the package")
     progress.stage("Reading METS", None)
-    with (
-        processes.keep_processes(),
-        representation.open_ips(paths, roots, options.budgets) as (index, containers),
-    ):
+    with processes.keep(), open_ips(paths, roots, options.budgets) as (index, containers):
         found = DataFiles(index, containers)
         run = building_options.run_facts("merge", options, _identity(paths, index))
         with stage(target, run, terms) as staging:

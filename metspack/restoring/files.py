@@ -221,7 +221,7 @@ def restore_files(
     options, progress = options or RestoreOptions(), progress or Silent()
     check_no_store(options.cluster, (path, target))
     check_target(target, path)
-    with cluster.connect(options.cluster, credit_of(progress)) as helpers, processes.keep_processes():
+    with cluster.connect(options.cluster, credit_of(progress)) as helpers, processes.keep():
         progress.stage("Reading METS", None)
         return _restore(path, target, options, progress, terms, helpers=helpers)
 
@@ -434,12 +434,10 @@ def _place(task: _RestoreTask, moved: Moved) -> int:
     return task.number
 
 
-def _record(task: _RestoreTask, amounts: tuple[int, int], disk: writing.SyncedTogether, **facts: str) -> None:
-    """Sync the files of a slice to disk, and then record it with the further ``facts``."""
+def _record(task: _RestoreTask, amounts: tuple[int, int], disk: writing.SyncedTogether, **more: str) -> None:
+    """Sync the files of a slice to disk, and then record it with the further fields ``more``."""
     disk.sync(task.package / _CONTENT, task.work)
-    record_stretch(
-        task.journal, task.number, task.digest, amounts, _fragment(task.work, task.number), **facts
-    )
+    record_stretch(task.journal, task.number, task.digest, amounts, _fragment(task.work, task.number), **more)
 
 
 _RestoreAttempt = tuple[str, tuple[int, int]]

@@ -179,9 +179,8 @@ def _check_one(package: Package, lob: str) -> None:
     """Raise ``SourceError`` for an id without a name that is a place in several archives."""
     if len(package.archives) <= 1 or links.parted(lob)[0]:
         return
-    listed = sum(
-        package.index.holds(prefix + lob) for prefix in map(package.index.prefix, package.archives) if prefix
-    )
+    prefixes = filter(None, map(package.index.prefix, package.archives))
+    listed = sum(package.index.holds(each + lob) for each in prefixes)
     found = sum(_has_cell(package, *each) for each in packages_package.candidate_cells(package, lob))
     if listed + max(found, package.index.holds(lob)) > 1:
         ids = [f"{links.prefix(path[-1])}{lob}" for path in package.archives]
@@ -375,15 +374,15 @@ def _warn(words: str) -> None:
     warnings.warn(words, stacklevel=4)  # shows the line that called the API
 
 
-def open_lob(package: Package, lob: str, *, verify: bool = True, warned: Warned = _warn) -> io.BufferedReader:
+def open_lob(package: Package, lob: str, *, verify: bool = True) -> io.BufferedReader:
     """Return a LOB as a buffered, seekable, read-only file, to be closed or used in ``with``.
 
     The file is independent of ``package``, which may be closed first. Raises ``SourceError`` as ``found``
-    does; reading from the file raises it as for ``JoinedLob`` and ``ArchivedLob``. ``warned`` gets each
-    warning, by default a Python warning.
+    does; reading from the file raises it as for ``JoinedLob`` and ``ArchivedLob``. Warnings about the LOB are
+    Python warnings.
     """
     it = found(package, lob, verify=verify)
-    raw = it if isinstance(it, ArchivedLob) else _joined(package, it, verify=verify, warned=warned)
+    raw = it if isinstance(it, ArchivedLob) else _joined(package, it, verify=verify, warned=_warn)
     return io.BufferedReader(raw, _BUFFER)
 
 
@@ -445,12 +444,10 @@ def _pieces(lob: LobFile, offsets: Sequence[range]) -> Iterator[bytes]:
                 yield block
 
 
-def _whole(
-    package: Package, lob: HeldLob, requested: str, *, verify: bool, warned: Warned
-) -> Iterator[bytes]:
+def _whole(package: Package, lob: HeldLob, given: str, *, verify: bool, warned: Warned) -> Iterator[bytes]:
     if lob.doubt:
         warned(lob.doubt)
-    proving = Proving(lob, _cell(package, requested)) if verify else None
+    proving = Proving(lob, _cell(package, given)) if verify else None
     for part in lob.parts:
         with package.index.files.opened_part(lob.id, part) as medium:
             blocks = _part_blocks(lob.id, part, medium)

@@ -92,14 +92,13 @@ def restore_archive(
     check_target(target, path)
     progress.stage("Reading METS", None)
     with ExitStack() as stack:
-        package = options.opened(path)
-        stack.enter_context(package)
+        package = stack.enter_context(options.opened(path))
         source = check_archive(package, path, into, options)
         sharing = stack.enter_context(Sharing())
         removed = stack.enter_context(closing(RemovedEntries.of(source)))
         run = replace(restore_facts(f"archive, {into.value}", source, options), can_go_on=False)
         staging = stack.enter_context(stage(target, run, terms))
-        stack.enter_context(processes.keep_processes())
+        stack.enter_context(processes.keep())
         work = _RestoreWork(source, sharing, removed, staging, progress, options.jobs)
         work.find(into)
         is_file = into is Into.INSIDE and target.suffix.lower() == SIARD

@@ -502,11 +502,11 @@ def executor(of: Cluster | None, packages: Sequence[DeliveredPackage], granted: 
         return HERE
     places = [each.path for each in packages] + list(granted)
     places += [each.path / each.mets for each in packages if each.mets and not each.is_packed]
-    shared_paths: list[SharedPath] = []
+    paths: list[SharedPath] = []
     for place in dict.fromkeys(places):
         with suppress(OSError):  # the reader reports the reason
-            shared_paths.append(shared_path(place))
-    return ClusterExecutor(of, lambda: ClusterPool(of, RemoteWork(doubts=_is_unread), shared_paths))
+            paths.append(shared_path(place))
+    return ClusterExecutor(of, lambda: ClusterPool(of, RemoteWork(doubts=_is_unread), paths))
 
 
 def _is_unread(made: Any) -> bool:

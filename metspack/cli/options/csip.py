@@ -29,10 +29,8 @@ def _choice() -> str:
 def default_checksums() -> str:
     """Return in words the default algorithms of the checksums in METS files."""
     first = dialects.facts(dialects.DEFAULT).checksum
-    others = {name: dialects.facts(name).checksum for name in dialects.DIALECTS}
-    return first + "".join(
-        f", in the dialect {name} {algorithm}" for name, algorithm in others.items() if algorithm != first
-    )
+    found = {name: dialects.facts(name).checksum for name in dialects.DIALECTS}
+    return first + "".join(f", in the dialect {name} {each}" for name, each in found.items() if each != first)
 
 
 @dataclass(frozen=True, kw_only=True)
