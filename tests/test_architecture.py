@@ -50,9 +50,9 @@ BUDGETS: Mapping[str, int] = {
     "packages": 3_006,
     "checking": 14_137,
     "building": 3_057,
-    "reporting": 2_389,
+    "reporting": 2_357,
     "restoring": 1_806,
-    "merging": 848,
+    "merging": 847,
     "cli": 3_189,
     "templates": 1_452,
 }

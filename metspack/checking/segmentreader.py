@@ -144,7 +144,7 @@ def look_in_two(look: SegmentLook, take: Take) -> None:
     Memory does not grow with the files.
     """
     with closing(processes.Ahead(read_mets, look)) as mets:
-        _look(look, take, FolderTree(look.root), mets.rest(), mets.come)
+        _look(look, take, FolderTree(look.root), mets.remaining_results(), mets.ready_results)
 
 
 def read_mets(look: SegmentLook) -> Iterator[Statement | AgreedSegment]:

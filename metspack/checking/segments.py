@@ -132,14 +132,14 @@ class Agreement(tempdb.Scratch):
             self._reading = self._executor.begin(read_stated, self._released, jobs, progress, is_growing=True)
             if not self._looking.level.opens_archives:
                 self._release_all()
-                self._reading.look()
+                self._reading.submit_more()
 
     def release(self, folder: bytes, start: int) -> None:
         """Let files be read that begin at a number: all is known that cells say of them."""
         if self._reading is not None:
             with tempdb.explained(_KEPT):
                 self._released.add("SELECT rowid FROM columns WHERE folder = ? AND start = ?", folder, start)
-            self._reading.look()
+            self._reading.submit_more()
 
     def unlike(self, progress: Callable[[int], None]) -> Iterator[tuple[list[bytes], list[HashedRun]]]:
         """Read all files if the level hashes; yield those that differ, in batches.

@@ -21,7 +21,7 @@ from metspack.checking.mets.documents import of_opening
 from metspack.checking.options import Sampled
 from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
-from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, Sight, sight_of
+from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, SharedPath, shared_path
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.reading import (
@@ -502,11 +502,11 @@ def executor(of: Cluster | None, packages: Sequence[DeliveredPackage], granted: 
         return HERE
     places = [each.path for each in packages] + list(granted)
     places += [each.path / each.mets for each in packages if each.mets and not each.is_packed]
-    sights: list[Sight] = []
+    paths: list[SharedPath] = []
     for place in dict.fromkeys(places):
         with suppress(OSError):  # the reader reports the reason
-            sights.append(sight_of(place))
-    return ClusterExecutor(of, lambda: ClusterPool(of, RemoteWork(doubts=_is_unread), sights))
+            paths.append(shared_path(place))
+    return ClusterExecutor(of, lambda: ClusterPool(of, RemoteWork(doubts=_is_unread), paths))
 
 
 def _is_unread(made: Any) -> bool:
