@@ -173,7 +173,7 @@ class Checking(Iterator[Finding]):
         budgets = self._looking.budgets
         check_no_store(self._looking.cluster, (*self._paths, *self._granted))
         with (
-            cluster.opened(self._looking.cluster, self._credit) as helpers,
+            cluster.connect(self._looking.cluster, self._credit) as helpers,
             closing(OpenPacks(budgets)) as packs,
             ExitStack() as stack,
         ):
@@ -276,7 +276,7 @@ class Checking(Iterator[Finding]):
     def _of_one(self, each: DeliveredPackage, index: ObjidIndex) -> Iterator[Finding]:
         if self._ledger is not None:
             self._ledger.begin(self._found[each.shown].objid, each.tree(self._open_packs).shown)
-        with processes.keeping(), self._under_way(each) as (catalogue, places):
+        with processes.keep(), self._under_way(each) as (catalogue, places):
             software = self._found[each.shown].software
             run = PackageCheck(each, software, catalogue, places, index, self._shared)
             for finding in run.findings():

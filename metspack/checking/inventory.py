@@ -29,7 +29,7 @@ from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Item, PackedError
 from metspack.files import walking
-from metspack.files.byteranges import Below
+from metspack.files.byteranges import FileBelow
 from metspack.files.tempdb import BulkInsert
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
@@ -37,7 +37,7 @@ from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.system import os
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
-_FILES = BulkInsert("disk", "(?{0}, 'f', ?{1})", shared=0, own=2)
+_FILES = BulkInsert("disk", "(?{0}, 'f', ?{1})", shared=0, per_row=2)
 # Folders found since lie below the last one, and so behind it.
 _NEXT_FOLDER = "SELECT path FROM disk WHERE kind = 'd' AND path > ? ORDER BY path LIMIT 1"
 _COLLIDING = """
@@ -235,7 +235,7 @@ def _list_packed(taking: _Taking, tree: PackageTree, start: bytes) -> Iterator[F
 def beside(
     places: CheckedTree,
     packages: _Folders,
-    seen: set[Below],
+    seen: set[FileBelow],
     covers: Callable[[str], bool] | None,
     together: grouping.FindingGroups,
 ) -> Iterator[Finding]:
@@ -246,7 +246,7 @@ def beside(
     on a list and have no finding; without ``covers`` only the bytes between entries are checked.
     ``together`` keeps the note on files that macOS left behind.
     """
-    packed: dict[Below, list[PackedTree]] = {}
+    packed: dict[FileBelow, list[PackedTree]] = {}
     for tree in places.trees:
         if isinstance(tree, PackedTree) and tree.file not in seen:
             packed.setdefault(tree.file, []).append(tree)
@@ -257,7 +257,7 @@ def beside(
 
 
 def _beside(
-    file: Below,
+    file: FileBelow,
     trees: Sequence[PackedTree],
     packages: _Folders,
     covers: Callable[[str], bool] | None,

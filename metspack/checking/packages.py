@@ -16,7 +16,7 @@ from metspack.checking.links.objids import ObjidIndex
 from metspack.containers.ipreader import OpenPacks, stem_of_pack
 from metspack.errors import MetspackError, SourceError
 from metspack.files import walking
-from metspack.files.byteranges import Below
+from metspack.files.byteranges import FileBelow
 from metspack.layouts.names import is_archive
 from metspack.limits import Budgets
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, is_mets_name, reader
@@ -60,7 +60,7 @@ def _at(path: Path, packs: OpenPacks, budgets: Budgets, *, is_only: bool) -> Ite
         here = delivery.named(path, packs, budgets)
         is_lost = here[0].path == path and here[0].is_package and not here[0].mets
         is_none = path.is_dir() and (is_lost or (is_only and all(each.source for each in here)))
-        if is_none and (error := delivery.never_a_package(path)) is not None:
+        if is_none and (error := delivery.refusal_of_source(path)) is not None:
             raise error
     except (SourceError, OSError) as error:
         if is_only:
@@ -129,7 +129,7 @@ def identity(each: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> read
 
 def top_tree(each: DeliveredPackage, top: DeliveredPackage, packs: OpenPacks) -> PackageTree:
     """Return the files of the packed IP at the top of several IPs in a folder."""
-    return PackedTree(packs, Below(root=each.path, segments=(top.path.name,)), os.fsencode(top.within))
+    return PackedTree(packs, FileBelow(root=each.path, segments=(top.path.name,)), os.fsencode(top.within))
 
 
 def _once(packages: Sequence[DeliveredPackage]) -> list[DeliveredPackage]:

@@ -24,7 +24,7 @@ from metspack.checking.held import (
 )
 from metspack.digests import OCTETS
 from metspack.files import tempdb
-from metspack.files.parts import ColumnParts, PartStore, Slots
+from metspack.files.partitions import PartitionedColumns, PartitionStore, Records
 
 FILES_OF_A_PART = 25_000
 """The usual number of files of a segment that are compared together."""
@@ -76,7 +76,7 @@ class _Sums:
         self.sizes += sum(map(mul, hashes, sizes))
 
 
-class SegmentSources(PartStore):
+class SegmentSources(PartitionStore):
     """The statements of each source on a segment's files, in parts; a context manager.
 
     Names are those below the METS's folder, digests in hexadecimal. ``lines`` have name, digest and number of
@@ -87,15 +87,15 @@ class SegmentSources(PartStore):
         super().__init__(COLUMNS_SCHEMA)
         self._look = look
         self._files = 0
-        self._on_disk, self._objects = self._parts("disk", "nq"), dict[str, ColumnParts]()
+        self._on_disk, self._objects = self._parts("disk", "nq"), dict[str, PartitionedColumns]()
         self._in_mets, self._in_folder = _Sums(), _Sums()
         self.lines = {name: self._parts(name, "nnq") for name in look.manifests}
         self._listed = self._parts("listed", "nqqn")
         self._columns: list[AgreedColumns] = []
-        self._digests = {name: Slots(OCTETS[name], self, are_kept=look.parts > 1) for name in look.manifests}
+        self._digests = {name: Records(OCTETS[name], self, on_disk=look.parts > 1) for name in look.manifests}
 
-    def _parts(self, source: str, kinds: str) -> ColumnParts:
-        return ColumnParts(source, kinds, self._look.parts, self)
+    def _parts(self, source: str, kinds: str) -> PartitionedColumns:
+        return PartitionedColumns(source, kinds, self._look.parts, self)
 
     def take(self, statement: Statement) -> None:
         """Take some statements of METS."""

@@ -24,7 +24,7 @@ from metspack.checking.options import Level, Looking, Sampled
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import OpenPacks
 from metspack.files import journal
-from metspack.files.byteranges import Below
+from metspack.files.byteranges import FileBelow
 from metspack.mets import CSIP_METS, PLAIN_METS
 from metspack.model import Finding
 from metspack.packages.delivery import DeliveredPackage
@@ -62,7 +62,7 @@ class Shared:
     executor: Executor
     progress: Callable[[int], None]
     counted: Callable[[Sampled], None]
-    seen: set[Below] = field(default_factory=set)
+    seen: set[FileBelow] = field(default_factory=set)
 
 
 class PackageCheck:

@@ -25,7 +25,7 @@ from metspack.containers.ipreader import Content
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers
 from metspack.errors import MetspackError, TargetError
 from metspack.files import pread, reading, walking
-from metspack.files.parts import ColumnParts
+from metspack.files.partitions import PartitionedColumns
 from metspack.layouts.names import SEGMENT, SIARD
 from metspack.locations import mappingtxt
 from metspack.mets import CSIP_METS, PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets_name
@@ -33,7 +33,7 @@ from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import Mptr
 from metspack.mets.reader import Fact, File, Fptr, Identified, Root, StatedObject
 from metspack.packages.files import FolderTree
-from metspack.packages.metsfiles import PlainRun, has_archive, may_lead, plain_files
+from metspack.packages.metsfiles import PlainRun, has_archive, may_be_children, plain_files
 from metspack.system import os
 
 _EARK = "dilcis.eu"
@@ -132,7 +132,7 @@ def look_in_two(look: SegmentLook, take: Take) -> None:
     Memory is flat.
     """
     with closing(processes.Ahead(read_mets, look)) as mets:
-        _look(look, take, mets.rest(), mets.come)
+        _look(look, take, mets.remaining_results(), mets.ready_results)
 
 
 def read_mets(look: SegmentLook) -> Iterator[Statement | AgreedSegment]:
@@ -339,7 +339,7 @@ class _MetsReader:
         if self._survey is not None and not self._survey.takes(run):
             raise DifferenceError
         files = plain_files(run)
-        if files is None or may_lead(run.fact, "\n".join(run.columns["href"])):
+        if files is None or may_be_children(run.fact, "\n".join(run.columns["href"])):
             raise DifferenceError
         self._groups.add(run.fact.groups)
         return files
@@ -457,7 +457,7 @@ def _usual(lot: walking.Lot) -> Iterator[bytes]:
         yield lot.files
 
 
-def _stretch(look: SegmentLook, algorithm: str, lines: ColumnParts) -> ManifestStretch:
+def _stretch(look: SegmentLook, algorithm: str, lines: PartitionedColumns) -> ManifestStretch:
     """Read a segment's lines in a manifest; refuse lines in another form than metspack's."""
     width, above, number = 2 * OCTETS[algorithm], len(look.above), 0
     first = last = ending = b""

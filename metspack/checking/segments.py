@@ -39,7 +39,7 @@ from metspack.checking.mets.entries import PUT_ENTRY, FileGroups
 from metspack.checking.options import Looking
 from metspack.digests import MANIFESTS, OCTETS
 from metspack.files import reading, tempdb
-from metspack.files.reading import Asked, FileRun, HashedRun
+from metspack.files.reading import DigestRequest, FileRun, HashedRun
 from metspack.packages.files import names_of
 from metspack.processes import HERE, Executor, Underway
 from metspack.system import os
@@ -129,14 +129,14 @@ class Agreement(tempdb.Scratch):
             self._reading = self._executor.begin(read_stated, self._released, jobs, progress, is_growing=True)
             if not self._looking.level.opens_archives:
                 self._release_all()
-                self._reading.look()
+                self._reading.submit_more()
 
     def release(self, folder: bytes, start: int) -> None:
         """Release the files from a number on for hashing: all cells that name them were compared."""
         if self._reading is not None:
             with tempdb.explained(_KEPT):
                 self._released.add("SELECT rowid FROM columns WHERE folder = ? AND start = ?", folder, start)
-            self._reading.look()
+            self._reading.submit_more()
 
     def unlike(self, progress: Callable[[int], None]) -> Iterator[tuple[list[bytes], list[HashedRun]]]:
         """Hash all files if the level hashes; yield the batches with a file that differs.
@@ -493,7 +493,7 @@ def _batched(
                 root=root,
                 folder=(*names_of(folder), *(inner.split("/") if inner else ())),
                 names="/".join(names[each].rpartition("/")[2] for each in some),
-                asked=Asked(algorithms=tuple(columns.digests), as_text=is_text, holes=holes),
+                request=DigestRequest(algorithms=tuple(columns.digests), as_text=is_text, holes=holes),
             )
             for (inner, is_text), some in groupby(
                 numbers, lambda each: (names[each].rpartition("/")[0], each in lengths)

@@ -12,7 +12,7 @@ from metspack.checking.segments import Agreement
 from metspack.checking.similarity import RecentEdits
 from metspack.containers.ipreader import Content
 from metspack.files import reading
-from metspack.files.byteranges import Below
+from metspack.files.byteranges import FileBelow
 from metspack.mets.links import target
 from metspack.packages.files import MountedTree, NoTree, PackageTree, path_of
 from metspack.system import os
@@ -93,11 +93,11 @@ class CheckedTree(MountedTree):
         if size > self.holes and (place := self.below(path)) is not None:
             reading.check_holes_of(place.root, place.segments, self.holes)
 
-    def below(self, path: bytes) -> Below | None:
+    def below(self, path: bytes) -> FileBelow | None:
         """Return the file on disk at a path, or None for one that is packed."""
         tree, inner = self.held(path)
         found = None if tree.is_packed else tree.location(inner)
-        return found if isinstance(found, Below) else None
+        return found if isinstance(found, FileBelow) else None
 
     def here(self, reference: uris.Reference) -> bytes | None:
         """Return the path in the package of an absolute reference, or None if it leads elsewhere."""

@@ -25,7 +25,7 @@ from metspack.containers.zipreader import ZipContainer
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.files import reading
-from metspack.files.reading import Asked, Hashed
+from metspack.files.reading import DigestRequest, Hashed
 from metspack.layouts.names import ARCHIVE_BYTES
 from metspack.limits import Budgets
 from metspack.locations.splitparts import FIRST_SUFFIXES
@@ -530,12 +530,12 @@ class _ArchiveCheck:
             written = record.extent.name.removeprefix(self._wrapping)
             name = written.encode("utf-8", "surrogateescape")
             claims = self._catalogue.all(_IN_ENTRY, name, self._path)
-            asked = Asked(
+            request = DigestRequest(
                 algorithms=tuple(dict.fromkeys(algorithm for _, _, algorithm, _ in claims if algorithm)),
                 as_text=any(length != record.extent.size for _, length, _, _ in claims),
             )
             try:
-                hashed = reading.hash_blocks(container.contents(record.extent), asked, progress)
+                hashed = reading.hash_blocks(container.contents(record.extent), request, progress)
             except SourceError as error:
                 yield self._damaged(record.extent, error)
                 continue

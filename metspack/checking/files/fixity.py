@@ -21,11 +21,11 @@ from metspack.checking.mets.documents import of_opening
 from metspack.checking.options import Sampled
 from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
-from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, Sight, sight_of
+from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, SharedPath, shared_path
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.reading import (
-    Asked,
+    DigestRequest,
     FileRun,
     Hashed,
     HashedParts,
@@ -144,7 +144,7 @@ class Parts:
     """
 
     paths: list[bytes]
-    asked: Asked
+    request: DigestRequest
 
 
 class Fixity:
@@ -207,7 +207,7 @@ class Fixity:
         def tasks() -> Iterator[list[FileRun]]:
             for groups in filter(None, map(self._groups, self._batches(sql))):
                 paths = [path for path, _ in groups]
-                runs = self._runs(paths, [self._asked(rows) for _, rows in groups])
+                runs = self._runs(paths, [self._request(rows) for _, rows in groups])
                 given.append((groups, runs))
                 self.ledger.look_at(paths)
                 yield [run for run in runs if isinstance(run, FileRun)]
@@ -237,36 +237,36 @@ class Fixity:
         rows = self._catalogue.rows(_ALL_BETWEEN, paths[0], paths[-1])
         return [(path, list(group)) for path, group in groupby(rows, key=itemgetter(0)) if path in wanted]
 
-    def _runs(self, paths: list[bytes], asked: Iterable[Asked]) -> list[FileRun | Parts]:
+    def _runs(self, paths: list[bytes], requests: Iterable[DigestRequest]) -> list[FileRun | Parts]:
         """Return files in runs of one folder each, with the same digests wanted of each file."""
         found: list[FileRun | Parts] = []
-        files = zip(map(folder_of, paths), asked, paths, strict=False)
+        files = zip(map(folder_of, paths), requests, paths, strict=False)
         for (folder, wanted), group in groupby(files, key=itemgetter(0, 1)):
             some = [path for _, _, path in group]
             place = self._places.below(folder.rstrip(b"/"))
             if place is None:
-                found.append(Parts(paths=some, asked=wanted))
+                found.append(Parts(paths=some, request=wanted))
             else:
                 names = os.fsdecode(b"/".join([path[len(folder) :] for path in some]))
                 found.append(
-                    FileRun(root=place.root.absolute(), folder=place.segments, names=names, asked=wanted)
+                    FileRun(root=place.root.absolute(), folder=place.segments, names=names, request=wanted)
                 )
         return found
 
     def _read_packed(self, run: Parts) -> HashedRun:
-        return HashedRun.of([self._hash(path, run.asked) for path in run.paths], run.asked.algorithms)
+        return HashedRun.of([self._hash(path, run.request) for path in run.paths], run.request.algorithms)
 
-    def _hash(self, path: bytes, asked: Asked, whole: Hashing | None = None) -> Outcome:
+    def _hash(self, path: bytes, request: DigestRequest, whole: Hashing | None = None) -> Outcome:
         # A ledger keeps the state before a file is read: for it a METS that was hashed before is read again.
-        is_read = whole is None and asked.is_plain and not self.ledger.is_kept
+        is_read = whole is None and request.is_plain and not self.ledger.is_kept
         read = self._catalogue.all(_READ, path) if is_read else []
         found = {name: digest for _, name, digest in read}
-        if read and found.keys() >= set(asked.algorithms):
+        if read and found.keys() >= set(request.algorithms):
             self._progress(read[0][0])
             return Hashed(size=read[0][0], digests=found, until=found, text=None)
         try:
             with self._places.content(path) as content:
-                return hash_blocks(content.chunks(), asked, self._progress, whole)
+                return hash_blocks(content.chunks(), request, self._progress, whole)
         except (OSError, MetspackError) as error:
             return error
 
@@ -305,28 +305,28 @@ class Fixity:
             whole = given.popleft()
             yield hashed if hashed.parts else self._read_packed_parts(whole)
 
-    def _asked_of(self, whole: Parts) -> Iterator[Asked]:
+    def _requests_of(self, whole: Parts) -> Iterator[DigestRequest]:
         """Yield the digests wanted of each part; the last part has the whole's algorithms too.
 
         Cells may state the digest of the last part in place of the whole's.
         """
         for number, path in enumerate(whole.paths, 1):
-            asked = self._asked(self._statements(path))
-            more = whole.asked.algorithms if number == len(whole.paths) else ()
-            yield replace(asked, algorithms=tuple(dict.fromkeys((*asked.algorithms, *more))))
+            request = self._request(self._statements(path))
+            more = whole.request.algorithms if number == len(whole.paths) else ()
+            yield replace(request, algorithms=tuple(dict.fromkeys((*request.algorithms, *more))))
 
     def _run(self, whole: Parts) -> PartRun:
         """Return how to read the parts of a whole; without files when one of them is packed."""
         places = [place for path in whole.paths if (place := self._places.below(path)) is not None]
         if len(places) < len(whole.paths):
-            return whole.asked, ()
-        files = zip(places, self._asked_of(whole), strict=True)
-        return whole.asked, tuple((place.root.absolute(), place.segments, asked) for place, asked in files)
+            return whole.request, ()
+        files = zip(places, self._requests_of(whole), strict=True)
+        return whole.request, tuple((place.root.absolute(), place.segments, each) for place, each in files)
 
     def _read_packed_parts(self, whole: Parts) -> HashedParts:
-        joined = Hashing(whole.asked)
-        files = zip(whole.paths, self._asked_of(whole), strict=True)
-        parts = tuple(self._hash(path, asked, joined) for path, asked in files)
+        joined = Hashing(whole.request)
+        files = zip(whole.paths, self._requests_of(whole), strict=True)
+        parts = tuple(self._hash(path, request, joined) for path, request in files)
         return HashedParts(parts=parts, whole=joined.result())
 
     def of_part(self, path: bytes, outcome: Outcome) -> Generator[Finding, None, bool]:
@@ -340,8 +340,8 @@ class Fixity:
         """Return all statements on a file."""
         return self._catalogue.statements(_ALL, path, _MOST_OF_ONE)
 
-    def _asked(self, rows: list[Row]) -> Asked:
-        return Asked(
+    def _request(self, rows: list[Row]) -> DigestRequest:
+        return DigestRequest(
             algorithms=tuple(dict.fromkeys(row[5] for row in rows if row[1] != _LENGTH)),
             boundary=next((row[2] for row in rows if row[1] == _ARCHIVE), 0),
             as_text=any(row[1] == _LENGTH for row in rows),
@@ -350,7 +350,7 @@ class Fixity:
 
     def _read_one(self, path: bytes, rows: list[Row]) -> Iterator[Finding]:
         self.ledger.look_at([path])
-        outcome = self._hash(path, self._asked(rows))
+        outcome = self._hash(path, self._request(rows))
         yield from self._judge(path, rows, outcome)
         self._note([(path, rows, outcome)])
 
@@ -502,11 +502,11 @@ def executor(of: Cluster | None, packages: Sequence[DeliveredPackage], granted: 
         return HERE
     places = [each.path for each in packages] + list(granted)
     places += [each.path / each.mets for each in packages if each.mets and not each.is_packed]
-    sights: list[Sight] = []
+    paths: list[SharedPath] = []
     for place in dict.fromkeys(places):
         with suppress(OSError):  # the reader reports the reason
-            sights.append(sight_of(place))
-    return ClusterExecutor(of, lambda: ClusterPool(of, RemoteWork(doubts=_is_unread), sights))
+            paths.append(shared_path(place))
+    return ClusterExecutor(of, lambda: ClusterPool(of, RemoteWork(doubts=_is_unread), paths))
 
 
 def _is_unread(made: Any) -> bool:

@@ -26,7 +26,7 @@ from metspack.checking.codes.rule import Rule
 from metspack.checking.similarity import likeness, nearest
 from metspack.checking.tree import CheckedTree
 from metspack.errors import MetspackError
-from metspack.files.reading import Asked, hash_blocks
+from metspack.files.reading import DigestRequest, hash_blocks
 from metspack.layouts.names import OF_MACOS, SEGMENT
 from metspack.mets import is_top_mets_name
 from metspack.model import Finding, Severity
@@ -57,13 +57,13 @@ def find(catalogue: Catalogue, places: CheckedTree, progress: Callable[[int], No
         return
     for sql in _INDEX_LOST:
         catalogue.put(sql)
-    asked = Asked(algorithms=tuple(name for (name,) in algorithms))
+    request = DigestRequest(algorithms=tuple(name for (name,) in algorithms))
     for path, size in found_unlisted:
         if not catalogue.has(_IS_ONE_SO_LARGE, size):
             continue
         try:
             with places.content(path) as content:
-                hashed = hash_blocks(content.chunks(), asked, progress)
+                hashed = hash_blocks(content.chunks(), request, progress)
         except (OSError, MetspackError):
             continue
         for (name, digest), stated in product(hashed.digests.items(), (size, None)):

@@ -39,7 +39,7 @@ from metspack.containers.ipreader import Content
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, Seal
 from metspack.errors import MetspackError
 from metspack.files import reading
-from metspack.files.byteranges import Below
+from metspack.files.byteranges import FileBelow
 from metspack.files.digestlists import ESCAPED, LineReader, is_list, unmarked
 from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import OF_MACOS
@@ -50,7 +50,7 @@ from metspack.system import os
 # A line with one of these in it may not be plain; each other path is valid as it stands.
 _NOT_PLAIN = (b"\r", b"\0", b"\\", b"//", b"/.", b"/\n", b"  /", b"  .")
 _PLAIN_LINES = BulkInsert(
-    "listed", "(?3, ?{0}, CAST(?{1} AS TEXT), ?1 + {row} * ?2)", shared=3, own=2, counts=1
+    "listed", "(?3, ?{0}, CAST(?{1} AS TEXT), ?1 + {row} * ?2)", shared=3, per_row=2, counts=1
 )
 PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
 _OUT_OF_ORDER = "a path out of order"
@@ -224,7 +224,7 @@ class Manifest:
         yield from self._take(blocks)
         yield from self._ended()
 
-    def findings_between(self, place: Below, agreement: Agreement) -> Iterator[Finding]:
+    def findings_between(self, place: FileBelow, agreement: Agreement) -> Iterator[Finding]:
         """Yield the findings on the lines outside the stretches of agreed segments.
 
         Of a stretch only the lines on files that are not held are kept. A segment whose stretch is out of

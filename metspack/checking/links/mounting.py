@@ -217,19 +217,20 @@ class Mounting:
         for number, path, found in self._catalogue.rows(_FOUND_SINCE, self._last_found):
             self._last_found = number
             self._found_at.setdefault(os.path.abspath(found), bytes(path))
+        here = self._folder_on_disk(mets, document)
+        return (
+            (lambda href: self._found_at.get(_joined(here, href))) if self._found_at else lambda _href: None
+        )
+
+    def leads_to(self, mets: int, document: bytes, href: str, other: bytes) -> bool:
+        """Return whether a location in a METS, from its place on disk, means another METS of the package."""
+        return _joined(self._folder_on_disk(mets, document), href) == os.path.abspath(
+            self._places.on_disk(other)
+        )
+
+    def _folder_on_disk(self, mets: int, document: bytes) -> str:
         row = self._catalogue.row("SELECT found FROM mets WHERE id = ?", mets)
-        here = os.path.dirname(os.path.abspath((row and row[0]) or self._places.on_disk(document)))
-
-        def at(href: str) -> bytes | None:
-            try:
-                reference = uris.located(href)
-            except uris.ReferenceRefused:
-                return None
-            if reference.kind is not uris.Kind.RELATIVE:
-                return None
-            return self._found_at.get(os.path.normpath(os.path.join(here, *reference.segments)))
-
-        return at if self._found_at else lambda _href: None
+        return os.path.dirname(os.path.abspath((row and row[0]) or self._places.on_disk(document)))
 
     def upward(
         self, path: bytes, objid: str | None, link: tuple[str, int], *, is_ancestor: bool
@@ -275,6 +276,16 @@ def resolved(places: CheckedTree, document: bytes, href: str) -> bytes | None:
         return places.resolved(document, uris.located(href))
     except uris.ReferenceRefused:
         return None
+
+
+def _joined(folder: str, href: str) -> str:
+    """Return the path of a relative location in a document that lies in a folder, "" for any other."""
+    try:
+        reference = uris.located(href)
+    except uris.ReferenceRefused:
+        return ""
+    is_relative = reference.kind is uris.Kind.RELATIVE
+    return os.path.normpath(os.path.join(folder, *reference.segments)) if is_relative else ""
 
 
 def _is_called_otherwise(found: FoundPackage, place: bytes | None) -> bool:
@@ -378,6 +389,8 @@ class Upward:
                 yield Code.LEAVES_ROOT.at(path, line, href=href, nearest=near)
                 continue
             if objid is None or bare(href) == bare(objid):
+                continue
+            if url and self._mounting.leads_to(mets, path, href, parent):
                 continue
             place = resolved(self._places, path, href) if url else None
             # A refused location is no fault beside a right OBJID.

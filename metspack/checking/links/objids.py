@@ -15,7 +15,7 @@ from metspack.checking.similarity import RecentEdits, likeness, nearest
 from metspack.containers.ipreader import OpenPacks, PackedError, unpacked_name
 from metspack.errors import MetspackError
 from metspack.files import tempdb, walking
-from metspack.files.byteranges import Below
+from metspack.files.byteranges import FileBelow
 from metspack.layouts.names import SEGMENT
 from metspack.limits import Budgets
 from metspack.mets import is_mets_name, is_of_representation, reader
@@ -164,8 +164,8 @@ class ObjidIndex(tempdb.Scratch):
             at = Code.PACK_UNREADABLE.error_at if is_checked_segment else Code.PACK_UNREADABLE.at
             yield at(self._shown(root, path, b""), reason=error.message)
 
-    def _below(self, root: int, path: bytes) -> Below:
-        return Below(root=self._roots[root], segments=names_of(path))
+    def _below(self, root: int, path: bytes) -> FileBelow:
+        return FileBelow(root=self._roots[root], segments=names_of(path))
 
     def _document(self, root: int, pack: bytes | None, path: bytes) -> Iterator[Finding]:
         """Put a METS into the index, read up to its root element."""

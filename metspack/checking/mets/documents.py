@@ -32,9 +32,9 @@ from metspack.model import Digest, Finding
 from metspack.packages.metsfiles import (
     ARCHIVES,
     has_archive,
-    is_aside,
+    is_auxiliary,
     is_of_lob,
-    may_lead,
+    may_be_children,
     plain_files,
     split_lob,
 )
@@ -89,7 +89,7 @@ _MPTRS = BulkInsert(
     " href, line, div)",
     "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?{0}, ?{1}, ?{2})",
     shared=12,
-    own=3,
+    per_row=3,
 )
 # The first entry of the parent stands for all; digests by other algorithms need another reading.
 _ALGORITHMS = """
@@ -277,7 +277,7 @@ class DocumentReader:
                 yield from self._take(fact)
         else:
             self._files += run.count
-            self._leads |= may_lead(run.fact, "\n".join(run.columns["href"]))
+            self._leads |= may_be_children(run.fact, "\n".join(run.columns["href"]))
             if run.fact.element == "file":
                 self._pointers.add_files(map(str.strip, run.columns["id"]))
             self._batch.flush()
@@ -454,7 +454,7 @@ class DocumentReader:
         pseudo = False
         differs = None
         if fact.href is not None:
-            needed = fact.element == "file" and not is_aside(fact.groups, None)
+            needed = fact.element == "file" and not is_auxiliary(fact.groups, None)
             path, pseudo, refused = self._located(fact.href, fact.line, fact.id or "", needed=needed)
             is_of_mets = fact.element == "file" and is_mets_name(fact.href)
             if refused is not None and refused.code == Code.LEAVES_ROOT.id and is_of_mets:
@@ -470,7 +470,7 @@ class DocumentReader:
         yield from self._further(fact)
         if fact.id is None and fact.element == "file":
             yield Code.NO_FILE_ID.at(self._name, fact.line, href=fact.href or "")
-        self._leads |= may_lead(fact, f"{fact.href}\n{shown(path or b'')}")
+        self._leads |= may_be_children(fact, f"{fact.href}\n{shown(path or b'')}")
         fact = self._technical(fact, path)
         size, size_fault = self._size(fact)
         digest, digest_fault = self._digest(fact)

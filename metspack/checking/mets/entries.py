@@ -15,7 +15,7 @@ FILES = BulkInsert(
     """(?3 + {row} * ?4, ?5, ?6, ?7, ?8, ?{0}, CAST(?9 || ?{0} AS BLOB), ?{1}, ?{2}, ?{3}, ?{4}, ?{5},
     ?1 + {row} * ?2, 0)""",
     shared=9,
-    own=6,
+    per_row=6,
     counts=2,
 )
 """Files with common values: line, number, their steps, METS, element, group, algorithm, folder."""
