@@ -1,12 +1,10 @@
 """Check the metadata files that METS documents name (mdRef): form, kind, PREMIS content.
 
-PREMIS statements on a file are compared with those of METS, the manifests and the cells: no file is read for
-them. Objects that all of these statements agree with are not kept.
+PREMIS statements on a file are compared with those of METS, manifests and cells; no file is read for them.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +13,7 @@ from itertools import takewhile
 from operator import itemgetter
 
 from metspack import digests, safexml, uris
-from metspack.checking.catalogue import PUT_OBJECT, Catalogue, Row, shown
+from metspack.checking.catalogue import PUT_OBJECT, Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
@@ -94,7 +92,7 @@ WITH p AS MATERIALIZED (
     CROSS JOIN manifest f ON f.id = l.manifest
     UNION SELECT c.path, c.algorithm FROM d CROSS JOIN cell c ON c.path = d.path AND NOT c.inside
 )
-SELECT 'PREMIS alone', p.path, p.line, p.document, p.algorithm, p.digest FROM p
+SELECT 'PREMIS only', p.path, p.line, p.document, p.algorithm, p.digest FROM p
 LEFT JOIN stated s ON s.path = p.path AND s.algorithm = p.algorithm WHERE s.path IS NULL
 ORDER BY p.document, p.line
 """  # noqa: S608 -- constants
@@ -125,20 +123,6 @@ SELECT o.document, min(o.line), count(*), l.path, o.algorithm || ' ', o.digest, 
 FROM {_LINES} l CROSS JOIN manifest m ON m.id = l.manifest CROSS JOIN object o ON o.path = l.path
 WHERE o.algorithm = m.algorithm AND o.digest <> l.digest GROUP BY o.document
 """  # noqa: S608 -- constants
-# The statements on files by paths, which an index finds one by one.
-_STATED = f"""
-WITH g AS MATERIALIZED (SELECT CAST(value AS BLOB) AS path FROM json_each(?))
-SELECT e.path, '{_SIZE}', e.size FROM g CROSS JOIN entry e ON e.path = g.path
-UNION ALL
-SELECT e.path, e.algorithm, e.digest FROM g CROSS JOIN entry e ON e.path = g.path
-UNION ALL
-SELECT l.path, m.algorithm, l.digest FROM g CROSS JOIN listed l ON l.path = g.path
-    JOIN manifest m ON m.id = l.manifest
-UNION ALL
-SELECT c.path, c.algorithm, c.digest FROM g CROSS JOIN cell c ON c.path = g.path WHERE NOT c.inside
-LIMIT ?
-"""  # noqa: S608 -- a constant
-_STATED_OF_EACH = 20  # statements of a file: where there are more each object is kept
 _INDEX_OBJECTS = (
     "CREATE INDEX IF NOT EXISTS statement_path ON statement (path) WHERE source = 'PREMIS'",
     "CREATE INDEX IF NOT EXISTS statement_id ON statement (mets, xml_id) WHERE source = 'PREMIS'",
@@ -158,11 +142,11 @@ _DIGITS = 18  # of the largest size that is compared
 _Statement = tuple[str, str, int, int | None, str | None, str | None]
 """A statement of an object on a file: identifier, location, line; size once; algorithm and digest."""
 _Paths = Mapping[str, bytes | None]
-"""The paths of locations, None for one that is none."""
+"""The paths that locations mean, or None for a refused location."""
 
 
 class _InCatalogue:
-    """The catalogue, which keeps the statements in a document, but one of those that agree."""
+    """The statements in a document, kept in the catalogue."""
 
     def __init__(self, catalogue: Catalogue, document: bytes, mets: int) -> None:
         self._catalogue = catalogue
@@ -170,30 +154,19 @@ class _InCatalogue:
         self._mets = mets
 
     def take(self, statements: Sequence[_Statement], paths: _Paths) -> None:
-        """Take some successive statements, with all of each object."""
-        kept = statements[:1] if self._are_agreed(statements, paths) else statements
-        rows = ((self._document, self._mets, named, paths[at], *stated) for named, at, *stated in kept)
+        """Take some successive statements."""
+        rows = ((self._document, self._mets, named, paths[at], *stated) for named, at, *stated in statements)
         self._catalogue.put_many(PUT_OBJECT, rows)
-
-    def _are_agreed(self, statements: Sequence[_Statement], paths: _Paths) -> bool:
-        """Return whether METS lists all files, and all statements on them equal those in PREMIS."""
-        own: set[Row] = {(paths[at], _SIZE, size) for _, at, _, size, *_ in statements if size is not None}
-        files = {path for path, *_ in own if path is not None}
-        own |= {(paths[at], name, digest) for _, at, *_, name, digest in statements if name}
-        kinds, most = {kind for _, kind, _ in own}, _STATED_OF_EACH * len(files)
-        stated = self._catalogue.all(_STATED, json.dumps(list(map(shown, files))), most)
-        are_equal = own == {each for each in stated if each[1] in kinds}
-        return are_equal and files == set(paths.values()) and len(stated) < most
 
 
 TakeObjects = Callable[[str, list[bytes], Sequence[int], list[bytes]], None]
-"""Takes statements on files: the algorithm or "", and names, sizes or -1, and digests or nothing."""
+"""Takes statements on files: algorithm or "", names, sizes or -1, digests or empty ones."""
 
 
 class _InParts:
-    """Statements on the files below a folder, taken into parts to be compared later.
+    """Statements on the files below a folder, put into parts for a later comparison.
 
-    ``is_other`` is True once one cannot be, as it is on a file elsewhere or no digest.
+    ``is_other`` is True once a statement is on a file outside the folder.
     """
 
     def __init__(self, folder: bytes, take: TakeObjects) -> None:
@@ -429,7 +402,7 @@ _NAMED = "SELECT path FROM object WHERE path IS NOT NULL AND path NOT IN (SELECT
 
 
 def _value(text: str, algorithm: str) -> str:
-    """Return a digest as METS has it read, or the text when it is no digest."""
+    """Return a digest in the form of METS's digests, or the text itself if it is no digest."""
     if len(text) == 2 * digests.OCTETS[algorithm] and _HEX.fullmatch(text):
         return text.lower()
     digest = digests.parsed(text, algorithm)
@@ -437,21 +410,21 @@ def _value(text: str, algorithm: str) -> str:
 
 
 def _kind(mdtype: str | None, mimetype: str | None, path: bytes) -> str | None:
-    """Return the kind that a METS states for a metadata file, or None for one that is left out."""
+    """Return the kind that a METS states for a metadata file, or None if it is left out."""
     kind = (mdtype or "").partition(":")[0]
     is_xml = "xml" in (mimetype or "") or path.lower().endswith(b".xml")
     return kind if kind in _KINDS or is_xml else None
 
 
 def _is_of(kind: str, file: _MetadataFile) -> bool:
-    """Return whether a file that was read is of a kind; True for a kind without known namespace."""
+    """Return whether a file has the stated kind; True for a kind without a defined namespace."""
     return kind not in _KINDS or file.kind == kind or (kind == _DC and file.has_dc and not file.kind)
 
 
 def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """Yield the findings on the metadata files of all METS documents, each read once.
 
-    Those that the METS of agreed segments name were read with these.
+    The files that METS of agreed segments name were read with the segments.
     """
     for mets, path, mdtype, mimetype, source, folder, line in catalogue.all(_FILES):
         kind = _kind(mdtype, mimetype, path)
