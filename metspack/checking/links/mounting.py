@@ -218,15 +218,12 @@ class Mounting:
             self._last_found = number
             self._found_at.setdefault(os.path.abspath(found), bytes(path))
         here = self._folder_on_disk(mets, document)
-        return (
-            (lambda href: self._found_at.get(_joined(here, href))) if self._found_at else lambda _href: None
-        )
+        return lambda href: self._found_at.get(_joined(here, href)) if self._found_at else None
 
     def leads_to(self, mets: int, document: bytes, href: str, other: bytes) -> bool:
-        """Return whether a location in a METS, from its place on disk, means another METS of the package."""
-        return _joined(self._folder_on_disk(mets, document), href) == os.path.abspath(
-            self._places.on_disk(other)
-        )
+        """Return whether a location, from its METS's place on disk, means another METS here."""
+        there = os.path.abspath(self._places.on_disk(other))
+        return _joined(self._folder_on_disk(mets, document), href) == there
 
     def _folder_on_disk(self, mets: int, document: bytes) -> str:
         row = self._catalogue.row("SELECT found FROM mets WHERE id = ?", mets)
@@ -279,7 +276,7 @@ def resolved(places: CheckedTree, document: bytes, href: str) -> bytes | None:
 
 
 def _joined(folder: str, href: str) -> str:
-    """Return the path of a relative location in a document that lies in a folder, "" for any other."""
+    """Return the path of a relative location in a document in a folder, or ""."""
     try:
         reference = uris.located(href)
     except uris.ReferenceRefused:
