@@ -216,7 +216,7 @@ OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
 """The condition for manifests of a bag."""
 BAG, PAYLOAD = b"bagit.txt", b"data/"
 """The file that makes a folder a bag, and the payload's folder in it (RFC 8493, 2.1)."""
-# An index shows in one go that no path occurs twice; only where one does is each row looked at.
+# An index shows at once whether a path occurs twice; only then each row is examined.
 _ANY_PATH_TWICE = "SELECT (SELECT count(path) FROM entry) > (SELECT count(DISTINCT path) FROM entry)"
 _PUT_METS = """INSERT INTO mets
     (path, folder, segment, parent, called, done, key, found, named_by, package, depth, jump)

@@ -290,7 +290,7 @@ class Checking(Iterator[Finding]):
             Catalogue() as catalogue,
             closing(Agreement(each.path.absolute(), looking, catalogue, self._executor)) as agreement,
         ):
-            # Only a package that is one folder, all of it, with a METS has segments to be held.
+            # Only a package that is a single folder with a METS has held segments.
             if each.mets is not None and not (each.is_packed or each.members or each.top):
                 hold_segments(agreement, each.path, looking, self._count_bytes)
             places = CheckedTree(each.tree(self._open_packs), agreement, looking.budgets.holes)

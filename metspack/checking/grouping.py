@@ -99,7 +99,6 @@ class FindingGroups:
 
 
 def _extended(finding: Finding, more: str, /, **facts: str) -> Finding:
-    """Return a finding with a longer message and further facts."""
     together = tuple(sorted((*finding.facts, *facts.items())))
     return replace(finding, message=f"{finding.message}; {more}", facts=together)
 

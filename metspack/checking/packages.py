@@ -50,7 +50,7 @@ def found(
             each if each.is_packed or Path(each.shown).is_dir() else replace(each, shown=str(each.path))
             for each in packages
         ]
-    # Packages that were left out lie in the others.
+    # The packages that were left out are inside the others.
     return (*packages, *(each for each in here if not each.is_package))
 
 

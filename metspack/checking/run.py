@@ -13,7 +13,7 @@ from metspack.checking import grouping, inventory, options, packages
 from metspack.checking.archives import archive
 from metspack.checking.catalogue import Catalogue, Mark, shown
 from metspack.checking.codes import Code
-from metspack.checking.eark.folders import Claims, root_of
+from metspack.checking.eark.folders import Claims
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.files import bags, listed, manifests, metadatafiles, splitlobs
 from metspack.checking.files.fixity import Fixity
@@ -87,14 +87,14 @@ class PackageCheck:
 
     def findings(self) -> Iterator[Finding]:
         """Yield all findings, with the requirements that they break; note faults of links."""
-        standards = _StandardsCheck(self._catalogue, self._places, "", self._looking)
+        is_eark = self._looking.profile is not Profile.RECOMMENDATION
         noted = ("", "")
         for finding in self._steps():
             fault = finding.path, finding.code
             if fault != noted and (finding.code[0] in _LINKING or finding.code in _LINKED):
                 self._catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", *fault)
                 noted = fault
-            yield standards.named(finding)
+            yield self._judgement.named(finding) if is_eark else finding
 
     def _steps(self) -> Iterator[Finding]:
         looking, catalogue, places = self._looking, self._catalogue, self._places
@@ -107,19 +107,17 @@ class PackageCheck:
         covers = self._shared.around.covers if whole else None
         together = grouping.FindingGroups()
         yield from inventory.beside(places, self._shared.folders, self._shared.seen, covers, together)
-        name, top = root_of(self._package)
-        standards = _StandardsCheck(catalogue, places, name, looking)
-        # A file that no METS lists has no place in E-ARK's packages, and a folder without METS is hardly one.
-        # Only metspack writes manifests beside the IPs of a set.
+        # E-ARK's packages list all files in METS and need no manifests; beside IPs side by side only metspack
+        # writes them.
         is_of_metspack = bool(self._package.ips) and self._software == _METSPACK
-        if whole and self._package.mets is not None and (is_of_metspack or not standards.claims.of_root(top)):
+        if whole and self._package.mets is not None and (is_of_metspack or not self._claims.of_root()):
             yield from manifests.missing(catalogue)
         listed.compare(catalogue, whole=whole)
         if whole:
             yield from self._files(together)
             yield from self._cells()
             yield from self._statements()
-            yield from standards.findings()
+            yield from self._standards()
         else:
             yield from self._fixity.of_documents(manifests=False)
         yield from listed.sizes(catalogue)
@@ -219,6 +217,22 @@ class PackageCheck:
         yield from fixity.of_files(sampled=sampled, jobs=looking.jobs)
         fixity.ledger.end()
 
+    def _standards(self) -> Iterator[Finding]:
+        """Judge the packages that claim standards, if any."""
+        claimed = self._claims.packages()
+        for first in claimed:
+            yield from self._judgement.findings(chain((first,), claimed))
+
+    @cached_property
+    def _claims(self) -> Claims:
+        return Claims(self._catalogue, self._places, self._looking, self._package)
+
+    @cached_property
+    def _judgement(self) -> Judgement:
+        from metspack.checking.eark.package import Judgement  # noqa: PLC0415 -- its tables are large
+
+        return Judgement(self._catalogue, self._places, self._claims, self._looking)
+
     @cached_property
     def _fixity(self) -> Fixity:
         shared = self._shared
@@ -230,27 +244,3 @@ class PackageCheck:
             shared.ledger,
             executor=shared.executor,
         )
-
-
-class _StandardsCheck:
-    """The check against standards, which loads their large tables when they are needed."""
-
-    def __init__(self, catalogue: Catalogue, places: CheckedTree, root: str, looking: Looking) -> None:
-        self._given = catalogue, places, root, looking
-        self.claims = Claims(catalogue, places, looking)
-
-    @cached_property
-    def _judgement(self) -> Judgement:
-        from metspack.checking.eark.package import Judgement  # noqa: PLC0415 -- as it says
-
-        return Judgement(*self._given, self.claims)
-
-    def findings(self) -> Iterator[Finding]:
-        claimed = self.claims.packages()
-        for first in claimed:
-            yield from self._judgement.findings(chain((first,), claimed))
-
-    def named(self, finding: Finding) -> Finding:
-        """Return a finding of another step with the requirement that its fault breaks, if any."""
-        is_done = finding.requirement or self._given[-1].profile is Profile.RECOMMENDATION
-        return finding if is_done else self._judgement.named(finding)

@@ -161,7 +161,7 @@ class Cells:
         self.lost = 0
         self._name = shown(form.path)
         self._table = table
-        # Array elements have endless many tags.
+        # Array elements have any number of tags.
         self._column = lru_cache(_COLUMNS_KEPT)(partial(finder.column, metadata, table))
         # Reported once for a column.
         self._counts: dict[tuple[str, Rule], _CellCount] = {}

@@ -222,7 +222,7 @@ class Finder:
             way = None if column.way is None else column.candidates.by_way(column.way)
             # Inside, each cell decides the convention; a renamed folder gives several places.
             if way is not None and not way.place.inside and way.renamed is None:
-                # Another rule that comes first may lead to the same place.
+                # An earlier rule may lead to the same place.
                 plain = column.candidates.of(PLAIN_NAME, [])
                 self._learn(column, next((each for each in plain if each.place == way.place), way))
 
@@ -422,7 +422,7 @@ class _CellSearch:
             return None
         if not extents:
             return None
-        # The package may have the file elsewhere than its name leads; METS lists it there.
+        # The file may be in another package, where METS lists it.
         there = whole.path if isinstance(whole, FileExtent) else names
         return _LobCandidate(candidate=candidate, names=there, extents=extents)
 
@@ -485,7 +485,7 @@ class _CellSearch:
         if problem is not None:
             return problem
         for each in self._refusals:
-            # Not a reference at all, rather than one that leads out of the archive.
+            # The text is no reference, as opposed to one that leads out of the archive.
             is_none = isinstance(each, ReferenceRefused) and each.rule not in {"leaves-root", "drive"}
             if is_none or isinstance(each, LocationError):
                 return Lost(code=Code.LOCATION, reason=each.message)
@@ -503,7 +503,7 @@ class _CellSearch:
         for candidate, names in tried:
             if names is not None and candidate.way == self._column.way:
                 return candidate, names
-            # Where the statement leads out of the package, a file is likelier meant than an entry.
+            # If the statement leads out of the package, a file is likelier than an entry.
             if likeliest is None and names is not None and (first or not candidate.place.inside):
                 likeliest = candidate, names
             first = False

@@ -430,5 +430,4 @@ class Files:
 
     @cached_property
     def _archives(self) -> set[str]:
-        """The names of all archives."""
         return {shown(path).rpartition("/")[2] for (path,) in self._catalogue.rows(_ARCHIVES, SIARD)}

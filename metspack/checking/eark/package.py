@@ -81,7 +81,7 @@ class Survey:
         Sections(*given)
         self._parts = (Header(*given), FileSection(*given), Structure(*given))
         for place in demanded():
-            # CSIP prints the path of pointers for every structMap, and requires them in its own.
+            # CSIP's XPath of pointers matches every structMap; they are required in the CSIP structMap.
             path = place.replace("mets/structMap/", f"{MAP}/")
             self.elements.handle({path: partial(faults.demand, place)})
 
@@ -114,13 +114,10 @@ class Survey:
 class Judgement:
     """The judgement of the packages of one catalogue, by the standards that each claims."""
 
-    def __init__(
-        self, catalogue: Catalogue, places: CheckedTree, root: str, looking: Looking, claims: Claims
-    ) -> None:
+    def __init__(self, catalogue: Catalogue, places: CheckedTree, claims: Claims, looking: Looking) -> None:
         self._catalogue = catalogue
         self._holdings = CataloguedFiles(catalogue)
         self._places = places
-        self._root = root
         self._claims = claims
         self._profile = looking.profile
         self._reads_heads = looking.level > Level.LINKS
@@ -206,8 +203,8 @@ class Judgement:
         outline = self._survey(path, faults, is_package=True)
         if outline is None:
             return
-        name = shown(folder[:-1]).rpartition("/")[2] if folder else self._root
-        # A package that was found in another's folder has the other's name.
+        name = shown(folder[:-1]).rpartition("/")[2] if folder else self._claims.root
+        # A package in another's folder has the name of that one.
         is_swapped = self._catalogue.has(_IS_SWAPPED, shown(path), Code.CHILDREN_SWAPPED.id)
         is_unknown = is_elsewhere or is_swapped or (not folder and bags.is_payload(self._places.base))
         _judge_profile(outline, faults, self._profile, opening)
@@ -287,7 +284,7 @@ class Judgement:
     def _archives(self, each: Representation) -> list[bytes]:
         data = each.folder + b"data/"
         files = (name for name, is_folder in self._holdings.children(data) if not is_folder)
-        # Of an archive in parts the first part stands for all.
+        # The first part stands for an archive in parts.
         return [data + n for n in files if (found := ARCHIVE_BYTES.fullmatch(n)) and int(found[2] or 1) == 1]
 
     def _judge_archive(self, each: Representation, held: str, faults: Faults, line: int) -> None:

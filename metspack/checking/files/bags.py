@@ -55,9 +55,9 @@ _FETCH_LINE = re.compile(rb"(\S+)[ \t]+(?:[0-9]+|-)[ \t]+([^\r\n]+?)[\r\n]*", re
 _OXUM = re.compile(rb"Payload-Oxum:[ \t]*([0-9]{1,99})\.([0-9]{1,99})[ \t\r]*", re.IGNORECASE)
 _DECLARED = re.compile(rb"Tag-File-Character-Encoding:[ \t]*(.*)", re.IGNORECASE | re.DOTALL)
 _AS_THEY_STAND = frozenset({"ascii", "utf-8", "utf-8-sig"})  # names may be in another encoding
-# Python has further codecs: those of bytes, and its own ways to write text.
+# Python has further codecs, which are no encodings of text.
 _CODEC = re.compile(r"ascii|utf-(8|16|32)\b.*|(big5|cp|euc|gb|hp|hz|iso|johab|koi8|kz|mac|ptcp|shift|tis).*")
-# The path of a list of tag files is its name.
+# A list of tag files has its name as its path.
 _PUT_LIST = "INSERT INTO manifest (id, name, path, algorithm, read) VALUES (?, ?, ?, ?, ?)"
 _GIVEN = "SELECT id FROM manifest WHERE name = ? AND algorithm = ? AND path IS NULL"
 _LISTS = "SELECT id, name, algorithm, read, path FROM manifest ORDER BY id"

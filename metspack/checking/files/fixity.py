@@ -75,7 +75,7 @@ UNION ALL
 SELECT path, 6, rowid, line, '', algorithm, digest, NULL FROM statement WHERE source = 'PREMIS only'
 """  # noqa: S608 -- names of columns
 _DOCUMENT = "SELECT document FROM statement WHERE rowid = ?"
-# Of very many statements the equal ones are held once, with the first line.
+# Above this number equal statements are held once, with the first line.
 _MOST_OF_ONE = 10_000
 _SOURCES, _FEWEST = 1_000, 3  # sources that are named in all findings on a file, and in each
 _OF_METS = (
@@ -83,7 +83,7 @@ _OF_METS = (
 )
 
 _ALL = f"{_BY_METS} UNION ALL {_BY_MANIFEST} UNION ALL {_BY_CELL} UNION ALL {_MORE}"
-# In the form of a ledger.
+# The facts of a ledger.
 _FACTS = f"""
 SELECT path, CASE rank WHEN {_LENGTH} THEN 'length:' || length
     WHEN {_ARCHIVE} THEN algorithm || '@' || number || ':' || digest
@@ -97,7 +97,7 @@ ORDER BY path
 """  # noqa: S608 -- a constant
 _IS_METS = "SELECT 1 FROM mets WHERE path = ?"
 
-# The files of a batch, behind the last one's, and the statements on those from one path to another.
+# The files of a batch, after the last path of the one before, and the statements between two paths.
 _FILES = f"""
 SELECT path, size FROM disk WHERE path > ? AND kind = 'f' AND NOT {is_marked(Mark.DONE, "disk.path")}
 ORDER BY path LIMIT ?
@@ -119,7 +119,7 @@ _INDEX_DIGESTS = """
 CREATE INDEX IF NOT EXISTS entry_digest ON entry (digest, algorithm, path)
 WHERE size > 0 AND digest IS NOT NULL
 """
-# The first before the file, or otherwise behind it, with any number of entries of the file itself.
+# The first path before the file, or else the first after it: the file may have any number of entries.
 _OF_DIGEST = """
 SELECT path FROM (SELECT path FROM entry INDEXED BY entry_digest
     WHERE digest = ?1 AND algorithm = ?2 AND path < ?3 AND size > 0 ORDER BY path LIMIT 1)
@@ -257,7 +257,7 @@ class Fixity:
         return HashedRun.of([self._hash(path, run.request) for path in run.paths], run.request.algorithms)
 
     def _hash(self, path: bytes, request: DigestRequest, whole: Hashing | None = None) -> Outcome:
-        # A ledger keeps the state before a file is read: for it a METS that was hashed before is read again.
+        # A ledger needs the stamp of before the reading: with one a hashed METS is read again.
         is_read = whole is None and request.is_plain and not self.ledger.is_kept
         read = self._catalogue.all(_READ, path) if is_read else []
         found = {name: digest for _, name, digest in read}
@@ -337,7 +337,6 @@ class Fixity:
         return is_read
 
     def _statements(self, path: bytes) -> list[Row]:
-        """Return all statements on a file."""
         return self._catalogue.statements(_ALL, path, _MOST_OF_ONE)
 
     def _request(self, rows: list[Row]) -> DigestRequest:

@@ -96,8 +96,8 @@ SELECT 'PREMIS only', p.path, p.line, p.document, p.algorithm, p.digest FROM p
 LEFT JOIN stated s ON s.path = p.path AND s.algorithm = p.algorithm WHERE s.path IS NULL
 ORDER BY p.document, p.line
 """  # noqa: S608 -- constants
-# Where no location leads to a listed file they may start from another folder: then only those of objects with
-# the ID or the digest of an entry are reported.
+# If no location of a document leads to a listed file, all may start from another folder: then only objects
+# with the ID or the digest of an entry are reported.
 _NOWHERE = """
 SELECT o.document, min(o.line), count(DISTINCT o.line), o.path FROM object o
 WHERE o.path IS NOT NULL AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = o.path)

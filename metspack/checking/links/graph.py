@@ -182,7 +182,7 @@ class _Builder:
             codes = self._codes(node.path)
             state = self._state(kept, linked=href is not None, node=node, codes=codes)
             codes = tuple(sorted({*codes, *([code] if code else ())}))
-            # Every link is held, maybe a million: equal texts and tuples are shared.
+            # A graph may have a million links: equal texts and tuples are shared.
             self.edges.append(
                 Edge(
                     parent=parent,

@@ -278,7 +278,7 @@ class ObjidIndex(tempdb.Scratch):
         found = list(self.named(objid))
         if parent is None:
             return found, []
-        # Even without a label, an mptr that names the parent is the link to it.
+        # An mptr that names the parent is the link to it, with any label.
         mine = [each for each in found if bare(parent) in each.ups | each.downs]
         if not mine:
             mine = [each for each in found if not each.ups and bare(each.objid) != bare(parent)]

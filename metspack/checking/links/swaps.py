@@ -285,7 +285,6 @@ def _is_described(catalogue: Catalogue, places: CheckedTree, child: _Child, othe
 
 
 def _has_digest(places: CheckedTree, child: _Child, algorithm: str, digest: object) -> bool:
-    """Return whether a child's METS has a digest."""
     try:
         with places.content(child.path) as content:
             hashers = Hashers((algorithm,)).take(content.chunks())
@@ -361,6 +360,5 @@ def styles(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Iterator[
 
 
 def _called_map(name: str) -> str:
-    """Return the name of a structMap for messages."""
     kind, _, label = name.partition("\n")
     return f"the structMap labelled {label!r}" if label != "None" else f"the structMap of type {kind!r}"
