@@ -111,4 +111,4 @@ class Checked:
 
 
 Observer = Callable[[Checked], None]
-"""Reads the catalogue of a package, for figures beyond its findings; called when its check has ended."""
+"""Reads the catalogue of a package once its check has ended, for further figures."""

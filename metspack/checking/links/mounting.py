@@ -221,7 +221,7 @@ class Mounting:
         return lambda href: self._found_at.get(_joined(here, href)) if self._found_at else None
 
     def leads_to(self, mets: int, document: bytes, href: str, other: bytes) -> bool:
-        """Return whether a location, from its METS's place on disk, means another METS here."""
+        """Return whether a location in a METS leads to another METS by their places on disk."""
         there = os.path.abspath(self._places.on_disk(other))
         return _joined(self._folder_on_disk(mets, document), href) == there
 
@@ -276,7 +276,7 @@ def resolved(places: CheckedTree, document: bytes, href: str) -> bytes | None:
 
 
 def _joined(folder: str, href: str) -> str:
-    """Return the path of a relative location in a document in a folder, or ""."""
+    """Return the path that a relative location in a folder leads to, "" for any other location."""
     try:
         reference = uris.located(href)
     except uris.ReferenceRefused:
