@@ -41,7 +41,7 @@ BUDGETS: Mapping[str, int] = {
     "files": 3_013,
     "layouts": 590,
     "containers": 1_804,
-    "siard": 1_891,
+    "siard": 1_889,
     "locations": 1_840,
     "sources": 1_706,
     "mets": 3_081,
