@@ -52,8 +52,6 @@ from metspack.sources.lobstream import LobReader, OpenSources
 from metspack.sources.repacking import RemovedEntries, left_out
 from metspack.sources.rewriting import AddedRun, Moved
 
-_ALL = 1 << 62  # no LOB is larger
-
 _Named = Callable[[LobPlace, Sequence[int], Sequence[str]], list[str]]
 """The new ``file`` of a column's cells by a cell's place, the rows and the old ``file``."""
 
@@ -92,7 +90,8 @@ def restore_archive(
     check_target(target, path)
     progress.stage("Reading METS", None)
     with ExitStack() as stack:
-        package = stack.enter_context(options.opened(path))
+        package = options.opened(path)
+        stack.enter_context(package)
         source = check_archive(package, path, into, options)
         sharing = stack.enter_context(Sharing())
         removed = stack.enter_context(closing(RemovedEntries.of(source)))
@@ -139,7 +138,7 @@ def division(
     if into is Into.INSIDE:
         return lambda run: len(run.entries) == len(run), lambda _place: ""
     progress.stage("Looking for LOBs inside", source.weight())
-    stays = assignment.small_columns(source, _ALL, progress.advance)
+    stays = assignment.small_columns(source, 1 << 62, progress.advance)  # no LOB is larger
     return lambda run: column_of(run.place) in stays, siard22.container
 
 
