@@ -50,7 +50,7 @@ BUDGETS: Mapping[str, int] = {
     "packages": 3_006,
     "checking": 14_057,
     "building": 3_057,
-    "reporting": 2_357,
+    "reporting": 2_322,
     "restoring": 1_806,
     "merging": 847,
     "cli": 3_189,

@@ -17,10 +17,9 @@ from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import (
     ARCHIVE,
     FIXITY,
-    ListedPart,
-    ListedSplitLob,
     Relation,
     ReportFacts,
+    SplitLob,
     below,
     damage_words,
     parents,
@@ -188,21 +187,15 @@ def _as_long(found: re.Match[str]) -> str:
     return f"\0{found[1]:0>18}"
 
 
-def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[ListedSplitLob]:
+def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[SplitLob]:
     def lob(row: Row) -> tuple[int, str]:
         part, _child, group, _size, mets, _lost = row
         return mets, group or part.rpartition(".p")[0] or part
 
     for (mets, identifier), rows in groupby(catalogue.rows(_PARTS), key=lob):
         whole = catalogue.row(_WHOLE, mets, identifier)
-        yield ListedSplitLob(
-            id=identifier,
-            size=whole[0] if whole else None,
-            parts=tuple(
-                ListedPart(id=part, child=child, size=size, is_lost=bool(is_looked and lost))
-                for part, child, _, size, _, lost in rows
-            ),
-        )
+        parts = ((part, child, size, bool(is_looked and lost)) for part, child, _, size, _, lost in rows)
+        yield identifier, whole[0] if whole else None, tuple(parts)
 
 
 def _archives(checked: Checked) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from metspack import clock
 from metspack.checking import Explanation, explained, standard_of, told_as
@@ -219,7 +219,8 @@ LONGEST = 240
 
 _WHAT_LINES = "the lines of documents"
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_ENOUGH = 1 << 30  # bytes of a document that are searched for lines
+_ENOUGH = 1 << 30  # characters of a document that are searched for lines
+_PIECE = 1 << 16  # characters of a line that are read at once
 
 
 class Excerpts(tempdb.Scratch):
@@ -265,45 +266,23 @@ class Excerpts(tempdb.Scratch):
             return
         try:
             with reading.opening(self._roots[start], path.removeprefix(start).split("/")) as descriptor:
-                yield from _among(_text(reading.chunks(descriptor, 0, _ENOUGH, size=reading.BLOCK)), numbers)
+                encoding = _UTF_16.get(pread(descriptor, 2, 0), "utf-8-sig")
+                with io.TextIOWrapper(reading.from_byte(0, descriptor), encoding, "replace") as file:
+                    yield from _among(file, numbers)
         except (OSError, MetspackError):
             return  # the findings report the fault of the file; the report leaves its lines out
 
 
-def _text(blocks: Iterable[bytes]) -> Iterator[str]:
-    """Yield a document's text with line feeds as line ends, as parsers count them; never fails."""
-    decoder: io.IncrementalNewlineDecoder | None = None
-    for block in blocks:
-        if decoder is None:
-            encoding = _UTF_16.get(block[:2], "utf-8-sig")
-            decoder = io.IncrementalNewlineDecoder(
-                codecs.getincrementaldecoder(encoding)(errors="replace"), translate=True
-            )
-        yield decoder.decode(block)
-    if decoder is not None:
-        yield decoder.decode(b"", final=True)
-
-
-def _among(blocks: Iterator[str], numbers: Iterator[int]) -> Iterator[tuple[int, str]]:
-    wanted = next(numbers, None)
-    number, kept = 1, ""
-    for block in blocks:
-        start = 0
-        while wanted is not None:
-            stop = block.find("\n", start)
-            piece = block[start:] if stop < 0 else block[start:stop]
-            if number == wanted:
-                kept += piece[: LONGEST + 1 - len(kept)]
-            if stop < 0:
-                break
-            if number == wanted:
-                yield number, _shortened(kept)
-                wanted, kept = next(numbers, None), ""
-            number, start = number + 1, stop + 1
-        if wanted is None:
-            return
-    if number == wanted and kept:
-        yield number, _shortened(kept)
+def _among(file: TextIO, numbers: Iterator[int]) -> Iterator[tuple[int, str]]:
+    """Yield the lines with the given ascending numbers, shortened; a long line is read in pieces."""
+    wanted, number, is_start, left = next(numbers, None), 1, True, _ENOUGH
+    while wanted is not None and left > 0 and (piece := file.readline(_PIECE)):
+        left -= len(piece)
+        if is_start and number == wanted:
+            yield number, _shortened(piece.removesuffix("\n"))
+            wanted = next(numbers, None)
+        is_start = piece.endswith("\n")
+        number += is_start
 
 
 def _shortened(text: str) -> str:
