@@ -274,7 +274,7 @@ class Excerpts(tempdb.Scratch):
 
 
 def _among(file: TextIO, numbers: Iterator[int]) -> Iterator[tuple[int, str]]:
-    """Yield the lines with the given ascending numbers, shortened; a long line is read in pieces."""
+    """Yield the lines with the given ascending numbers, shortened; long ones are read in pieces."""
     wanted, number, is_start, left = next(numbers, None), 1, True, _ENOUGH
     while wanted is not None and left > 0 and (piece := file.readline(_PIECE)):
         left -= len(piece)
@@ -361,28 +361,27 @@ class Ledger(tempdb.Scratch):
                 f"{self._path} is in use: another check keeps its ledger there",
                 hint="Wait until it has ended.",
             )
-        size = self._read()
+        size = self._read(self._journal.descriptor)
         self._journal.cut(size)
         if not size:
             self._journal.record_all([self._head])
 
-    def _read(self) -> int:
+    def _read(self, descriptor: int) -> int:
         """Read the file's lines into the database; return the bytes up to its last whole line's end."""
-        assert self._journal is not None  # noqa: S101 -- begun
         size, is_first = 0, True
         try:
-            for number, event, stop in journal.sealed_events(self._journal.descriptor, _LONGEST):
+            start = pread(descriptor, len(_BEGINNING), 0)
+            for number, event, stop in journal.sealed_events(descriptor, _LONGEST):
                 if is_first:
-                    self._check_head(event)
+                    self._check_head(event, start)
                     is_first = False
                 elif event is None:
                     raise self._damaged(number)
                 else:
                     self._take(event, number)
                 size = stop
-            start = pread(self._journal.descriptor, len(_BEGINNING), 0) if is_first else b""
-            if start and not _BEGINNING.startswith(start):
-                self._check_head(None)
+            if is_first and start and not _BEGINNING.startswith(start):
+                self._check_head(None, start)
         except (SourceError, OSError) as error:
             if isinstance(error, SourceError) and error.message.startswith(str(self._path)):
                 raise
@@ -390,9 +389,8 @@ class Ledger(tempdb.Scratch):
             raise SourceError(f"{self._path} cannot be read: {why}", hint="Name another file.") from None
         return size
 
-    def _check_head(self, event: dict[str, Any] | None) -> None:
+    def _check_head(self, event: dict[str, Any] | None, start: bytes) -> None:
         if event is None or event.get("event") != _HEAD:
-            start = pread(self._journal.descriptor, len(_BEGINNING), 0) if self._journal else b""
             if start == _BEGINNING:
                 raise self._damaged(1)
             raise ConfigError(
@@ -406,12 +404,11 @@ class Ledger(tempdb.Scratch):
         # An OBJID is empty where METS could not be read; then the path identifies the package.
         self._head["objid"] = self._head["objid"] or event.get("objid")
         for name, what in (("objid", "OBJID"), ("package", "path")):
-            if name == "objid" and not event.get(name):
-                continue
-            if event.get(name) != self._head[name]:
+            stated = event.get(name)
+            if stated != self._head[name] and (stated or name == "package"):
                 raise ConfigError(
                     f"--ledger {self._path}: was made for the package with the {what} "
-                    f"{shown(str(event.get(name)))}, not {shown(str(self._head[name]))}",
+                    f"{shown(str(stated))}, not {shown(str(self._head[name]))}",
                     hint=f"Each copy of a package needs a ledger, and a moved package a new one. {_NEW}",
                 )
 
