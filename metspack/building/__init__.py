@@ -66,8 +66,8 @@ def check_outcome(
             and each.code not in _REPORTED
             and not each.code.startswith(_CONVENTIONS)
         ):
-            first, count = warned.get(checking.told_as(each), (each, 0))
-            warned[checking.told_as(each)] = first, count + 1
+            first, count = warned.get(checking.reported_id(each), (each, 0))
+            warned[checking.reported_id(each)] = first, count + 1
     return errors, tuple(_notice(name, *each) for name, each in warned.items())
 
 

@@ -21,7 +21,7 @@ from metspack.building.segments import SegmentDone, SegmentTask, TaskPlaced
 from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, SharedPath, shared_path
 from metspack.errors import SourceError, TargetError
 from metspack.files import reading, writing
-from metspack.files.byteranges import Below, Stretch
+from metspack.files.byteranges import FileBelow, FileRange
 from metspack.files.staging import open_stretch
 from metspack.processes import HERE, Executor
 from metspack.sources.lobstream import ByteSources
@@ -67,9 +67,9 @@ def _shared_paths(found: ByteSources) -> Iterator[SharedPath]:
     """Yield the roots of a source and the first of its files, which workers must see."""
     files = (path for held in found.archives for path in held.paths)
     for each in (*found.roots, *islice(files, _CHECKED)):
-        path = each.file if isinstance(each, Stretch) else each
+        path = each.file if isinstance(each, FileRange) else each
         with suppress(OSError):  # reading the file reports the reason
-            yield shared_path(path.path if isinstance(path, Below) else path)
+            yield shared_path(path.path if isinstance(path, FileBelow) else path)
 
 
 def byte_sources(found: ByteSources, of: Cluster | None) -> ByteSources:

@@ -105,7 +105,7 @@ def _with_stated(options: BuildOptions, package: packages_package.Package) -> Bu
 
 @contextmanager
 def _opened(path: Path, options: BuildOptions, roots: Sequence[Path] = ()) -> Iterator[Packaged | Archive]:
-    if path.is_dir() and delivery.the_one(path, options.budgets) is None:
+    if path.is_dir() and delivery.only_package(path, options.budgets) is None:
         _check_never_had_mets(path)
         with Archive(_archive(path), options.budgets, options.grants) as archive:
             yield archive

@@ -361,7 +361,7 @@ def run_facts(command: str, options: PackageOptions, source: str) -> RunFacts:
         created=options.created,
         is_dated=options.is_dated,
         # Hard links that a stopped run left would be unwanted names of the source's files.
-        can_go_on=getattr(options, "link_mode", None) is not LinkMode.HARDLINK,
+        is_resumable=getattr(options, "link_mode", None) is not LinkMode.HARDLINK,
         facts={"source": source, **option_facts(options)},
     )
 

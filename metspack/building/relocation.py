@@ -218,7 +218,7 @@ def prepare_upgrade(archive: Archive, removed: RemovedEntries, progress: Progres
     progress.stage("Checking the tables against SIARD 2.2", archive.weight())
     with_files = {}
     for table in archive.metadata.tables:
-        blocks = reading.told(archive.tree.contents(archive.document(table)), progress.advance)
+        blocks = reading.with_progress(archive.tree.contents(archive.document(table)), progress.advance)
         with_files[table.path] = upgradedtables.columns_with_files(blocks, table, archive.name)
     return with_files
 

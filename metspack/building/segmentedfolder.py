@@ -414,7 +414,7 @@ class SegmentedLobs(tempdb.Scratch):
     ) -> tuple[PlacedRun, Hashers]:
         """Read a file that is not a LOB; return it with its path below the folder, and its digests."""
         hashers = ThreadedHashers(filetable.algorithms(self._checksum))
-        hashers.take(reading.told(entries.contents(self._folder.root, extent), progress.advance))
+        hashers.take(reading.with_progress(entries.contents(self._folder.root, extent), progress.advance))
         path = "/".join(extent.path)
         kind = media_type(None, extension_of(path))
         return filetable.placed_file(identifier, path, kind, hashers, self._checksum), hashers

@@ -179,7 +179,7 @@ class _ProvenLobs:
         last = task.finished[-1] if task.finished else None
         self.notes: Counter[str] = Counter(last.notes if last is not None else ())
         self.files = [
-            writing.grown_file(notes_path(task.work, kind, task.label), size, is_new=not task.clears)
+            writing.reopen_file(notes_path(task.work, kind, task.label), size, is_new=not task.clears)
             for kind, size in zip(NOTES, (0, 0, 0) if last is None else last.sizes, strict=True)
         ]
         self.digests, self.wholes, self.parts = self.files

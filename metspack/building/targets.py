@@ -131,7 +131,7 @@ def open_target(source: Path, target: Path, options: BuildOptions) -> Iterator[S
             mirrors.leave()
         elif store is not None:
             with suppress(MetspackError, OSError):  # the first error counts
-                store.give_up()
+                store.abandon()
         raise
     if store is not None:
         store.close()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from metspack.errors import SourceError
 from metspack.files import tempdb, walking
-from metspack.files.byteranges import Below
+from metspack.files.byteranges import FileBelow
 from metspack.model import LobRun
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source
@@ -79,7 +79,7 @@ class Names(tempdb.Scratch):
                 if source >= len(self._sources.archives):  # its packed segment was found later
                     self._sources = self._source.byte_sources()
                 path = self._sources.archives[source].paths[0]
-                assert isinstance(path, Below)  # noqa: S101 -- archive 0 alone is a person's own path
+                assert isinstance(path, FileBelow)  # noqa: S101 -- archive 0 alone is a person's own path
                 folder = self._below(path.root, path.segments) + b"\0"
             self._put("file", (folder + _encoded(name) for name in names))
 

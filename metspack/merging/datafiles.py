@@ -14,7 +14,7 @@ from metspack.building.segments import json_line
 from metspack.digests import OCTETS, Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, writing
-from metspack.files.byteranges import Below
+from metspack.files.byteranges import FileBelow
 from metspack.layouts.names import SIARD
 from metspack.mediatypes import DEFAULT
 from metspack.merging.representation import ANOTHER, MergedIp
@@ -140,7 +140,7 @@ class DataRun(Columnar):
     def place(self) -> Location:
         """The place of the first file's bytes."""
         names = (*self.data, *self.paths[0].split("/"))
-        return self.places[0] if self.places else Below(root=self.root, segments=names)
+        return self.places[0] if self.places else FileBelow(root=self.root, segments=names)
 
     @property
     def shown(self) -> Path:

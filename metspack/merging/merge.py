@@ -23,7 +23,7 @@ from metspack.containers.ipwriter import Folder
 from metspack.digests import Hashers, Seal, Sealed
 from metspack.errors import ConfigError, SourceError
 from metspack.files import journal, reading, threads, writing
-from metspack.files.byteranges import Stretch
+from metspack.files.byteranges import FileRange
 from metspack.files.journal import USUAL, StagingTerms
 from metspack.files.staging import (
     FinishedStretches,
@@ -241,7 +241,7 @@ class _MergeWork:
         place = found.place
         if isinstance(place, Compressed):
             raise SourceError(f"{found.shown.name} is compressed in {place}; store it there", hint=UNPACK)
-        at = place if isinstance(place, Stretch) else None
+        at = place if isinstance(place, FileRange) else None
         with Archive(found.shown, self.options.budgets, at=at) as archive:
             return building_options.dialect(self.options, archive.stem, self.objid, archive)
 
@@ -463,7 +463,7 @@ def _copy_run(
         algorithms = filetable.algorithms(checksum)
         hashers = threads.ThreadedHashers(dict.fromkeys((*algorithms, *file.stated.algorithms)))
         whole = () if wholes is None else (wholes.start_part(file),)
-        blocks = reading.told(file.blocks(hashers, *whole), moved)
+        blocks = reading.with_progress(file.blocks(hashers, *whole), moved)
         folder.put(file.paths[0], blocks, file.stated.size or 0)
         return hashers
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from metspack.checking import CheckSummary, PackageResult, standard_of, told_as
+from metspack.checking import CheckSummary, PackageResult, reported_id, standard_of
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.checking.options import FileSample
 from metspack.layouts import readers
@@ -285,7 +285,7 @@ TOOL = "metspack"
 
 def kind(finding: Finding) -> tuple[Severity, str, str, str]:
     """Return the key by which findings are grouped: severity, code, requirement or code, and standard."""
-    return finding.severity, finding.code, told_as(finding), standard_of(finding)
+    return finding.severity, finding.code, reported_id(finding), standard_of(finding)
 
 
 def line(finding: Finding) -> str:
@@ -304,7 +304,7 @@ def parts(finding: Finding) -> tuple[str, str]:
     """
     where = _where(finding)
     place = f" [{finding.place}]" if finding.place else ""
-    also = "" if finding.requirement in {"", told_as(finding)} else f" ({finding.requirement})"
+    also = "" if finding.requirement in {"", reported_id(finding)} else f" ({finding.requirement})"
     return printable(where), printable(f"{finding.message}{place}{also}")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from metspack import clock
-from metspack.checking import Explanation, explained, standard_of, told_as
+from metspack.checking import Explanation, explained, reported_id, standard_of
 from metspack.checking.ledger import FileStamp, VerifiedFile
 from metspack.checking.options import LedgerFigures, Looking
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
@@ -107,7 +107,7 @@ class FindingStore(tempdb.Scratch):
                 finding.code,
                 _stored(finding.place),
                 rank(finding.severity),
-                told_as(finding),
+                reported_id(finding),
                 standard_of(finding),
                 json.dumps((finding.message, finding.facts, finding.requirement, finding.count)),
             )

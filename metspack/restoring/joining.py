@@ -177,7 +177,7 @@ def _meant(package: Package, lob: str, *, verify: bool) -> str | ArchivedLob | N
 
 def _check_one(package: Package, lob: str) -> None:
     """Raise ``SourceError`` for an id without a name that is a place in several archives."""
-    if len(package.archives) <= 1 or links.parted(lob)[0]:
+    if len(package.archives) <= 1 or links.split_prefix(lob)[0]:
         return
     prefixes = filter(None, map(package.index.prefix, package.archives))
     listed = sum(package.index.holds(each + lob) for each in prefixes)

@@ -95,7 +95,7 @@ def restore_archive(
         source = check_archive(package, path, into, options)
         sharing = stack.enter_context(Sharing())
         removed = stack.enter_context(closing(RemovedEntries.of(source)))
-        run = replace(restore_facts(f"archive, {into.value}", source, options), can_go_on=False)
+        run = replace(restore_facts(f"archive, {into.value}", source, options), is_resumable=False)
         staging = stack.enter_context(stage(target, run, terms))
         stack.enter_context(processes.keep())
         work = _RestoreWork(source, sharing, removed, staging, progress, options.jobs)

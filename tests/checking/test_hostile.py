@@ -188,11 +188,11 @@ def test_a_part_of_holes_is_not_read_beyond_the_budget(tmp_path: Path) -> None:
     if not path.stat().st_blocks < 1 << 11:
         pytest.skip("the file system keeps no holes")
     holes = (1 << 21) - (1 << 17)
-    asked = reading.Asked(algorithms=("MD5",), holes=holes - 1)
-    (outcome,) = reading.hash_parts((asked, ((tmp_path, ("file",), asked),)), untold).parts
+    request = reading.DigestRequest(algorithms=("MD5",), holes=holes - 1)
+    (outcome,) = reading.hash_parts((request, ((tmp_path, ("file",), request),)), untold).parts
     assert isinstance(outcome, reading.HolesRefused)
-    asked = replace(asked, holes=holes)
-    assert isinstance(reading.hash_file(tmp_path, ("file",), asked, untold), reading.Hashed)
+    request = replace(request, holes=holes)
+    assert isinstance(reading.hash_file(tmp_path, ("file",), request, untold), reading.Hashed)
 
 
 OTHERS = ("mets-unknown", "mets-namespaces", "mets-groups", "mets-agents")

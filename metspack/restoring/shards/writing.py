@@ -15,7 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from metspack import safexml, uris
 from metspack.errors import SourceError
-from metspack.files.byteranges import Stretch
+from metspack.files.byteranges import FileRange
 from metspack.limits import Budgets
 from metspack.packages.files import Inflated, PackageFiles
 from metspack.packages.listing import LobListing
@@ -211,7 +211,7 @@ def shard(package: Package, lob: HeldLob, *, base: str = "") -> Shard:
 def _of_part(files: PackageFiles, part: HeldPart, media_type: str | None, base: str) -> ShardFile:
     """Return the file that holds a part, or the zip or tar file in which it is packed."""
     place = files.place(part.path)
-    path, offset = (place.file.segments, place.offset) if isinstance(place, Stretch) else (part.path, 0)
+    path, offset = (place.file.segments, place.offset) if isinstance(place, FileRange) else (part.path, 0)
     return ShardFile(
         id=part.id,
         url=base + uris.quoted(path),
