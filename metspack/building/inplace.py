@@ -307,7 +307,7 @@ class _InPlaceWork:
         if lobs.inside:
             yield Notice(
                 "lob-inside",
-                f"{counted(lobs.inside, 'LOB')} inside the archive: described by the archive alone",
+                f"{counted(lobs.inside, 'LOB')} inside the archive: METS lists only the archive",
             )
         yield from archive.conventions()
 

@@ -537,6 +537,6 @@ def file_words(source: Packaged) -> Iterator[Notice]:
     if unnamed := source.unnamed_count():
         yield Notice(
             "lob-unnamed",
-            f"{counted(unnamed, 'LOB')} that METS lists and no cell names: restored all the same",
+            f"{counted(unnamed, 'LOB')} that METS lists and no cell names: restored nevertheless",
         )
     yield from source.remarks()

@@ -186,7 +186,7 @@ def _check_one(package: Package, lob: str) -> None:
         ids = [f"{links.prefix(path[-1])}{lob}" for path in package.archives]
         raise SourceError(
             f"several archives of the package have a LOB {lob}",
-            hint=f"Say which is meant: {', '.join(ids[:-1])} or {ids[-1]}.",
+            hint=f"Name the archive in the ID: {', '.join(ids[:-1])} or {ids[-1]}.",
         )
 
 
@@ -221,7 +221,7 @@ def _in_archive(
 _BUFFER = 1 << 18
 _UNVERIFIED = "Add --no-verify to read it unverified."
 _BARE = "its bytes could not be verified"
-_BY_METS = "--range 0- verifies it by METS alone, and --no-verify writes it unverified."
+_BY_METS = "--range 0- verifies it only by METS, and --no-verify writes it unverified."
 
 
 @contextmanager

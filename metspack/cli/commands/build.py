@@ -127,7 +127,7 @@ def check_seal_file(file: Path | None, *outside: Path) -> None:
         if file.resolve().is_relative_to(folder.resolve()):
             raise ConfigError(
                 f"--seal {file} lies inside {folder}",
-                hint="Keep the seal apart from the package: whoever can change one must not reach the other.",
+                hint="Keep the seal elsewhere: a person who can change the package must not reach its seal.",
             )
     from metspack.files.staging import check_vacant  # noqa: PLC0415 -- only where a seal is written
 
