@@ -50,11 +50,11 @@ BUDGETS: Mapping[str, int] = {
     "packages": 3_006,
     "checking": 14_060,
     "building": 3_049,
-    "reporting": 2_319,
+    "reporting": 2_318,
     "restoring": 1_806,
     "merging": 847,
-    "cli": 3_189,
-    "templates": 1_452,
+    "cli": 3_183,
+    "templates": 1_376,
 }
 """The most lines of code, without blank lines, comments and docstrings; the foundation has the API."""
 

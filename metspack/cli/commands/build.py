@@ -169,8 +169,7 @@ def print_result(made: Built | Described, target: Path, *, json_output: bool, qu
     from metspack.layouts.readers import unopened  # noqa: PLC0415
     from metspack.model import noticed  # noqa: PLC0415
 
-    for each in made.warnings:
-        console.warning(each)
+    console.warning(*made.warnings)
     if isinstance(made, Described):
         split, readers = 0, None
         inside = f"{counted(made.inside, 'LOB')} inside the archive" if made.inside else ""
