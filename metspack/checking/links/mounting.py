@@ -223,7 +223,7 @@ class Mounting:
         )
 
     def leads_to(self, mets: int, document: bytes, href: str, other: bytes) -> bool:
-        """Return whether a location in a METS, from its place on disk, means another METS of the package."""
+        """Return whether a location in a METS leads to another METS by their places on disk."""
         return _joined(self._folder_on_disk(mets, document), href) == os.path.abspath(
             self._places.on_disk(other)
         )
@@ -279,7 +279,7 @@ def resolved(places: CheckedTree, document: bytes, href: str) -> bytes | None:
 
 
 def _joined(folder: str, href: str) -> str:
-    """Return the path of a relative location in a document that lies in a folder, "" for any other."""
+    """Return the path that a relative location in a folder leads to, "" for any other location."""
     try:
         reference = uris.located(href)
     except uris.ReferenceRefused:
