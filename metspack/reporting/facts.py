@@ -97,7 +97,7 @@ def facts_of(checked: Checked, level: Level) -> ReportFacts:
     prefix, catalogue, is_complete = checked.prefix, checked.catalogue, checked.is_complete
     catalogue.index()
     links = checked.links_as_given
-    relations = sorted(_figured(catalogue, below(links)), key=_by_name)
+    relations = sorted(_add_figures(catalogue, below(links)), key=_by_name)
     # All levels but links look for the files on disk.
     splits = _splits(catalogue, is_looked=is_complete and level > Level.LINKS)
     shown_splits = tuple(islice(splits, _SPLITS))
@@ -113,7 +113,7 @@ def facts_of(checked: Checked, level: Level) -> ReportFacts:
     )
 
 
-def together(parts: Sequence[ReportFacts]) -> ReportFacts:
+def join_facts(parts: Sequence[ReportFacts]) -> ReportFacts:
     """Return the figures of several packages as one."""
     names = {each.name for each in fields(ReportFacts)} - {"splits_left_out"}
     joined = {name: tuple(chain.from_iterable(getattr(each, name) for each in parts)) for name in names}
@@ -125,7 +125,7 @@ _OF_LINKS = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id}
 _LOB = re.compile(r"(.+\.)?s[0-9]+\.t[0-9]+\.c.+")
 
 
-def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
+def add_damage(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
     """Return the figures with the findings about each child's files, those at fault first."""
     folders: set[str] = set()
     counts: dict[str, Counter[str]] = {}
@@ -163,7 +163,7 @@ def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
     return replace(facts, children=tuple(sorted(children, key=lambda each: not each.is_fault)))
 
 
-def _figured(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterator[Relation]:
+def _add_figures(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterator[Relation]:
     for each in relations:
         child, state = each.child, each.state
         if child.is_there and not child.is_listed:
@@ -179,10 +179,10 @@ def _figured(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterator[Re
 def _by_name(relation: Relation) -> tuple[bool, str, str]:
     """Return a sort key that puts ``_lobseg_10`` after ``_lobseg_9``."""
     child = relation.child
-    return not child.path, _DIGITS.sub(_as_long, child.path), child.path or child.objid
+    return not child.path, _DIGITS.sub(_padded, child.path), child.path or child.objid
 
 
-def _as_long(found: re.Match[str]) -> str:
+def _padded(found: re.Match[str]) -> str:
     """Return a number padded to a fixed length, so that numbers sort as text."""
     return f"\0{found[1]:0>18}"
 

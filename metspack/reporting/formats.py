@@ -237,7 +237,7 @@ class CheckReport(Checking):
             is_complete=self._is_complete,
             created=self._created,
             folders=self.folders,
-            facts=facts.together([self._figures[prefix] for prefix in sorted(self._figures)]),
+            facts=facts.join_facts([self._figures[prefix] for prefix in sorted(self._figures)]),
         )
 
     @property

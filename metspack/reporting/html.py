@@ -19,7 +19,7 @@ from metspack.layouts import readers
 from metspack.limits import Limits
 from metspack.model import Finding
 from metspack.reporting import linkmap
-from metspack.reporting.facts import judged
+from metspack.reporting.facts import add_damage
 from metspack.reporting.model import (
     Frame,
     Relation,
@@ -117,7 +117,7 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
 
 
 def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, Any]:
-    facts = judged(frame.facts, kept.by_place())
+    facts = add_damage(frame.facts, kept.by_place())
     found = verdict(frame.summary)
     headline = _VERDICTS[found] if frame.is_complete or found == "error" else _OPEN
     children = _shown(frame, facts.children)
@@ -139,7 +139,7 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
     return {
         "version": __version__,
         "provenance": provenance if provenance.checked else replace(provenance, checked=frame.created),
-        "paths": list(_some(provenance.paths, "path")),
+        "paths": list(_first_of(provenance.paths, "path")),
         "made_by": "" if frame.are_several else "; ".join(_makers(frame.summary.results)),
         "sheets": _sheets(frame),
         "archives": facts.archives[:_CHILDREN],
@@ -198,10 +198,10 @@ def _parents(facts: ReportFacts) -> Iterator[str]:
         f"{each.parent.objid}{' (not checked)' if each.state is LinkState.UNKNOWN else ''}": None
         for each in facts.parents
     }
-    yield from _some(found, "parent")
+    yield from _first_of(found, "parent")
 
 
-def _some(names: Collection[str], what: str) -> Iterator[str]:
+def _first_of(names: Collection[str], what: str) -> Iterator[str]:
     """Yield the first of many names, and the number of the others."""
     yield from islice(names, _NAMED)
     if len(names) > _NAMED:

@@ -306,7 +306,6 @@ def _key(relation: Relation) -> _Key:
 
 
 def _box(relation: Relation) -> Box:
-    """Return the box of a child."""
     return Box(
         label=relation.name,
         note=_note(relation),

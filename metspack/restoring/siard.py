@@ -340,7 +340,6 @@ class _RestoreWork:
         return value
 
     def _new_file(self, table: Table, cell: LobCell, named: _Named) -> str:
-        """Return the new ``file`` of a cell."""
         if column_of(cell.place) in self.inside:
             entries = self.source.entries(table, cell)
             if len(entries) == 1:
