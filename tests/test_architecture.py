@@ -50,7 +50,7 @@ BUDGETS: Mapping[str, int] = {
     "packages": 3_006,
     "checking": 14_060,
     "building": 3_049,
-    "reporting": 2_318,
+    "reporting": 2_320,
     "restoring": 1_806,
     "merging": 847,
     "cli": 3_183,
