@@ -48,14 +48,14 @@ def test_a_copy_goes_its_own_way() -> None:
     assert one.digest("MD5").value == hashlib.md5(b"sam", usedforsecurity=False).hexdigest()
 
 
-def test_known_digests_are_not_computed() -> None:
+def test_given_digests_are_not_computed() -> None:
     hashers = Hashers(("MD5", "SHA-256"), {"MD5": "given"})
     hashers.update(b"one")
     assert hashers.copy().digest("MD5").value == hashers.digest("MD5").value == "given"
     assert hashers.digest("SHA-256").value == hashlib.sha256(b"one").hexdigest()
 
 
-def test_an_algorithm_not_known_or_not_asked_for_is_a_key_error() -> None:
+def test_another_algorithm_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         hasher("TIGER")
     with pytest.raises(KeyError):
@@ -78,15 +78,13 @@ def test_an_algorithm_not_known_or_not_asked_for_is_a_key_error() -> None:
         ("SHA-3", None),
     ]
 )
-def test_algorithms_are_known_however_they_are_spelled(spelling: str, name: str | None) -> None:
+def test_algorithms_have_several_spellings(spelling: str, name: str | None) -> None:
     assert algorithm_name(spelling) == name
 
 
 @pytest.mark.parametrize("algorithm", NAMES)
 @pytest.mark.parametrize(("case", "joint"), [(str.lower, ""), (str.upper, ":")])
-def test_a_prefixed_digest_is_read_in_every_spelling(
-    algorithm: str, case: Callable[[str], str], joint: str
-) -> None:
+def test_prefixes_are_read_in_any_spelling(algorithm: str, case: Callable[[str], str], joint: str) -> None:
     digest = Digest(algorithm=algorithm, value=SAMPLE[algorithm])
     for prefix in (algorithm, algorithm.replace("-", ""), algorithm.lower()):
         assert parsed(f" {prefix}{joint}{case(digest.value)}\n") == digest
@@ -177,7 +175,7 @@ def test_a_digest_that_looks_like_its_prefix_is_exchanged_where_it_stands() -> N
     assert in_form_of(f"md5{'d5' * 16}", None, new) == f"md5{MD5}"
 
 
-def test_hex_of_digits_alone_has_no_letter_case_and_gives_lower() -> None:
+def test_hex_of_digits_only_gives_lower_case() -> None:
     assert in_form_of("1" * 32, "MD5", Digest(algorithm="MD5", value=MD5)) == MD5
 
 
@@ -215,9 +213,7 @@ def test_what_is_called_like_a_manifest(name: str, expected: bool) -> None:
     has_found=st.booleans(),
     has_written=st.booleans(),
 )
-def test_a_note_on_a_replaced_digest_is_read_as_it_was_written(
-    stated: str, values: list[str], has_found: bool, has_written: bool
-) -> None:
+def test_a_note_is_read_back(stated: str, values: list[str], has_found: bool, has_written: bool) -> None:
     first, second, third = (Digest(algorithm=stated, value=each) for each in values)
     replaced = ReplacedDigest(
         stated=first, found=second if has_found else None, written=third if has_written else None

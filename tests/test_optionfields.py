@@ -1,4 +1,4 @@
-"""What a program gives is taken as the command line takes it, or refused before anything is done."""
+"""Options of Python programs are those of the command line, or refused before any work."""
 
 from __future__ import annotations
 
@@ -172,11 +172,9 @@ def test_the_words_of_signatures_are_those_that_are_taken() -> None:
     assert all(isinstance(getattr(Budgets(), each.name), int) for each in fields(Budgets))
 
 
-def test_stages_and_warnings_are_logged(
-    northwind: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_stages_are_logged(northwind: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "metspack"):
         built = metspack.build(northwind, tmp_path / "n", BuildOptions(limits=Limits(files=4, bytes=2_000)))
-    told = [(each.levelname, each.getMessage()) for each in caplog.records]
-    assert any(level == "INFO" and words.startswith("Planning") for level, words in told)
-    assert [words for level, words in told if level == "WARNING"] == list(built.warnings)
+    logged = [(each.levelname, each.getMessage()) for each in caplog.records]
+    assert any(level == "INFO" and words.startswith("Planning") for level, words in logged)
+    assert [words for level, words in logged if level == "WARNING"] == list(built.warnings)

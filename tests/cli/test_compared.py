@@ -50,7 +50,7 @@ def guarded(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def checked(metspack: Commands, package: Path, *options: str) -> tuple[int, set[tuple[str, str]]]:
-    """Return the exit code of a check, and the codes of its errors with the paths that they are about."""
+    """Return the exit code of a check, and the codes of its errors with their paths."""
     outcome = metspack("check", package, "--json", *options)
     assert "Traceback" not in outcome.err
     findings = json.loads(outcome.out).get("findings", [])
@@ -195,7 +195,7 @@ NAMES: tuple[bytes, ...] = (
 )
 
 PLAIN = (b"Case", b"case", b"a+b", "\u00e9".encode())
-"""Those that are nothing special here: they are not to be refused."""
+"""Names that are usual here and must be accepted."""
 
 
 @pytest.mark.parametrize("name", spread(NAMES, 4))

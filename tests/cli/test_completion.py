@@ -1,4 +1,4 @@
-"""What the shell is told when a person presses the tabulator key."""
+"""Completions that a shell gets when a person presses the tabulator key."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CASES = {
 }
 
 
-def asked(shell: str, words: str) -> dict[str, str]:
+def surroundings(shell: str, words: str) -> dict[str, str]:
     """Return what a shell puts into the environment to ask what may follow."""
     line = f"metspack {words}"
     environment = {"_METSPACK_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": line}
@@ -44,7 +44,7 @@ def answers(outcome: Outcome, shell: str) -> set[str]:
 
 
 def completed(metspack: Commands, monkeypatch: pytest.MonkeyPatch, words: str) -> set[str]:
-    for name, value in asked("bash", words).items():
+    for name, value in surroundings("bash", words).items():
         monkeypatch.setenv(name, value)
     return answers(metspack(), "bash")
 
@@ -62,7 +62,7 @@ def test_commands_options_and_values_are_completed(
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_is_answered(program: Program, shell: str, tmp_path: Path) -> None:
     words = "check --level f"
-    assert answers(program(cwd=tmp_path, **asked(shell, words)), shell) == CASES[words]
+    assert answers(program(cwd=tmp_path, **surroundings(shell, words)), shell) == CASES[words]
 
 
 def test_a_shell_has_its_script(program: Program, tmp_path: Path) -> None:

@@ -225,9 +225,7 @@ def described(form: str, *values: int) -> bytes:
 @pytest.mark.parametrize(
     ("local", "form"), [*product([*UNKNOWN][:3], DESCRIPTORS), *zip([*UNKNOWN][3:], DESCRIPTORS, strict=True)]
 )
-def test_data_descriptors_in_every_form(
-    written: Written, form: str, local: str, method: int, data: bytes
-) -> None:
+def test_every_data_descriptor(written: Written, form: str, local: str, method: int, data: bytes) -> None:
     size = len(deflated(data) if method else data)
     descriptor = described(DESCRIPTORS[form], zlib.crc32(data), size, len(data))
     entry = Entry(name="e", data=data, method=method, flags=8, descriptor=descriptor, local=UNKNOWN[local])
@@ -632,9 +630,7 @@ def content_cases() -> Iterator[tuple[str, tuple[Entry, ...], str]]:
 @pytest.mark.parametrize(
     ("entries", "words"), [pytest.param(*rest, id=name) for name, *rest in entry_cases()]
 )
-def test_entries_that_must_not_be_are_refused(
-    written: Written, entries: tuple[Entry, ...], words: str
-) -> None:
+def test_bad_entries_are_refused(written: Written, entries: tuple[Entry, ...], words: str) -> None:
     path = written(forged(*entries))
     with pytest.raises(SourceError):
         ZipContainer.opened(path).close()
@@ -644,9 +640,7 @@ def test_entries_that_must_not_be_are_refused(
 @pytest.mark.parametrize(
     ("entries", "words"), [pytest.param(*rest, id=name) for name, *rest in content_cases()]
 )
-def test_contents_that_are_not_as_promised_are_refused(
-    written: Written, entries: tuple[Entry, ...], words: str
-) -> None:
+def test_other_contents_are_refused(written: Written, entries: tuple[Entry, ...], words: str) -> None:
     path = written(forged(*entries))
     ZipContainer.opened(path).close()
     assert words in refused(path).message
@@ -717,9 +711,7 @@ def test_a_directory_record_that_changes_is_noticed(written: Written) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_disk_that_fails_is_reported(
-    written: Written, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
+def test_a_failing_disk_is_reported(written: Written, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     path = written(forged(Entry(name="e", data=bytes(3_000_000))))
     pread, calls = os.pread, iter(range(1, 100))
 
@@ -748,9 +740,7 @@ def failing_open(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ZipContainer.opened(path)
 
 
-def test_a_full_temporary_disk_is_the_environments_fault(
-    written: Written, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_temporary_disk_is_reported(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     limited = (*tempdb._SETTINGS, "PRAGMA max_page_count = 2")
     monkeypatch.setattr(tempdb, "_SETTINGS", limited)
     path = written(forged(*(Entry(name=f"e{number:05}") for number in range(2000))))
@@ -789,9 +779,7 @@ class Held:
         return out
 
 
-def test_output_held_back_by_the_inflater_is_fetched(
-    written: Written, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_output_held_by_the_inflater_is_read(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     class Module:
         decompressobj = Held
         error = zlib.error

@@ -29,9 +29,7 @@ def test_a_file_is_opened_below_a_root(root: Path) -> None:
     assert contents(root / "a" / "b" / "file") == b"0123456789"
 
 
-def test_an_interruption_while_a_folder_is_closed_is_not_lost(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_within_close_is_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     close = os.close
 
     def interrupted(descriptor: int) -> None:
@@ -85,9 +83,7 @@ def test_what_is_missing_is_an_oserror(root: Path) -> None:
 
 
 @pytest.mark.parametrize("segments", [(), ("a", "b", "file")])
-def test_a_file_whose_status_is_refused_is_named(
-    root: Path, segments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_status(root: Path, segments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(_: int) -> os.stat_result:
         raise OSError(errno.EACCES, os.strerror(errno.EACCES))
 
@@ -129,10 +125,10 @@ def test_a_socket_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 # --- many small files of one folder ---------------------------------------------------------------------
 
 
-def hashed(root: Path, names: str, *folder: str, asked: reading.Asked | None = None) -> reading.HashedRun:
-    asked = asked or reading.Asked(algorithms=("MD5", "CRC32"))
+def hashed(root: Path, names: str, *folder: str, wanted: reading.Asked | None = None) -> reading.HashedRun:
+    wanted = wanted or reading.Asked(algorithms=("MD5", "CRC32"))
     (found,) = reading.hash_runs(
-        [reading.FileRun(root=root, folder=folder, names=names, asked=asked)], lambda _: None
+        [reading.FileRun(root=root, folder=folder, names=names, asked=wanted)], lambda _: None
     )
     return found
 
@@ -142,18 +138,18 @@ def test_files_of_any_size_are_hashed_one_by_one_or_many_at_once(root: Path, siz
     data = b"x" * size
     (root / "a" / "b" / "more").write_bytes(data)
     found = hashed(root, "file/more", "a", "b")
-    for asked in (found.outcome(1), hashed(root, "more", "a", "b").outcome(0)):
-        assert isinstance(asked, reading.Hashed)
-        assert asked.size == size
-        assert asked.digests["MD5"] == hashlib.md5(data, usedforsecurity=False).hexdigest()
+    for outcome in (found.outcome(1), hashed(root, "more", "a", "b").outcome(0)):
+        assert isinstance(outcome, reading.Hashed)
+        assert outcome.size == size
+        assert outcome.digests["MD5"] == hashlib.md5(data, usedforsecurity=False).hexdigest()
     assert list(found.sizes) == [10, size]
     assert (
         found.digests["CRC32"]
-        == "a684c7c6" + reading.hash_blocks([data], ASKED_OF_ZLIB, lambda _: None).digests["CRC32"]
+        == "a684c7c6" + reading.hash_blocks([data], ZLIB_MINIMUM, lambda _: None).digests["CRC32"]
     )
 
 
-ASKED_OF_ZLIB = reading.Asked(algorithms=("CRC32",))
+ZLIB_MINIMUM = reading.Asked(algorithms=("CRC32",))
 
 
 def test_what_is_no_file_has_an_error_in_its_place(root: Path) -> None:
@@ -195,23 +191,21 @@ def test_a_file_that_grows_meanwhile_is_read_as_a_stream(root: Path, monkeypatch
     assert read() == [None]
 
 
-def test_more_than_digests_is_asked_of_each_file_by_itself(root: Path) -> None:
-    asked = reading.Asked(algorithms=("CRC32",), boundary=3, as_text=True)
-    found = hashed(root, "file/lost", "a", "b", asked=asked)
+def test_other_figures_are_computed_file_by_file(root: Path) -> None:
+    wanted = reading.Asked(algorithms=("CRC32",), boundary=3, as_text=True)
+    found = hashed(root, "file/lost", "a", "b", wanted=wanted)
     first = found.outcome(0)
     assert isinstance(first, reading.Hashed)
     assert first.text is not None
     assert first.text.unit(10) == "bytes"
     assert (
-        first.until["CRC32"] == reading.hash_blocks([b"012"], ASKED_OF_ZLIB, lambda _: None).digests["CRC32"]
+        first.until["CRC32"] == reading.hash_blocks([b"012"], ZLIB_MINIMUM, lambda _: None).digests["CRC32"]
     )
     assert isinstance(found.outcome(1), FileNotFoundError)
 
 
 @pytest.mark.parametrize("is_answered", [True, False])
-def test_names_are_seen_where_a_sandbox_refuses_to_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_answered: bool
-) -> None:
+def test_names_in_a_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_answered: bool) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to("nowhere")
     if not is_answered:

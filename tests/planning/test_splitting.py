@@ -119,16 +119,6 @@ def test_siard_2_2_splits_as_its_example_does() -> None:
     ]
 
 
-def test_a_byte_limit_of_one_gives_every_byte_a_part() -> None:
-    assert laid(lobs(0, 3, 1), Limits(bytes=1), Split.FILL) == [
-        (f"N_lobseg_0/{RECORDS}0.bin", 0),
-        (f"N_lobseg_0/{RECORDS}1.bin.0", 1),
-        (f"N_lobseg_1/{RECORDS}1.bin.1", 1),
-        (f"N_lobseg_2/{RECORDS}1.bin.z", 1),
-        (f"N_lobseg_3/{RECORDS}2.bin", 1),
-    ]
-
-
 def test_a_lob_of_five_terabytes_in_single_bytes_is_a_loop() -> None:
     tracemalloc.start()
     try:
@@ -258,9 +248,7 @@ def by_container(events: Iterable[object]) -> dict[str, list[list[Slot]]]:
 
 
 @given(sources(), LIMITS, LAYOUT)
-def test_filling_closes_no_segment_that_its_next_file_would_have_fitted(
-    source: list[LobRun], limits: Limits, layout: Layout
-) -> None:
+def test_filled_segments_have_no_room(source: list[LobRun], limits: Limits, layout: Layout) -> None:
     events = list(planned_events(source, limits, split=Split.FILL, layout=layout))
     reasons = {
         (each.container, each.index): each.closed_by for each in events if isinstance(each, PlannedSegment)
@@ -280,9 +268,7 @@ def test_filling_closes_no_segment_that_its_next_file_would_have_fitted(
 
 
 @given(sources(), LIMITS, LAYOUT)
-def test_apart_no_part_shares_its_segment_and_only_split_lobs_leave_room(
-    source: list[LobRun], limits: Limits, layout: Layout
-) -> None:
+def test_parts_apart_share_no_segment(source: list[LobRun], limits: Limits, layout: Layout) -> None:
     events = list(planned_events(source, limits, split=Split.ALONE, layout=layout))
     reasons = {
         (each.container, each.index): each.closed_by for each in events if isinstance(each, PlannedSegment)
@@ -300,9 +286,7 @@ def test_apart_no_part_shares_its_segment_and_only_split_lobs_leave_room(
 
 
 @given(sources(), LIMITS, SPLITS, LAYOUT)
-def test_all_files_of_a_package_have_names_of_their_own(
-    source: list[LobRun], limits: Limits, split: Split, layout: Layout
-) -> None:
+def test_file_names_are_unique(source: list[LobRun], limits: Limits, split: Split, layout: Layout) -> None:
     events = planned_events(source, limits, split=split, layout=layout)
     slots = [each for each in events if isinstance(each, Slot)]
     assert len({path(each, layout) for each in slots}) == len(slots)

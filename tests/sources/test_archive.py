@@ -16,6 +16,7 @@ from metspack.siard.tables import Tally
 from metspack.sources.archive import Archive, Grants, by_extension, extension_of
 from tests.planning.lobruns import lobs_of, one_after_the_other
 from tests.siard.forging import METADATA, Table, column, field, metadata, siard
+from tests.tables import read_table
 from tests.trees import put
 
 FOLDER = "content/schema0/table0"
@@ -81,41 +82,19 @@ def test_lobs_come_in_the_order_of_tables_rows_and_cells(tmp_path: Path) -> None
     assert [(each.rows, each.inline) for each in tallies] == [(3, 0), (0, 0), (2, 1)]
 
 
-@pytest.mark.parametrize(
-    ("file", "extension"),
-    [
-        ("a.bin", "bin"),
-        ("a/b.TXT ", "TXT"),
-        ("a", "bin"),
-        ("a.tar.gz", "gz"),
-        ("a.", "bin"),
-        ("a.\u00e9", "bin"),
-        ("a.abcdefghijk", "bin"),
-        ("", "bin"),
-    ],
-)
+@pytest.mark.parametrize(("file", "extension"), read_table(__file__, "extensions"))
 def test_an_extension_is_letters_and_digits(file: str, extension: str) -> None:
     assert extension_of(file) == extension
 
 
 @pytest.mark.parametrize(
     "files",
-    [
-        [],
-        ["a.bin", "c/b.bin"],
-        ["a.bin", "b.txt", "c.txt", "d", "e"],
-        ["a.bin", "a", "a.bin"],
-        ["a", "b", "a"],
-        ["a.b/c", "d.b/c", "e.c"],
-        ["a.bin\nb.bin", "c.bin"],
-        ["a.bin\n", "b.bin\n"],
-        [".", ".bin", "x.bin"],
-    ],
+    read_table(__file__, "lists"),
     ids=str,
 )
-def test_extensions_of_many_files_are_those_of_each(files: list[str]) -> None:
+def test_extensions_of_many_files_are_those_of_each(files: tuple[str, ...]) -> None:
     stretches = list(by_extension(files))
-    assert [file for _, which in stretches for file in files[which]] == files
+    assert [file for _, which in stretches for file in files[which]] == [*files]
     for extension, which in stretches:
         assert {extension_of(file) for file in files[which]} == {extension}
 

@@ -50,9 +50,7 @@ def left(tmp_path: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_what_was_looked_at_before_is_seen_once_it_is_there(
-    s3: S3, northwind: Path, expected: dict[str, bytes]
-) -> None:
+def test_a_new_object_is_seen_once_it_exists(s3: S3, northwind: Path, expected: dict[str, bytes]) -> None:
     s3.put("Northwind.siard", northwind.read_bytes())
     metspack.inspect(f"{s3.url}/Northwind.siard")  # which lists the folder
     target = f"{s3.url}/package"
@@ -64,9 +62,7 @@ def test_what_was_looked_at_before_is_seen_once_it_is_there(
 
 
 @pytest.mark.parametrize("given", [{}, {"pack": "zip", "layout": "siard22"}])
-def test_a_package_in_a_store_has_the_bytes_of_one_on_disk(
-    s3: S3, given: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_package_in_a_store_is_that_on_disk(s3: S3, given: dict[str, Any], tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "Small.siard", b"one", b"", b"three" * 99, b"four")
     metspack.build(source, tmp_path / "package", options(**given))
     built = metspack.build(source, f"{s3.url}/package", options(**given))
@@ -192,9 +188,7 @@ def test_an_error_of_the_source_leaves_nothing(s3: S3, northwind: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_a_store_that_lists_late_is_waited_for_and_then_reported(
-    s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_late_listing_is_waited_for(s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storetarget, "_WAIT", 0.01)
     s3.loopback.err(hide="record0")
     with pytest.raises(StoreError, match="does not list"):
@@ -206,9 +200,7 @@ def test_a_store_that_lists_late_is_waited_for_and_then_reported(
     assert UNFINISHED not in s3.objects("package")
 
 
-def test_bytes_that_the_store_changed_are_found_by_verify(
-    s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changed_bytes_are_found_by_verify(s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = client.ObStore.read
 
     def read(self: client.ObStore, found: client.StoredObject, start: int, stop: int) -> bytes:
@@ -221,9 +213,7 @@ def test_bytes_that_the_store_changed_are_found_by_verify(
     assert "mets.xml" not in s3.objects("package")
 
 
-def test_segments_take_no_room_once_they_are_in_the_store(
-    s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stored_segments_take_no_room_here(s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     real = storetarget.StoreTarget.finish
 
