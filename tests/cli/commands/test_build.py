@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from lxml import etree
 
+from metspack import checking
 from tests import siards
 from tests.cli.conftest import HEAD, Commands, Program, made_of
 from tests.conftest import CHECKOUT
@@ -150,6 +151,19 @@ def test_without_a_given_clock_only_the_dates_and_what_is_made_from_them_differ(
         assert without[0] == without[1]
 
 
+@pytest.mark.parametrize("kind", ["SHA-1", "SHA-384"])
+def test_checksum_types(metspack: Commands, northwind: Path, tmp_path: Path, kind: str) -> None:
+    out = tmp_path / "out"
+    metspack.fine("build", northwind, "-o", out, *SMALL, "--checksum", kind, "-j", "1")
+    for document in all_mets(out):
+        for each in parsed(document).iter(f"{METS}file"):
+            data = (document.parent / next(each.iter(f"{METS}FLocat")).attrib[HREF]).read_bytes()
+            assert each.attrib["CHECKSUMTYPE"] == kind
+            digest = hashlib.new(kind.replace("-", ""), data, usedforsecurity=False).hexdigest()
+            assert each.attrib["CHECKSUM"] == digest
+    assert not list(checking.check(out, checking.Level.FULL))
+
+
 @pytest.mark.parametrize("budget", ["entries=3", "ratio=2"])
 def test_a_budget_bounds_what_a_source_may_ask_for(metspack: Commands, tmp_path: Path, budget: str) -> None:
     greedy = siards.Lob(data=b"a" * 1000, attributes=f'x="{"y" * 300_000}"')
@@ -222,7 +236,7 @@ def test_what_help_promises_of_every_option_is_tested_here() -> None:
     """Keeps this module honest: an option of build that no test names is a failure."""
     from metspack.cli.app import app  # noqa: PLC0415
 
-    made = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parents[1].rglob("test_*.py"))
+    made = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parents[1].rglob("test_*.[pt]*"))
     command: Any = __import__("typer").main.get_command(app)
     long = {name for each in command.commands["build"].params for name in each.opts if name.startswith("--")}
     missing = {name for name in long if name not in made} - {"--help"}
