@@ -255,44 +255,7 @@ def test_reading_opens_for_reading_only() -> None:
     assert flags <= {"O_RDONLY", "O_CLOEXEC", "O_NONBLOCK", "O_DIRECTORY", "O_NOFOLLOW"}
 
 
-@pytest.mark.parametrize(
-    ("pattern", "places", "rule"),
-    [
-        (
-            r"(uuid\.)?uuid[134]",
-            (),
-            "ids are made from what they name (uuid5), so that builds are reproducible:",
-        ),
-        (
-            r"(datetime\.|date\.|datetime\.datetime\.)(now|utcnow|today)|time\.(time|time_ns|localtime|gmtime)",
-            ("clock.py",),
-            "the clock is one value, handed in:",
-        ),
-        (
-            r"os\.(getenv|getenvb|putenv|urandom|getcwd|chdir)",
-            ("cluster.py",),  # names of attempts, which no output shows
-            "output never depends on the surroundings:",
-        ),
-        (r"locale\.\w+", (), "output never depends on the locale:"),
-        (
-            r"print|input|sys\.exit|exit|quit",
-            ("cli/",),
-            "only the command line prints, asks or exits:",
-        ),
-        (
-            r"os\.(p?readv?|p?writev?|sendfile|copy_file_range|splice)",
-            WHOLE,
-            "a call may read or write less than it was asked for, and is made again in one place:",
-        ),
-        (
-            r"os\._exit",
-            ("processes.py", "cli/__init__.py"),
-            "only a worker whose parent is gone, and a command that is not at work, end at once:",
-        ),
-        (r"sys\.(stdout|stderr|stdin)\..*", ("cli/",), "only the command line prints:"),
-    ],
-    ids=["uuid", "clock", "surroundings", "locale", "printing", "whole", "ending", "streams"],
-)
+@of_each(read_table(__file__, "places"))
 def test_some_calls_have_one_place(pattern: str, places: tuple[str, ...], rule: str) -> None:
     wrong = [
         (name, call.lineno, what)

@@ -236,7 +236,9 @@ def test_what_help_promises_of_every_option_is_tested_here() -> None:
     """Keeps this module honest: an option of build that no test names is a failure."""
     from metspack.cli.app import app  # noqa: PLC0415
 
-    made = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parents[1].rglob("test_*.[pt]*"))
+    made = "".join(
+        path.read_text(encoding="utf-8") for path in Path(__file__).parents[1].rglob("test_*.[pt]*")
+    )
     command: Any = __import__("typer").main.get_command(app)
     long = {name for each in command.commands["build"].params for name in each.opts if name.startswith("--")}
     missing = {name for name in long if name not in made} - {"--help"}
