@@ -23,6 +23,7 @@ from tests.conftest import CHECKOUT
 from tests.laws import spread
 from tests.packages import forge
 from tests.packages.cases import cases
+from tests.tables import read_table
 from tests.trees import tree
 
 PAGE = (CHECKOUT / "docs" / "reliability.md").read_text(encoding="utf-8")
@@ -171,28 +172,7 @@ def test_a_bomb_is_refused_by_a_budget_and_leaves_nothing(
     assert os.listdir(spare) == []
 
 
-NAMES: tuple[bytes, ...] = (
-    b"a\nb",
-    b"a%0Ab",
-    b"trailing ",
-    b" leading",
-    b"dot.",
-    "a\u2028b".encode(),
-    "a\u0085b".encode(),
-    b"a\x0bb",
-    b"\xff\xfe",
-    "e\u0301".encode(),
-    "\u00e9".encode(),
-    b"Case",
-    b"case",
-    b"n" * 250,
-    b"a+b",
-    b"a&b<c>",
-    b"a#b?c",
-    b"back\\slash",
-    b"CON",
-    "\u202egnp".encode(),
-)
+NAMES = (*(each.encode() for each in read_table(__file__, "names")), b"\xff\xfe")
 
 PLAIN = (b"Case", b"case", b"a+b", "\u00e9".encode())
 """Names that are usual here and must be accepted."""

@@ -362,7 +362,9 @@ def latin(value: Any) -> Any:
 
 def made(name: str = "", raw_name: str = "", **fields: Any) -> Entry:
     """Return an entry from a table."""
-    values = {key: header(each) if isinstance(each, dict) else latin(each) for key, each in fields.items()}
+    values: dict[str, Any] = {
+        key: header(each) if isinstance(each, dict) else latin(each) for key, each in fields.items()
+    }
     return Entry(name=latin(raw_name) or name, **values)
 
 
