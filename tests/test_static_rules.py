@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import requires
 
@@ -193,17 +193,6 @@ def test_no_text_is_run_as_code() -> None:
     assert not wrong, found(wrong, "nothing read is ever run:")
 
 
-def test_files_are_opened_in_two_modules() -> None:
-    wrong = [
-        (name, *each)
-        for name, tree in outside("files/reading.py", "files/writing.py", "system/windows.py")
-        for each in opening(tree)
-    ]
-    assert not wrong, found(
-        wrong, "files are opened in files/reading.py (to read) and files/writing.py (to write) alone:"
-    )
-
-
 def _of_a_descriptor(call: ast.Call, tree: ast.Module) -> bool:
     """Tell whether ``open`` only wraps what reading.opened opened."""
     first = ast.unparse(call.args[0])
@@ -217,16 +206,17 @@ def _of_a_descriptor(call: ast.Call, tree: ast.Module) -> bool:
     return bool(given) and all(each.startswith("reading.opened(") for each in given)
 
 
-def test_the_file_system_is_changed_in_one_module() -> None:
-    wrong = [
-        (name, *each)
-        for name, tree in outside("files/writing.py", "files/reading.py", "files/mirrors.py", *WHOLE)
-        for each in changing(tree)
+@of_each(
+    [
+        (opening, ("files/reading.py", "files/writing.py", "system/windows.py"), "opened"),
+        (changing, ("files/writing.py", "files/reading.py", "files/mirrors.py", *WHOLE), "changed"),
     ]
-    assert not wrong, found(
-        wrong,
-        "changes to the file system go through files/writing.py, those to mirrors through files/mirrors.py:",
-    )
+)
+def test_files_are_opened_and_changed_in_few_modules(
+    rule: Callable[[ast.Module], Iterator[tuple[int, str]]], places: Sequence[str], what: str
+) -> None:
+    wrong = [(name, *each) for name, tree in outside(*places) for each in rule(tree)]
+    assert not wrong, found(wrong, f"files are {what} in {', '.join(places)} alone:")
 
 
 OF_SYSTEM = frozenset(read_table(__file__, "of_system"))
