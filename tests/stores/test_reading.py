@@ -19,12 +19,7 @@ from tests import siards
 from tests.stores.conftest import S3
 from tests.trees import tree
 
-CLOCK = "1700000000"
-
-
-@pytest.fixture(autouse=True)
-def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", CLOCK)
+pytestmark = pytest.mark.usefixtures("one_clock")
 
 
 def options() -> BuildOptions:
@@ -35,12 +30,6 @@ def options() -> BuildOptions:
 def package(northwind: Path, tmp_path: Path) -> Path:
     metspack.build(northwind, tmp_path / "Northwind", options())
     return tmp_path / "Northwind"
-
-
-def test_an_archive_in_a_store_packaged(s3: S3, northwind: Path, package: Path, tmp_path: Path) -> None:
-    s3.put("Northwind.siard", northwind.read_bytes())
-    metspack.build(f"{s3.url}/Northwind.siard", tmp_path / "built", options())
-    assert tree(tmp_path / "built") == tree(package)
 
 
 def spans(s3: S3) -> list[int]:

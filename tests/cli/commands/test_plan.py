@@ -25,25 +25,8 @@ def test_json_holds_what_the_table_does(metspack: Commands, northwind: Path) -> 
         "SIARD Suite": False,
         "DBPTK": False,
     }
-    assert document == HEAD | {
-        "name": "N",
-        "objid": "urn:uuid:a2b471a1-6c15-52a6-9788-67e6eb5bee23",
-        "siard_version": "2.2",
-        "layout": "lobseg",
-        "split": "fill",
-        "limits": {"max_files": 4, "max_bytes": 45000},
+    assert document == HEAD | read_table(__file__, "json") | {
         "min_size": None,
-        "lobs": 8,
-        "split_lobs": 0,
-        "kept_inside": 0,
-        "files": 8,
-        "bytes": 91_839,
-        "handed_over": {
-            "is_estimated": True,
-            "largest": {"path": ".", "bytes": 89_589},
-            "largest_child": {"path": "N_lobseg_0", "bytes": 47_209},
-            "parent": {"path": ".", "bytes": 89_589},
-        },
         "segments": [
             {
                 "name": f"N_lobseg_{n}",
@@ -61,8 +44,6 @@ def test_json_holds_what_the_table_does(metspack: Commands, northwind: Path) -> 
                 (2, 8, 8, 12_069, "end"),
             )
         ],
-        "warnings": [],
-        "warning_ids": [],
     }
 
 
