@@ -19,6 +19,7 @@ from metspack import cli
 from metspack.resources import __version__
 from metspack.sources.archive import Archive
 from metspack.sources.rewriting import compared_digests
+from tests.restoring import splitting
 from tests.watching import suite_watch
 
 
@@ -69,6 +70,12 @@ class Commands:
         outcome = self(*arguments)
         assert (outcome.code, outcome.err) == (0, ""), outcome
         return outcome.out
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A package with a LOB in three parts, beside two that are whole; a test may change it."""
+    return splitting.forged(tmp_path / "package")
 
 
 @pytest.fixture

@@ -123,6 +123,14 @@ def _listed(package: Path, which: str) -> list[str]:
     return [*found, *(found if which == "twice" else ())]
 
 
+def _puts(package: Path, which: str) -> list[tuple[str, str]]:
+    return [(each, digest(package / each)) for each in _listed(package, which)]
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def _forged_whole(package: Path, puts: list[tuple[str, str]], data: bytes) -> None:
     """Put a journal beside a package, and for each of its files others to take their places."""
     partial = forged(package, *putting(*puts))
@@ -144,10 +152,7 @@ def test_a_forged_transaction_takes_nothing_from_the_package(
     metspack: Commands, source: Path, tmp_path: Path, which: str, data: bytes
 ) -> None:
     package = _built(metspack, source, tmp_path / "package")
-    puts = [
-        (each, hashlib.sha256((package / each).read_bytes()).hexdigest()) for each in _listed(package, which)
-    ]
-    _forged_whole(package, puts, data)
+    _forged_whole(package, _puts(package, which), data)
     before = tree(package)
     assert metspack("build", package, "--keep-segments", "--in-place").code in {3, 4, 5, 6}
     assert tree(package) == before
@@ -158,11 +163,7 @@ def test_another_dialects_package_is_not_taken_for_a_folder_that_was_being_descr
 ) -> None:
     package = tmp_path / "package"
     assert metspack("build", source, "-o", package, "--dialect", "csip").code == 0
-    puts = [
-        (each, hashlib.sha256((package / each).read_bytes()).hexdigest())
-        for each in _listed(package, "manifests")
-    ]
-    forged(package, *putting(*puts, ("mets.xml", "")))
+    forged(package, *putting(*_puts(package, "manifests"), ("mets.xml", "")))
     before = tree(tmp_path)
     outcome = metspack("build", package, "--keep-segments", "--in-place")
     assert outcome.code == 6
@@ -173,8 +174,8 @@ def test_another_dialects_package_is_not_taken_for_a_folder_that_was_being_descr
 def test_a_complete_forged_description_is_kept(metspack: Commands, source: Path, tmp_path: Path) -> None:
     """All that a description puts is there, as after a kill during the check: then it is a package."""
     package = _built(metspack, source, tmp_path / "package")
-    paths = [*_listed(package, "children"), *_listed(package, "manifests"), "mets.xml"]
-    puts = [(each, hashlib.sha256((package / each).read_bytes()).hexdigest()) for each in paths]
+    parent = ("mets.xml", digest(package / "mets.xml"))
+    puts = [*_puts(package, "children"), *_puts(package, "manifests"), parent]
     partial = forged(package, *putting(*puts))
     before = tree(package)
     outcome = metspack("build", package, "--keep-segments", "--in-place")

@@ -29,11 +29,6 @@ CELLS = [forge.Lob(lob.segment, lob.row, lob.data, lob.extension) for lob in LOB
 TABLE = forge.table(CELLS, splitting.NAME).decode()
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return splitting.forged(tmp_path / "package")
-
-
 def messages(root: Path, into: Into | None = None) -> list[str]:
     return [each.message for each in DryRun(root, into=into)]
 

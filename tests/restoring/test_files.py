@@ -462,15 +462,13 @@ def test_a_lob_with_faulty_parts_is_neither_restored_nor_converted(case: Case, t
 
 
 @pytest.mark.parametrize("damage", damages.DAMAGES, ids=lambda each: each.name)
-def test_the_lob_whose_part_is_at_fault_is_named(damage: damages.Damage, tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
+def test_the_lob_whose_part_is_at_fault_is_named(damage: damages.Damage, root: Path, tmp_path: Path) -> None:
     damage.change(root)
     splitting.agreed(root)
     assert splitting.SPLIT in refused(tmp_path, root)
 
 
-def test_a_file_that_no_mets_lists(tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
+def test_a_file_that_no_mets_lists(root: Path, tmp_path: Path) -> None:
     document = root / splitting.mets(2)
     text = document.read_text(encoding="utf-8")
     start = text.index('<mets:file ID="s0.t2.c4.r3"')
@@ -503,8 +501,7 @@ def test_cells_that_changed_places(tmp_path: Path) -> None:
     )
 
 
-def test_a_lob_that_no_cell_names_is_restored_only_as_a_file(tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
+def test_a_lob_that_no_cell_names_is_restored_only_as_a_file(root: Path, tmp_path: Path) -> None:
     cells = [forge.Lob(lob.segment, lob.row, lob.data, lob.extension) for lob in splitting.LOBS[:1]]
     sealed(root, forge.siard(forge.table(cells, "Northwind")))
     restored = restore_files(root, tmp_path / "files")
@@ -526,8 +523,7 @@ def sealed(root: Path, archive: bytes) -> None:
 
 
 @pytest.mark.parametrize("into", Into)
-def test_a_lob_in_parts_inside_the_archive_is_joined(into: Into, tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
+def test_a_lob_in_parts_inside_the_archive_is_joined(into: Into, root: Path, tmp_path: Path) -> None:
     cells = [forge.Lob(lob.segment, lob.row, lob.data, lob.extension) for lob in splitting.LOBS]
     name = "content/schema0/table2/lob4/record3.bin"
     stated = f'length="6" digestType="MD5" digest="{forge.md5(b"onetwo")}"'
@@ -547,8 +543,7 @@ def test_a_lob_in_parts_inside_the_archive_is_joined(into: Into, tmp_path: Path)
         assert (name in archive.namelist()) == (into is Into.INSIDE)
 
 
-def test_an_archive_in_pieces_is_proven_piece_by_piece(tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
+def test_an_archive_in_pieces_is_proven_piece_by_piece(root: Path, tmp_path: Path) -> None:
     first, *_, last = damages.in_pieces(root)
     assert restore_archive(root, tmp_path / "x.siard").lobs == 3
     assert convert_package(root, tmp_path / "new", OPTIONS).files == 3
@@ -560,8 +555,7 @@ def test_an_archive_in_pieces_is_proven_piece_by_piece(tmp_path: Path) -> None:
     assert names(tmp_path) == {"package", "x.siard", "new"}
 
 
-def test_a_selected_lob_of_a_child_that_cannot_be_read(tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
+def test_a_selected_lob_of_a_child_that_cannot_be_read(root: Path, tmp_path: Path) -> None:
     (root / splitting.mets(0)).write_text("no METS", encoding="utf-8")
     with pytest.raises(SourceError, match="is in no METS that could be read: Northwind_lobseg_0"):
         restore_files(root, tmp_path / "files", RestoreOptions(only=("s0.t2.c4.r1",)))
@@ -571,8 +565,9 @@ def test_a_selected_lob_of_a_child_that_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "words"), [(None, "cannot be opened: No such file"), (b"short", "has 5 bytes; expected 35")]
 )
-def test_a_file_of_a_package_without_an_archive(data: bytes | None, words: str, tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
+def test_a_file_of_a_package_without_an_archive(
+    data: bytes | None, words: str, root: Path, tmp_path: Path
+) -> None:
     splitting.edit(root / "mets.xml", '"Northwind.siard"', '"Northwind.txt"')
     path = root / "Northwind_lobseg_0" / splitting.LOBS[0].path(0)
     path.unlink()
@@ -595,8 +590,7 @@ def test_an_id_that_is_no_place(tmp_path: Path) -> None:
         restore_files(root, tmp_path / "files")
 
 
-def test_a_digest_that_cannot_be_computed_is_a_warning(tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
+def test_a_digest_that_cannot_be_computed_is_a_warning(root: Path, tmp_path: Path) -> None:
     splitting.edit(root / splitting.mets(2), 'CHECKSUMTYPE="MD5"', 'CHECKSUMTYPE="TIGER"', count=2)
     restored = restore_files(root, tmp_path / "files")
     assert restored.warnings[0].startswith("2 digests that METS does not give, or by an algorithm that")
@@ -646,8 +640,7 @@ def test_omissions_of_a_restored_archive_are_reported(northwind: Path, tmp_path:
 
 
 @pytest.mark.parametrize("into", [None, Into.INSIDE])
-def test_a_target_that_is_there_or_inside(into: Into | None, tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
+def test_a_target_that_is_there_or_inside(into: Into | None, root: Path, tmp_path: Path) -> None:
     before = tree(tmp_path)
     for target, words in (
         (root / "x.siard", "lies inside the package"),
@@ -663,8 +656,7 @@ def test_a_target_that_is_there_or_inside(into: Into | None, tmp_path: Path) -> 
     assert tree(tmp_path) == before
 
 
-def test_a_package_of_two_archives_is_refused(tmp_path: Path) -> None:
-    root = splitting.forged(tmp_path / "package")
+def test_a_package_of_two_archives_is_refused(root: Path) -> None:
     text = (root / "mets.xml").read_text(encoding="utf-8")
     start = text.index("<mets:file ", text.index("ID_SIARD_FILES"))
     stop = text.index("</mets:file>", start) + len("</mets:file>")
@@ -674,10 +666,9 @@ def test_a_package_of_two_archives_is_refused(tmp_path: Path) -> None:
         packages_source.opened(root)
 
 
-def test_an_archive_is_no_package(northwind: Path, tmp_path: Path) -> None:
+def test_an_archive_is_no_package(northwind: Path, root: Path, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="is a SIARD archive, expected a package"):
         restore_files(northwind, tmp_path / "files")
-    root = splitting.forged(tmp_path / "package")
     with pytest.raises(SourceError) as refusal:
         packages_source.opened(root / "Northwind.siard")
     assert str(root) in refusal.value.hint

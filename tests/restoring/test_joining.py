@@ -25,11 +25,6 @@ from tests.restoring.splitting import LOBS, SPLIT, Lob, mets
 WHOLE = LOBS[1].data
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return splitting.forged(tmp_path / "package")
-
-
 def part(root: Path, number: int) -> Path:
     return root / f"Northwind_lobseg_{number}" / LOBS[1].path(number)
 

@@ -58,11 +58,6 @@ def cat(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[byt
     return Cat(monkeypatch, capsysbinary)
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return splitting.forged(tmp_path / "package")
-
-
 def test_a_split_lob_is_given_whole_and_nothing_else(cat: Cat, root: Path) -> None:
     assert cat(root, SPLIT) == WHOLE
     assert cat(root / "mets.xml", SPLIT, "--no-verify") == WHOLE

@@ -7,20 +7,12 @@ import json
 import shutil
 from pathlib import Path
 
-import pytest
-
 import metspack as api
 from metspack import BuildOptions, Limits
 from tests import siards
 from tests.cli.conftest import Commands
 from tests.packages import forge
-from tests.restoring import splitting
 from tests.restoring.splitting import LOBS, SPLIT
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return splitting.forged(tmp_path / "package")
 
 
 def test_csv_is_read_back_by_others(metspack: Commands, root: Path) -> None:

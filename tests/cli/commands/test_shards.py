@@ -17,11 +17,6 @@ from tests.restoring.damages import unlisted, without_map
 from tests.restoring.splitting import LOBS, SPLIT, mets
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return splitting.forged(tmp_path / "package")
-
-
 def test_a_table_shows_every_file_with_offset_and_length(metspack: Commands, root: Path) -> None:
     lines = metspack.fine("shards", root).splitlines()
     assert [line.split() for line in lines] == [

@@ -46,11 +46,6 @@ def to_json(shard: Shard) -> str:
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return splitting.forged(tmp_path / "package")
-
-
-@pytest.fixture
 def store(tmp_path: Path) -> Path:
     folder = tmp_path / "store"
     folder.mkdir()
