@@ -158,18 +158,7 @@ def test_manifests_are_called_after_their_algorithms() -> None:
     ]
 
 
-@of_each(
-    [
-        *((name, True) for name in MANIFESTS.values()),
-        ("Manifest-SHA256.TXT", True),
-        ("manifest-sha3-256.txt", True),
-        ("manifest.txt", False),
-        ("tagmanifest-md5.txt", False),
-        ("manifest-.txt", False),
-        ("manifest-md5.txt\n", False),
-        ("a/manifest-md5.txt", False),
-    ]
-)
+@of_each([*read_table(__file__, "manifests"), *((name, True) for name in MANIFESTS.values())])
 def test_what_is_called_like_a_manifest(name: str, expected: bool) -> None:
     assert is_manifest(name) is expected
 

@@ -82,13 +82,7 @@ def test_a_count_of_nothing_is_refused() -> None:
 @pytest.mark.parametrize(
     ("number", "expected"),
     [
-        (0, "0 bytes"),
-        (1, "1 byte"),
-        (9_999, "9,999 bytes"),
-        (10_000, "10,000 bytes (10.0 kB)"),
-        (999_949, "999,949 bytes (999.9 kB)"),
-        (999_950, "999,950 bytes (1.0 MB)"),
-        (45_000_000, "45,000,000 bytes (45.0 MB)"),
+        *read_table(__file__, "shown"),
         (4 * 10**9, "4,000,000,000 bytes (4.0 GB)"),
         (10**22, "10,000,000,000,000,000,000,000 bytes (10000.0 EB)"),
     ],
@@ -104,13 +98,7 @@ def test_what_is_shown_can_be_given(number: int) -> None:
 
 @pytest.mark.parametrize(
     ("number", "words", "expected"),
-    [
-        (1, ("file",), "1 file"),
-        (0, ("file",), "0 files"),
-        (2604, ("file",), "2,604 files"),
-        (2, ("entry", "entries"), "2 entries"),
-        (1, ("entry", "entries"), "1 entry"),
-    ],
+    read_table(__file__, "counted"),
 )
 def test_numbers_go_with_their_nouns(number: int, words: tuple[str, ...], expected: str) -> None:
     assert counted(number, *words) == expected
@@ -149,15 +137,7 @@ def test_what_is_no_range_is_refused(text: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "size", "message"),
-    [
-        ("0-10", 10, r"0-10 lies outside the LOB, which has 10 bytes \(the last byte is 9\)"),
-        ("10-", 10, "10- lies outside the LOB, which has 10 bytes"),
-        ("-11", 10, "-11 lies outside"),
-        ("12-14", 10, "12-14 lies outside"),
-        ("0-0", 0, "it is empty"),
-        ("1-", 0, "it is empty"),
-        ("-1", 0, "it is empty"),
-    ],
+    read_table(__file__, "outside"),
 )
 def test_a_range_outside_the_lob_is_an_error_with_the_size(text: str, size: int, message: str) -> None:
     with pytest.raises(ConfigError, match=message):

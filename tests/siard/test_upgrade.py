@@ -217,16 +217,7 @@ def test_blocks_of_any_size_and_any_encoding_give_the_same(block: int, encoding:
 
 @pytest.mark.parametrize(
     ("root", "expected"),
-    [
-        ("<table>", '<table xmlns="urn:new" version="2.2">'),
-        ("<table version='1.0'>", "<table xmlns=\"urn:new\" version='2.2'>"),
-        ("<a:table xmlns:a='urn:old'/>", "<a:table version=\"2.2\" xmlns:a='urn:new'/>"),
-        (
-            "<table xmlns='urn:old' x:schemaLocation='urn:old a.xsd urn:b b.xsd'>",
-            "<table version=\"2.2\" xmlns='urn:new' x:schemaLocation='urn:new a.xsd urn:b b.xsd'>",
-        ),
-        ("<table x:schemaLocation='urn:old a.xsd'>", None),
-    ],
+    [*read_table(__file__, "roots"), ("<table x:schemaLocation='urn:old a.xsd'>", None)],
 )
 def test_roots_of_any_form_get_namespace_and_version(root: str, expected: str | None) -> None:
     data, text = root.encode(), root
