@@ -71,7 +71,7 @@ def test_a_fault_has_its_traceback(metspack: Commands, here: Path, monkeypatch: 
     def failing(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("metspack.building.draft.drafted", failing)
+    monkeypatch.setattr("metspack.building.draft.draft_plan", failing)
     assert metspack("plan", "x", "--log", "log").code == 70
     logged = events(here / "log")
     assert [each["event"] for each in logged] == ["start", "fault", "error", "end"]

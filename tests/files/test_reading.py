@@ -125,10 +125,12 @@ def test_a_socket_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 # --- many small files of one folder ---------------------------------------------------------------------
 
 
-def hashed(root: Path, names: str, *folder: str, wanted: reading.Asked | None = None) -> reading.HashedRun:
-    wanted = wanted or reading.Asked(algorithms=("MD5", "CRC32"))
+def hashed(
+    root: Path, names: str, *folder: str, request: reading.DigestRequest | None = None
+) -> reading.HashedRun:
+    request = request or reading.DigestRequest(algorithms=("MD5", "CRC32"))
     (found,) = reading.hash_runs(
-        [reading.FileRun(root=root, folder=folder, names=names, asked=wanted)], lambda _: None
+        [reading.FileRun(root=root, folder=folder, names=names, request=request)], lambda _: None
     )
     return found
 
@@ -145,11 +147,11 @@ def test_files_of_any_size_are_hashed_one_by_one_or_many_at_once(root: Path, siz
     assert list(found.sizes) == [10, size]
     assert (
         found.digests["CRC32"]
-        == "a684c7c6" + reading.hash_blocks([data], ZLIB_MINIMUM, lambda _: None).digests["CRC32"]
+        == "a684c7c6" + reading.hash_blocks([data], REQUEST_OF_CRC32, lambda _: None).digests["CRC32"]
     )
 
 
-ZLIB_MINIMUM = reading.Asked(algorithms=("CRC32",))
+REQUEST_OF_CRC32 = reading.DigestRequest(algorithms=("CRC32",))
 
 
 def test_what_is_no_file_has_an_error_in_its_place(root: Path) -> None:
@@ -191,15 +193,16 @@ def test_a_file_that_grows_meanwhile_is_read_as_a_stream(root: Path, monkeypatch
     assert read() == [None]
 
 
-def test_other_figures_are_computed_file_by_file(root: Path) -> None:
-    wanted = reading.Asked(algorithms=("CRC32",), boundary=3, as_text=True)
-    found = hashed(root, "file/lost", "a", "b", wanted=wanted)
+def test_requests_for_more_than_digests_take_each_file_by_itself(root: Path) -> None:
+    request = reading.DigestRequest(algorithms=("CRC32",), boundary=3, as_text=True)
+    found = hashed(root, "file/lost", "a", "b", request=request)
     first = found.outcome(0)
     assert isinstance(first, reading.Hashed)
     assert first.text is not None
     assert first.text.unit(10) == "bytes"
     assert (
-        first.until["CRC32"] == reading.hash_blocks([b"012"], ZLIB_MINIMUM, lambda _: None).digests["CRC32"]
+        first.until["CRC32"]
+        == reading.hash_blocks([b"012"], REQUEST_OF_CRC32, lambda _: None).digests["CRC32"]
     )
     assert isinstance(found.outcome(1), FileNotFoundError)
 

@@ -30,7 +30,7 @@ from metspack.merging.merge import Merged, merge_ips
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
 from metspack.model import Severity
-from metspack.packages.delivery import the_one
+from metspack.packages.delivery import only_package
 from tests import siards
 from tests.laws import law
 from tests.mets.dialects.csip.test_csip import CONTENTS, OPTIONS, built, csip, findings
@@ -325,12 +325,12 @@ PACKED_REFUSED: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "a file beside the folder": (
         "zip",
         lambda package: zipped_again(package / "N_lobseg_0.zip", {"x": b""}),
-        r"N_lobseg_0\.zip holds 'x', expected files in the folder N_lobseg_0 alone",
+        r"N_lobseg_0\.zip holds 'x', expected files in the folder N_lobseg_0 only",
     ),
     "a file called as the folder": (
         "zip",
         lambda package: zipped_again(package / "N_lobseg_0.zip", {"N_lobseg_0": b""}),
-        r"N_lobseg_0\.zip holds 'N_lobseg_0', expected files in the folder N_lobseg_0 alone",
+        r"N_lobseg_0\.zip holds 'N_lobseg_0', expected files in the folder N_lobseg_0 only",
     ),
     "a link": ("tar", with_a_link, "N_lobseg_0.tar holds .*link"),
     "no zip file": (
@@ -546,7 +546,7 @@ def test_a_child_may_hold_parts_of_several_lobs_and_be_named_by_urn(tmp_path: Pa
 def test_another_spelling_of_a_uuid_names_the_same_child(tmp_path: Path, named: Callable[[str], str]) -> None:
     """Take the same children as ``check`` and ``restore`` do (RFC 9562 §4, CSIP)."""
     package = built(tmp_path, replace(csip(link_style="aip"), objid=None))
-    found = the_one(package, Budgets())
+    found = only_package(package, Budgets())
     assert found is not None
     mets = found.path / "METS.xml"
     text = re.sub(r'(?<=xlink:href=")urn:uuid:[^"]+', lambda found: named(found[0]), mets.read_text())

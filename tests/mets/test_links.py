@@ -5,7 +5,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metspack import uris
-from metspack.mets.links import SPLITLOB, By, Mptr, are_same, bare, div_labels, is_of_children, parted, target
+from metspack.mets.links import (
+    SPLITLOB,
+    By,
+    Mptr,
+    are_same,
+    bare,
+    div_labels,
+    is_of_children,
+    split_prefix,
+    target,
+)
 from tests.laws import of_each
 
 UUID = "3a487ce5-63cf-4e6c-8b4e-0e2a4d8f5c11"
@@ -161,7 +171,7 @@ def test_a_group_says_that_it_is_of_children(groups: tuple[str, ...], is_so: boo
     ],
 )
 def test_an_id_has_the_prefix_of_its_archive(lob: str, expected: tuple[str, str]) -> None:
-    assert parted(lob) == expected
+    assert split_prefix(lob) == expected
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from metspack.checking import CheckSummary, Code, Level, check
 from metspack.checking.files import fixity
 from metspack.files import threads
-from metspack.files.reading import Asked, FileRun, Hashed, hash_blocks, hash_parts, hash_runs
+from metspack.files.reading import DigestRequest, FileRun, Hashed, hash_blocks, hash_parts, hash_runs
 from metspack.model import Finding
 from metspack.sizes import TextLength
 from tests.laws import law
@@ -34,21 +34,21 @@ def whole_length(data: bytes) -> TextLength:
 )
 def test_all_that_is_asked_is_found_whatever_the_blocks(data: bytes, size: int, boundary: int) -> None:
     told: list[int] = []
-    asked = Asked(algorithms=("MD5", "SHA-256"), boundary=boundary, as_text=True)
-    found = hash_blocks((data[at : at + size] for at in range(0, len(data), size)), asked, told.append)
+    request = DigestRequest(algorithms=("MD5", "SHA-256"), boundary=boundary, as_text=True)
+    found = hash_blocks((data[at : at + size] for at in range(0, len(data), size)), request, told.append)
     assert found.digests["SHA-256"] == hashlib.sha256(data).hexdigest()
     if boundary <= len(data):
         assert found.until["MD5"] == hashlib.md5(data[:boundary], usedforsecurity=False).hexdigest()
     assert found.size == len(data) == sum(told)
     assert found.text is not None
     assert str(found.text) == str(whole_length(data))
-    assert hash_blocks(iter([data]), replace(asked, as_text=False), told.append).text is None
+    assert hash_blocks(iter([data]), replace(request, as_text=False), told.append).text is None
 
 
 def test_what_was_found_can_be_sent(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes("äö".encode())
-    asked = Asked(algorithms=("MD5",), as_text=True)
-    runs = [FileRun(root=tmp_path, folder=(), names="a/lost/a", asked=asked)]
+    request = DigestRequest(algorithms=("MD5",), as_text=True)
+    runs = [FileRun(root=tmp_path, folder=(), names="a/lost/a", request=request)]
     sent = pickle.loads(pickle.dumps(runs))  # noqa: S301 -- our own
     (found,) = pickle.loads(pickle.dumps(hash_runs(sent, lambda _: None)))  # noqa: S301
     first, lost, again = map(found.outcome, range(3))
@@ -82,8 +82,8 @@ def test_parts_and_whole_are_hashed_in_one_reading(
     for number, data in enumerate(parts):
         if number != lost:
             (folder / str(number)).write_bytes(data)
-    of_part = Asked(algorithms=("SHA-256",), boundary=boundary)
-    of_whole = Asked(algorithms=("MD5", "CRC32"), boundary=boundary, as_text=True)
+    of_part = DigestRequest(algorithms=("SHA-256",), boundary=boundary)
+    of_whole = DigestRequest(algorithms=("MD5", "CRC32"), boundary=boundary, as_text=True)
     files = tuple((folder, (str(number),), of_part) for number in range(len(parts)))
     told: list[int] = []
     found = hash_parts((of_whole, files), told.append)

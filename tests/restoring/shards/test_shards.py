@@ -177,7 +177,8 @@ def test_the_patterns_own_example_counts_seconds_and_is_refused(tmp_path: Path, 
     (store / "mux1.ts").write_bytes(BROADCAST)
     path = written(tmp_path, PATTERN.format(unit=""))
     with pytest.raises(
-        SourceError, match=r'shard line 2: nothing says what .* count; expected unit="bytes"'
+        SourceError,
+        match=r'shard line 2: the unit of its offset and length is missing; expected unit="bytes"',
     ) as caught:
         read(path, store)
     assert "count seconds" in caught.value.hint
