@@ -10,11 +10,18 @@ import pytest
 
 from metspack.checking import segments
 from metspack.files import tempdb
+from tests.packages import forge
 
 EACH = 1_000
 """Steps of SQLite's machine between two counts."""
 FOUR, STEEP = 4, 6.0
 Grows = Callable[[Callable[[Path, int], object], Callable[[Path], object], int], None]
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A small good package."""
+    return forge.forge(tmp_path / "package")
 
 
 @pytest.fixture

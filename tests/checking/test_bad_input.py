@@ -18,11 +18,6 @@ from tests.packages.forge import CHILD, FIRST, SECOND
 HREF = FIRST.partition("/")[2]
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    return forge.forge(tmp_path / "package")
-
-
 def codes(findings: Iterable[Finding]) -> set[str]:
     return {each.code for each in ordered(findings)}
 

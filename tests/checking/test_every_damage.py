@@ -18,6 +18,7 @@ from metspack.checking import Level, check
 from tests.checking.damages import agreeing, changed, is_found, place, swapped
 from tests.conftest import CHECKOUT
 from tests.laws import spread
+from tests.tables import tables_of
 
 GOLDEN = CHECKOUT / "samples/northwind/golden/Northwind"
 FILES = sorted(path.relative_to(GOLDEN).as_posix() for path in GOLDEN.rglob("*") if path.is_file())
@@ -28,25 +29,7 @@ ARCHIVE = "Northwind.siard"
 EVERY = "METSPACK_EVERY_BYTE" in os.environ
 SLICES = 4 if EVERY else 2  # so that processors share the work
 
-SAYS_NOTHING = {
-    **dict.fromkeys(
-        ("note", "name", "metsDocumentID", "div@LABEL", "structMap@LABEL", "mets@LABEL", "mptr@xlink:title"),
-        "words for people",
-    ),
-    **dict.fromkeys(("mets@ID", "mptr@ID", "fptr@ID", "fileGrp@ID"), "nothing refers to it"),
-    **dict.fromkeys(("file@CREATED", "metsHdr@CREATEDATE"), "another date is a date"),
-    **dict.fromkeys(("mets@xsi:schemaLocation", "mets@xmlns:xsi"), "a hint that no reader needs to follow"),
-    **dict.fromkeys(
-        (
-            *("mets@TYPE", "mets@PROFILE", "structMap@TYPE", "fileGrp@USE", "agent@OTHERTYPE"),
-            *("metsHdr@RECORDSTATUS", "transformFile@TRANSFORMALGORITHM"),
-            *("mptr@OTHERLOCTYPE", "file@OWNERID", "file@MIMETYPE", "fptr@CONTENTIDS"),
-        ),
-        "a name from no list that METS knows",
-    ),
-    **dict.fromkeys(("file@CHECKSUM", "mptr@xlink:href", "mets@OBJID"), "another spelling of the same value"),
-    "markup": "the declaration's letters, the name of an xsi attribute, white space",
-}
+SAYS_NOTHING: dict[str, str] = tables_of(__file__)["says_nothing"]
 """What METS has that no other part of the package repeats, and why a change of it cannot be seen."""
 
 

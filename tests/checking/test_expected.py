@@ -14,6 +14,7 @@ from tests.checking.links.test_roots import aip
 from tests.findings import ordered
 from tests.packages import csip, forge
 from tests.packages.spread import tarred, zipped
+from tests.tables import tabled
 
 
 @pytest.fixture
@@ -76,15 +77,7 @@ def test_what_is_announced_twice_is_told(inbox: Path) -> None:
     assert told(inbox, ALL + "two\n") == ["M017 8 two"]
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        "Title,OBJID\nx,urn:x:one\n'y',two\n\"a, b\",three\n,four\n,broken\n",
-        "title;Folder;n\nx;one;1\ny;two;1\nz;three;\nz;four;\nz;broken\n",
-        "objid\nurn:x:one\ntwo\nthree\nfour\nbroken\n",
-        "path\tname\na/b\tone\na\ttwo\n\tthree\n\tfour\n\tbroken\n",
-    ],
-)
+@tabled
 def test_a_table_has_its_packages_in_the_column_that_is_called_so(inbox: Path, table: str) -> None:
     assert told(inbox, table) == []
     assert told(inbox, table.replace("two", "ten"))[1:] == ["M014 3 ten"]

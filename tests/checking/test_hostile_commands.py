@@ -27,6 +27,7 @@ from tests.checking.test_hostile_products import (
     structmap,
     write,
 )
+from tests.tables import tabled
 
 pytestmark = pytest.mark.slow
 
@@ -113,14 +114,7 @@ def test_four_times_as_much_takes_about_four_times_as_many_steps(
     grows_evenly(make, do, _SIZE)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"lob": "a}{",\n "files": [\n{"name": "f", "offset": 0,\n"length": 1}\n]\n}\n',
-        '{"lob": "\\"{", "unit": "bytes",\n"files": [{"name": "f", "offset": 0, "length": 1}]}\n',
-        '\n\n{"lob": "\\\\", "files": [{"name": "f", "offset": 0, "length": 1}]\n\n}',
-    ],
-)
+@tabled
 def test_braces_in_texts_do_not_end_a_shard(tmp_path: Path, text: str) -> None:
     (tmp_path / "f").write_bytes(b"x")
     write(tmp_path / "s.json", (text,))

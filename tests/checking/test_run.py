@@ -19,21 +19,12 @@ from metspack.checking import ALL_CODES, CheckSummary, Code, Level, check, expla
 from metspack.errors import ConfigError, TargetError
 from metspack.files import reading
 from metspack.limits import Budgets
-from metspack.model import Finding, Severity
-from tests.findings import ordered
+from metspack.model import Severity
+from tests.findings import codes, ordered
 from tests.laws import THOROUGH, law
 from tests.packages import forge
 from tests.packages.forge import CHILD, FIRST
 from tests.shared_data import shared
-
-
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    return forge.forge(tmp_path / "package")
-
-
-def codes(findings: Iterable[Finding]) -> list[str]:
-    return [each.code for each in ordered(findings)]
 
 
 def test_a_good_package_has_no_findings(package: Path) -> None:

@@ -29,6 +29,7 @@ from tests.laws import law
 from tests.packages import forge
 from tests.packages.cases import Case, cases
 from tests.packages.forge import LOBS, lobs
+from tests.tables import tables_of
 from tests.watching import suite_watch
 
 FIRST, SECOND = "Northwind_lobseg_0", "Northwind_lobseg_1"
@@ -41,27 +42,11 @@ def _small_packages_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segmentreader, "_HELD_AT_ONCE", 1)
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    return forge.forge(tmp_path / "package")
-
-
 def lob(number: int) -> str:
     return f"Northwind_lobseg_{LOBS[number].segment}/{LOBS[number].path}"
 
 
-CASES = {
-    *("F001__file_missing", "F002-F003__size_and_digest", "F003-F011__mets_edited_to_another_digest"),
-    *("F003-Z016__text_changed_to_as_many_bytes", "F010-F024__new_folder_in_a_segment"),
-    *("F010-F027-F028__manifest_of_lobs_without_digests", "F010-S015__part_beside_the_whole_unlisted"),
-    *("F010__two_unlisted_in_a_segment", "F013-M006__listed_by_the_parent_too", "F022__mark_of_utf_8"),
-    *("F014__moved_to_another_folder", "F022__order", "F022__upper_case", "F023__line_in_capitals"),
-    *("F024__incomplete", "F024__two_lines_lost", "F026__mets_against_bytes", "M004-M005__file_id_twice"),
-    *("F001-L003-Z010-Z017__segment_folders_swapped_and_a_file_lost", "L032__segment_folders_swapped"),
-    *("L001-X001__link_down_to_nearly_an_id", "L006-F024-L023-Z017__segment_copied", "pointer_twice"),
-    *("M006-P003__file_at_the_systems_root", "Z017__cell_lost_and_digests_of_another_algorithm"),
-    *("Z018-Z017__cell_copied_from_another_row", "pointers_in_another_order", "another_prefix"),
-}
+CASES = frozenset(tables_of(__file__)["cases"])
 """Packages of which more is to be known than the file that their fault is about."""
 
 

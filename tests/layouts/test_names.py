@@ -12,6 +12,7 @@ from metspack.locations import splitparts
 from metspack.locations.candidates import is_lob_folder
 from tests.laws import of_each
 from tests.layouts.places import place
+from tests.tables import tabled
 
 LONGEST = 255  # bytes of a name, in every file system
 
@@ -50,18 +51,7 @@ def test_other_names_are_none(name: str) -> None:
     assert not any(each.fullmatch(name) for each in (LOBSEG, SEG, SEGMENT, SEGMENT_GROUP))
 
 
-@pytest.mark.parametrize(
-    ("name", "whole", "number"),
-    [
-        ("a.siard", "a.siard", None),
-        ("A.SIARD", "A.SIARD", None),
-        ("a.siard_part001", "a.siard", 1),
-        ("a.siard_part1000", "a.siard", 1000),
-        ("a.siard_part123456789", "a.siard", 123456789),
-        ("b/a.siard", "b/a.siard", None),
-        ("._b/a.siard/a\n.siard", "._b/a.siard/a\n.siard", None),
-    ],
-)
+@tabled
 def test_an_archive_and_its_parts(name: str, whole: str, number: int | None) -> None:
     for found, written in (
         (ARCHIVE.fullmatch(name), whole),
@@ -76,18 +66,7 @@ def test_an_archive_and_its_parts(name: str, whole: str, number: int | None) -> 
         assert PART.fullmatch(name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        ".siard",
-        "a.siard_part01",
-        "a.siard_part20240101123000",
-        "a.siard.bak",
-        "a.\u017fiard",
-        "._a.siard",
-        "._a.siard_part001",
-    ],
-)
+@tabled
 def test_what_is_no_archive(name: str) -> None:
     assert ARCHIVE.fullmatch(name) is None
     assert ARCHIVE_BYTES.fullmatch(name.encode()) is None
@@ -139,24 +118,7 @@ def test_later_parts_and_other_files_are_no_first_parts(suffix: str) -> None:
     assert not splitparts.is_first(suffix)
 
 
-@of_each(
-    [
-        ("a.siard", "a"),
-        ("A.SIARD", "A"),
-        ("b/a.Siard", "b/a"),
-        ("a.b.siard", "a.b"),
-        ("a.siard_part001", None),
-        ("a.siard.zip", None),
-        ("a.\u017fiard", None),
-        ("asiard", None),
-        ("", None),
-        ("._a.siard", None),
-        ("b/._a.siard", None),
-        ("__MACOSX/b/._a.siard", None),
-        ("._b/a.siard", "._b/a"),
-        ("a._.siard", "a._"),
-    ]
-)
+@tabled
 def test_an_archive_in_one_file_is_recognised_in_either_letter_case(name: str, stem: str | None) -> None:
     assert names.is_archive(name) is (stem is not None)
     assert names.stem_of(name) == (name if stem is None else stem)

@@ -31,6 +31,7 @@ from metspack.model import LobRun
 from tests.conftest import CHECKOUT
 from tests.laws import of_each
 from tests.planning.lobruns import run_of
+from tests.tables import tabled
 
 DILCIS, SFA, DBPTK = FolderStyle.DILCIS, FolderStyle.SFA, FolderStyle.DBPTK
 
@@ -60,17 +61,7 @@ def test_the_page_names_every_reader_as_the_table_does() -> None:
         assert f"| {each.label} | {each.reads} | {each.source} |" in page
 
 
-@pytest.mark.parametrize(
-    ("archives", "expected"),
-    [
-        ((), ""),
-        (("N.siard",), "no reader of SIARD 1.0 will open N.siard, whose LOBs are outside"),
-        (
-            ("a/N.siard", "b/O.siard"),
-            "no reader of SIARD 1.0 will open 2 archives whose LOBs are outside, the first a/N.siard",
-        ),
-    ],
-)
+@tabled
 def test_archives_that_readers_of_their_version_do_not_open_are_named(
     archives: tuple[str, ...], expected: str
 ) -> None:
@@ -225,18 +216,7 @@ def test_an_archive_with_user_defined_types_is_opened_by_no_dbptk() -> None:
     assert verdicts == {"metspack": True, "SIARD Suite": True, "DBPTK": False}
 
 
-@pytest.mark.parametrize(
-    ("key", "version", "most", "is_refused"),
-    [
-        ("dbptk", "2.1", 9, True),
-        ("dbptk", "2.0", 9, True),
-        ("dbptk", "2.1", 10, False),
-        ("dbptk", "2.1", None, False),
-        ("dbptk", "2.2", 9, False),
-        ("siard-suite", "2.1", 9, False),
-        (None, "2.1", 9, False),
-    ],
-)
+@tabled
 def test_a_clob_in_parts_is_refused_where_it_hides_all_behind_it(
     key: str | None, version: str, most: int | None, *, is_refused: bool
 ) -> None:

@@ -25,6 +25,7 @@ from metspack.siard.metadata import Field
 from metspack.uris import Repair
 from tests.laws import law
 from tests.siard.convention_archives import TABLE
+from tests.tables import tabled
 
 PLAIN = Levels(database=None, column=None, table=TABLE, file="lobs/record0.bin")
 REAL = set(Convention) - {
@@ -330,21 +331,7 @@ def test_a_database_folder_that_is_content_in_any_writing(database: str) -> None
     assert Candidates(replace(PLAIN, database=database)).is_content
 
 
-@pytest.mark.parametrize(
-    ("types", "is_text"),
-    [
-        (["BLOB"], False),
-        (["BLOB(2G)"], False),
-        ([" binary (8)"], False),
-        (["VarBinary"], False),
-        (["DATALINK"], False),
-        (["BLOBS"], True),
-        (["CLOB"], True),
-        (["CHARACTER LARGE OBJECT"], True),
-        (["CLOB", "BLOB"], False),
-        (["BLOB", "XML"], True),
-    ],
-)
+@tabled
 def test_a_length_counts_characters_unless_the_innermost_type_has_none(
     types: list[str], is_text: bool
 ) -> None:

@@ -23,6 +23,7 @@ from tests.laws import law
 from tests.locations.test_resolver import cell, field, md5, only_opening_below, table
 from tests.locations.unresolved import unresolved
 from tests.siard.convention_archives import PACKED, Sample, zipped
+from tests.tables import tabled
 from tests.trees import put
 
 
@@ -225,13 +226,7 @@ def test_parts_may_be_packed_and_unpacked(tmp_path: Path) -> None:
         assert data_of(opened, found) == WHOLE
 
 
-@pytest.mark.parametrize(
-    ("name", "take", "says"),
-    [
-        ("2.2", "lobs/seg_1.zip", "part r.bin_part002 is missing"),
-        ("0.28", "N_lobseg_10.zip", "part r.bin.2 is missing"),
-    ],
-)
+@tabled
 def test_a_part_in_a_missing_zip_file_is_named(name: str, take: str, says: str, tmp_path: Path) -> None:
     column, file = split(name, tmp_path, take=take)
     with unresolved("missing", match=says.replace(".", r"\.")):
@@ -251,14 +246,7 @@ def test_a_part_that_is_there_packed_and_unpacked_is_an_error_when_it_differs(tm
 # --- What is refused ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("link", "file", "says"),
-    [
-        ("seg_0.zip", "seg_0/r.bin", "the packed segment '{root}/seg_0.zip' is a symbolic link"),
-        ("sip.zip", "sip.zip/r.bin", "lies beyond 'sip.zip', a symbolic link"),
-        ("lobs", "lobs/seg_0/r.bin", "lies beyond 'lobs', a symbolic link"),
-    ],
-)
+@tabled
 def test_a_zip_file_behind_a_link_is_refused(link: str, file: str, says: str, tmp_path: Path) -> None:
     there = zipped(tmp_path / "there/seg_0.zip", {"r.bin": b"secret"})
     root = tmp_path / "package"

@@ -15,6 +15,7 @@ from metspack.locations.statement import (
 )
 from metspack.uris import ReferenceRefused, walked
 from tests.laws import law, of_each
+from tests.tables import tabled
 
 LAW = law(300)
 NIL, REL, ABS = LevelLocation.NIL, LevelLocation.RELATIVE, LevelLocation.ABSOLUTE
@@ -72,36 +73,7 @@ def test_a_place_is_that_of_the_table(
             assert place.inside is (expected is Outcome.INSIDE)
 
 
-@of_each(
-    [
-        # the statement's own example
-        (
-            "./Northwind_lobs/",
-            "s0_t2_c4/",
-            "seg_0/t2_c4_r1.bin",
-            "./Northwind_lobs/s0_t2_c4/seg_0/t2_c4_r1.bin",
-        ),
-        # one slash between, written or not
-        ("./Northwind_lobs", "s0_t2_c4", "seg_0/r1.bin", "./Northwind_lobs/s0_t2_c4/seg_0/r1.bin"),
-        # the database level is beside a column's that is absent
-        ("./Northwind_lobs/", None, "content/record0.bin", "content/record0.bin"),
-        (None, None, "./a/../content/record0.bin", "content/record0.bin"),
-        # directly relative to the folder of the .siard
-        (None, "s0_t2_c4/", "r1.bin", "./s0_t2_c4/r1.bin"),
-        (None, "../lobs/", "record0.txt", "../lobs/record0.txt"),
-        ("..", "../lobs/", "record0.txt", "../../lobs/record0.txt"),
-        ("a/b", "../../../lobs/", "record0.txt", "../lobs/record0.txt"),
-        ("./", "./", "Northwind_lobseg_0/content/record0.bin", "./Northwind_lobseg_0/content/record0.bin"),
-        # blank is nil
-        ("./x/", " \n", "content/record0.bin", "content/record0.bin"),
-        ("", "x", "record0.bin", "./x/record0.bin"),
-        # absolute
-        (None, "/mnt/lobs", "r1.bin", "/mnt/lobs/r1.bin"),
-        (None, "file:///mnt/lobs", "../r1.bin", "/mnt/r1.bin"),
-        ("file:///S:/Archives/Northwind/", "s0_t2_c4/", "r1.bin", "S:/Archives/Northwind/s0_t2_c4/r1.bin"),
-        ("c:\\Archives", "..\\lobs", "r1.bin", "C:/lobs/r1.bin"),
-    ]
-)
+@tabled
 def test_locations_are_concatenated(database: str | None, column: str | None, cell: str, text: str) -> None:
     place = located(database, column, cell)
     assert place is not None

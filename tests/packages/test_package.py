@@ -19,6 +19,7 @@ from tests.packages import forge
 from tests.restoring import splitting
 from tests.restoring.damages import without_map
 from tests.restoring.splitting import LOBS, SPLIT, mets
+from tests.tables import tabled
 
 GOLDEN = CHECKOUT / "samples" / "northwind" / "golden"
 
@@ -158,16 +159,7 @@ def test_a_lob_whose_parts_are_not_right_is_refused(
     assert error.message.startswith(f"LOB {SPLIT}: ")
 
 
-@pytest.mark.parametrize(
-    ("lob", "hint"),
-    [
-        ("s0.t2.c4.r4", "Its column has LOBs in rows 1 to 3."),
-        ("S0.T2.C4.R1", "Did you mean s0.t2.c4.r1?"),
-        (f"{SPLIT}.p1", f"{SPLIT}.p1 is a part of the LOB {SPLIT}."),
-        ("s0.t2.c5.r1", "Did you mean s0.t2.c4.r1?"),
-        ("zzz", "Ids are like s0.t2.c4.r"),
-    ],
-)
+@tabled
 def test_a_lob_that_is_not_there_is_reported_with_the_likeliest(root: Path, lob: str, hint: str) -> None:
     error = refused(root, lob)
     assert error.message == f"the package has no LOB {lob!r}"
@@ -235,17 +227,7 @@ def test_of_a_child_that_is_damaged_nothing_is_taken(root: Path) -> None:
         assert "DTD" not in package.faults[0].hint
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (
-            ("application", "Application"),
-            r"has the MD5 digest [0-9a-f]{32}; expected [0-9a-f]{32} \(mets\.xml line",
-        ),
-        (("OBJID", "LABEL='x' OBJID"), r"has [0-9,]+ bytes; expected [0-9,]+ \(mets\.xml line \d+\)"),
-    ],
-    ids=["digest", "size"],
-)
+@tabled
 def test_a_child_that_is_not_what_the_parent_says_is_not_believed(
     root: Path, change: tuple[str, str], words: str
 ) -> None:

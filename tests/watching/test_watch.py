@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.siards import siard
+from tests.tables import tabled
 from tests.watching import suite_watch
 from tests.watching.suite_watch import RefusedError
 
@@ -138,17 +139,7 @@ def test_a_worker_is_watched(outside: Path) -> None:
     assert (done.returncode, done.stderr, suite_watch.refused()) == (0, b"", [])
 
 
-@pytest.mark.parametrize(
-    ("path", "granted"),
-    [
-        ("/a/b/c", True),
-        ("/a/b", True),
-        ("/a/bc", False),
-        ("/a", False),
-        ("/a/b/secret", False),
-        ("/secrets/a", True),
-    ],
-)
+@tabled
 def test_what_is_opened_is_below_what_was_granted(path: str, granted: bool) -> None:
     assert suite_watch.is_granted(path, ("/a/b/", "/secrets/")) is granted
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import sqlite3
 import zipfile
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -14,23 +13,13 @@ from metspack.checking import Level, check
 from metspack.checking import options as checking_options
 from metspack.files import byteranges, tempdb
 from metspack.limits import Budgets
-from metspack.model import Finding
-from tests.findings import ordered
+from tests.findings import codes
 from tests.packages import forge, steps
 from tests.packages.forge import LOBS, md5
 
 NAME = "Northwind.siard"
 LEVELS = [Level.STRUCTURE, Level.FIXITY, Level.FULL]
 INSIDE = "content/schema0/table2/lob4/record0.bin"
-
-
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    return forge.forge(tmp_path / "package")
-
-
-def codes(findings: Iterable[Finding]) -> list[str]:
-    return [each.code for each in ordered(findings)]
 
 
 def listing(package: Path, paths: list[str]) -> None:

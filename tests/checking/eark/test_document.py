@@ -18,6 +18,7 @@ from metspack.checking.eark.requirements import Standard
 from metspack.limits import Budgets
 from metspack.mets.fastreader import Run, condensed
 from tests.laws import law
+from tests.tables import tabled, tables_of
 
 _OPEN = (
     '<m:mets xmlns:m="http://www.loc.gov/METS/" xmlns:l="http://www.w3.org/1999/xlink" '
@@ -27,23 +28,7 @@ _NAMES = (
     *("mets", "metsHdr", "agent", "name", "note", "dmdSec", "amdSec", "techMD", "rightsMD", "digiprovMD"),
     *("mdRef", "mdWrap", "fileSec", "fileGrp", "file", "FLocat", "structMap", "div", "fptr", "mptr", "x"),
 )
-_ATTRIBUTES = {
-    "ID": ("a", "b", ""),
-    "USE": ("Documentation", "Schemas/x", "Representations/r", "Representations", "data"),
-    "LABEL": ("CSIP", "Metadata", "documentation", "Schemas", "Representations", "Representations/r"),
-    "TYPE": ("PHYSICAL", "OTHER", "INDIVIDUAL", "ORGANIZATION"),
-    "ROLE": ("CREATOR", "ARCHIVIST", "PRESERVATION"),
-    "OTHERROLE": ("SUBMITTER",),
-    "OTHERTYPE": ("SOFTWARE",),
-    "STATUS": ("CURRENT", "SUPERSEDED", "OLD"),
-    "FILEID": ("a", "c"),
-    "ADMID": ("a b",),
-    "l:href": ("schemas/a", "x"),
-    "l:title": ("a",),
-    "c:CONTENTINFORMATIONTYPE": ("citssiard_v1_0", "OTHER"),
-    "c:OTHERCONTENTINFORMATIONTYPE": ("SIARD_2.2",),
-    "c:NOTETYPE": ("SOFTWARE VERSION", "IDENTIFICATIONCODE"),
-}
+_ATTRIBUTES: dict[str, list[str]] = tables_of(__file__)["attributes"]
 
 
 @st.composite
@@ -135,22 +120,7 @@ def _listing(change: str, to: str, use: str = "data") -> dict[str, tuple[int, st
     return {rule: at for rule, at in told.items() if 66 <= int(rule[4:].lstrip("STR")) <= 79 or "STR" in rule}
 
 
-@pytest.mark.parametrize(
-    ("change", "to", "rule"),
-    [
-        (' ID="f300"', "", "CSIP67"),
-        (' MIMETYPE="text/plain"', "", "CSIP68"),
-        ('MIMETYPE="text/plain"', 'MIMETYPE=""', "CSIP68"),
-        (' SIZE="300"', "", "CSIP69"),
-        (' CREATED="2026-05-01T12:00:00Z"', "", "CSIP70"),
-        ('CHECKSUM="300"', 'CHECKSUM=""', "CSIP71"),
-        (' CHECKSUMTYPE="MD5"', "", "CSIP72"),
-        ('<m:FLocat LOCTYPE="URL" l:type="simple" l:href="data/300"/>', "", "CSIP76"),
-        ('LOCTYPE="URL"', 'LOCTYPE="URN"', "CSIP77"),
-        ('l:type="simple"', 'l:type="locator"', "CSIP78"),
-        (' l:href="data/300"', "", "CSIP79"),
-    ],
-)
+@tabled
 def test_one_file_among_many_that_is_otherwise_is_found(change: str, to: str, rule: str) -> None:
     of_location = rule in {"CSIP77", "CSIP78", "CSIP79"}
     assert _listing(change, to) == {rule: (4 + 3 * (_FILES - 1) + of_location, "1")}

@@ -6,39 +6,16 @@ import pytest
 
 from metspack.checking.eark.faults import Faults, is_registered
 from metspack.checking.eark.requirements import Need, Standard, Version, none_but
+from tests.tables import tabled
 
 
-@pytest.mark.parametrize(
-    ("wanted", "seen", "said"),
-    [
-        ("Documentation", ["documentation", "Schemas"], "none, but USE 'documentation'"),
-        ("Documentation", ["Dokumentation"], "none, but USE 'Dokumentation'"),
-        ("Representations/rep1", ["Representations"], "none, but USE 'Representations'"),
-        ("CSIP", ["CSIP StructMap"], "none, but USE 'CSIP StructMap'"),
-        ("data", ["metadata"], "none"),
-        ("Documentation", ["Notes", ""], "none"),
-        ("Documentation", [], "none"),
-    ],
-)
+@tabled
 def test_what_was_nearly_it_is_named(wanted: str, seen: list[str], said: str) -> None:
     assert none_but("USE", wanted, seen) == said
 
 
 @pytest.mark.parametrize("version", [*Version, None])
-@pytest.mark.parametrize(
-    ("kind", "newest", "earlier"),
-    [
-        ("text/plain", None, None),
-        ("TEXT/XML; charset=UTF-8", None, None),
-        ("", None, None),  # that of the attribute itself
-        (" ", None, None),
-        ("text/x-notes", "M031", "M030"),
-        ("PDF", "M030", "M030"),
-        ("random_text_5hg", "M030", "M030"),
-        ("a/b/c", "M030", "M030"),
-        (f"text/{'x' * 128}", "M030", "M030"),
-    ],
-)
+@tabled
 def test_media_types_are_compared_with_the_list(
     kind: str, newest: str | None, earlier: str | None, version: Version | None
 ) -> None:

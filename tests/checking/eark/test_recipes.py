@@ -20,9 +20,10 @@ from tests.checking.rule_damages import both, package, packages_of_requirements,
 from tests.laws import of_each
 from tests.packages import csip
 from tests.packages.cases import Case
-from tests.packages.csip import ARCHIVE, DATA, LOB, PACKAGE_METS, REPRESENTATION, REPRESENTATION_METS
+from tests.packages.csip import DATA, PACKAGE_METS, REPRESENTATION_METS
 from tests.packages.forge import edit
 from tests.record import findings
+from tests.tables import tables_of
 
 _NAMESPACES = {
     "m": "http://www.loc.gov/METS/",
@@ -62,37 +63,8 @@ def _is_in_the_good_package(where: str, *documents: etree._ElementTree) -> bool:
 
 
 # Of folders and files: they are there, or the good package is of the kind that is asked of.
-_THERE = {
-    "CSIPSTR4": PACKAGE_METS,
-    "CSIPSTR5": "metadata",
-    "CSIPSTR6": "metadata/preservation",
-    "CSIPSTR7": "metadata/descriptive",
-    "CSIPSTR9": "representations",
-    "CSIPSTR10": "representations",
-    "CSIPSTR11": DATA,
-    "CSIPSTR12": REPRESENTATION_METS,
-    "CSIPSTR13": f"{REPRESENTATION}/metadata",
-    "CSIPSTR15": "schemas",
-    "CSIPSTR16": "documentation",
-    "SIARD_1": REPRESENTATION_METS,
-    "SIARD_14": REPRESENTATION_METS,
-    "SIARD_15": ARCHIVE,
-    "SIARD_16": ARCHIVE,
-    "SIARD_17": ARCHIVE,
-    "SIARD_22": LOB,
-    "SIARD_22b": LOB,
-}
-_ELSEWHERE = {
-    "CSIPSTR1": "test_a_packed_package_has_one_root_folder",
-    "CSIPSTR2": "the folder is called package, and so is the OBJID",
-    "CSIP3": "test_a_type_of_ones_own_is_named",
-    "CSIP5": "test_a_type_of_ones_own_is_named",
-    "CSIP62": "the group of a representation has it",
-    "SIARD_6": "the group of rep1 has it, whose USE is Representations/rep1",
-    "SIARD_4": "what must not be is not there",
-    "SIARD_5": "test_a_package_of_cits_siard_names_its_profile",
-    "SIARD_19b": "test_a_mapping_beside_the_archive_is_where_it_should_be",
-}
+_THERE: dict[str, str] = tables_of(__file__)["there"]
+_ELSEWHERE: dict[str, str] = tables_of(__file__)["elsewhere"]
 
 
 def test_every_requirement_that_is_checked_has_a_valid_case(tmp_path: Path) -> None:

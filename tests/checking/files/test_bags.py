@@ -15,6 +15,7 @@ from tests.findings import ordered
 from tests.packages import csip, forge
 from tests.packages.bags import INFO, PAYLOAD, TAGS, put_in_a_bag, seal_tags
 from tests.packages.spread import tarred, zipped
+from tests.tables import tables_of
 
 
 @pytest.fixture
@@ -173,14 +174,7 @@ def rewritten(bag: Path, codec: str, cut: int = 0) -> None:
     (bag / TAGS).write_bytes((bag / TAGS).read_text().encode(codec)[: -cut or None])
 
 
-ENCODINGS = {
-    "UTF-16": "utf-16",
-    "UTF-16BE": "utf-16-be",
-    "UTF-32": "utf-32",
-    "ISO_8859-1:1987": "latin-1",
-    "Shift_JIS": "shift_jis",
-    "cp037": "cp037",
-}
+ENCODINGS: dict[str, str] = tables_of(__file__)["encodings"]
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -14,23 +13,14 @@ from hypothesis import strategies as st
 from metspack.checking import Level, check, options, similarity
 from metspack.checking.files import fixity
 from metspack.files import reading
-from metspack.model import Digest, Finding
-from tests.findings import ordered
+from metspack.model import Digest
+from tests.findings import codes, ordered
 from tests.laws import spread
 from tests.packages import forge, steps
 from tests.packages.forge import CHILD, FIRST, LOBS, SECOND, md5
 
 HASHLIB = {"MD5": "md5", "SHA-1": "sha1", "SHA-256": "sha256", "SHA-384": "sha384", "SHA-512": "sha512"}
 LEVELS = [Level.FIXITY, Level.FULL]
-
-
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    return forge.forge(tmp_path / "package")
-
-
-def codes(findings: Iterable[Finding]) -> list[str]:
-    return [each.code for each in ordered(findings)]
 
 
 def computed(algorithm: str, data: bytes) -> str:

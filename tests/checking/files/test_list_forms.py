@@ -17,6 +17,7 @@ from tests.laws import spread
 from tests.packages import forge
 from tests.packages.bags import PAYLOAD, put_in_a_bag
 from tests.packages.spread import zipped
+from tests.tables import tabled, tables_of
 
 
 def each_line(form: str) -> Callable[[str], bytes]:
@@ -147,43 +148,13 @@ def test_what_is_no_line_of_a_list_has_a_reason(line: bytes, reason: str) -> Non
     assert LineReader("MD5SUMS", lambda _: False).parsed(line).reason == reason
 
 
-@pytest.mark.parametrize(
-    ("name", "algorithm"),
-    [
-        ("manifest-Blake2b512.txt", "Blake2b512"),
-        ("tagmanifest-md5.txt", None),
-        ("SHA256SUMS.asc", None),
-        ("md5", "md5"),
-        ("MD5SUM", "MD5"),
-        ("a.b.SHA-512", "SHA-512"),
-        ("checksums", ""),
-        ("all checksums.txt", ""),
-        ("notes.txt", None),
-        ("hashes.txt", None),
-        ("Xmd5", None),
-        ("dump.crc32", "crc32"),
-        ("b2sums", "b2"),
-    ],
-)
+@tabled
 def test_the_name_of_a_list_says_its_algorithm(name: str, algorithm: str | None) -> None:
     assert is_list(name) is (algorithm is not None)
     assert algorithm_of(name) == (algorithm or "")
 
 
-NAMES = {
-    "SHA256SUMS": "sha256",
-    "SHA512SUMS": "sha512",
-    "MD5SUMS": "md5",
-    "SHA1SUMS": "sha1",
-    "md5sum.txt": "md5",
-    "checksums.md5": "md5",
-    "checksum-sha256.txt": "sha256",
-    "delivery.sha512": "sha512",
-    "delivery.SHA1": "sha1",
-    "fixity_sha-384.txt": "sha384",
-    "checksums.txt": "sha256",
-    "CHECKSUMS": "md5",
-}
+NAMES: dict[str, str] = tables_of(__file__)["names"]
 
 
 def test_usual_names_are_those_of_lists_of_their_algorithm() -> None:

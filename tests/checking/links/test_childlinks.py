@@ -10,7 +10,8 @@ import pytest
 from metspack.checking import Level, check
 from metspack.checking.links import links as links_of_check
 from metspack.checking.links.graph import LinkState
-from tests.checking.links.test_roots import aip, beside, codes, mets, url
+from tests.checking.links.test_roots import aip, beside, mets, url
+from tests.findings import codes
 from tests.packages.forge import edit, forge, lobs
 from tests.packages.placed import fptrs, mptr, structmap, urn
 

@@ -12,25 +12,15 @@ from metspack.checking.links.graph import LinkState
 from metspack.errors import ConfigError
 from metspack.files import reading
 from metspack.limits import Budgets
-from metspack.model import Finding
-from tests.findings import ordered
+from tests.findings import codes, ordered
 from tests.packages import forge
 from tests.packages.placed import structmap, urn
 from tests.packages.spread import moved, tarred, zipped
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    return forge.forge(tmp_path / "package")
-
-
 def four(root: Path) -> Path:
     """A package of four segments."""
     return forge.forge(root, forge.lobs(8, 4))
-
-
-def codes(findings: Iterable[Finding]) -> list[str]:
-    return [each.code for each in ordered(findings)]
 
 
 def mets(objid: str, *maps: str) -> str:

@@ -22,6 +22,7 @@ from metspack.mets.reader import METS, XLINK, Fact, Watch, read
 from metspack.model import Finding
 from metspack.packages.files import FolderTree
 from tests.laws import law
+from tests.tables import tables_of
 
 MD5, SHA1 = "d41d8cd98f00b204e9800998ecf8427e", "da39a3ee5e6b4b0d3255bfef95601890afd80709"
 TABLES = [f"SELECT * FROM {table}" for table in ("entry", "fptr", "ident", "mptr")]  # noqa: S608
@@ -77,34 +78,9 @@ def mets(
 
 
 NAMES = ("ID", "SIZE", "CHECKSUM", "CHECKSUMTYPE", "GROUPID", "SEQ", "CREATED", "MIMETYPE", "OWNERID")
-PLAIN = {
-    "ID": "f{}",
-    "SIZE": "{}",
-    "CHECKSUM": MD5,
-    "CHECKSUMTYPE": "MD5",
-    "GROUPID": "g",
-    "SEQ": "{}",
-    "CREATED": "2020-02-02T02:02:02",
-    "MIMETYPE": "a/b",
-    "OWNERID": "o{}",
-    "href": "lob/r{}.bin",
-}
+PLAIN: dict[str, str] = tables_of(__file__)["plain"]
 TWELVE = [{**PLAIN, "ID": f"f{number}"} for number in range(12)]
-ODD = {
-    "ID": ["f", "", " f1", "1f", "f:1", "f/1", "é", "_f", "f 1", "-f", "f1", "g7"],
-    "SIZE": ["", " 7", "x", "-1", "1" * 18, "1" * 19, "٣"],
-    "CHECKSUM": ["", MD5.upper(), SHA1, MD5[:-1], MD5[:-1] + "g", f" {MD5}", "1B2M2Y8AsgTpgAmY7PhCfg=="],
-    "CHECKSUMTYPE": ["SHA-1", "md5", "HAVAL", "", "NONE"],
-    "GROUPID": ["h", ""],
-    "SEQ": ["", "x", "1" * 9, "1" * 10, "-7", " 7"],
-    "CREATED": ["", "yesterday", "2020-02-30T02:02:02", "2020-02-03T02:02:02Z"],
-    "MIMETYPE": ["", "é"],
-    "OWNERID": ["", "é"],
-    "href": [
-        *("", ".", "../up.bin", "/root.bin", "file:///x/y.bin", "a%20b", "a b", "é", "x.SIARD", "http://h/x"),
-        *("a//b", "%zz", ":", "1:b", "a\u007fb", "[", "l#o#b"),
-    ],
-}
+ODD: dict[str, list[str]] = tables_of(__file__)["odd"]
 
 
 @st.composite
