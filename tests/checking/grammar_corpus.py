@@ -207,7 +207,7 @@ _MAP = "<structMap><div/></structMap>"
 _TYPED = (
     '<dmdSec ID="w"><mdWrap MDTYPE="OTHER"><xmlData><x xmlns="" xsi:type="m:{}"/></xmlData></mdWrap></dmdSec>'
 )
-_BODIES = _TABLES["bodies"] | {f"{name} asked for": _TYPED.format(name) for name in _TABLES["types"]}
+_BODIES = _TABLES["bodies"] | {f"{name} asked for": _TYPED.format(name) + _MAP for name in _TABLES["types"]}
 
 
 def _by_hand() -> Iterator[Mutant]:

@@ -5,8 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metspack import uris
-from metspack.mets.links import SPLITLOB, By, Mptr, are_same, bare, div_labels, is_of_children, parted, target
-from tests.laws import of_each
+from metspack.mets.links import By, Mptr, are_same, bare, div_labels, is_of_children, parted, target
 from tests.tables import tabled
 
 UUID = "3a487ce5-63cf-4e6c-8b4e-0e2a4d8f5c11"
@@ -58,43 +57,18 @@ def mptr(
     )
 
 
-@pytest.mark.parametrize(
-    ("pointer", "by"),
-    [
-        (mptr("ID_Northwind_lobseg_0_mets", "OTHER", "someID"), By.FILE),
-        (mptr("urn:uuid:cea73348-741d-4594-ab8f-0b9e652c1099", "OTHER", "UUID"), By.OBJID),
-        (mptr("cea73348-741d-4594-ab8f-0b9e652c1099", "OTHER", "uuid"), By.OBJID),
-        (mptr("urn:sa.dk:ID.AVID.RA.18005.rep0.seg0", "URN"), By.OBJID),
-        (mptr("AIP-7", "HANDLE"), By.OBJID),
-        (mptr("URN:x:y"), By.OBJID),
-        (mptr("representations/rep1/METS.xml", "URL"), By.LOCATION),
-        (mptr("urn:x:y", "url"), By.LOCATION),
-    ],
-)
-def test_how_it_is_named(pointer: Mptr, by: By) -> None:
-    assert pointer.named_by is by
+@tabled
+def test_how_it_is_named(href: str, by: str, loctype: str | None, other: str | None) -> None:
+    assert mptr(href, loctype, other).named_by is By[by]
 
 
-@of_each(
-    [
-        (mptr(label="parent IP", divs=("IP parent identifier",)), True, False, False),
-        (mptr(label="Parent"), True, False, False),
-        (mptr(divs=("parent IP",)), True, False, False),
-        (mptr(label="Godfather IP"), True, False, False),
-        (mptr(kind="parent"), True, False, False),
-        (mptr(label="RODA structural map", divs=("RODA", "Ancestors")), True, True, False),
-        (mptr(divs=("Ancestors",)), True, True, False),
-        (mptr(label="child AIPs", divs=("child AIPs", "child AIP")), False, False, True),
-        (mptr(label="SIARD structmap", divs=("SIARD files", "child IPs", "child IP")), False, False, True),
-        (mptr(kind=SPLITLOB, divs=("LOB", "child IP with a part")), False, False, False),
-        (mptr(label="CSIP", divs=("Representations/rep1",)), False, False, False),
-        (mptr(label="CSIP", divs=("Representations/childcare",)), False, False, False),
-        (mptr(label="CSIP", divs=("representations/parents/data",)), False, False, False),
-        (mptr(), False, False, False),
-    ]
-)
-def test_which_way_it_leads(pointer: Mptr, up: bool, ancestor: bool, child: bool) -> None:
-    assert (pointer.is_upward, pointer.is_ancestor, pointer.is_childward) == (up, ancestor, child)
+@tabled
+def test_which_way_it_leads(
+    ways: list[str], label: str | None, divs: list[str] | None, kind: str | None
+) -> None:
+    pointer = mptr(label=label, divs=tuple(divs or ()), kind=kind)
+    found = {"up": pointer.is_upward, "ancestor": pointer.is_ancestor, "child": pointer.is_childward}
+    assert [way for way, leads in found.items() if leads] == ways
 
 
 @pytest.mark.parametrize(

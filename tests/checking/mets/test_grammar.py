@@ -20,6 +20,7 @@ from tests.checking import grammar_corpus as corpus
 from tests.checking.grammar_corpus import Mutant
 from tests.conftest import CHECKOUT
 from tests.shared_data import shared
+from tests.tables import tabled
 
 PREMIS = {PREMIS_2, PREMIS_3}
 XS = "{http://www.w3.org/2001/XMLSchema}"
@@ -172,20 +173,7 @@ def test_schemas_of_other_namespaces_in_the_folder_are_left_alone(tmp_path: Path
     assert len(grammars.of_folder(tmp_path).files) == 4 + len(PREMIS)
 
 
-@pytest.mark.parametrize(
-    ("files", "said"),
-    [
-        ({}, "has no schema of http://www.w3.org/1999/xlink|has no schema of http://www.loc.gov/METS/"),
-        ({"mets.xsd": "", "xlink.xsd": "", "again.xsd": "mets.xsd"}, "are both schemas of"),
-        ({"mets.xsd": "<no"}, "cannot read the schema .*mets.xsd"),
-        ({"mets.xsd": "<!DOCTYPE a><a/>"}, "document type declaration"),
-        ({"mets.xsd": "<html/>"}, "not a W3C XML Schema: its root is html"),
-        ({"mets.xsd": "include", "xlink.xsd": ""}, "asks for other.xsd"),
-        ({"mets.xsd": "import", "xlink.xsd": ""}, "asks for http://127.0.0.1:9/x.xsd"),
-        ({"mets.xsd": "type", "xlink.xsd": ""}, "the schemas cannot be used"),
-    ],
-    ids=["empty", "twice", "not XML", "DTD", "not a schema", "includes", "imports", "not consistent"],
-)
+@tabled
 def test_a_folder_that_is_no_grammar_is_refused(files: dict[str, str], said: str, tmp_path: Path) -> None:
     element = f'<xs:schema xmlns:xs="{XS[1:-1]}" targetNamespace="{METS}">%s</xs:schema>'
     made = {
