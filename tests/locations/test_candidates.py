@@ -356,7 +356,7 @@ def test_the_one_place_of_a_way_stands_for_every_plain_name() -> None:
 def test_each_rule_gives_its_place_and_name(
     levels: dict[str, Any], places: list[str], repaired: list[int]
 ) -> None:
-    """Each list has the place of ``r.bin`` by each rule before the guesses, the other the repairing rules."""
+    """``places`` are those of ``r.bin`` by each rule before the guesses."""
     count = len(WAYS) - 9
     fields = tuple(each or None for each in levels.get("fields", ()))
     stated = Levels(**{"database": None, "column": None, "table": TABLE} | levels | {"fields": fields})

@@ -1,4 +1,4 @@
-"""Changes that nobody need be told of, each with the reason."""
+"""Changes that need no finding, each with the reason."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tests.mutants.drawing import Mutant
 from tests.tables import tables_of
 
 SURVIVORS: Mapping[str, str] = tables_of(__file__)["survivors"]
-"""What was changed (``*`` for any words), and why it goes unseen."""
+"""Patterns of changes (``*`` for any words), and why each needs no finding."""
 
 
-def is_known(mutant: Mutant) -> bool:
+def is_listed(mutant: Mutant) -> bool:
     return not mutant.has_meaning or any(
         fnmatchcase(f"{mutant.kind}: {mutant.what}", each) for each in SURVIVORS
     )

@@ -48,7 +48,7 @@ ALLOWED = packages_of_requirements(are_allowed=True)
 
 @of_each(ALLOWED)
 def test_what_a_requirement_allows_is_not_recorded(case: Case, id_: str) -> None:
-    found = findings.recorded(findings.ALONE, case.id, Level.FULL)
+    found = findings.recorded(findings.SINGLE, case.id, Level.FULL)
     assert id_ not in {each["requirement"] for each in found}
 
 

@@ -77,7 +77,7 @@ def test_a_damage_breaks_the_requirement_it_is_for(id_: str, folder: Path) -> No
 
 @of_each(BROKEN)
 def test_a_package_has_the_requirement_it_is_for_recorded(case: Case, id_: str) -> None:
-    found = findings.recorded(findings.ALONE, case.id, Level.STRUCTURE)
+    found = findings.recorded(findings.SINGLE, case.id, Level.STRUCTURE)
     assert id_ in {each["requirement"] for each in found if each["code"] in case.codes}
     for each in found:
         if (rule := dict(each["facts"]).get("rule")) == id_ and case.folder.name.endswith(id_.lower()):

@@ -142,7 +142,7 @@ def _attribute_exchanged(package: Package, chance: Random) -> Change | None:
 
 
 def _attribute_copied(package: Package, chance: Random) -> Change | None:
-    """Give an attribute the value of another one, or give it to an element that has none."""
+    """Give an attribute the value of another one, or give it to an element without it."""
     documents = Documents(package)
     found = documents.attributes()
     name, key = _chosen(found, chance)

@@ -70,7 +70,7 @@ def documents(package: Path) -> list[Path]:
 
 
 def broken(package: Path) -> set[str]:
-    """Return the requirements of which a package breaks a MUST."""
+    """Return the requirements whose MUST a package breaks."""
     found = checking.check(package, checking.Level.STRUCTURE)
     return {each.requirement for each in found if each.code == "M030"}
 
@@ -258,15 +258,15 @@ def test_the_options_are_named_when_the_own_check_fails(
     source = siards.siard(tmp_path / "Small.siard", b"one")
     wanted = options(f"{_SIP}.xml", package_type="AIP")
     monkeypatch.setattr(Terms, "check", lambda *_: None)
-    with pytest.raises(TargetError, match="SIP4") as told:
+    with pytest.raises(TargetError, match="SIP4") as refusal:
         build.build(source, tmp_path / "out", wanted)
-    assert told.value.hint.startswith(
+    assert refusal.value.hint.startswith(
         "--mets-profile or --type or --submitter may have led there: "
         "leave out what does not go with the profile, with --restart. "
     )
-    assert "out.partial keeps what is done" in told.value.hint
-    assert "report it" not in told.value.hint
-    assert "again" not in told.value.hint
+    assert "out.partial keeps what is done" in refusal.value.hint
+    assert "report it" not in refusal.value.hint
+    assert "again" not in refusal.value.hint
 
 
 def test_a_version_to_come_is_one_note_of_packages_and_representations(tmp_path: Path) -> None:
