@@ -133,7 +133,7 @@ def test_the_version_decides(
 ) -> None:
     """Codes are by the version that is declared; an empty one says that the requirement is kept."""
     for version, code in codes.items():
-        made = csip.forge(tmp_path / version / "package", both(declaring(version), package(*edit)))
+        made = csip.forge(tmp_path / version / "package", both(declaring(version), package(edit[0], edit[1])))
         finding = found(made).get(requirement)
         assert (finding.code if finding else "") == code, version
         if finding is not None:
