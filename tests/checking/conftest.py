@@ -1,4 +1,4 @@
-"""Fixtures of what a check did, beside what it tells."""
+"""Fixtures of the work of a check, and of a package."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def package(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def agreed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether in each check that held files of segments these were held to its end."""
+    """For each check that held files of segments: True if it held them to its end."""
     found: list[bool] = []
     real = segments.Agreement.close
 
@@ -41,7 +41,7 @@ def agreed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of steps, by the thousand, that temporary databases have taken since it was set to 0."""
+    """The thousands of steps that temporary databases took since the value was set to 0."""
     counted = [0]
     real = tempdb.create
 

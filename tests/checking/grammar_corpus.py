@@ -66,7 +66,7 @@ Change = Callable[[etree._Element], object]
 
 
 def mutants() -> Iterator[Mutant]:
-    """Yield the documents and their mutants; a place is damaged in the first document that has it."""
+    """Yield the documents and mutants; each place is damaged in the first document with it."""
     seen: set[str] = set()
     for name, path in BASES.items():
         base = etree.fromstring(path.read_bytes())

@@ -30,7 +30,7 @@ EVERY = "METSPACK_EVERY_BYTE" in os.environ
 SLICES = 4 if EVERY else 2  # so that processors share the work
 
 SAYS_NOTHING: dict[str, str] = tables_of(__file__)["says_nothing"]
-"""What METS has that no other part of the package repeats, and why a change of it cannot be seen."""
+"""Values of METS that only it has, and why a change of them needs no finding."""
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +128,6 @@ def test_every_two_files_that_are_swapped_are_found(package: Path, name: str) ->
 
 
 def test_the_package_is_as_it_was(package: Path) -> None:
-    """Nothing that these tests do stays, else they would find what they did themselves."""
+    """The package is unchanged after these tests."""
     assert list(check(package)) == []
     assert all((package / name).read_bytes() == (GOLDEN / name).read_bytes() for name in FILES)

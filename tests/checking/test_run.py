@@ -207,10 +207,10 @@ def test_no_damage_makes_a_check_raise(path: str, cut: float, junk: bytes, rest:
 
 def test_every_code_is_explained() -> None:
     for code in ALL_CODES:
-        told = explained(code.id.lower())
-        assert told.code == code.id
-        assert told.severity is code.severity
-        assert all((told.title, told.meaning, told.clause, told.remedy))
+        reported = explained(code.id.lower())
+        assert reported.code == code.id
+        assert reported.severity is code.severity
+        assert all((reported.title, reported.meaning, reported.clause, reported.remedy))
         assert code.id[0] in "LFSPMZNX"
         assert len(code.id) == 4
     with pytest.raises(ConfigError, match="no code 'L999'") as caught:
@@ -288,7 +288,7 @@ def test_memory_does_not_grow_with_files(tmp_path: Path) -> None:
 
 
 def test_a_real_archive_whose_lobs_lie_outside(tmp_path: Path) -> None:
-    """Its cells are found by the folder around the zip, nested fields by their own lobFolder alone."""
+    """Its cells are found by the folder around the zip, nested fields by their lobFolder."""
     root = tmp_path / "package"
     shutil.copytree(shared("data", "siard", "sql2008"), root)
     for path in (root, *root.rglob("*")):

@@ -1,4 +1,4 @@
-"""How identifiers are alike."""
+"""Similarity of identifiers."""
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ def test_likeness_in_words(one: str, other: str, expected: str) -> None:
     assert likeness(one, other) == expected
 
 
-def test_the_nearest_is_alike_or_ends_with_it() -> None:
+def test_the_nearest_is_similar_or_ends_with_it() -> None:
     longer = "archive/of/another/disk/segment_12"
     assert nearest("segment_12", ["other", longer]) == longer
     assert nearest("segment_12", [longer, "Segment_12", "segment_13"]) == "Segment_12"
@@ -36,7 +36,7 @@ def test_a_letter_put_in_is_one_letter_off(text: str, at: int, letter: str) -> N
 
 
 @tabled
-def test_what_was_changed_alike_has_one_edit(pairs: list[tuple[str, str]], same: bool) -> None:
+def test_equal_changes_have_one_edit(pairs: list[tuple[str, str]], same: bool) -> None:
     first, second = (TextEdit.of(*pair) for pair in pairs)
     assert (first == second) is same
 
@@ -59,11 +59,11 @@ def test_an_edit_within_leaves_out_what_the_texts_begin_with(text: str, other: s
     assert not (within.before and within.now) or within.before[0] != within.now[0]
 
 
-def test_what_is_meant_is_told_by_the_edits_met_last() -> None:
-    known = KnownEdits()
+def test_the_edits_met_last_decide_what_is_meant() -> None:
+    edits = KnownEdits()
     for number in range(20):
-        known.learn(f"{number}_a", f"{number}x_a")
-    assert list(known.meant("19_b")) == ["19x_b"]
-    assert not list(known.meant("1_b"))
-    known.learn("A.xml", "a.xml")
-    assert next(known.meant("b/A.xml")) == "b/a.xml"
+        edits.learn(f"{number}_a", f"{number}x_a")
+    assert list(edits.meant("19_b")) == ["19x_b"]
+    assert not list(edits.meant("1_b"))
+    edits.learn("A.xml", "a.xml")
+    assert next(edits.meant("b/A.xml")) == "b/a.xml"

@@ -1,4 +1,4 @@
-"""What is said of a broken requirement: what was nearly it; media types against lists and bytes."""
+"""The message of a broken requirement: what was nearly it; media types against lists and bytes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tests.tables import tabled
 
 
 @tabled
-def test_what_was_nearly_it_is_named(wanted: str, seen: list[str], said: str) -> None:
-    assert none_but("USE", wanted, seen) == said
+def test_what_was_nearly_it_is_named(wanted: str, seen: list[str], words: str) -> None:
+    assert none_but("USE", wanted, seen) == words
 
 
 @pytest.mark.parametrize("version", [*Version, None])
@@ -27,7 +27,7 @@ def test_media_types_are_compared_with_the_list(
     assert [each.code for each in faults.findings("METS.xml")] == ([expected] if expected else [])
 
 
-def test_a_need_of_its_own_is_told_beside_that_of_the_requirement() -> None:
+def test_a_need_of_its_own_is_reported_beside_that_of_the_requirement() -> None:
     faults = Faults({Standard.CSIP})
     faults.add("CSIP68", 1, "'x/y', which IANA does not list", need=Need.SHOULD)
     faults.add("CSIP68", 2, "none")

@@ -39,7 +39,7 @@ _TYPED_OTHER = both(
 )
 
 
-def told(root: Path, profile: Profile = Profile.AUTO) -> dict[str, Finding]:
+def reported(root: Path, profile: Profile = Profile.AUTO) -> dict[str, Finding]:
     return {each.requirement: each for each in check(root, profile=profile) if each.requirement}
 
 
@@ -90,19 +90,19 @@ def test_a_type_of_ones_own_is_named(tmp_path: Path) -> None:
             _OTHER,
         ),
     )
-    found = told(csip.forge(tmp_path / "package", change))
+    found = reported(csip.forge(tmp_path / "package", change))
     assert not {"CSIP2", "CSIP3", "CSIP4", "CSIP5", "CSIP62", "CSIP63"} & set(found)
 
 
 def test_a_package_of_cits_siard_names_its_profile(tmp_path: Path) -> None:
     named = "https://citssiard.dilcis.eu/profile/E-ARK-SIARD-ROOT.xml"
     change = package("https://earksip.dilcis.eu/profile/E-ARK-SIP-v2-2-0.xml", named)
-    assert told(csip.forge(tmp_path / "package", change), Profile.CITS_SIARD) == {}
+    assert reported(csip.forge(tmp_path / "package", change), Profile.CITS_SIARD) == {}
 
 
 def test_a_mapping_beside_the_archive_is_where_it_should_be(tmp_path: Path) -> None:
     root = csip.forge(tmp_path / "package", lambda root: (root / DATA / "mapping.txt").touch())
-    assert told(root) == {}
+    assert reported(root) == {}
 
 
 def test_what_was_nearly_it_is_named(tmp_path: Path) -> None:
@@ -111,15 +111,17 @@ def test_what_was_nearly_it_is_named(tmp_path: Path) -> None:
         package('LABEL="Representations/rep1"', 'LABEL="representation/rep1"'),
         package('USE="Representations/rep1"', 'USE="Representations"'),
     )
-    found = told(csip.forge(tmp_path / "package", change))
+    found = reported(csip.forge(tmp_path / "package", change))
     assert dict(found["CSIP60"].facts)["found"] == "none, but USE 'documentation'"
     assert dict(found["CSIP114"].facts)["found"] == "none, but USE 'Representations'"
     assert dict(found["CSIP105"].facts)["found"] == "none, but LABEL 'representation/rep1'"
-    other = told(csip.forge(tmp_path / "other", package('LABEL="CSIP"', 'LABEL="CSIP StructMap"')))
+    other = reported(csip.forge(tmp_path / "other", package('LABEL="CSIP"', 'LABEL="CSIP StructMap"')))
     assert dict(other["CSIP82"].facts)["found"] == "none, but LABEL 'CSIP StructMap'"
-    agent = told(csip.forge(tmp_path / "agent", without(r'<agent ROLE="CREATOR" TYPE="OTHER".*?</agent>')))
+    agent = reported(
+        csip.forge(tmp_path / "agent", without(r'<agent ROLE="CREATOR" TYPE="OTHER".*?</agent>'))
+    )
     assert dict(agent["CSIP10"].facts)["found"].startswith("none, but an agent with ROLE='CREATOR'")
     moved = csip.forge(tmp_path / "moved")
     (moved / "metadata").rename(moved / "Metadata")
     edit(moved / PACKAGE_METS, 'href="metadata/', 'href="Metadata/', count=3)
-    assert dict(told(moved)["CSIPSTR5"].facts)["found"] == "none, but a folder 'Metadata'"
+    assert dict(reported(moved)["CSIPSTR5"].facts)["found"] == "none, but a folder 'Metadata'"

@@ -1,4 +1,4 @@
-"""The tables of requirements against the standards' profiles, and the profiles' own examples against both."""
+"""The tables of requirements agree with the profiles of the standards and their examples."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def _printed(document: etree._ElementTree) -> Iterator[tuple[str, Need, str]]:
     for requirement in document.iter("{*}requirement"):
         if (id_ := requirement.get("ID")) is not None:
             terms = [_text(each) for each in requirement.iter("{*}dt")]
-            told = [_text(each) for each in requirement.iter("{*}dd")]
-            where = dict(zip(terms, told, strict=True)).get("METS XPath", "")
+            reported = [_text(each) for each in requirement.iter("{*}dd")]
+            where = dict(zip(terms, reported, strict=True)).get("METS XPath", "")
             yield id_, Need(requirement.get("REQLEVEL", "")), where
 
 

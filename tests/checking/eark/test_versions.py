@@ -21,7 +21,7 @@ _CSIP = "https://earkcsip.dilcis.eu/profile/E-ARK-CSIP"
 
 
 def declaring(version: str) -> Damage:
-    """Return the damage that declares a version of SIP; an empty one declares none."""
+    """Return the damage that declares a version of SIP; an empty one leaves it out."""
     return package("E-ARK-SIP-v2-2-0.xml", f"E-ARK-SIP{version}.xml")
 
 
@@ -46,7 +46,7 @@ _SUBMITTER = 'ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="ORGANIZATION"'
         ("2-0-3", "not a version that metspack knows; judged by 2.0.4"),
     ],
 )
-def test_a_version_that_is_not_known_is_one_note(
+def test_a_version_that_is_not_supported_is_one_note(
     tmp_path: Path, profile: str, version: str, words: str
 ) -> None:
     site = profile.removeprefix("E-ARK-").lower()
@@ -66,7 +66,7 @@ def test_a_version_that_is_not_known_is_one_note(
     assert "CSIP90" in {each.requirement for each in findings}
 
 
-def test_a_chosen_profile_is_judged_though_the_version_is_not_known(tmp_path: Path) -> None:
+def test_a_chosen_profile_is_judged_though_the_version_is_not_supported(tmp_path: Path) -> None:
     broken = both(declaring("-v2-9-0"), package('LABEL="Metadata"', 'LABEL="metadata"'))
     made = csip.forge(tmp_path / "package", broken)
     codes = {each.requirement: each.code for each in check(made, profile=Profile.CSIP)}
@@ -75,27 +75,27 @@ def test_a_chosen_profile_is_judged_though_the_version_is_not_known(tmp_path: Pa
     assert codes == {"SIP2": "M030", "CSIP90": "M030"}
 
 
-def test_cits_siard_is_judged_though_the_version_of_csip_is_not_known(tmp_path: Path) -> None:
+def test_cits_siard_is_judged_though_the_version_of_csip_is_not_supported(tmp_path: Path) -> None:
     broken = both(declaring("-v2-9-0"), package('TYPE="Databases"', 'TYPE="Datasets"'))
-    told = found(csip.forge(tmp_path / "package", broken))
-    assert told["SIARD_2"].code == "M030"
-    assert told["SIP2"].code == "M032"
+    reported = found(csip.forge(tmp_path / "package", broken))
+    assert reported["SIARD_2"].code == "M030"
+    assert reported["SIP2"].code == "M032"
 
 
-def test_a_representation_of_a_version_not_known_is_judged_by_its_packages(tmp_path: Path) -> None:
+def test_a_representation_of_a_version_not_supported_is_judged_by_its_packages(tmp_path: Path) -> None:
     root = csip.forge(tmp_path / "package", declaring("-v2-2-0"))
     mets = root / csip.REPRESENTATION_METS
     own = "https://citssiard.dilcis.eu/profile/E-ARK-SIARD-REPRESENTATION.xml"
     edit(mets, own, f"{_CSIP}-v2-9-0.xml")
     csip.seal(root)
-    told = found(root)
-    note = told.pop("CSIP6")
+    reported = found(root)
+    note = reported.pop("CSIP6")
     assert "newer than metspack knows; judged by 2.2.0" in note.message
     assert (note.path, note.severity) == (csip.REPRESENTATION_METS, Severity.INFO)
     edit(mets, 'LABEL="CSIP"', 'LABEL="XSIP"')
     csip.seal(root)
     assert Severity.ERROR in {
-        each.severity for id_, each in found(root).items() if id_ not in {"CSIP6", *told}
+        each.severity for id_, each in found(root).items() if id_ not in {"CSIP6", *reported}
     }
 
 
@@ -106,7 +106,7 @@ def test_the_submitting_agent_of_sip_2_3_0(tmp_path: Path, agent: str, requireme
     assert {dict(each.facts)["standard"] for each in found(made).values()} <= {"E-ARK SIP 2.3.0"}
 
 
-def test_an_other_type_of_a_submitting_agent_is_said_to_lack_its_name(tmp_path: Path) -> None:
+def test_an_other_type_of_a_submitting_agent_is_reported_without_its_name(tmp_path: Path) -> None:
     agent = package(_SUBMITTER, 'ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="OTHER"')
     made = csip.forge(tmp_path / "package", both(declaring("-v2-3-0"), agent))
     assert "found 'OTHER' without OTHERTYPE" in found(made)["SIP12"].message
@@ -145,11 +145,13 @@ _UNPOINTED = package('<fptr FILEID="documentation"/>', "")
 _UNLISTED = package("text/plain", "text/x-notes")
 
 
-def test_that_none_is_declared_is_said_where_versions_differ(tmp_path: Path) -> None:
+def test_that_none_is_declared_is_reported_where_versions_differ(tmp_path: Path) -> None:
     damage = both(declaring(""), _UNPOINTED, package('LABEL="Metadata"', 'LABEL="metadata"'))
-    told = found(csip.forge(tmp_path / "package", damage))
-    assert told["CSIP96"].message.endswith("; the METS declares no version of the standard, 2.2.0 is assumed")
-    assert "assumed" not in told["CSIP90"].message
+    reported = found(csip.forge(tmp_path / "package", damage))
+    assert reported["CSIP96"].message.endswith(
+        "; the METS declares no version of the standard, 2.2.0 is assumed"
+    )
+    assert "assumed" not in reported["CSIP90"].message
     listed = found(csip.forge(tmp_path / "listed" / "package", both(declaring(""), _UNLISTED)))
     assert "(a MUST until 2.1.0; the METS declares no version)" in listed["CSIP68"].message
     declared = found(csip.forge(tmp_path / "declared" / "package", _UNPOINTED))

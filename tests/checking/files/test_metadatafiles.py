@@ -1,4 +1,4 @@
-"""What PREMIS says of files is compared by look-ups, of many objects at once."""
+"""Statements of PREMIS on files are compared by look-ups, many objects at once."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_what_is_no_text_of_premis_is_not_taken_for_it(
 
 @pytest.mark.parametrize("old", ["s0.t0.c2.r9<", "_r9.bin"])
 def test_a_value_that_is_markup_is_not_taken_for_text(made: Path, tmp_path: Path, old: str) -> None:
-    """METS has it as an attribute, where it is escaped; in PREMIS it stands as it is, which is not XML."""
+    """METS escapes it in an attribute; in PREMIS it is unescaped, which is not XML."""
     package = Path(shutil.copytree(made, tmp_path / "out"))
     document = premis_of(package)
     mets = document.parents[2] / "METS.xml"

@@ -42,7 +42,7 @@ def test_a_representation_is_no_child_however_it_is_linked(tmp_path: Path, mptr:
     assert {each.code for each in found} <= {"M020", "M024", "M026", "M030", "M031"}
 
 
-def test_a_missing_representation_is_told(tmp_path: Path) -> None:
+def test_a_missing_representation_is_reported(tmp_path: Path) -> None:
     root = edited(tmp_path / "ip", (f"<mptr {_MPTR}/>", f"<mptr {_MPTR}/>".replace("/rep1/", "/rep2/")))
     assert linked(root) == ["L002"]
 

@@ -42,7 +42,7 @@ def one_by_one(
 
 
 def taken(root: Path, document: str) -> tuple[list[Finding], list[list[tuple[Any, ...]]]]:
-    """Return the findings of a document in the folder ``a b``, and what is in the catalogue then."""
+    """Return the findings of a document in the folder ``a b``, and the rows of the catalogue."""
     path = root / "a b" / "mets.xml"
     path.parent.mkdir(exist_ok=True)
     path.write_text(document)
@@ -62,12 +62,12 @@ def mets(
     unpointed: Sequence[str] = (),
 ) -> str:
     names = tuple(order)
-    said = [" ".join(f'{name}="{each[name]}"' for name in names) for each in files]
+    attributes = [" ".join(f'{name}="{each[name]}"' for name in names) for each in files]
     listed = "".join(
         f'<file {text}><FLocat LOCTYPE="URL" x:href="{each["href"]}"/></file>\n'
         if located
         else f"<file {text}/>\n"
-        for text, each in zip(said, files, strict=True)
+        for text, each in zip(attributes, files, strict=True)
     )
     pointers = "".join(f'<fptr FILEID="{each["ID"]}"/>' for each in files if each["ID"] not in unpointed)
     return (
@@ -80,17 +80,17 @@ def mets(
 NAMES = ("ID", "SIZE", "CHECKSUM", "CHECKSUMTYPE", "GROUPID", "SEQ", "CREATED", "MIMETYPE", "OWNERID")
 PLAIN: dict[str, str] = tables_of(__file__)["plain"]
 TWELVE = [{**PLAIN, "ID": f"f{number}"} for number in range(12)]
-ODD: dict[str, list[str]] = tables_of(__file__)["odd"]
+UNUSUAL: dict[str, list[str]] = tables_of(__file__)["unusual"]
 
 
 @st.composite
 def many(draw: st.DrawFn) -> list[Values]:
     files = [{name: value.format(number) for name, value in PLAIN.items()} for number in range(12)]
     for _ in range(draw(st.integers(0, 2))):
-        name = draw(st.sampled_from(sorted(ODD)))
-        odd = draw(st.sampled_from(ODD[name]))
+        name = draw(st.sampled_from(sorted(UNUSUAL)))
+        unusual = draw(st.sampled_from(UNUSUAL[name]))
         for each in draw(st.sampled_from([files, files[5:6]])):
-            each[name] = odd
+            each[name] = unusual
     return files
 
 
@@ -194,11 +194,13 @@ def test_a_second_digest_of_the_section_is_compared_with_the_file(tmp_path: Path
 
 
 def test_a_digest_of_the_section_is_compared_with_that_of_the_file_element(tmp_path: Path) -> None:
-    said = f'ADMID="amd" SIZE="1" CHECKSUM="{MD5_OF_A}" CHECKSUMTYPE="MD5"'
-    assert codes(archivematica(tmp_path, technical("tech", ("md5", MD5_OF_A)), files=[said])) == []
-    assert codes(archivematica(tmp_path, technical("tech", ("md5", MD5_OF_B)), files=[said])) == ["M042"]
+    attributes = f'ADMID="amd" SIZE="1" CHECKSUM="{MD5_OF_A}" CHECKSUMTYPE="MD5"'
+    assert codes(archivematica(tmp_path, technical("tech", ("md5", MD5_OF_A)), files=[attributes])) == []
+    assert codes(archivematica(tmp_path, technical("tech", ("md5", MD5_OF_B)), files=[attributes])) == [
+        "M042"
+    ]
     sized = technical("tech", ("md5", MD5_OF_A), size="2")
-    assert codes(archivematica(tmp_path, sized, files=[said])) == ["M042"]
+    assert codes(archivematica(tmp_path, sized, files=[attributes])) == ["M042"]
     assert codes(archivematica(tmp_path, sized, files=['ADMID="amd" SIZE="1"'])) == ["M042"]
 
 

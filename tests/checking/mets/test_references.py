@@ -36,12 +36,12 @@ def reference_findings(name: str, blocks: Callable[[], Iterable[bytes]]) -> Iter
         yield from found.findings(blocks)
 
 
-def said(body: str) -> list[tuple[str, int, str]]:
+def words(body: str) -> list[tuple[str, int, str]]:
     return [(each.code, each.line, each.message) for each in reference_findings("mets.xml", document(body))]
 
 
 def codes(body: str) -> list[str]:
-    return [code for code, _line, _message in said(body)]
+    return [code for code, _line, _message in words(body)]
 
 
 def test_a_document_without_fault_gives_nothing() -> None:
@@ -51,7 +51,7 @@ def test_a_document_without_fault_gives_nothing() -> None:
 
 def test_a_reference_to_nothing_names_attribute_element_line_and_count() -> None:
     body = '<m:file ADMID="gone"/>\n<m:file ADMID="gone"/>\n<m:div ADMID="gone"/>'
-    assert said(body) == [
+    assert words(body) == [
         (
             "M022",
             2,
@@ -77,7 +77,7 @@ def test_other_says_what_it_is_and_nothing_else_does(element: str, found: list[s
 
 
 def test_two_kinds_at_once_names_both() -> None:
-    ((_code, line, message),) = said('<m:FLocat LOCTYPE="URL" OTHERLOCTYPE="path"/>')
+    ((_code, line, message),) = words('<m:FLocat LOCTYPE="URL" OTHERLOCTYPE="path"/>')
     assert line == 2
     assert message == "LOCTYPE of FLocat is 'URL', but OTHERLOCTYPE names another kind (elements: 1)"
 
@@ -116,13 +116,13 @@ def test_a_tag_over_many_blocks_is_not_missed() -> None:
     assert [each.code for each in reference_findings("mets.xml", lambda: cut)] == ["M022"]
 
 
-def test_an_undeclared_prefix_is_said() -> None:
+def test_an_undeclared_prefix_is_reported() -> None:
     assert codes('<m:div ADMID="a" x:y="1"/>') == ["X001"]
 
 
-def test_many_references_are_told_once_for_each_value() -> None:
+def test_many_references_are_reported_once_for_each_value() -> None:
     body = "".join(f'<m:file ID="f{number}" ADMID="t{number % 3}"/>\n' for number in range(5_000))
-    assert [message.rpartition("(")[2] for *_, message in said(f"{body}<m:techMD ID='t0'/>")] == [
+    assert [message.rpartition("(")[2] for *_, message in words(f"{body}<m:techMD ID='t0'/>")] == [
         "references: 1,667)",
         "references: 1,666)",
     ]
