@@ -105,7 +105,7 @@ def _with_stated(options: BuildOptions, package: packages_package.Package) -> Bu
 
 @contextmanager
 def _opened(path: Path, options: BuildOptions, roots: Sequence[Path] = ()) -> Iterator[Packaged | Archive]:
-    if path.is_dir() and delivery.the_one(path, options.budgets) is None:
+    if path.is_dir() and delivery.only_package(path, options.budgets) is None:
         _check_never_had_mets(path)
         with Archive(_archive(path), options.budgets, options.grants) as archive:
             yield archive
@@ -124,8 +124,8 @@ def _check_never_had_mets(folder: Path) -> None:
     for place, _, names in os.walk(folder):
         for name in sorted(names):
             found = Path(place, name)
-            is_own = place == str(folder) and is_manifest(name)
-            listed = next(delivery.mets_listed(found), "") if is_own else ""
+            is_manifest_here = place == str(folder) and is_manifest(name)
+            listed = next(delivery.mets_listed(found), "") if is_manifest_here else ""
             if not (listed or is_mets_name(name)):
                 continue
             what = f"{found}, which lists {listed}" if listed else f"{found}"

@@ -11,7 +11,7 @@ from metspack.containers.zipformat import PLAIN, STORED
 from metspack.containers.zipreader import ZipContainer, contents, span
 from metspack.errors import SourceError
 from metspack.files import reading
-from metspack.files.byteranges import Below, HeldMedium, Stretch
+from metspack.files.byteranges import FileBelow, FileRange, HeldMedium
 from metspack.limits import Budgets
 from metspack.model import ZipExtent
 from metspack.system import os
@@ -54,7 +54,7 @@ class Content:
 class Compressed:
     """A compressed entry of a zip file."""
 
-    file: Below
+    file: FileBelow
     entry: ZipExtent
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ def form_of(head: bytes) -> str:
 class PackFile:
     """The entries of a zip or tar file by their paths, as its directory has them."""
 
-    def __init__(self, path: Below, directory: ZipContainer | Tar) -> None:
+    def __init__(self, path: FileBelow, directory: ZipContainer | Tar) -> None:
         self._path = path
         self._directory = directory
         self.top = os.fsencode(directory.top)
@@ -118,7 +118,7 @@ class PackFile:
         medium, what = self._directory.medium, str(self._path)
         return Content(size=extent.size, chunks=lambda: contents(medium, extent, what=what))
 
-    def location(self, path: bytes) -> Stretch | Compressed | None:
+    def location(self, path: bytes) -> FileRange | Compressed | None:
         """Return the place of a file's bytes in the packed file, or None without one."""
         extent = self._directory.extent(os.fsdecode(path))
         if extent is None:
@@ -128,7 +128,7 @@ class PackFile:
         offset = extent.offset
         if extent.method == STORED:
             offset = span(self._directory.medium, extent, what=str(self._path)).data
-        return Stretch(file=self._path, offset=offset, size=extent.size)
+        return FileRange(file=self._path, offset=offset, size=extent.size)
 
     def stray(self) -> str:
         """Return words on bytes outside all entries, or on a missing end, or "" for neither."""
@@ -144,9 +144,9 @@ class OpenPacks:
 
     def __init__(self, budgets: Budgets) -> None:
         self._budgets = budgets
-        self._open: OrderedDict[Below, PackFile] = OrderedDict()
+        self._open: OrderedDict[FileBelow, PackFile] = OrderedDict()
 
-    def opened(self, path: Below) -> PackFile:
+    def opened(self, path: FileBelow) -> PackFile:
         """Return an open zip or tar file by its path; raises ``PackedError``."""
         if path in self._open:
             self._open.move_to_end(path)
@@ -161,7 +161,7 @@ class OpenPacks:
             self._open.popitem(last=False)[1].close()
         return self._open[path]
 
-    def _file(self, path: Below) -> PackFile:
+    def _file(self, path: FileBelow) -> PackFile:
         if str(path).lower().endswith(os.fsdecode(ZIP)):
             return PackFile(path, ZipContainer.opened(path, self._budgets))
         from metspack.containers.tarreader import Tar  # noqa: PLC0415 -- few packages are in one
@@ -174,6 +174,6 @@ class OpenPacks:
             self._open.popitem()[1].close()
 
 
-def without(path: Below, error: SourceError) -> str:
+def without(path: FileBelow, error: SourceError) -> str:
     """Return an error's message without the file's path in front."""
     return error.message.removeprefix(f"{path}: ")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from metspack.containers.zipformat import PLAIN, folder_of_all
 from metspack.errors import SourceError
 from metspack.files import tempdb
-from metspack.files.byteranges import Below, Medium
+from metspack.files.byteranges import FileBelow, Medium
 from metspack.limits import Budgets
 from metspack.model import ZipExtent
 from metspack.system import os
@@ -53,7 +53,7 @@ class Tar(tempdb.Scratch):
 
     __slots__ = ("_end", "_holes", "medium", "what")
 
-    def __init__(self, path: Below, budgets: Budgets) -> None:
+    def __init__(self, path: FileBelow, budgets: Budgets) -> None:
         self.what = str(path)
         self.medium = Medium((path,))
         self._holes, self._end = budgets.holes, 0

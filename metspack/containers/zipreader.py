@@ -49,7 +49,7 @@ from metspack.containers.zipformat import (
 )
 from metspack.errors import SourceError, SourceNotFoundError
 from metspack.files import reading, tempdb
-from metspack.files.byteranges import Below, Medium, Stretch
+from metspack.files.byteranges import FileBelow, FileRange, Medium
 from metspack.files.reading import Closable
 from metspack.limits import Budgets
 from metspack.model import OF_ENTRY, ExtentColumns, LobRun, ZipExtent
@@ -170,15 +170,14 @@ def _start(head: memoryview, row: _Row) -> int | None:
     size, _, offset, limit, compressed, crc, method, flags, name = row
     if len(head) < _LOCAL_SIZE:
         return None
-    signature, _, own, kind, _, _, own_crc, own_compressed, own_size, named, extra = _unpacked(head)
+    signature, _, bits, kind, _, _, *sums, named, extra = _unpacked(head)
     end = _LOCAL_SIZE + named
     if (
         signature == LOCAL_SIGNATURE
-        and own == flags & ~MEANT_UTF8
+        and bits == flags & ~MEANT_UTF8
         and kind == method
-        and own_crc == crc
-        and own_compressed == compressed != MAX32
-        and own_size == size != MAX32
+        and sums == [crc, compressed, size]
+        and MAX32 not in {compressed, size}
         and not flags & _NOT_PLAIN
         and head[_LOCAL_SIZE:end] == name
         and end + extra + compressed <= limit - offset
@@ -366,14 +365,14 @@ class ZipContainer(Closable):
     @classmethod
     def opened(
         cls,
-        path: Path | Below,
+        path: Path | FileBelow,
         budgets: Budgets = Budgets(),  # noqa: B008 - frozen
-        parts: Sequence[Path | Below | Stretch] = (),
+        parts: Sequence[Path | FileBelow | FileRange] = (),
     ) -> Self:
         """Return the archive at ``path`` with its directory read and checked.
 
         ``parts`` are the files of an archive that was cut, in order (SIARD 2.2 S_8.2). No link is followed
-        to a path that is given as ``Below``.
+        to a path that is given as ``FileBelow``.
 
         Raises SourceError when there is no such file, it is not a zip file, or anything in its directory
         is damaged, misleading, over budget or not allowed in SIARD (G_4.1-1 to G_4.1-4), and
@@ -388,7 +387,7 @@ class ZipContainer(Closable):
                 hint="Name the .siard file, and make sure that you may read it.",
             ) from error
         try:
-            return cls(path.path if isinstance(path, Below) else path, medium, budgets)
+            return cls(path.path if isinstance(path, FileBelow) else path, medium, budgets)
         except BaseException:
             medium.close()
             raise
@@ -498,11 +497,11 @@ class ZipContainer(Closable):
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names that begin with ``prefix``, sorted by code points."""
-        return map(itemgetter(0), tempdb.beginning(self._index, "entry", ("name",), prefix))
+        return map(itemgetter(0), tempdb.rows_with_prefix(self._index, "entry", ("name",), prefix))
 
     def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
         """Yield names that begin with ``prefix``, by code points, each with the size in bytes."""
-        return tempdb.beginning(self._index, "entry", ("name", "size"), prefix)
+        return tempdb.rows_with_prefix(self._index, "entry", ("name", "size"), prefix)
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
         """Yield an entry's bytes as the function ``contents`` does."""

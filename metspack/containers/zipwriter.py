@@ -136,7 +136,7 @@ class ZipWriter:
         self.file.write(central.local_header(large=large, crc=0, compressed=0, size=0))
         start = self.file.size
         sums = Hashers(("CRC32",))
-        for piece in _packed(sums.passing(contents), central.fields[_METHOD]):
+        for piece in _packed(sums.pass_on(contents), central.fields[_METHOD]):
             self.file.write(piece)
         compressed = self.file.size - start
         if not large and max(compressed, sums.size) >= MAX32:
@@ -229,19 +229,19 @@ def unwrapped_entry(raw: Iterable[bytes]) -> Iterator[bytes]:
     first = next(blocks)
     *fields, named, extra = LOCAL.unpack_from(first)
     name, data = LOCAL.size + named, LOCAL.size + named + extra
-    own, rest = _unwrapped(first[LOCAL.size : name], first[name:data])
-    yield LOCAL.pack(*fields, len(own), len(rest)) + own + rest + first[data:]
+    inner, rest = _unwrapped(first[LOCAL.size : name], first[name:data])
+    yield LOCAL.pack(*fields, len(inner), len(rest)) + inner + rest + first[data:]
     yield from blocks
 
 
 def _unwrapped(name: bytes, extra: bytes) -> tuple[bytes, bytes]:
     """Return a name and its extra fields without the name's first folder."""
     path = unicode_path(name, extra)
-    own, rest = name[name.find(b"/") + 1 :], _without(extra, UNICODE_PATH)
+    inner, rest = name[name.find(b"/") + 1 :], _without(extra, UNICODE_PATH)
     if path:
         field = path.partition("/")[2].encode()
-        rest += struct.pack("<2HBI", UNICODE_PATH, 5 + len(field), 1, zlib.crc32(own)) + field
-    return own, rest
+        rest += struct.pack("<2HBI", UNICODE_PATH, 5 + len(field), 1, zlib.crc32(inner)) + field
+    return inner, rest
 
 
 def moment(when: datetime) -> tuple[int, int]:

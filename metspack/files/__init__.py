@@ -1,4 +1,4 @@
-"""Files and folders: staging, transactions, journals; system calls repeated to the end."""
+"""Files and folders: staging, transactions, journals; system calls, repeated until all is done."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def pread(descriptor: int, size: int, start: int) -> bytes:
 
 
 def read_into(descriptor: int, buffer: memoryview, size: int) -> int:
-    """Read into a buffer at once, and on up to ``size`` bytes or the end; return how many."""
+    """Read ``size`` bytes into a buffer, fewer at the end of the file; return how many.
+
+    The first call may read more, as far as the buffer has room.
+    """
     done = os.readv(descriptor, (buffer,))
     while 0 < done < size and (more := os.readv(descriptor, (buffer[done:size],))):
         done += more
@@ -27,16 +30,16 @@ def read_into(descriptor: int, buffer: memoryview, size: int) -> int:
 
 
 def release(descriptor: int) -> None:
-    """Close a descriptor whose bytes were read or are on disk, ignoring errors but EBADF.
+    """Close a descriptor whose bytes were read or are on disk; raise only EBADF.
 
-    A negative number stands for a file that is closed already.
+    A negative number stands for a closed file.
     """
     if descriptor < 0:
         return
     try:
         os.close(descriptor)
     except OSError as error:
-        if error.errno == errno.EBADF:  # a fault of ours: the number may be another file's by now
+        if error.errno == errno.EBADF:  # a fault of metspack: the number may be another file's by now
             raise
 
 
@@ -50,18 +53,18 @@ def held(descriptor: int) -> Iterator[int]:
 
 
 def lock(descriptor: int, how: int) -> bool:
-    """Lock an open file, shared or not; return False at once if another process has it."""
+    """Lock an open file by ``how``, a LOCK_ of fcntl; return False if another process has it."""
     try:
         fcntl.flock(descriptor, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks: other holders stay unseen
+    except OSError:  # a file system without locks shows no other holder
         return True
     return True
 
 
 def write(descriptor: int, data: bytes | memoryview) -> None:
-    """Write all bytes, by several calls if need be."""
+    """Write all bytes, by several calls where one writes fewer."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]

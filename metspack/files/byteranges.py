@@ -1,4 +1,4 @@
-"""Byte ranges of one file or several: an archive that was cut into parts is read as a whole.
+"""Byte ranges of one file or several: an archive in parts is read as one file.
 
 SIARD 2.2 S_8.2: ``Northwind.siard_part001``, ``_part002`` ... are the pieces of one file.
 """
@@ -17,8 +17,11 @@ from metspack.stores.ranges import Ranges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Below:
-    """A file by its names below a trusted folder, opened without links; ``str`` is its path."""
+class FileBelow:
+    """A file by its names (``segments``) below a trusted folder; no link among them is followed.
+
+    ``str`` is its path.
+    """
 
     root: Path
     segments: tuple[str, ...]
@@ -28,17 +31,25 @@ class Below:
         """The whole path, for people to read."""
         return self.root.joinpath(*self.segments)
 
+    def absolute(self) -> FileBelow:
+        """Return the same file below the absolute root."""
+        return replace(self, root=self.root.absolute())
+
     def __str__(self) -> str:
         return str(self.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
-    """A range of a file that is a file itself, packed uncompressed in a zip or tar file."""
+class FileRange:
+    """A range of bytes of a zip or tar file: an uncompressed file in it."""
 
-    file: Below
+    file: FileBelow
     offset: int
     size: int
+
+    def absolute(self) -> FileRange:
+        """Return the same range of the file below the absolute root."""
+        return replace(self, file=self.file.absolute())
 
     def __str__(self) -> str:
         return str(self.file)
@@ -48,37 +59,30 @@ class Stretch:
 class HeldMedium:
     """The files of a ``Medium`` and their stamps: enough to open them again in another process."""
 
-    paths: tuple[Path | Below | Stretch, ...]
+    paths: tuple[Path | FileBelow | FileRange, ...]
     stamps: tuple[Stamp, ...]
 
     def absolute(self) -> HeldMedium:
         """Return the same medium with absolute paths."""
-        return replace(self, paths=tuple(map(_absolute, self.paths)))
+        return replace(self, paths=tuple(path.absolute() for path in self.paths))
 
 
-def _absolute(path: Path | Below | Stretch) -> Path | Below | Stretch:
-    if isinstance(path, Path):
-        return path.absolute()
-    if isinstance(path, Below):
-        return replace(path, root=path.root.absolute())
-    return replace(path, file=replace(path.file, root=path.file.root.absolute()))
-
-
-def _file_of(path: Path | Below | Stretch) -> tuple[Path, Sequence[str]]:
-    """Return the file of a path or range: a root, and the segments below it."""
-    file = path.file if isinstance(path, Stretch) else path
-    return (file.root, file.segments) if isinstance(file, Below) else (file, ())
+def _file_of(path: Path | FileBelow | FileRange) -> tuple[Path, Sequence[str]]:
+    """Return the root, and the segments below it, of the file that a path or range is in."""
+    file = path.file if isinstance(path, FileRange) else path
+    return (file.root, file.segments) if isinstance(file, FileBelow) else (file, ())
 
 
 class Medium(Closable):
-    """Files, or ranges of files, read as one in their order; a context manager.
+    """Files, or ranges of files, read as one in the given order; a context manager.
 
-    ``stamps`` are those of the files when they were opened. Raises as ``reading.opened`` does.
+    ``size`` is the sum of their bytes, ``stamps`` are those of the files when they were opened. Raises as
+    ``reading.opened`` does.
     """
 
     __slots__ = ("_descriptors", "_ends", "_offsets", "_ranges", "_starts", "paths", "size", "stamps")
 
-    def __init__(self, paths: Sequence[Path | Below | Stretch]) -> None:
+    def __init__(self, paths: Sequence[Path | FileBelow | FileRange]) -> None:
         self.paths = tuple(paths)
         self._descriptors: list[int] = []
         self._ranges: dict[int, Ranges] = {}
@@ -93,8 +97,8 @@ class Medium(Closable):
             self.close()
             raise
         pairs = list(zip(self.paths, self.stamps, strict=True))
-        self._offsets = [path.offset if isinstance(path, Stretch) else 0 for path, _ in pairs]
-        sizes = (path.size if isinstance(path, Stretch) else stamp.size for path, stamp in pairs)
+        self._offsets = [path.offset if isinstance(path, FileRange) else 0 for path, _ in pairs]
+        sizes = (path.size if isinstance(path, FileRange) else stamp.size for path, stamp in pairs)
         self._ends = list(accumulate(sizes))
         self._starts = [0, *self._ends[:-1]]
         self.size = self._ends[-1]
@@ -115,7 +119,7 @@ class Medium(Closable):
             raise self._named(error, part) from None
 
     def _named(self, error: OSError, part: int) -> OSError:
-        """Return an error with the name of the file in which it was met."""
+        """Return an error with the name of the file, ``part`` of the medium, that it is about."""
         reading.name_file(error, *_file_of(self.paths[part]))
         return error
 
@@ -143,7 +147,7 @@ class Medium(Closable):
     def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
         """Yield the bytes from ``start`` to ``stop`` (None: the end) by ``reading.CHUNK``.
 
-        A file that was cut ends them early, without an error: a caller who needs ``stop`` bytes must count.
+        A file that is shorter by now ends them early, without an error: a caller must count the bytes.
         """
         stop = self.size if stop is None else stop
         while start < stop and (block := self.pread(min(reading.CHUNK, stop - start), start)):
@@ -162,10 +166,10 @@ _BLOCKS = "CREATE TABLE block (start INTEGER PRIMARY KEY, data BLOB);"
 
 
 class SpooledMedium(Medium):
-    """A stream of bytes, kept in a temporary database so that any range can be read.
+    """A stream of bytes, stored in a temporary database so that any range can be read.
 
-    The whole stream is read at once. ``paths`` are its origin, for people; no file is held open. Raises the
-    errors of reading it, and ``sqlite3.Error`` when the temporary disk is full.
+    The constructor reads the whole stream. ``paths`` are its origin, for messages; no file stays open. Raises
+    what ``blocks`` raises, and ``sqlite3.Error`` when the temporary disk is full.
     """
 
     __slots__ = ("_block", "_database", "_start")

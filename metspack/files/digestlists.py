@@ -1,7 +1,7 @@
 """Lists of digests in any encoding, as BagIt, md5sum, BSD and openssl write them.
 
-A file is a list by its name, which ends with an algorithm or ``checksums`` (``SHA256SUMS``, ``S1.zip.md5``),
-and by its content: lines of a digest and a path. Any other file is a plain file.
+A list has a name that ends with an algorithm or ``checksums`` (``SHA256SUMS``, ``S1.zip.md5``), and lines of
+a digest and a path. A file that lacks one of the two is a plain file.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def algorithm_of(name: str) -> str:
 def unmarked(blocks: Iterable[bytes], codec: str = "") -> tuple[list[str], Iterator[bytes]]:
     """Return a text's deviations from UTF-8 with line feeds, and its blocks without them.
 
-    A byte order mark of UTF-16 gives the encoding, unless a ``codec`` does, which raises ``UnicodeError`` for
-    other text.
+    The encoding is ``codec``, or else that of a byte order mark of UTF-16, or UTF-8. With ``codec`` the
+    blocks raise ``UnicodeError`` for other text.
     """
     ahead = iter(blocks)
     first = next(ahead, b"")
@@ -76,7 +76,7 @@ def unmarked(blocks: Iterable[bytes], codec: str = "") -> tuple[list[str], Itera
 
 
 def stated_path(written: bytes) -> tuple[str, bytes]:
-    """Return why a path is invalid ("" if it is valid), and the path without ``./`` before it."""
+    """Return the reason why a path is invalid, or "", and the path without leading ``./``."""
     path = re.sub(rb"\A(?:\./)+", b"", written)
     names = path.split(b"/")
     if path.startswith(b"/"):
@@ -90,9 +90,9 @@ def stated_path(written: bytes) -> tuple[str, bytes]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestLine:
-    """A line of a list: its digest and path, or the ``reason`` why it lacks them, or a comment.
+    """A line of a list: a digest and its path, the ``reason`` why the line lacks them, or a comment.
 
-    ``forms`` are the deviations from md5sum's form.
+    ``forms`` are the deviations from md5sum's form, in words.
     """
 
     digest: str = ""
@@ -118,7 +118,7 @@ class LineReader:
         self.fault = ""
 
     def fits(self, blocks: Iterable[bytes]) -> bool:
-        """Return whether a content is a list's; its first digest gives the algorithm if need be."""
+        """Return whether a file's content is a list's; set ``algorithm`` by its first digest."""
         for written in islice(reading.lines(unmarked(blocks)[1]), _SOME):
             each = self.parsed(written)
             if each.digest:
@@ -160,7 +160,7 @@ class LineReader:
         return DigestLine(digest=digest, path=path, algorithm=algorithm, forms=tuple(forms))
 
     def _path(self, line: re.Match[bytes], forms: list[str]) -> bytes:
-        """Return a line's path; a bare digest is that of the file that the list is named after."""
+        """Return a line's path: without one, the file that the list is named after."""
         escape, digest, mark, written = line.groups()
         if written is None:
             name = os.fsencode((_NAME.fullmatch(self._name) or [""] * 4)[2] or "")

@@ -32,14 +32,14 @@ Kind = TypeVar("Kind")
 NAME = "journal.jsonl"
 """The name of a journal in its ``.partial``."""
 
-_LINE = 1 << 26
-_FIRST_LINE = 1 << 20  # it identifies the file, which may be anything until then
+_LINE = 1 << 26  # the most bytes of a line
+_FIRST_LINE = 1 << 20  # bytes: the first line shows whether the file is a journal
 _SUM = "sum"
 _HEX = 16
 
 
 def sealed(event: Mapping[str, object]) -> str:
-    """Return the line of an event, with its checksum. Raises ``TargetError`` for one too long to be read."""
+    """Return an event as a line with its checksum; raises ``TargetError`` for a too long one."""
     text = json.dumps(event, sort_keys=True)
     line = f'{text[:-1]}, "{_SUM}": "{_checksum(text)}"}}'
     if len(line) >= _LINE:
@@ -58,8 +58,8 @@ def unsealed(line: bytes) -> dict[str, Any] | None:
     """Return the event of a line, or None where its checksum is wrong or missing."""
     try:
         event = json.loads(line)
-        said = event.pop(_SUM)
-        is_right = said == _checksum(json.dumps(event, sort_keys=True))
+        stated = event.pop(_SUM)
+        is_right = stated == _checksum(json.dumps(event, sort_keys=True))
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return None
     return event if is_right else None
@@ -67,9 +67,9 @@ def unsealed(line: bytes) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEvents:
-    """The intact events of a run, their bytes, and the number of the first damaged line.
+    """The intact events of a run, their size in bytes, and the number of the first damaged line.
 
-    An unfinished last line counts as missing: the run was stopped while it wrote the line.
+    An unfinished last line is ignored: the run was stopped while it wrote the line.
     """
 
     events: tuple[dict[str, Any], ...] = ()
@@ -93,11 +93,11 @@ def run_events(descriptor: int, most: int | None = None) -> RunEvents:
 
 
 def sealed_events(descriptor: int, longest: int) -> Iterator[tuple[int, dict[str, Any] | None, int]]:
-    """Yield for each line of an open file its number from 1, event, and end in bytes.
+    """Yield the lines of an open file: number from 1, event, and the offset of the line's end.
 
-    The file stays open. A damaged line, or one of more bytes than ``longest``, has None for its event and the
-    end of the line before it; it is yielded last. A damaged line at the end of the file is left out: the run
-    may have been stopped in it. Raises ``OSError``.
+    The first damaged line, or one of more bytes than ``longest``, ends them: its event is None, its offset
+    that of the line before. A damaged last line is left out: the run was probably stopped while it wrote the
+    line. The file stays open. Raises ``OSError``.
     """
     size, fault = 0, None
     with reading.from_byte(0, descriptor) as file:
@@ -127,7 +127,10 @@ def journal_of(partial: Path) -> Path:
 
 
 def read_as(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
-    """Return a dataclass of a journal's values; raises ``TypeError`` or ``ValueError``."""
+    """Return an instance of a dataclass from a journal's values.
+
+    Raises ``TypeError`` for values of another type than its fields, and ``ValueError`` for negative numbers.
+    """
     for each in fields(cast("Any", kind)):
         types = set(str(each.type).split(" | "))
         if each.name in values and types <= {"int", "str", "bool", "None"}:
@@ -139,7 +142,7 @@ def read_as(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
 
 
 def counts(values: Iterable[Any]) -> list[int]:
-    """Return numbers of bytes and files; raises ``ValueError`` for other values."""
+    """Return values that are numbers from 0 below 2**63; raises ``ValueError`` for others."""
     found = list(values)
     if not all(type(each) is int and 0 <= each < 1 << 63 for each in found):
         raise ValueError(f"{found} are no numbers of bytes and files")
@@ -155,7 +158,7 @@ def strange(partial: Path, why: str) -> TargetUnfinishedError:
 
 
 def check_kinds(partial: Path) -> None:
-    """Raise ``TargetUnfinishedError`` unless all below a folder are files and folders."""
+    """Raise ``TargetUnfinishedError`` if a link or special file is below a folder."""
     waiting = [os.fspath(partial)]
     while waiting:
         with os.scandir(waiting.pop()) as entries:
@@ -168,7 +171,7 @@ def check_kinds(partial: Path) -> None:
 
 
 def is_locked(descriptor: int) -> bool:
-    """Return whether a process works with an open journal: it has it locked."""
+    """Return whether a process has an open journal locked, so that a run is at work."""
     is_free = lock(descriptor, fcntl.LOCK_SH)
     if is_free:
         lock(descriptor, fcntl.LOCK_UN)
@@ -185,7 +188,7 @@ PLANNED = "planned"
 """The plan is complete; ``segments`` and ``bytes`` count its work."""
 
 SEGMENT = "segment"
-"""A segment is finished, or another unit of that kind: ``number`` and ``bytes``."""
+"""A segment, or another unit of work, is finished: ``number`` and ``bytes``."""
 
 STRETCH = "stretch"
 """A stretch of a segment is finished: its LOBs are in place, and its METS is to come."""
@@ -197,10 +200,10 @@ ARCHIVE = "archive"
 """The archive is written."""
 
 FAULTY = "faulty"
-"""The target's check found faults in ``segments`` or ``elsewhere``; these are made anew."""
+"""The closing check found faults in ``segments`` or ``elsewhere``, which are made anew."""
 
 PUTTING = "putting"
-"""New files are put into a folder that lacked them before: ``puts``, with their SHA-256."""
+"""New files are about to be put into a folder: ``puts``, their paths with their SHA-256."""
 
 PUBLISHING = "publishing"
 """The target is finished, and about to take its place."""
@@ -223,7 +226,7 @@ _FIELDS: Mapping[str, Mapping[str, type]] = {
 
 
 def _is_run_event(event: Mapping[str, Any]) -> bool:
-    """Return whether an event has its kind's fields; the run that resumes reads the rest."""
+    """Return whether an event has the fields that its kind requires, with the right types."""
     name = event.get("event")
     if not isinstance(name, str):
         return False
@@ -252,9 +255,9 @@ def _is_time(text: str) -> bool:
 
 
 def interrupted(folder: Path) -> str | None:
-    """Return the ``.partial`` of a run that put some of its files into a folder, or None.
+    """Return the ``.partial`` of a run that put only some of its files into a folder, or None.
 
-    The run is at work or was interrupted. Errors of reading count as no run.
+    The result is its name. The run is at work, or was interrupted. An unreadable journal counts as no run.
     """
     partial = partial_of(folder.resolve())
     with suppress(OSError, SourceError), reading.opening(partial, (NAME,)) as descriptor:
@@ -284,10 +287,10 @@ def standing(events: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagingTerms:
-    """The treatment of the work that an earlier run left, and of the work of this run.
+    """The treatment of an earlier run's work, and of this run's after an interruption.
 
-    ``restart``: the earlier work is removed; ``discards``: all is removed after an interruption. ``command``
-    is the command line that resumes the run.
+    ``restart`` removes an earlier run's work; ``discards`` removes this run's after an interruption.
+    ``command`` is the command line that resumes the run.
     """
 
     restart: bool = False
@@ -303,15 +306,15 @@ USUAL = StagingTerms()
 class RunFacts:
     """The facts that decide the bytes that a command writes: the same facts give the same bytes.
 
-    ``command`` is its name; ``created`` the time that it writes, of the clock unless it ``is_dated``.
-    ``facts`` are all others, each by its name for people. With ``can_go_on`` False a command starts over
-    without ``restart``.
+    ``command`` is its name, ``created`` the time that it writes into files: that of the clock unless
+    ``is_dated``. ``facts`` are all others, by their names for people. A run with ``is_resumable`` False
+    always starts over.
     """
 
     command: str
     created: str = ""
     is_dated: bool = False
-    can_go_on: bool = True
+    is_resumable: bool = True
     facts: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
@@ -319,12 +322,12 @@ class RunFacts:
         return {**asdict(self), "facts": dict(self.facts), "version": __version__}
 
     def starts_over(self, begun: Mapping[str, Any]) -> bool:
-        """Return whether ``begun`` is of the same command, and neither run can be resumed."""
-        is_other = begun.get("command") != self.command or begun.get("can_go_on")
-        return not self.can_go_on and not is_other
+        """Return whether ``begun``, a BEGIN event, is of this command, and neither run is resumable."""
+        is_other = begun.get("command") != self.command or begun.get("is_resumable")
+        return not self.is_resumable and not is_other
 
     def differences(self, begun: Mapping[str, Any]) -> Iterator[str]:
-        """Yield the differences from the facts with which a run began."""
+        """Yield the differences between ``begun``, a run's BEGIN event, and these facts, in words."""
         if begun["command"] != self.command:
             yield f"command: metspack {begun['command']} then, metspack {self.command} now"
             return
@@ -364,8 +367,9 @@ class Status:
 
     ``state`` is "running", "stopped" (it can be resumed), "complete" or "none" (there is no run).
     ``command`` is the name of the run's command, ``stage`` its present stage. ``segments_done`` of all
-    ``segments`` are finished, and ``bytes_done`` of all ``bytes`` of LOBs; ``rate`` is bytes a second of a
-    running process, or None. ``pid`` is the last process at work, ``resume`` how to resume its work.
+    ``segments`` are finished, and ``bytes_done`` of all ``bytes`` of LOBs; ``rate`` is in bytes per second
+    while the run is at work, else None. ``pid`` is the process that worked last, ``resume`` the command that
+    resumes the run.
     """
 
     path: Path
@@ -388,7 +392,7 @@ class Status:
         return "segments" if self.command in _SEGMENTING else "stretches"
 
     def kept(self) -> str:
-        """Return the kept work of the run in words."""
+        """Return the finished work of the run in words."""
         of = "" if self.segments is None else f" of {self.segments:,}"
         plan = "the plan, and " if self.command in _SEGMENTING else ""
         return f"{plan}{self.segments_done:,}{of} {self.units}"
@@ -466,9 +470,9 @@ def _status_of(path: Path, partial: Path, found: RunEvents, newest: float, *, is
     stretched = [each for each in events if each["event"] == STRETCH and each["number"] not in segments]
     latest = [each for each in events[last:] if each["event"] in {SEGMENT, STRETCH}]
     seconds = newest - datetime.fromisoformat(events[last]["started"]).timestamp()
-    is_telling = is_running and latest and seconds > 0
+    has_rate = is_running and latest and seconds > 0
     stage = next((_STAGES[each["event"]] for each in reversed(events) if each["event"] in _STAGES), "")
-    said = events[last].get("words") or begun.get("words")
+    command_line = events[last].get("words") or begun.get("words")
     return Status(
         path=path,
         partial=partial,
@@ -479,10 +483,10 @@ def _status_of(path: Path, partial: Path, found: RunEvents, newest: float, *, is
         segments=None if planned is None else planned.get("segments"),
         bytes_done=sum(each["bytes"] for each in (*segments.values(), *stretched)),
         bytes=None if planned is None else planned["bytes"],
-        rate=sum(each["bytes"] for each in latest) / seconds if is_telling else None,
+        rate=sum(each["bytes"] for each in latest) / seconds if has_rate else None,
         pid=events[last]["pid"],
         started=events[last]["started"],
-        resume=said or f"call metspack.{begun['command']} again with the same arguments",
+        resume=command_line or f"call metspack.{begun['command']} again with the same arguments",
     )
 
 

@@ -1,9 +1,10 @@
 """Mirrors of stores: their listings as folders and sparse files, filled when they are read.
 
-A ``StorePath`` is a path that people see as ``s3://bucket/key`` and the system as the place of its mirror in
-a temporary folder. There each object is a sparse file of its size, whose time of change stands for its etag,
-so that code for folders and files works as it does on disk. Bytes come when a file is opened: those of a
-large one by ranges (``ranged``), those of a small one into its mirror, which is emptied when many are full.
+A ``StorePath`` is ``s3://bucket/key`` in messages, and for the operating system the path of its mirror in a
+temporary folder. There each object is a sparse file of its size, whose time of change stands for its etag, so
+that code for folders and files works as it does on disk. Opening a file reads its bytes: those of a large
+object by ranges (``stores.ranges``), those of a small one into its mirror, which is emptied when many are
+full.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ LARGE = 8 << 20
 _AT = "METSPACK_MIRROR"
 _NAME = re.compile(r"metspack-stores-[0-9]+")
 _REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}
-_FILLED = 256 << 20  # bytes that are kept filled by one process, beside the last
-_OURS = 0o700  # the mode of folders
-_LISTED = _OURS | stat.S_ISVTX  # and of folders that are listed completely
-_FULL = 0o600  # the mode of files that are filled
+_FILLED = 256 << 20  # bytes in the mirrors that one process keeps filled, besides the last
+_OURS = 0o700  # the mode of a folder
+_LISTED = _OURS | stat.S_ISVTX  # the mode of a folder whose listing is complete
+_FULL = 0o600  # the mode of a filled file
 
 EMPTIED = 0o700
 """The mode of a file on disk whose bytes are only in a store."""
@@ -52,12 +53,12 @@ note_mirrors(_base)
 
 
 def are_used() -> bool:
-    """Return whether any store was named in this process, or in the one that started it."""
+    """Return whether this process, or the one that started it, has named a store."""
     return bool(_base)
 
 
 class StorePath(PosixPath):
-    """The path of an object or of a folder of objects; ``os.fspath`` gives its mirror."""
+    """The path of an object, or of the objects below a prefix; ``os.fspath`` gives its mirror."""
 
     __slots__ = ()
 
@@ -66,7 +67,7 @@ class StorePath(PosixPath):
         return f"{first}//{'/'.join(rest)}"
 
     def __fspath__(self) -> str:
-        place = os.path.join(_begun(), *self.parts)
+        place = os.path.join(_ensure_base(), *self.parts)
         prepare(place)
         return place
 
@@ -104,8 +105,8 @@ class StorePath(PosixPath):
 def path_of(given: str | Path) -> StorePath | None:
     """Return the path in a store that a text or a path names, or None for one on disk.
 
-    A path has one slash for the URL's two; a folder on disk called ``s3:`` is therefore to be named from the
-    root. Raises ``ConfigError``.
+    A ``Path`` has one slash where a URL has two, so that a relative ``s3:/bucket`` means a store, and a
+    folder called ``s3:`` needs its absolute path. Raises ``ConfigError``.
     """
     if isinstance(given, StorePath):
         return given
@@ -114,7 +115,7 @@ def path_of(given: str | Path) -> StorePath | None:
         return None
     check_available("an object store")
     url = StoreUrl.of(text if ":/" in text else f"{text}//")
-    place = os.path.join(_begun(), f"{url.scheme}:", url.bucket)
+    place = os.path.join(_ensure_base(), f"{url.scheme}:", url.bucket)
     if not os.path.isdir(place):
         with _on_disk():
             os.makedirs(os.path.dirname(place), _OURS, exist_ok=True)
@@ -130,10 +131,10 @@ def inside(place: str | os.PathLike[str]) -> bool:
 # --- The folder of all mirrors of this process ---
 
 
-def _begun() -> str:
-    """Return the folder of all mirrors, which the first call makes."""
+def _ensure_base() -> str:
+    """Return the folder of all mirrors, and make it at the first call."""
     if not _base:
-        above = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 -- made so that nobody else can write to it
+        above = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 -- only this user can write to the folder made there
         _remove_left(above)
         number = os.getpid()
         while True:
@@ -169,10 +170,10 @@ def _on_disk(place: str = "") -> Iterator[None]:
 
 
 def keep(key: str, *, anew: bool) -> None:
-    """Take the mirrors that were kept under ``key``, or keep this process's mirrors under it.
+    """Use the mirrors kept under ``key`` by an earlier run, or keep this process's under it.
 
-    A resumed run finds its files there with the same inodes. With ``anew`` the mirrors that ``leave`` left
-    are removed. Nothing happens while another process has them.
+    A resumed run so finds its files with the same inodes. With ``anew`` the mirrors that ``leave`` left are
+    removed. While another process uses them, the call has no effect.
     """
     if not _locks:
         return
@@ -205,12 +206,12 @@ def _use(place: str) -> None:
     global _base  # noqa: PLW0603
     _base = os.environ[_AT] = place
     note_mirrors(place)
-    _known.clear()
+    _listed.clear()
     _full.clear()
 
 
 def leave() -> None:
-    """Leave the mirrors on disk, under their key, when the process ends."""
+    """Keep the mirrors on disk, under their key, when the process ends."""
     _left.add(_base)
 
 
@@ -239,45 +240,44 @@ def _remove(folder: str) -> None:
 
 
 def forget_all() -> None:
-    """Forget all stores and remove their mirrors, for programs that outlive a change of them."""
+    """Forget all stores and remove their mirrors, so that a later call lists the stores again."""
     global _base  # noqa: PLW0603
     if _base and _locks:
-        for _ in range(
-            0 if _base in _left else 2
-        ):  # some file systems refuse the first call and obey the second
+        # Some file systems refuse the first call and obey the second.
+        for _ in range(0 if _base in _left else 2):
             with suppress(OSError):
                 _remove(_base)
         _left.discard(_base)
-        with suppress(OSError):  # it is closed, whatever the system says
+        with suppress(OSError):  # the descriptor is closed even after an error
             os.close(_locks.pop())
         os.environ.pop(_AT, None)
     _base = ""
     note_mirrors("")
-    _known.clear()
+    _listed.clear()
     _full.clear()
 
 
 # --- Listing ---
 
-_known: set[str] = set()
+_listed: set[str] = set()
 _BUCKET = 2
 
 
 @_on_disk()
 def prepare(place: str) -> None:
-    """List a store's folders on the way to a place in its mirror, and the place if it is one."""
+    """List the folder that holds a place in a mirror, and the place itself if it is a folder."""
     names = place[len(_base) + 1 :].split("/")
     if len(names) < _BUCKET:
         return
     bucket = os.path.join(_base, *names[:_BUCKET])
-    if not os.path.isdir(bucket):  # a path beside the named buckets
+    if not os.path.isdir(bucket):  # a bucket that nobody named
         return
     at = bucket
     *above, last = names[_BUCKET:] or [""]
-    if last and os.path.dirname(place) not in _known:
-        # Only the folder right above is listed: a bucket may hold very much at its top.
+    if last and os.path.dirname(place) not in _listed:
+        # Only the folder right above is listed: the top of a bucket may hold millions of objects.
         for name in above:
-            at, is_listed = os.path.join(at, name), at in _known
+            at, is_listed = os.path.join(at, name), at in _listed
             if not is_listed:
                 _make_folder(at)
             elif not os.path.isdir(at):
@@ -289,13 +289,13 @@ def prepare(place: str) -> None:
 
 @_on_disk()
 def relist(folder: StorePath) -> None:
-    """Discard the mirror of a folder in which this process wrote, so that it is listed anew."""
+    """Discard the mirror of a folder into which this process wrote, so that it is listed again."""
     place = os.path.join(_base, *folder.parts)
     if not _base or not os.path.isdir(os.path.dirname(place)):
         return  # the folder above was never listed
     with suppress(FileNotFoundError):
         _remove(place)
-    _known.difference_update([each for each in _known if f"{each}/".startswith(f"{place}/")])
+    _listed.difference_update([each for each in _listed if f"{each}/".startswith(f"{place}/")])
     _make_folder(place)
 
 
@@ -305,13 +305,13 @@ def _make_folder(place: str) -> None:
 
 
 def _list(place: str, scheme: str, bucket: str) -> None:
-    """List one folder once, with all below it if it is a package's."""
-    if place in _known:
+    """List a folder once; of a folder with a METS, a package, everything below it."""
+    if place in _listed:
         return
     with held(os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         if stat.S_IMODE(os.fstat(descriptor).st_mode) == _LISTED:
-            _known.add(place)
+            _listed.add(place)
             return
         root = os.path.join(_base, scheme, bucket)
         prefix = os.path.relpath(place, root) if place != root else ""
@@ -328,9 +328,9 @@ def _list(place: str, scheme: str, bucket: str) -> None:
             for folder in folders:
                 _make_folder(os.path.join(root, folder))
         os.fchmod(descriptor, _LISTED)
-        _known.add(place)
+        _listed.add(place)
         if not objects and not folders and place != root:
-            os.rmdir(place)  # there is no such folder: a store has none that is empty
+            os.rmdir(place)  # a store has no empty folders: this one does not exist
 
 
 def _mark_listed(folder: str) -> None:
@@ -338,14 +338,14 @@ def _mark_listed(folder: str) -> None:
         for each in entries:
             if each.is_dir(follow_symlinks=False):
                 os.chmod(each.path, _LISTED)
-                _known.add(each.path)
+                _listed.add(each.path)
                 _mark_listed(each.path)
 
 
 def _put(root: str, found: StoredObject) -> None:
-    """Make the mirror of an object that lacks one."""
+    """Make the mirror of an object, unless it exists."""
     if not found.size and found.key.endswith("/"):
-        return  # what some programs put for a folder
+        return  # an object that some programs write for a folder
     place = os.path.join(root, found.key)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
@@ -357,7 +357,7 @@ def _put(root: str, found: StoredObject) -> None:
         return
     except NotADirectoryError:
         raise SourceError(
-            f"{shown(place)}: its key goes on from that of another object, which no folder can hold",
+            f"{shown(place)}: another object is where a folder for its key would be",
             hint="Rename one of the two objects.",
         ) from None
     with held(descriptor):
@@ -387,9 +387,9 @@ def object_at(descriptor: int, place: str) -> tuple[client.ObStore, StoredObject
 
 
 def place_of(root: Path, segments: Sequence[str] = ()) -> str:
-    """Return the place in a mirror for names below a root, "" outside all mirrors.
+    """Return the place in a mirror of names below a root, or "" for a root on disk.
 
-    The folders on the way are listed. Raises ``StoreError``.
+    The folders on the way are listed first. Raises ``StoreError``.
     """
     place = os.path.join(os.fspath(root), *segments)
     if not inside(place):
@@ -406,7 +406,7 @@ def prepare_below(root: str, segments: Sequence[str]) -> None:
     at = root
     for name in ("", *segments):
         at = os.path.join(at, name) if name else at
-        if at in _known:
+        if at in _listed:
             continue
         if not os.path.isdir(at):
             return
@@ -417,7 +417,10 @@ _full: deque[tuple[str, int]] = deque()
 
 
 def fill(descriptor: int, place: str) -> None:
-    """Fill an open mirror, which stays full until the descriptor is closed. Raises ``StoreError``."""
+    """Fill an open mirror with its object's bytes, until the descriptor is closed.
+
+    Raises ``StoreError``.
+    """
     while True:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
         found = os.fstat(descriptor)
@@ -445,19 +448,22 @@ def _fill(place: str) -> None:
 
 
 def _empty_some() -> None:
-    """Empty the mirrors that were filled first and are not being read, when many are full."""
+    """Empty mirrors, those filled first before others, while too many bytes are in them.
+
+    A mirror that is being read stays full.
+    """
     total = sum(size for _, size in _full)
     for _ in range(len(_full) - 1):
         if total <= _FILLED:
             return
         place, size = _full.popleft()
-        if _emptied(place):
+        if _try_to_empty(place):
             total -= size
         else:
             _full.append((place, size))
 
 
-def _emptied(place: str) -> bool:
+def _try_to_empty(place: str) -> bool:
     with (
         suppress(FileNotFoundError),
         held(os.open(place, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)) as writer,
@@ -470,9 +476,9 @@ def _emptied(place: str) -> bool:
 
 
 def empty(path: Path, size: int, modified: int) -> None:
-    """Free the bytes of a file that was put into a store, and set its size and time of change.
+    """Free the bytes of a file that a store has, and set its size and time of change.
 
-    The mode is set first: when the process is killed here, another run can repair the file by it.
+    The mode is set first, so that another run recognises and repairs the file if this process is killed.
     """
     with held(os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)) as descriptor:
         _free(descriptor, size, modified)
@@ -485,19 +491,19 @@ def _free(descriptor: int, size: int, modified: int) -> None:
     os.utime(descriptor, ns=(modified, modified))
 
 
-def working_folder(url: str) -> str:
-    """Return this user's folder in which a package for a store is made, one for each URL.
+def make_working_folder(url: str) -> str:
+    """Make and return the folder on disk in which this user's package for a URL is made.
 
-    Raises ``TargetError`` for a folder to which others can write.
+    Raises ``TargetError`` for an existing folder to which others can write.
     """
-    above = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 -- looked at before it is used
+    above = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 -- its owner and mode are checked below
     place = os.path.join(os.path.realpath(above), f"metspack-build-{sha256(url.encode()).hexdigest()[:16]}")
     with _on_disk(place), suppress(FileExistsError):
         os.mkdir(place, _OURS)
     found = os.lstat(place)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
         raise TargetError(
-            f"{place}, where the package for {url} is made, is not a folder of your own",
+            f"{place}, where the package for {url} is made, is not a folder that only you can write to",
             hint="Name a folder that only you can write to: TMPDIR=DIR.",
         )
     return place
@@ -508,8 +514,8 @@ def small_contents(
 ) -> Iterator[bytes | None]:
     """Yield the bytes of small objects in one folder of a mirror, by many requests at once.
 
-    None stands for a name without a file, a file with another status than the given one, and one of ``most``
-    bytes or more.
+    ``names`` come with the stamps that the files must have, or None for any. None stands for a missing file,
+    one with another stamp, and one of ``most`` bytes or more.
     """
 
     def read(task: tuple[str, tuple[int, int, int, int] | None]) -> bytes | None:
@@ -535,7 +541,7 @@ def check_finished(path: Path) -> None:
     if isinstance(path, StorePath) and os.path.lexists(path / UNFINISHED):
         raise SourceUnfinishedError(
             f"{path} is not finished: the build that makes it was stopped, or is still at work",
-            hint="The same command goes on where it stopped; it is a package once that has ended.",
+            hint="Run the same command again: it resumes the build, after which this is a package.",
         )
 
 

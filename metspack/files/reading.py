@@ -1,8 +1,8 @@
-"""Open, read and hash files by descriptor, without links; no other module opens one.
+"""Open, read and hash files by descriptor, as the only module, without following links.
 
-A path from an archive or a METS is a sequence of checked segments (``uris``); it is walked with
-directory descriptors and ``O_NOFOLLOW``, so no symbolic link, and no link swapped in between two
-looks, leads out of the root it was granted under.
+A path from an archive or a METS is a sequence of checked segments (``uris``); each folder on it is opened
+with ``O_NOFOLLOW`` below the descriptor of the one before. So no symbolic link leads out of the granted root,
+not even one that replaces a folder meanwhile.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import stat
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, repeat
@@ -25,7 +25,7 @@ from urllib.parse import unquote
 from metspack.digests import OCTETS, digest_function
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import held, mirrors, pread, read_into
-from metspack.files import release as release  # noqa: PLC0414 -- for others as well
+from metspack.files import release as release  # noqa: PLC0414 -- exported
 from metspack.files.threads import ThreadedHashers
 from metspack.sizes import TextLength
 from metspack.stores.ranges import Ranges
@@ -46,9 +46,9 @@ StrPath = str | os.PathLike[str]
 
 
 def as_path(given: StrPath) -> Path:
-    """Return a path that a program gave; raises ``ConfigError`` for an impossible name.
+    """Return the path that a caller gives; raises ``ConfigError`` for an impossible name.
 
-    A URL raises it as well: functions that take stores call ``as_place``.
+    The URL of a store raises it as well: ``as_place`` accepts stores.
     """
     found = as_place(given)
     if isinstance(found, mirrors.StorePath):
@@ -61,10 +61,10 @@ def as_path(given: StrPath) -> Path:
 
 
 def as_place(given: StrPath) -> Path:
-    """Return a path as ``as_path`` does, or the one that a URL of a store stands for."""
+    """Return a path as ``as_path`` does, or the path in a store that a URL names."""
     if isinstance(given, mirrors.StorePath):
         return given
-    given_any: Any = given  # a program without types may give anything
+    given_any: Any = given  # a caller without types may give anything
     text = os.fspath(given_any) if isinstance(given_any, os.PathLike) else given_any
     if not isinstance(text, str):
         raise ConfigError(f"a path is a str or a Path, not {given!r}", hint="Decode it with os.fsdecode.")
@@ -83,7 +83,7 @@ def as_place(given: StrPath) -> Path:
 
 
 def _of_file_url(text: str) -> Path:
-    """Return the path of a ``file:`` URL of this machine; raises ``ConfigError`` for others."""
+    """Return the path of a ``file:`` URL; raises ``ConfigError`` for one of another machine."""
     # A Path has one slash where its text had three.
     found = re.fullmatch(r"file:(?:(?://(?:localhost)?)?/)([^/].*)?", text, re.IGNORECASE | re.DOTALL)
     names = unquote((found and found[1]) or "", errors="surrogateescape")
@@ -111,11 +111,11 @@ def _several(given: StrPath | Iterable[StrPath]) -> Iterable[StrPath]:
 
 
 class Closable(ABC):
-    """A context manager that closes itself."""
+    """A context manager that calls ``close`` at the end of the block."""
 
     @abstractmethod
     def close(self) -> None:
-        """Release everything that is open."""
+        """Close everything that is open."""
 
     def __enter__(self) -> Self:
         return self
@@ -127,9 +127,9 @@ class Closable(ABC):
 def opened(root: Path, segments: Sequence[str] = ()) -> int:
     """Return a descriptor of the regular file at ``segments`` below ``root``, read-only.
 
-    ``root`` is trusted (a person named it) and may itself be a link, also to a file when there are
-    no segments; below it no link is followed. Raises OSError as ``os.open`` does, with ELOOP or
-    ENOTDIR for a symbolic link, and ``SourceError`` when what is found is not a regular file.
+    ``root`` is trusted (a person named it) and may be a link, without segments also a link to a file; below
+    it no link is followed. Raises OSError as ``os.open`` does, with ELOOP or ENOTDIR for a symbolic link, and
+    ``SourceError`` for anything but a regular file.
     """
     place = mirrors.place_of(root, segments) if mirrors.are_used() else ""
     descriptor = _opened(root, segments)
@@ -143,9 +143,9 @@ def opened(root: Path, segments: Sequence[str] = ()) -> int:
 
 
 def opened_by_ranges(root: Path, segments: Sequence[str]) -> tuple[int, Ranges | None]:
-    """Return a descriptor as ``opened`` does, and the ranges of a large object, or None.
+    """Return a descriptor as ``opened`` does, and a large object's ranges in a store, or None.
 
-    The descriptor of a large object in a store is good only for its status.
+    With ranges the descriptor has only the status of the object, not its bytes.
     """
     if mirrors.are_used() and (place := mirrors.place_of(root, segments)):
         descriptor = _opened(root, segments)
@@ -180,12 +180,13 @@ def _opened(root: Path, segments: Sequence[str]) -> int:
 
 
 def _walked(root: Path, segments: Sequence[str]) -> int:
-    """Return a descriptor of the folder at ``segments`` below ``root``, behind no link."""
+    """Return a descriptor of the folder at ``segments`` below ``root``, through no link."""
     folder = os.open(root, _WALK)
     try:
         for segment in segments:
             below = os.open(segment, _WALK | os.O_NOFOLLOW, dir_fd=folder)
-            above, folder = folder, below  # first: an interruption while it is closed closes the other
+            # Before the release: an interruption of it then closes ``below``.
+            above, folder = folder, below
             release(above)
     except BaseException:
         release(folder)
@@ -199,8 +200,18 @@ def name_file(error: OSError, root: Path, segments: Sequence[str]) -> None:
         error.filename = str(root.joinpath(*segments))
 
 
+@contextmanager
+def _naming(root: Path, segments: Sequence[str]) -> Iterator[None]:
+    """Call ``name_file`` with an OSError of the block."""
+    try:
+        yield
+    except OSError as error:
+        name_file(error, root, segments)
+        raise
+
+
 def kind(mode: int) -> str:
-    """Return the kind of an entry that is neither file nor folder, by its mode."""
+    """Return the name of the kind of a link or special file, by its mode."""
     for test, name in (
         (stat.S_ISLNK, "a symbolic link"),
         (stat.S_ISFIFO, "a named pipe"),
@@ -216,7 +227,7 @@ def kind(mode: int) -> str:
 def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
     """Return a descriptor of the folder at ``segments`` below ``root``, to list it.
 
-    ``root`` is trusted as ``opened`` has it, and no link is followed below it. Raises OSError.
+    No link is followed below ``root``, as in ``opened``. Raises OSError.
     """
     if mirrors.are_used():
         mirrors.place_of(root, segments)
@@ -225,13 +236,13 @@ def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
 
 @contextmanager
 def scanning(root: Path, segments: Sequence[str] = ()) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """Give the entries of the folder of ``opened_folder`` for the length of a block."""
+    """Give the entries of a folder, opened as by ``opened_folder``, for the length of a block."""
     with held(opened_folder(root, segments)) as folder, os.scandir(folder) as entries:
         yield entries
 
 
-def holds_nothing(root: Path, segments: Sequence[str] = ()) -> bool:
-    """Return whether it is certain that there is no folder of that path."""
+def is_surely_absent(root: Path, segments: Sequence[str] = ()) -> bool:
+    """Return whether a folder certainly does not exist; False for one in a store."""
     if not mirrors.are_used():
         try:
             release(opened_folder(root, segments))
@@ -242,56 +253,43 @@ def holds_nothing(root: Path, segments: Sequence[str] = ()) -> bool:
 
 @contextmanager
 def opening(root: Path, segments: Sequence[str] = ()) -> Iterator[int]:
-    """Give the descriptor of ``opened`` for the length of a block.
+    """Give a descriptor, opened as by ``opened``, for the length of a block.
 
-    An OSError of the block that names no file gets the name of this one.
+    An OSError of the block that names no file gets the name of this file.
     """
-    descriptor = opened(root, segments)
-    try:
+    with held(opened(root, segments)) as descriptor, _naming(root, segments):
         yield descriptor
-    except OSError as error:
-        name_file(error, root, segments)
-        raise
-    finally:
-        release(descriptor)
 
 
 @contextmanager
 def streaming(
     root: Path, segments: Sequence[str] = ()
 ) -> Iterator[tuple[int, Callable[..., Iterator[bytes]]]]:
-    """Give the descriptor of ``opening``, and a function that yields bytes as ``chunks`` does.
+    """Give a descriptor as ``opening`` does, and a function that yields the file's bytes.
 
-    The descriptor of a large object in a store is good only for its status; errors are those of ``opening``.
+    The descriptor of a large object in a store has only its status. Errors are those of ``opening``.
     """
     descriptor, ranges = opened_by_ranges(root, segments)
-    try:
+    with held(descriptor), nullcontext() if ranges is None else closing(ranges), _naming(root, segments):
         yield descriptor, partial(chunks, descriptor) if ranges is None else ranges.chunks
-    except OSError as error:
-        name_file(error, root, segments)
-        raise
-    finally:
-        if ranges is not None:
-            ranges.close()
-        release(descriptor)
 
 
 @contextmanager
 def buffered(path: Path, *, start: int = 0) -> Iterator[io.BufferedReader]:
-    """Give the file of ``opening`` with a buffer, to read lines from byte ``start`` on."""
+    """Give a file as ``opening`` does, with a buffer to read lines from byte ``start`` on."""
     with opening(path) as descriptor, from_byte(start, descriptor) as file:
         yield file
 
 
 def from_byte(start: int, descriptor: int) -> io.BufferedReader:
-    """Return an open file with a buffer, from a byte on; closing it leaves the descriptor open."""
+    """Return a reader of an open file from byte ``start`` on; closing it leaves the file open."""
     os.lseek(descriptor, start, os.SEEK_SET)  # its own seek() would hide why the system refuses it
     return open(descriptor, "rb", closefd=False)
 
 
 @contextmanager
 def text(path: Path) -> Iterator[io.TextIOWrapper]:
-    """Give the file of ``opening`` as text in UTF-8; only line feeds end its lines."""
+    """Give a file as ``opening`` does, as text in UTF-8 whose lines end with line feeds only."""
     with (
         opening(path) as descriptor,
         open(descriptor, encoding="utf-8", newline="\n", closefd=False) as file,
@@ -300,7 +298,7 @@ def text(path: Path) -> Iterator[io.TextIOWrapper]:
 
 
 class Stamp(NamedTuple):
-    """A file's state, to detect a change: size in bytes, time of change in ns, inode and device."""
+    """The state of a file, to detect changes: bytes, time of change in ns, inode and device."""
 
     size: int
     modified: int
@@ -329,10 +327,10 @@ def small_files(
 ) -> Iterator[memoryview | None]:
     """Yield the bytes of files in one folder, each read into ``buffer``, or None.
 
-    None stands for a file that is not regular, cannot be read, does not fit, or has another status after the
-    reading than in ``stamps`` (without one: another size than before); ``opened`` gives the reason. Files in
-    a store are all None with ``seen``, which is called with the open descriptor of each file that is yielded.
-    No link is followed below ``root``. The bytes are valid until the next are requested.
+    None stands for a file that is not regular, cannot be read, does not fit, or after the reading has another
+    stamp than in ``stamps`` (if its stamp is None: another size than before); ``opened`` raises the reason.
+    ``seen`` is called with the open descriptor of each file that is yielded; with it, files in a store are
+    all None. No link is followed below ``root``. The bytes are valid until the next iteration.
     """
     if mirrors.are_used() and (place := mirrors.place_of(root, (*folders, ""))):
         if seen is None:
@@ -363,13 +361,14 @@ def _small(
 ) -> memoryview | None:
     descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
     try:
-        status = os.fstat(descriptor) if stamp is None else None
-        if status is not None and not stat.S_ISREG(status.st_mode):
-            return None
-        expected = stamp[0] if stamp is not None else status.st_size if status is not None else 0
-        size = read_into(descriptor, buffer, expected)
-        if status is None:
-            # What is as it was when its status was taken, long before, did not change while it was read.
+        if stamp is None:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            size = read_into(descriptor, buffer, status.st_size)
+        else:
+            size = read_into(descriptor, buffer, stamp[0])
+            # A file that still has its earlier stamp did not change while it was read.
             status = os.fstat(descriptor)
             if Stamp.of_status(status) != stamp or not stat.S_ISREG(status.st_mode):
                 return None
@@ -383,7 +382,7 @@ def _small(
 
 
 def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[Stamp | None]:
-    """Return the stamp of each regular file in one folder, or None for any other name.
+    """Return the stamps of files in one folder; None for a name without a regular file.
 
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
@@ -402,7 +401,7 @@ def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> lis
 def _looked_up(
     root: Path, folders: Sequence[str], names: Iterable[str]
 ) -> Iterator[tuple[str, os.stat_result | None]]:
-    """Yield names with the status of each in one folder, links unfollowed, or None."""
+    """Yield names in one folder, each with its status (a link's, not its target's) or None."""
     with held(opened_folder(root, folders)) as folder:
         for name in names:
             status = None
@@ -414,8 +413,8 @@ def _looked_up(
 def chunks(descriptor: int, start: int = 0, stop: int | None = None, *, size: int = CHUNK) -> Iterator[bytes]:
     """Yield the bytes from ``start`` to ``stop`` (None: the end) without moving the descriptor.
 
-    Blocks have at most ``size`` bytes. A file that ends early ends them, without an error: a caller who needs
-    ``stop`` bytes must count.
+    Blocks have at most ``size`` bytes. A file that ends early ends them, without an error: a caller that
+    needs all must count the bytes.
     """
     size = size or CHUNK
     while stop is None or start < stop:
@@ -428,7 +427,7 @@ def chunks(descriptor: int, start: int = 0, stop: int | None = None, *, size: in
 
 
 def blocks(source: Iterable[bytes], *takers: Callable[[bytes], object]) -> Iterator[bytes]:
-    """Yield bytes to parsers in blocks of at most ``BLOCK``, after calling ``takers`` with them."""
+    """Yield bytes in blocks of at most ``BLOCK``; ``takers`` are called with each chunk first."""
     for chunk in source:
         for take in takers:
             take(chunk)
@@ -437,7 +436,7 @@ def blocks(source: Iterable[bytes], *takers: Callable[[bytes], object]) -> Itera
 
 
 def stretches(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines, many at once; one longer than ``BLOCK`` is cut into several."""
+    """Yield blocks of whole lines; a line longer than ``BLOCK`` is cut into several."""
     rest = b""
     for block in blocks:
         whole, end, rest = (rest + block).rpartition(b"\n")
@@ -451,7 +450,7 @@ def stretches(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def cut(stretch: bytes) -> Iterator[bytes]:
-    """Yield the lines of a stretch one by one."""
+    """Yield the lines of a block one by one, with their line feeds."""
     *whole, rest = stretch.split(b"\n")
     for line in whole:
         yield line + b"\n"
@@ -460,30 +459,30 @@ def cut(stretch: bytes) -> Iterator[bytes]:
 
 
 def lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines with their line feed; one longer than ``BLOCK`` is cut into several."""
+    """Yield lines with their line feeds; a line longer than ``BLOCK`` is cut into several."""
     return chain.from_iterable(map(cut, stretches(blocks)))
 
 
-def told(source: Iterable[bytes], tell: Callable[[int], object]) -> Iterator[bytes]:
-    """Yield blocks of bytes after calling ``tell`` with the size of each."""
+def with_progress(source: Iterable[bytes], progress: Callable[[int], object]) -> Iterator[bytes]:
+    """Yield blocks of bytes after calling ``progress`` with the size of each."""
     for block in source:
-        tell(len(block))
+        progress(len(block))
         yield block
 
 
 class HolesRefused(SourceError):  # noqa: N818 -- the state of the file
-    """A file with many bytes that were never written: reading its zeros may take days."""
+    """A sparse file with too many bytes of holes: reading its zeros might take days."""
 
 
-_OCTETS_OF_BLOCK = 512  # for any block size of the file system
+_OCTETS_OF_BLOCK = 512  # the unit of st_blocks, whatever the block size of the file system
 
 
 def check_holes(descriptor: int, most: int) -> None:
-    """Raise ``HolesRefused`` for a file with more than ``most`` bytes of holes, unread."""
+    """Raise ``HolesRefused`` for an open file with more than ``most`` bytes of holes."""
     found = os.fstat(descriptor)
     if found.st_size - _OCTETS_OF_BLOCK * found.st_blocks <= most:
         return
-    # What a file system compresses takes few blocks too, and has no holes.
+    # A compressed file takes few blocks too, and has no holes.
     holes = at = 0
     while at < found.st_size and (hole := os.lseek(descriptor, at, os.SEEK_HOLE)) < found.st_size:
         try:
@@ -491,12 +490,12 @@ def check_holes(descriptor: int, most: int) -> None:
         except OSError as error:
             if error.errno != errno.ENXIO:
                 raise
-            at = found.st_size  # there is nothing behind the hole
+            at = found.st_size  # the hole reaches to the end
         holes += at - hole
         if holes > most:
             raise HolesRefused(
                 f"has {holes:,} bytes of holes, which were never written; expected at most {most:,}",
-                hint="If it is to be so, raise the budget: --budget holes=N.",
+                hint="If that is what it should be, raise the budget: --budget holes=N.",
             )
 
 
@@ -508,11 +507,11 @@ def check_holes_of(root: Path, segments: Sequence[str], most: int) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The digests wanted of a file: algorithms for the whole and for the bytes to a boundary.
+class DigestRequest:
+    """The requested digests of a file: of the whole, and of its first ``boundary`` bytes, if not 0.
 
-    ``boundary`` is in bytes, 0 without one; ``as_text`` requests the length of the text. A file with more
-    than ``holes`` bytes that were never written is refused; None accepts any number.
+    ``as_text`` requests the length in characters too. A file with more than ``holes`` bytes of holes is
+    refused; None accepts any number.
     """
 
     algorithms: tuple[str, ...]
@@ -522,13 +521,13 @@ class Asked:
 
     @property
     def is_plain(self) -> bool:
-        """True if only digests of the whole are wanted."""
+        """True if it requests only digests of the whole."""
         return not self.boundary and not self.as_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hashed:
-    """A file's size, digests of the whole and of the bytes to the boundary, and text length."""
+    """The result of a request: bytes, digests by algorithm, those to the boundary, text length."""
 
     size: int
     digests: Mapping[str, str]
@@ -542,15 +541,15 @@ Outcome = Hashed | OSError | MetspackError
 class Hashing:
     """The digests, size and text length of a stream of bytes, computed as the bytes come."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self._hashers = ThreadedHashers(asked.algorithms)
-        self._text = TextLength() if asked.as_text else None
+    def __init__(self, request: DigestRequest) -> None:
+        self._request = request
+        self._hashers = ThreadedHashers(request.algorithms)
+        self._text = TextLength() if request.as_text else None
         self._until = self._hashers.copy()
 
     def update(self, block: bytes) -> None:
         """Add the next bytes."""
-        before = self._asked.boundary - self._hashers.size
+        before = self._request.boundary - self._hashers.size
         if 0 < before <= len(block):
             self._hashers.update(block[:before])
             self._until = self._hashers.copy()
@@ -563,20 +562,24 @@ class Hashing:
     def result(self) -> Hashed:
         """Return the result for all bytes so far."""
         digests, until = (
-            {name: each.digest(name).value for name in self._asked.algorithms}
+            {name: each.digest(name).value for name in self._request.algorithms}
             for each in (self._hashers, self._until)
         )
         return Hashed(size=self._hashers.size, digests=digests, until=until, text=self._text)
 
 
 def hash_blocks(
-    chunks: Iterable[bytes], asked: Asked, progress: Callable[[int], None], whole: Hashing | None = None
+    chunks: Iterable[bytes],
+    request: DigestRequest,
+    progress: Callable[[int], None],
+    whole: Hashing | None = None,
 ) -> Hashed:
-    """Read a file's bytes and return their digests and size; raises as ``chunks`` does.
+    """Hash a file's bytes; raises what ``chunks`` raises.
 
-    The bytes are also added to ``whole``, of which the file is a part.
+    They are also added to ``whole``, of which the file is a part. ``progress`` is called with the bytes of
+    each chunk.
     """
-    hashing = Hashing(asked)
+    hashing = Hashing(request)
     for block in chunks:
         hashing.update(block)
         if whole is not None:
@@ -587,23 +590,20 @@ def hash_blocks(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRun:
-    """Files of one folder below a trusted root, all with the same digests wanted.
-
-    ``names`` have a ``/`` between each two.
-    """
+    """Files of one folder below a trusted root, with one request; ``names`` are joined by ``/``."""
 
     root: Path
     folder: tuple[str, ...]
     names: str
-    asked: Asked
+    request: DigestRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashedRun:
-    """The result of hashing a run, as columns: sizes, and each algorithm's joined digests.
+    """The results of a run as columns: sizes, and by algorithm the digests of all files, joined.
 
-    Files that could not be read, and those with further results, are in ``others`` by their number; blanks
-    stand for a missing digest.
+    ``others`` has, by the file's number, errors and results that the columns have no room for; in the columns
+    blanks stand for a missing digest.
     """
 
     sizes: array[int]
@@ -612,7 +612,7 @@ class HashedRun:
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], algorithms: Sequence[str]) -> Self:
-        """Return the columns for the outcomes of single files."""
+        """Return the columns of single files' outcomes."""
         return cls(
             sizes=array("q", [each.size if isinstance(each, Hashed) else 0 for each in outcomes]),
             digests={name: "".join(_value(each, name) for each in outcomes) for name in algorithms},
@@ -637,38 +637,38 @@ def _value(outcome: Outcome, algorithm: str) -> str:
 
 
 def hash_runs(runs: Sequence[FileRun], progress: Callable[[int], None]) -> list[HashedRun]:
-    """Read the files of runs, each once, and return the result for each run.
+    """Read the files of runs, each once, and return the result of each run.
 
-    ``progress`` gets the bytes of small files now and then, and at the end of a run.
+    ``progress`` is called with numbers of bytes: those of small files together.
     """
     buffer = memoryview(bytearray(CHUNK))
     return [_hash_run(run, buffer, progress) for run in runs]
 
 
 def _hash_run(run: FileRun, buffer: memoryview, progress: Callable[[int], None]) -> HashedRun:
-    """Read files that are expected to be small; larger ones, and errors, are read once more."""
-    names, algorithms = run.names.split("/"), run.asked.algorithms
+    """Read files that are probably small; a larger one, or one with an error, is read again."""
+    names, algorithms = run.names.split("/"), run.request.algorithms
     sizes, others = array("q"), dict[int, Outcome]()
     columns = [(name, digest_function(name), list[str]()) for name in algorithms]
-    untold = 0
+    unreported = 0
     contents: Iterable[memoryview | None] = repeat(None)
-    if run.asked.is_plain:
+    if run.request.is_plain:
         contents = small_files(run.root, run.folder, names, repeat(None), buffer)
     for number, (data, name) in enumerate(zip(contents, names, strict=False)):
         if data is not None:
             for _, digest, values in columns:
                 values.append(digest(data))
             sizes.append(len(data))
-            untold += len(data)
-            if untold >= CHUNK:
-                progress(untold)
-                untold = 0
+            unreported += len(data)
+            if unreported >= CHUNK:
+                progress(unreported)
+                unreported = 0
             continue
-        found = others[number] = hash_file(run.root, (*run.folder, name), run.asked, progress)
+        found = others[number] = hash_file(run.root, (*run.folder, name), run.request, progress)
         for algorithm, _, values in columns:
             values.append(_value(found, algorithm))
         sizes.append(found.size if isinstance(found, Hashed) else 0)
-    progress(untold)
+    progress(unreported)
     digests = {algorithm: "".join(values) for algorithm, _, values in columns}
     return HashedRun(sizes=sizes, digests=digests, others=others)
 
@@ -676,35 +676,35 @@ def _hash_run(run: FileRun, buffer: memoryview, progress: Callable[[int], None])
 def hash_file(
     root: Path,
     segments: Sequence[str],
-    asked: Asked,
+    request: DigestRequest,
     progress: Callable[[int], None],
     whole: Hashing | None = None,
 ) -> Outcome:
-    """Read one file and return its digests as ``asked``, or the error that prevents reading."""
+    """Read one file and return its digests, or the error that prevents reading."""
     try:
         with streaming(root, segments) as (descriptor, blocks_of):
-            if asked.holes is not None and not mirrors.inside(root):
-                check_holes(descriptor, asked.holes)
-            return hash_blocks(blocks_of(), asked, progress, whole)
+            if request.holes is not None and not mirrors.inside(root):
+                check_holes(descriptor, request.holes)
+            return hash_blocks(blocks_of(), request, progress, whole)
     except (OSError, MetspackError) as error:
         return error
 
 
-PartRun = tuple[Asked, tuple[tuple[Path, tuple[str, ...], Asked], ...]]
-"""The digests wanted of a whole, and its parts in order: a trusted root, names below it, and those wanted."""
+PartRun = tuple[DigestRequest, tuple[tuple[Path, tuple[str, ...], DigestRequest], ...]]
+"""The request for a whole, and its parts in order: trusted root, names below it, request for the part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashedParts:
-    """The outcomes of the parts, and that of the whole, which is valid if all parts were read."""
+    """The outcomes of the parts, and the result of the whole, valid if all parts were read."""
 
     parts: tuple[Outcome, ...]
     whole: Hashed
 
 
 def hash_parts(run: PartRun, progress: Callable[[int], None]) -> HashedParts:
-    """Read the parts of a whole, each once, and return the result for each and for the whole."""
-    asked, files = run
-    whole = Hashing(asked)
+    """Read the parts of a whole, each once; return the results of the parts and the whole."""
+    request, files = run
+    whole = Hashing(request)
     parts = [hash_file(root, segments, each, progress, whole) for root, segments, each in files]
     return HashedParts(parts=tuple(parts), whole=whole.result())

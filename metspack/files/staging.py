@@ -1,7 +1,7 @@
-"""Staging of new packages in ``<target>.partial/``, each published by one rename.
+"""Stage a new package in ``<target>.partial/``, and publish it by one rename.
 
-``package/`` becomes the target by that rename; ``journal.jsonl`` and ``work/`` record the progress, so that
-the same command resumes a stopped run. The target's name only ever has a complete package.
+The rename makes ``package/`` the target, so that the target is complete whenever it exists. ``journal.jsonl``
+and ``work/`` record the progress, by which the same command resumes a stopped run.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ NOT_FOUND = "Name a package's folder, or the METS file of its parent IP."
 """The hint for a path without a package."""
 
 _IDLE = {journal.BEGIN, journal.RESUMED, journal.PLANNED}
-_AROUND = 16  # journal, manifests, the archive's directory: files of every package, however large
+_AROUND = 16  # files of a package of any size: journal, manifests, the archive's directory and so on
 
 
 def check_vacant(target: Path) -> tuple[Path, Path]:
-    """Return the absolute paths of a target, which must not exist, and of its ``.partial``.
+    """Return the absolute paths of a target and of its ``.partial`` folder.
 
-    Raises ``TargetError`` when the target exists already or the folder for it does not.
+    Raises ``TargetError`` when the target exists, or the folder that it would be in does not.
     """
-    # The last component is not resolved: a link of that name is in the way like anything else.
+    # The last component is not resolved: a link of that name counts as an existing target.
     absolute = target.parent.resolve() / target.name if target.name else target.resolve()
     partial = journal.partial_of(absolute)
     if os.path.lexists(absolute):
         if absolute.name:
-            _sweep(partial)
+            _remove_leftover(partial)
         raise TargetExistsError(
             f"{target} exists already",
             hint="Choose another target, or move that one away: nothing is overwritten.",
@@ -55,8 +55,8 @@ def check_vacant(target: Path) -> tuple[Path, Path]:
     return absolute, partial
 
 
-def _sweep(partial: Path) -> None:
-    """Remove a ``.partial`` whose run was killed after publishing, if that can be done."""
+def _remove_leftover(partial: Path) -> None:
+    """Remove the ``.partial`` of a run that was killed after publishing; ignore errors."""
     with suppress(OSError, SourceError, TargetError):
         with suppress(OSError), reading.opening(journal.journal_of(partial)) as file:
             events = journal.run_events(file).events
@@ -67,10 +67,10 @@ def _sweep(partial: Path) -> None:
 
 
 class Partial(ABC):
-    """``<target>.partial/``, where a package or files for one are made before publication.
+    """``<target>.partial/``, where a package, or files for one, are made before publication.
 
-    ``command`` is the command line that resumes the run. Raises ``TargetError`` when another run is at work
-    on the target, or ``.partial`` was left by another command.
+    ``root`` is its path, ``command`` the command line that resumes the run. Raises ``TargetError`` when
+    another run is at work on the target, or when ``.partial`` was left by another command.
     """
 
     journal: writing.RunJournal
@@ -89,7 +89,7 @@ class Partial(ABC):
             with writing.explained(self.root):
                 self._begin()
         except BaseException:
-            # The work of an earlier run is kept for the command that it belongs to.
+            # An earlier run's work stays: its command can resume it.
             if self._is_new:
                 self.discard()
             else:
@@ -97,7 +97,10 @@ class Partial(ABC):
             raise
 
     def _open(self) -> None:
-        """Open the journal, making its folder if need be; raises ``TargetError`` when it is in use."""
+        """Open and lock the journal, in a new folder unless it exists.
+
+        Raises ``TargetError`` when another run has it locked.
+        """
         while True:
             try:
                 if os.path.lexists(self.root):
@@ -106,7 +109,7 @@ class Partial(ABC):
                     self._is_new = True
                     writing.make_directory(self.root)
                 self.journal = writing.RunJournal(journal.journal_of(self.root))
-            except BaseException as error:  # also an interruption at the moment in which it was made
+            except BaseException as error:  # also an interruption right after the folder was made
                 if self._is_new and not isinstance(error.__cause__, FileExistsError):
                     writing.remove_empty(self.root)
                 raise
@@ -114,7 +117,7 @@ class Partial(ABC):
                 break
             if self.journal.is_there():
                 return
-            self.journal.close()  # another run has removed it as its last step
+            self.journal.close()  # another run removed it, as its last step
         events = journal.run_events(self.journal.descriptor).events
         self.journal.close()
         pid = f" (process {events[-1].get('pid', events[0].get('pid'))})" if events else ""
@@ -130,7 +133,7 @@ class Partial(ABC):
             raise self._strange()
 
     def _strange(self) -> TargetExistsError:
-        """Return the error for a ``.partial`` that no run, or another one, made."""
+        """Return the error for a ``.partial`` that no run of this kind made."""
         return TargetExistsError(
             f"{self.root} exists already, and its origin is unknown",
             hint="Files of the target are made there: move it away, or choose another target.",
@@ -138,7 +141,7 @@ class Partial(ABC):
 
     @abstractmethod
     def _begin(self) -> None:
-        """Begin the run, or resume an earlier one, with the journal open."""
+        """Begin the run, or resume an earlier one; the journal is open."""
 
     def _start(self, run: RunFacts) -> None:
         """Make the folders, and record that the run begins."""
@@ -148,7 +151,7 @@ class Partial(ABC):
         self.journal.record(event=journal.BEGIN, **run.document(), **self._now())
 
     def _now(self) -> dict[str, Any]:
-        # The time goes into no file of the package.
+        # This time is written into the journal only.
         return {"pid": os.getpid(), "words": self._command, "started": clock.ago(0)}
 
     def discard(self) -> None:
@@ -159,11 +162,11 @@ class Partial(ABC):
         writing.remove(self.root)
 
     def keep_room(self) -> None:
-        """Remember the free space: ``room`` ignores what is written from now on."""
+        """Measure the free space now, for all later calls of ``room``."""
         self._room = self.room()
 
     def room(self) -> os.statvfs_result:
-        """Return the status of its file system, with the free bytes and inodes."""
+        """Return the free bytes and inodes of its file system."""
         if self._room is not None:
             return self._room
         with writing.explained(self.root):
@@ -176,15 +179,15 @@ class Partial(ABC):
 
 
 def remove_contents(partial: Path) -> None:
-    """Remove all in a ``.partial`` folder but the journal, on disk too. Raises ``TargetError``."""
+    """Remove the contents of a ``.partial`` folder except the journal; raises ``TargetError``."""
     for each in ("package", "work"):
         writing.remove(partial / each)
-    with suppress(TargetError):  # without it, a power cut may leave files of unknown origin
+    with suppress(TargetError):  # without the sync, a power cut may leave files of unknown origin
         writing.sync_directory(partial)
 
 
 def is_bare(partial: Path) -> bool:
-    """Return whether a ``.partial`` is of a run without an event yet; raises OSError."""
+    """Return whether a ``.partial`` is of a run that has not recorded anything; raises OSError."""
     first = journal.journal_of(partial)
     return all(
         path.is_dir() and not any(path.iterdir())
@@ -197,9 +200,9 @@ def is_bare(partial: Path) -> bool:
 class Staging(Partial):
     """``<target>.partial/``, where a package is made before one rename publishes it.
 
-    An earlier run of the same command is resumed (``is_resumed``): ``events`` are those of its journal after
-    the first, and ``created`` is the time that it wrote. Raises ``TargetError`` when the target exists,
-    another run is at work on it, or ``.partial`` was left by another command.
+    With ``is_resumed`` it continues an earlier run of the same command: ``events`` are those of its journal
+    after the first, ``created`` is the time that it wrote into files. Raises ``TargetError`` when the target
+    exists, another run is at work on it, or ``.partial`` was left by another command.
     """
 
     def __init__(self, target: Path, run: RunFacts, terms: StagingTerms = USUAL) -> None:
@@ -225,15 +228,15 @@ class Staging(Partial):
             if found.events and run.starts_over(found.events[0]):
                 found = RunEvents()
             if found.events and os.path.lexists(self.package) and os.path.lexists(self.work):
-                self._go_on(found)
+                self._resume(found)
                 return
         self._is_new = True
-        self.journal.cut(0)  # first: the removal may be interrupted
+        self.journal.cut(0)  # before the removal, which may be interrupted
         remove_contents(self.root)
         self._start(run)
 
-    def _go_on(self, found: RunEvents) -> None:
-        journal.check_kinds(self.root)  # nothing is written or removed through a link that others put there
+    def _resume(self, found: RunEvents) -> None:
+        journal.check_kinds(self.root)  # so that no link of others is written or removed through
         begun, *events = found.events
         if begun["event"] != journal.BEGIN:
             raise journal.damaged(self.root, 1)
@@ -246,14 +249,14 @@ class Staging(Partial):
         self.journal.record(event=journal.RESUMED, **self._now())
 
     def leave(self, error: BaseException) -> None:
-        """End the run after an error; finished work is kept for resuming where possible.
+        """End the run after an error, and keep its finished work if it can be resumed.
 
-        The error then states that, and how to resume.
+        The error then states what is kept, and how to resume.
         """
         is_published = self._is_published()
         if is_published:
             kept, how = f"{self.target} is complete", "Nothing is left to be done."
-        elif not self._run.can_go_on or self._is_final(error) or not self._is_worth():
+        elif not self._run.is_resumable or self._is_final(error) or not self._has_finished_work():
             self.discard()
             return
         else:
@@ -274,13 +277,13 @@ class Staging(Partial):
             super().discard()
 
     def _is_final(self, error: BaseException) -> bool:
-        """Return whether an error, or an interruption with ``discards``, ends the run for good."""
+        """Return whether a run cannot be resumed after an error; with ``discards`` an interruption."""
         if isinstance(error, Interrupted | KeyboardInterrupt):
             return self._terms.discards
         is_of_system = isinstance(error, TargetError | StoreError) or isinstance(error.__cause__, OSError)
         return isinstance(error, MetspackError) and not is_of_system
 
-    def _is_worth(self) -> bool:
+    def _has_finished_work(self) -> bool:
         try:
             events = journal.run_events(self.journal.descriptor).events
         except OSError:
@@ -288,11 +291,11 @@ class Staging(Partial):
         return any(each.get("event") not in _IDLE for each in events)
 
     def publish(self) -> None:
-        """Make the package visible under the target's name, complete and on disk; remove the rest."""
+        """Put the package on disk, rename it to the target, and remove the rest."""
         self._publish(self.package, writing.move)
 
     def publish_file(self, name: str) -> None:
-        """Make one finished file of the package visible under the target's name; remove the rest."""
+        """Put a finished file of the package in the target's place, and remove the rest."""
         self._publish(self.package / name, writing.put)
 
     def _publish(self, made: Path, put: Callable[[Path, Path], None]) -> None:
@@ -303,14 +306,14 @@ class Staging(Partial):
         super().discard()
 
     def _is_published(self) -> bool:
-        """Return whether the target was made, by the disk: an interruption may follow at once."""
+        """Return whether the target is there, as the disk shows even right after an interruption."""
         made, target = self._published, self.target
         if made is None or not os.path.lexists(target):
             return False
         return not os.path.lexists(made) or os.path.samestat(os.lstat(made), os.lstat(target))
 
     def discard(self) -> None:
-        """Remove everything under ``<target>.partial/``, first the events: the removal may be interrupted."""
+        """Remove everything under ``<target>.partial/``, first the events in the journal."""
         self.journal.cut(0)
         super().discard()
 
@@ -321,9 +324,9 @@ def _again(command: str) -> str:
 
 @contextmanager
 def stage(target: Path, run: RunFacts, terms: StagingTerms = USUAL) -> Iterator[Staging]:
-    """Provide a staging folder for the length of a block, which publishes it itself.
+    """Give a staging folder for the length of a block, which calls ``publish``.
 
-    After an error or an interruption ``Staging.leave`` decides what is left. Raises ``TargetError``.
+    After an error or an interruption ``Staging.leave`` ends the run. Raises ``TargetError``.
     """
     staging = Staging(target, run, terms)
     try:
@@ -336,9 +339,9 @@ def stage(target: Path, run: RunFacts, terms: StagingTerms = USUAL) -> Iterator[
 
 
 def check_target(target: Path, package: Path) -> None:
-    """Raise ``TargetError`` if a target exists, ``ConfigError`` if it is inside the package.
+    """Raise ``TargetError`` if a target exists, ``ConfigError`` if it is inside a package.
 
-    Raises ``SourceNotFoundError`` where there is no package.
+    ``package`` is the path of the package, which is only read. Raises ``SourceNotFoundError`` without one.
     """
     if not package.exists():
         raise journal.not_found(package, NOT_FOUND)
@@ -349,7 +352,10 @@ def check_target(target: Path, package: Path) -> None:
 
 
 def check_outside(target: Path, folder: Path, what: str) -> None:
-    """Raise ``ConfigError`` if a target is inside a folder that is only read, called ``what``."""
+    """Raise ``ConfigError`` if a target is inside a folder that is only read.
+
+    ``what`` names the folder in the message.
+    """
     if target.resolve().is_relative_to(folder.resolve()):
         raise ConfigError(
             f"the target {target} lies inside {what} {folder}", hint=f"Choose a target outside {what}."
@@ -357,12 +363,12 @@ def check_outside(target: Path, folder: Path, what: str) -> None:
 
 
 def check_space(staging: Partial, *, files: int, bytes_: int) -> None:
-    """Raise ``TargetError`` unless there is space for so many files, folders and bytes.
+    """Raise ``TargetError`` unless there is room for files and folders, and for their bytes.
 
-    The count includes the files that every target needs once, and whole blocks for each file.
+    Room for the files that every target needs, and for whole blocks of each file, is added.
     """
     where, files, room = staging.target.parent, files + _AROUND, staging.room()
-    if room.f_files and room.f_favail < files:  # where there is no number of inodes, they are unlimited
+    if room.f_files and room.f_favail < files:  # without a number of inodes they are unlimited
         raise TargetError(
             f"not enough free inodes at {where}: needed {files:,}, free {room.f_favail:,}",
             hint="Every file and folder takes one: remove some there, or work on another file system.",
@@ -375,15 +381,15 @@ def check_space(staging: Partial, *, files: int, bytes_: int) -> None:
         )
 
 
-# --- Stretches of work that a run finishes and records one by one, so that another run goes on ---
+# --- Stretches: pieces of a run's work, each recorded when finished, for the run that resumes ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StretchDone:
-    """A finished stretch: its number, the digest of its task, its files and their bytes.
+    """A finished stretch of a run's work: its number, the digest of its task, its files and bytes.
 
-    A stretch with another digest is done anew. ``sizes`` are those of the files of notes that it left in the
-    working folder, in their order.
+    A stretch whose task has another digest is done again. ``sizes`` are those of the files with its notes in
+    the working folder, in their order.
     """
 
     number: int
@@ -399,15 +405,15 @@ class StretchDone:
 
     @property
     def key(self) -> Hashable:
-        """The key under which another run finds it."""
+        """The key by which a run that resumes looks it up."""
         return self.number
 
-    def record(self, path: Path, **said: str) -> None:
-        """Record it in a run's journal, with further values; all files are on disk already.
+    def record(self, path: Path, **values: str) -> None:
+        """Record it in the journal at ``path``, with further values; its files are on disk already.
 
         Raises ``TargetError``.
         """
-        writing.record_event(path, {"event": self.event, **asdict(self), **said})
+        writing.record_event(path, {"event": self.event, **asdict(self), **values})
 
     @classmethod
     def restored(cls, event: Mapping[str, Any]) -> Self:
@@ -417,7 +423,7 @@ class StretchDone:
         return journal.read_as(cls, {**values, "sizes": sizes})
 
     def has_notes(self, paths: Iterable[Path]) -> bool:
-        """Return whether the files of notes exist with their recorded sizes."""
+        """Return whether the files with its notes exist with the recorded sizes."""
         try:
             return tuple(os.lstat(path).st_size for path in paths) == self.sizes
         except OSError:
@@ -428,9 +434,9 @@ Done = TypeVar("Done", bound=StretchDone)
 
 
 class FinishedStretches(Generic[Done]):
-    """The stretches that earlier runs on a target finished.
+    """The stretches that earlier runs on a target finished, by their keys; empty in a new run.
 
-    ``is_there``: this run resumes an earlier one. ``kind`` is the class of its stretches.
+    ``is_there``: this run resumes an earlier one. ``kind`` is the class of the stretches.
     """
 
     def __init__(self, staging: Staging, kind: type[Done]) -> None:
@@ -445,9 +451,9 @@ class FinishedStretches(Generic[Done]):
 
     @contextmanager
     def as_written(self) -> Iterator[None]:
-        """Raise ``TargetUnfinishedError`` where the block meets values that no run records.
+        """Turn errors of the block about values of the journal into ``TargetUnfinishedError``.
 
-        Checksums reveal damage to a journal, but accept one of another writer.
+        Checksums reveal damage of a journal, but not that another program wrote it.
         """
         try:
             yield
@@ -457,7 +463,7 @@ class FinishedStretches(Generic[Done]):
             ) from error
 
     def prepare(self, keeps: Callable[[str], object]) -> None:
-        """Remove the files and folders in the working folder but those that ``keeps`` is true of.
+        """Remove the entries of the working folder that ``keeps`` returns False for.
 
         Raises ``TargetError``.
         """
@@ -466,7 +472,7 @@ class FinishedStretches(Generic[Done]):
                 writing.remove(Path(each))
 
     def find(self, key: Hashable) -> Done | None:
-        """Return a stretch by its key, or None unless it is finished."""
+        """Return the finished stretch with a key, or None."""
         return self._done.get(key)
 
     def record_plan(self, count: int | None, files: int, size: int) -> None:
@@ -474,40 +480,45 @@ class FinishedStretches(Generic[Done]):
         self.staging.journal.record(event=journal.PLANNED, segments=count, lobs=files, bytes=size)
 
     def record_faulty(self, numbers: Iterable[int], *, elsewhere: bool) -> None:
-        """Record stretches with faults, which the next run does anew, and faults elsewhere."""
+        """Record stretches with faults, and faults elsewhere; the next run does that work again."""
         self.staging.journal.record(event=journal.FAULTY, segments=list(numbers), elsewhere=elsewhere)
 
 
 def amounts(done: Collection[StretchDone]) -> tuple[int, int]:
-    """Return the numbers of files and bytes of stretches, which need no further space."""
+    """Return the numbers of files and bytes of finished stretches."""
     return sum(each.files for each in done), sum(each.bytes for each in done)
 
 
 @contextmanager
 def open_stretch(work: Path) -> Iterator[writing.SyncedTogether]:
-    """Begin a stretch in a process of a run, and lock its working folder for the block.
+    """Lock a run's working folder for a block in which a process works on a stretch.
 
-    What is written in the block may be put on disk together. Raises ``TargetError``.
+    The result puts the files written in the block on disk together. Raises ``TargetError``.
     """
     with writing.SyncedTogether(work) as disk:
         disk.lock_shared()
-        if not processes.has_parent():  # another run may be at work there
+        if not processes.has_parent():  # then another run may have the folder
             raise TargetError("the process that this one worked for has ended")
         yield disk
 
 
 def record_stretch(
-    path: Path, number: int, digest: str, files_and_bytes: tuple[int, int], notes: Iterable[Path], **said: str
+    path: Path,
+    number: int,
+    digest: str,
+    files_and_bytes: tuple[int, int],
+    notes: Iterable[Path],
+    **values: str,
 ) -> None:
-    """Record a finished stretch as ``StretchDone.record`` does, with its notes' sizes."""
+    """Record a finished stretch as ``StretchDone.record`` does, with the sizes of its notes."""
     files, size = files_and_bytes
     with writing.explained(path):
         sizes = tuple(os.lstat(each).st_size for each in notes)
-    StretchDone(number=number, digest=digest, files=files, bytes=size, sizes=sizes).record(path, **said)
+    StretchDone(number=number, digest=digest, files=files, bytes=size, sizes=sizes).record(path, **values)
 
 
 def are_there(folder: Path, paths: Sequence[str], sizes: Sequence[int]) -> bool:
-    """Return whether files of one folder exist, by their paths below ``folder`` and sizes."""
+    """Return whether files of one folder exist with these sizes; paths begin below ``folder``."""
     names = [path.rpartition("/")[2] for path in paths]
     try:
         found = reading.statuses(folder, paths[0].split("/")[:-1], names)
@@ -517,7 +528,7 @@ def are_there(folder: Path, paths: Sequence[str], sizes: Sequence[int]) -> bool:
 
 
 def keep_only(folder: Path, kept: Collection[str], below: str = "") -> None:
-    """Remove everything below a folder except some paths; raises ``TargetError``."""
+    """Remove everything below a folder except the ``kept`` paths; raises ``TargetError``."""
     above = {path[:at] for path in kept for at, letter in enumerate(path) if letter == "/"}
     for each in list(os.scandir(folder / below)):
         path = f"{below}{each.name}"
@@ -528,7 +539,7 @@ def keep_only(folder: Path, kept: Collection[str], below: str = "") -> None:
 
 
 def check_count(folder: Path, files: int) -> None:
-    """Raise ``TargetUnfinishedError`` unless a folder filled by several runs has so many files."""
+    """Raise ``TargetUnfinishedError`` unless a folder has ``files`` files after a resumed run."""
     with closing(walking.checked_lots(folder)) as lots:
         found = sum(len(each.names) for each in lots)
     if found != files:

@@ -1,6 +1,6 @@
-"""A target in a store: a package made on disk is put there in steps and shown as a whole.
+"""A target in a store: a package made on disk is sent file by file, and published as a whole.
 
-The object ``metspack-unfinished.json`` is there from start to end: a prefix with it is no package yet.
+The object ``metspack-unfinished.json`` marks the prefix of an unfinished package until all files are there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from metspack.stores.ranges import BLOCK
 from metspack.system import os
 
 _LISTINGS, _WAIT = 6, 0.5
-"""The most listings of the objects put, and the seconds to wait after the first."""
+"""The most listings until all sent objects are there, and the seconds after the first."""
 
 _SENT = "sent.jsonl"
 
@@ -49,7 +49,7 @@ class StoreTarget:
         self._mark_key = f"{self._prefix}/{UNFINISHED}"
         self._store = client.store(scheme.rstrip(":"), self._bucket)
         self._check_free()
-        self._folder = Path(mirrors.working_folder(self.shown))
+        self._folder = Path(mirrors.make_working_folder(self.shown))
         self.local = self._folder / names[-1]
         self._log = self._folder / _SENT
         self._sent: dict[str, tuple[int, int]] = {}
@@ -67,13 +67,14 @@ class StoreTarget:
             )
 
     def begin(self, facts: Mapping[str, Any], package: Path, *, is_resumed: bool, restarts: bool) -> None:
-        """Mark the prefix as unfinished; with ``restarts`` objects of an earlier run are removed.
+        """Mark the prefix as unfinished; with ``restarts`` remove the objects of an earlier run.
 
-        ``facts`` decide the bytes of the package, and the mark has their digest. A file that a killed run was
-        emptying is repaired. Raises ``TargetExistsError`` for a mark of other facts, unless ``restarts``.
+        ``facts`` decide the bytes of the package; the mark has their digest. A file on disk that a killed run
+        emptied in part is repaired. Raises ``TargetExistsError`` for a mark of other facts, unless
+        ``restarts``.
         """
-        told = json.dumps(facts, sort_keys=True).encode(errors="surrogateescape")
-        words = {"metspack": "unfinished", "facts": hashlib.sha256(told).hexdigest()}
+        canonical = json.dumps(facts, sort_keys=True).encode(errors="surrogateescape")
+        words = {"metspack": "unfinished", "facts": hashlib.sha256(canonical).hexdigest()}
         mark = f"{json.dumps(words)}\n".encode()
         there = self._mark()
         if there not in {None, mark} and not restarts:
@@ -91,7 +92,7 @@ class StoreTarget:
             writing.remove(self._log)
         with closing(writing.RunJournal(self._log)) as log:
             noted = run_events(log.descriptor)
-            log.cut(noted.size)  # an unfinished last line must not become the start of the next
+            log.cut(noted.size)  # the next event begins a line
         writing.sync_directory(self._folder)
         for event in noted.events:
             self._sent |= {path: (size, modified) for path, size, modified in event["sent"]}
@@ -110,7 +111,7 @@ class StoreTarget:
         return self._store.read(found, 0, found.size)
 
     def send(self, package: Path, paths: Iterable[str], *, empties: bool) -> None:
-        """Put files of the package that are still missing in the store, and record that.
+        """Send those of the package's files that the store lacks, and record them as sent.
 
         With ``empties`` their bytes on disk are freed; each file keeps its size and its time of change.
         Raises ``StoreError`` and ``TargetError``.
@@ -122,20 +123,22 @@ class StoreTarget:
                 with reading.opening(package, path.split("/")) as descriptor:
                     self._store.put(f"{self._prefix}/{path}", reading.chunks(descriptor), found.st_size)
             except OSError as error:
-                error.filename = os.fspath(package / path)  # it may name only one of the folders above
+                error.filename = os.fspath(package / path)  # in place of one of the folders above
                 raise
             return task
 
         waiting = [(path, found) for path in paths if (found := self._unsent(package, path)) is not None]
         small = [task for task in waiting if task[1].st_size <= PART]
-        large = [task for task in waiting if task[1].st_size > PART]  # parts are in flight beside each other
+        large = [
+            task for task in waiting if task[1].st_size > PART
+        ]  # the client sends the parts of one in parallel
         done = [*ranges.in_flight(put, small), *map(put, large)]
         if not done:
             return
         noted = [(path, found.st_size, found.st_mtime_ns) for path, found in done]
         writing.record_event(self._log, {"event": "sent", "sent": noted})
         self._sent |= {path: (size, modified) for path, size, modified in noted}
-        if empties:  # only after the log on disk lists them as put
+        if empties:  # only once the log on disk lists them as sent
             with writing.explained(package):
                 for path, *stamp in noted:
                     mirrors.empty(package / path, *stamp)
@@ -146,16 +149,16 @@ class StoreTarget:
             return None
         if _is_emptied(found):
             raise TargetError(
-                f"{package / path} was put into the store by an earlier run, and its note is lost",
+                f"{package / path} was put into the store by an earlier run, and the record of that is lost",
                 hint="Start over: --restart.",
             )
         return found
 
     def finish(self, package: Path, last: Collection[str], verify: Mapping[str, str] | None) -> None:
-        """Put all remaining files, ``last`` after the others, and show the package.
+        """Send all remaining files, those in ``last`` after the others, and publish the package.
 
-        Before ``last`` the store's listing is compared with the files put, and with ``verify`` each object is
-        read and compared with its SHA-256. Raises ``StoreError``; then the prefix remains unfinished.
+        Before ``last`` the store's listing is compared with the files sent, and with ``verify`` each object
+        is read and compared with its SHA-256. Raises ``StoreError``; the prefix then stays unfinished.
         """
         everything = list(files_below(package))
         self.send(package, (path for path in everything if path not in last), empties=False)
@@ -169,7 +172,7 @@ class StoreTarget:
         mirrors.relist(self._target)
 
     def _await_listing(self, expected: Mapping[str, int]) -> dict[str, StoredObject]:
-        """Return the listed objects once all that were put are listed; others are removed."""
+        """Wait until all sent objects are listed, remove all others, and return the listing."""
         wait, missing = _WAIT, [""]
         for attempt in range(_LISTINGS):
             if attempt:
@@ -218,8 +221,8 @@ class StoreTarget:
         """Remove the folder on disk in which the package was made."""
         writing.remove(self._folder)
 
-    def give_up(self) -> None:
-        """Remove the objects put, the mark last, and the folder on disk; a finished package stays."""
+    def abandon(self) -> None:
+        """Remove the sent objects, the mark last, and the folder on disk; a finished package stays."""
         if self._is_begun and self._mark() is not None:
             self._remove_others({UNFINISHED})
             self._store.remove(self._mark_key)

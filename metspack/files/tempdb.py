@@ -1,4 +1,4 @@
-"""Temporary databases on disk, for sorting and remembering more than memory should hold."""
+"""Temporary databases on disk, for data of any size in little memory."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _Value = str | bytes | int | float | None
 _CACHE = 1024
 _AT_ONCE = (250, 50, 10, 3, 1)  # rows in one statement
 _MADE: set[str] = set()
-"""The schemas that were used before: a further database of one is a copy."""
+"""The schemas used before: a further database with one of them is a copy of its template."""
 _STOPS: list[BaseException] = []
-"""Interruptions within functions of SQL, which SQLite turns into an error of its own."""
+"""Interruptions in functions of SQL, which SQLite replaces by an OperationalError."""
 
 
 class _Stops:
-    """A context manager that raises an interruption again instead of SQLite's error."""
+    """A context manager that raises the interruption in place of SQLite's error."""
 
     def __enter__(self) -> None:
         pass
@@ -46,9 +46,9 @@ def create(*statements: str, cache: int = _CACHE, schema: str = "") -> sqlite3.C
     """Create a database with the empty tables of a schema, for one thread.
 
     Closing the database removes it. The statements are executed after the schema. The database takes
-    ``cache`` KiB of memory, whatever its size. Transactions are begun and ended by hand.
+    ``cache`` KiB of memory, whatever its size. Callers begin and end transactions with statements.
     """
-    # No name: private, on disk, in SQLite's own folder. Another thread may close it as garbage.
+    # A database without a name is private, in a file of SQLite's folder. Any thread may collect it.
     database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
     try:
         for setting in (*_SETTINGS, f"PRAGMA cache_size = -{cache}"):
@@ -68,7 +68,7 @@ def create(*statements: str, cache: int = _CACHE, schema: str = "") -> sqlite3.C
 
 @functools.cache
 def _template(schema: str) -> sqlite3.Connection:
-    """Return a schema's tables in memory: a copy takes a fifth of the time of making them."""
+    """Return a schema's tables in memory: copying them takes a fifth of the time of making them."""
     database = sqlite3.connect(":memory:", check_same_thread=False)
     database.executescript(schema)
     return database
@@ -81,49 +81,49 @@ def rows(
     with _RESTORED:
         cursor = database.execute(sql, values)
     try:
-        # Of a bare cursor, "yield from" would call close() itself.
+        # "yield from" a bare cursor would call its close().
         with _RESTORED:
             yield from chain(cursor)
     finally:
-        # A reader that stopped early may end after the database: then the cursor is closed with it.
+        # A consumer that stopped early may end after the database, which has closed the cursor.
         with suppress(sqlite3.ProgrammingError):
             cursor.close()
 
 
-def beginning(
+def rows_with_prefix(
     database: sqlite3.Connection, table: str, columns: Sequence[str], prefix: str
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield columns of rows whose first one begins with ``prefix``, sorted by its code points."""
+    """Yield rows whose first column begins with ``prefix``, sorted by its code points."""
     first = columns[0]
     sql = f"SELECT {', '.join(columns)} FROM {table} WHERE {first} >= ? ORDER BY {first}"  # noqa: S608 -- names
     return takewhile(lambda row: row[0].startswith(prefix), database.execute(sql, (prefix,)))
 
 
 class BulkInsert:
-    """An INSERT statement for many rows at once, in half the time of single ones.
+    """An INSERT statement for many rows at once, which takes half the time of single ones.
 
-    ``row`` is one row of VALUES, in which ``?1`` and so on are values of all rows (``shared`` in number) and
-    ``?{0}`` and so on are values of one row (``own`` in number): binding these takes most of the time. With
-    ``counts`` the first shared values are so many pairs of number and step, and ``?1 + {row} * ?2`` is the
-    number of a row. Rows that contradict existing ones are left out.
+    ``row`` is one row of VALUES. In it ``?1`` and so on stand for the ``shared`` values, the same in all
+    rows, and ``?{0}`` and so on for the ``per_row`` values, whose binding takes most of the time. With
+    ``counts`` the shared values begin with so many pairs of a number and a step: ``?1 + {row} * ?2`` is then
+    the number of a row. Rows that violate a constraint are left out.
     """
 
-    def __init__(self, table: str, row: str, *, shared: int, own: int, counts: int = 0) -> None:
-        # Only the rows' own values are bound; SQLite makes of each what is inserted.
-        numbers = range(shared + 1, shared + 1 + own * _AT_ONCE[0], own)
+    def __init__(self, table: str, row: str, *, shared: int, per_row: int, counts: int = 0) -> None:
+        # Only the values of single rows are bound; SQLite makes the inserted rows from them.
+        numbers = range(shared + 1, shared + 1 + per_row * _AT_ONCE[0], per_row)
         rows = [
-            f"({', '.join(f'?{number}' for number in range(first, first + own))}, {place})"
+            f"({', '.join(f'?{number}' for number in range(first, first + per_row))}, {place})"
             for place, first in enumerate(numbers)
         ]
-        columns = (f"column{number}" for number in range(1, own + 1))
+        columns = (f"column{number}" for number in range(1, per_row + 1))
         made = (
             row.replace("?{", "{")
-            .format(*columns, row=f"column{own + 1}")
+            .format(*columns, row=f"column{per_row + 1}")
             .strip()
             .removeprefix("(")
             .removesuffix(")")
         )
-        self._own = own
+        self._per_row = per_row
         self._counts = counts
         self._statements = {
             each: f"INSERT OR IGNORE INTO {table} SELECT {made} FROM (VALUES {', '.join(rows[:each])})"  # noqa: S608 -- constants
@@ -133,11 +133,11 @@ class BulkInsert:
     def run(
         self, database: sqlite3.Connection, shared: tuple[Any, ...], rows: Iterable[tuple[Any, ...]]
     ) -> None:
-        """Insert rows that all have the ``shared`` values."""
+        """Insert rows of per-row values, with the same ``shared`` values in all of them."""
         values = list(chain.from_iterable(rows))
         start = 0
         for number, statement in self._statements.items():
-            step = number * self._own
+            step = number * self._per_row
             while start + step <= len(values):
                 database.execute(statement, (*shared, *values[start : start + step]))
                 start += step
@@ -147,13 +147,13 @@ class BulkInsert:
     def run_columns(
         self, database: sqlite3.Connection, shared: tuple[Any, ...], columns: Sequence[Sequence[Any] | None]
     ) -> None:
-        """Insert rows given as columns, None for a column of NULL; the first column is not None."""
+        """Insert rows given as columns; None stands for a column of NULL, except as the first."""
         size = len(columns[0] or ())
         self.run(database, shared, zip(*(each or repeat(None, size) for each in columns), strict=True))
 
 
 class Scratch(Closable):
-    """An object with a temporary database of its own; a context manager, for one thread."""
+    """A base of objects with a temporary database; a context manager, for one thread."""
 
     __slots__ = ("_database",)
 
@@ -165,7 +165,7 @@ class Scratch(Closable):
         return rows(self._database, sql, values)
 
     def all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return all rows of a query at once: faster than streamed, and before any other statement."""
+        """Return all rows of a query: faster than streamed, and independent of later statements."""
         with _RESTORED:
             return self._database.execute(sql, values).fetchall()
 
@@ -185,7 +185,7 @@ class Scratch(Closable):
     def add_function(
         self, name: str, function: Callable[[Any], _Value], *, is_deterministic: bool = True
     ) -> None:
-        """Register an SQL function of one argument. An interruption within it ends the query as such."""
+        """Register a function of one argument for SQL; an interruption in it ends the query."""
 
         def called(value: object) -> _Value:
             try:
@@ -199,7 +199,7 @@ class Scratch(Closable):
         self._database.create_function(name, 1, called, deterministic=is_deterministic)
 
     def blob(self, table: str, column: str, row: int) -> sqlite3.Blob:
-        """Open a value for reading and writing of its bytes in place; a context manager."""
+        """Open a value to read and write its bytes in place; a context manager."""
         return self._database.blobopen(table, column, row)
 
     def close(self) -> None:
@@ -209,7 +209,7 @@ class Scratch(Closable):
 
 @contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turn an error of SQLite about keeping ``what`` into a ``TargetError`` with a hint."""
+    """Turn an error of SQLite in the block, which stores ``what``, into a ``TargetError``."""
     try:
         with _RESTORED:
             yield
@@ -222,14 +222,14 @@ def explained(what: str) -> Iterator[None]:
 
 @contextmanager
 def unexplained(path: Path) -> Iterator[None]:
-    """Turn an unexplained error of the system or of SQLite into a ``TargetError``.
+    """Turn a bare error of the system or of SQLite in the block into a ``TargetError``.
 
-    ``path`` is the file or folder in use.
+    ``path`` is the file or folder that the block works on.
     """
     try:
         with _RESTORED:
             yield
     except (OSError, sqlite3.Error) as error:
-        if (told := of_system(error, path)) is None:
+        if (refusal := of_system(error, path)) is None:
             raise
-        raise told from error
+        raise refusal from error

@@ -1,4 +1,4 @@
-"""Threads that hash and write the bytes of a large file while further ones are read.
+"""Threads that hash and write blocks of a large file while the next blocks are read.
 
 They run in parallel, as hashing and writing release Python's lock.
 """
@@ -17,24 +17,24 @@ from metspack.digests import Hashers
 from metspack.model import Digest
 
 LARGE = 4 << 20
-"""The least size in bytes of a file whose digests and writing have threads of their own."""
+"""The least size in bytes of a file that is hashed and written in threads."""
 
-_AHEAD = 4  # blocks that may wait for a thread: they are all that is held of a file
-_LOOK = 0.1  # seconds between two looks whether a thread has ended
+_AHEAD = 4  # the most blocks that wait for a thread
+_LOOK = 0.1  # seconds between two checks of whether a thread has ended
 
 
 class BlockThread:
     """A thread that calls a function with blocks of bytes, in their order; a context manager.
 
-    Blocks must not change once they are put. An error of the function ends the thread, and is raised by
-    ``put`` or ``finish``; leaving the context by an exception waits for the thread and drops its error. A
-    thread whose object is deleted ends. With one core, or without a free thread, ``put`` calls the function.
+    Blocks must not change once they are put. An error of the function ends the thread; ``put`` or ``finish``
+    raises it. Leaving the context by an exception waits for the thread and drops its error. Deleting the
+    object ends the thread. On one core, or if no thread can be started, ``put`` calls the function.
     """
 
     __slots__ = ("_behind", "_blocks", "_done", "_take", "_thread")
 
     def __init__(self, take: Callable[[bytes], object]) -> None:
-        # Queues of this kind are never left locked, neither by a signal nor while an object is deleted.
+        # Neither a signal nor the deletion of an object leaves a SimpleQueue locked.
         self._blocks: SimpleQueue[bytes | None] = SimpleQueue()
         self._done: SimpleQueue[BaseException | None] = SimpleQueue()
         self._behind = 0
@@ -42,12 +42,12 @@ class BlockThread:
         self._thread: threading.Thread | None = None
         if processes.cores() > 1:
             thread = threading.Thread(target=_take_all, args=(take, self._blocks, self._done), daemon=True)
-            with suppress(RuntimeError):  # as many as the system lets this user have
+            with suppress(RuntimeError):  # this user has as many threads as the system permits
                 thread.start()
                 self._thread = thread
 
     def put(self, block: bytes) -> None:
-        """Hand on the next bytes; waits while the thread is too far behind."""
+        """Pass the next bytes to the thread; waits while it is too far behind."""
         if self._thread is None:
             self._take(block)
             return
@@ -58,11 +58,11 @@ class BlockThread:
         self._behind += 1
 
     def finish(self) -> None:
-        """Wait until all bytes were taken; the thread ends."""
+        """Wait until the thread has taken all bytes, and end it."""
         _raise(self._end())
 
     def _end(self) -> BaseException | None:
-        """Wait for the end of the thread; return the error that ended it, or None."""
+        """End the thread; return the error that ended it before, or None."""
         thread, self._thread = self._thread, None  # it reports its end once
         if thread is None:
             return None
@@ -72,7 +72,7 @@ class BlockThread:
             while (done := self._done.get()) is not _ENDED:
                 error = error or done
         except BaseException:
-            # A signal ended the waiting, and what the thread writes to is closed next.
+            # After a signal the caller closes what the thread writes to.
             while thread.is_alive():
                 time.sleep(_LOOK)
             raise
@@ -106,18 +106,18 @@ def _take_all(
     try:
         while (block := blocks.get()) is not None:
             take(block)
-            del block  # else it would be held while the next is waited for
+            del block  # so that its memory is free while the thread waits for the next
             done.put(None)
-    except BaseException as error:  # noqa: BLE001 -- for whoever put the block
+    except BaseException as error:  # noqa: BLE001 -- ``put`` or ``finish`` raises it
         done.put(error)
     finally:
         done.put(_ENDED)
 
 
 class ThreadedHashers(Hashers):
-    """Several digests over one stream of bytes, each in a thread after ``LARGE`` bytes.
+    """``Hashers`` that compute each digest in a thread after the first ``LARGE`` bytes.
 
-    Blocks must not change once they are given. The result is that of ``Hashers``.
+    Blocks must not change after ``update``.
     """
 
     __slots__ = ("_threads",)
@@ -127,7 +127,7 @@ class ThreadedHashers(Hashers):
         self._threads: tuple[BlockThread, ...] = ()
 
     def update(self, block: bytes) -> None:
-        """Add the next bytes, which may be hashed later."""
+        """Add the next bytes, which a thread may hash later."""
         if self._threads:
             self.size += len(block)
             for each in self._threads:

@@ -1,8 +1,8 @@
 """Transactions on a folder: new files appear in it all together or not at all.
 
-All files are made under ``<folder>.partial/`` beside the folder. A journal there then lists them, and only
-after that are they put into the folder; no existing file is replaced. The next run takes an interrupted
-transaction back: the journal and the files still beside the folder show what was done.
+All files are made under ``<folder>.partial/`` beside the folder. Then a journal there lists them, and after
+that they are put into the folder, where no existing file is replaced. The next run takes an interrupted
+transaction back: the journal, and the files that are still beside the folder, show what was done.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Transaction(Partial):
     """``<folder>.partial/``, where files for a folder are made; a context manager.
 
     ``folder`` is absolute and exists. Paths in ``package`` are those in the folder. ``found`` returns the
-    paths of all files in the folder that may have been put there; with the file ``last``, which is put last,
-    the folder is complete. An earlier transaction is taken back unless it was complete. Raises
-    ``TargetError``, also for a journal that it distrusts: the folder's maker may have put it there.
+    paths of all files in the folder that a transaction may have put there. ``last`` is the file that is put
+    last: with it an earlier transaction was complete, otherwise it is taken back. Raises ``TargetError``,
+    also for a journal that contradicts the folder: anyone who made the folder may have written it.
     """
 
     def __init__(self, folder: Path, last: str, found: Callable[[], Iterable[str]]) -> None:
@@ -52,7 +52,7 @@ class Transaction(Partial):
         super().__init__(folder, journal.partial_of(folder), _command(folder))
 
     def _begin(self) -> None:
-        run = RunFacts(command=journal.IN_PLACE, can_go_on=False)
+        run = RunFacts(command=journal.IN_PLACE, is_resumable=False)
         begun, *events = journal.run_events(self.journal.descriptor, 2).events or ({},)
         if begun.get("command") != run.command and not is_bare(self.root):
             raise self._strange()
@@ -82,13 +82,13 @@ class Transaction(Partial):
     def publish(self, paths: Sequence[str], *, check: Callable[[], None]) -> None:
         """Put files into the folder, each on disk before the next.
 
-        Nothing is overwritten. Other programs might put files there as well: so all are hashed, and only
-        those put here are ever removed. ``check`` is called when all are there. After an error, also one of
-        ``check``, leaving the context takes all back. Raises ``TargetError``.
+        Nothing is overwritten. ``check`` is called when all are there. After an error, also one of ``check``,
+        leaving the context takes all back: files of other programs stay, as the digests distinguish them.
+        Raises ``TargetError``.
         """
         puts = [(path, _digest(self.package, path)) for path in paths]
         writing.sync_tree(self.root)
-        writing.sync_directory(self.root.parent)  # else the changes may outlive the journal of them
+        writing.sync_directory(self.root.parent)  # so that no change outlives the journal
         self._puts = puts
         self.journal.record(event=journal.PUTTING, puts=puts)
         for path in paths:
@@ -105,7 +105,7 @@ class Transaction(Partial):
 
     def _is_put(self, path: str, digest: str) -> bool:
         """Return whether the file at a path of the folder is the one that was put there."""
-        # Where it still has its first name as well it is the same file; else it was moved here.
+        # With its staged name it is the same file; without, it was moved here.
         with suppress(FileNotFoundError):
             return os.path.samestat(os.lstat(self.package / path), os.lstat(self.target / path))
         try:
@@ -117,13 +117,13 @@ class Transaction(Partial):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Take back the files that were put, after an error, and remove the ``.partial`` folder."""
+        """Take back the files after an error, and remove the ``.partial`` folder."""
         try:
             if self._puts:
                 self._take_back(self._puts)
             self.discard()
         except TargetError:
-            if kind is None or self._puts:  # else the first error is the one to report
+            if kind is None or self._puts:  # otherwise the first error is the one to report
                 raise
         finally:
             self.journal.close()

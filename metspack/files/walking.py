@@ -1,6 +1,6 @@
-"""Walk folders in flat memory without following links, if need be in another process.
+"""Walk folders in flat memory without following links.
 
-The files are listed and not judged. Names are handed over in lots, so that a second process costs little.
+Names come in lots of thousands, which are cheap to send to another process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from metspack.files.reading import Stamp
 from metspack.system import os
 from metspack.uris import shown
 
-_MOST = 4_000  # names in a lot
+_MOST = 4_000  # the most names in a lot
 _FOLDERS = "CREATE TABLE folder (id INTEGER PRIMARY KEY, path BLOB NOT NULL)"
 _PUT = "INSERT INTO folder (path) VALUES (?)"
 _NEXT_FOLDER = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT 1"
@@ -28,9 +28,9 @@ _NEXT_FOLDER = "SELECT id, path FROM folder WHERE id > ? ORDER BY id LIMIT 1"
 class Lot:
     """Some entries of the folder with the path ``folder``; each folder has at least one lot.
 
-    ``files`` are the sorted names of files with a ``/`` between each two, ``sizes`` their bytes if wanted;
-    ``others`` are name and kind of other entries: d (folder), l (symbolic link), s (special). ``fault`` is
-    the error that prevents reading the rest of the folder.
+    ``files`` are the sorted names of files, joined by ``/``; ``sizes`` are their bytes, if requested.
+    ``others`` are name and kind of other entries: d (folder), l (symbolic link), s (special file). ``fault``
+    is the error that prevents reading the rest of the folder.
     """
 
     folder: bytes
@@ -51,7 +51,7 @@ class Lot:
 
     @property
     def prefix(self) -> bytes:
-        """The path of the folder with a ``/``, "" for the root."""
+        """The path of the folder with a ``/`` at the end, or "" for the root."""
         return self.folder + b"/" if self.folder else b""
 
     @property
@@ -71,7 +71,7 @@ def _kind(entry: os.DirEntry[str]) -> str:
 
 
 def lots(root: Path, below: tuple[str, ...], folder: bytes, *, sizes: bool) -> Iterator[Lot]:
-    """Yield the entries of one folder, whose path begins at ``below`` in a trusted root.
+    """Yield the entries of the folder at the path ``folder``, below ``below`` in a trusted root.
 
     No link is followed below the root.
     """
@@ -88,7 +88,7 @@ def lots(root: Path, below: tuple[str, ...], folder: bytes, *, sizes: bool) -> I
 
 
 def _lot(folder: bytes, entries: Iterator[os.DirEntry[str]], *, sizes: bool) -> tuple[Lot, int]:
-    """Return the entries as a lot, and their number before the first that cannot be examined."""
+    """Return entries as a lot, up to the first that cannot be examined, and their number."""
     files: list[tuple[str, int]] = []
     others: list[tuple[bytes, str]] = []
     fault = None
@@ -118,7 +118,7 @@ def all_lots(
     sizes: bool,
     leaves_out: Callable[[bytes], bool] = lambda _: False,
 ) -> Generator[Lot, None, None]:
-    """Yield the entries of folders and of all below them, except those left out."""
+    """Yield the entries of folders and of all below them, without those that ``leaves_out``."""
     last = 0
     with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead, tempdb.explained(f"the folders of {root}"):
         ahead.executemany(_PUT, ((each,) for each in folders))
@@ -158,9 +158,8 @@ def checked_lots(
 ) -> Generator[Lot, None, None]:
     """Yield the entries of every folder below ``root``, or below one folder there.
 
-    A folder comes before the folders in it, without further order. A name that is not UTF-8 has surrogates,
-    as ``os.fsdecode`` gives it. ``root`` may itself be a link. Raises SourceError for a folder that cannot be
-    read, for anything but files and folders (above all a symbolic link), and for folders nested deeper than
+    A folder comes before the folders in it, without further order. ``root`` may be a link. Raises SourceError
+    for a folder that cannot be read, for a symbolic link or special file, and for folders nested deeper than
     ``DEEPEST``.
     """
     with closing(all_lots(root, (), (os.fsencode("/".join(below)),), sizes=sizes)) as found:

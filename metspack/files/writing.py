@@ -1,7 +1,7 @@
 """Write to the file system: new files and folders, renames, hard links, locks, fsync, logs.
 
-Every file-system write of the project goes through here. ``files.staging`` makes a package beside its
-target, ``files.transaction`` changes one that exists.
+No other module writes to the file system. ``files.staging`` makes a package beside its target,
+``files.transaction`` adds files to an existing folder.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _KEEP = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _APPEND = _KEEP | os.O_APPEND
-_PATIENCE = 10.0  # seconds for others to unlock a folder
+_PATIENCE = 10.0  # seconds to wait until others unlock a folder
 _LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe may have no reader
 _BUFFER = 1 << 18
 _ENTRIES = 1_000
 _syncfs = cache(syncfs)
 
 ground: ContextVar[Path | None] = ContextVar("ground", default=None)
-"""A folder that ``make_directories`` refuses to make, like those above it: it stays removed."""
+"""A folder that ``make_directories`` refuses to make, so that it stays removed once it is."""
 
 
 @contextmanager
@@ -60,10 +60,10 @@ def check_folder(target: Path) -> None:
 
 
 def check_names(paths: Iterable[str]) -> None:
-    """Raise ``TargetError`` where the system cannot hold files of all these paths in one folder."""
+    """Raise ``TargetError`` if this system cannot have files of all these paths in one folder."""
     if "any name" not in LACKING:
         return
-    seen = dict[int, str]()  # by the hash of a path in one case
+    seen = dict[int, str]()  # by the hash of the case-folded path
     for path in paths:
         why = next((f"a name that {why}" for each in path.split("/") if (why := unholdable(each))), "")
         if not why and (other := seen.setdefault(hash(path.casefold()), path)) != path:
@@ -76,14 +76,14 @@ def check_names(paths: Iterable[str]) -> None:
 
 
 def _opened_folder(path: Path) -> int:
-    """Return the descriptor of a folder; from a ``.partial`` on no link is followed. Raises OSError."""
+    """Return a descriptor of a folder; no link is followed from a ``.partial`` on. Raises OSError."""
     names = path.parts
     first = next((number for number, each in enumerate(names) if each.endswith(".partial")), len(names))
     return opened_folder(Path(*names[:first]), names[first:])
 
 
 def _beside(path: Path) -> AbstractContextManager[int]:
-    """Give the folder that a path is in, as ``_opened_folder`` does, for the length of a block."""
+    """Give a descriptor of the folder that a path is in, for the length of a block."""
     return held(_opened_folder(path.parent))
 
 
@@ -96,11 +96,11 @@ _NOT_LINKED = (
 
 
 class NewFile:
-    """A new file, written once from start to end; it is on disk when closed.
+    """A new file, written once from start to end; closing it puts it on disk.
 
-    Raises ``TargetError`` when it exists or cannot be written. Leaving the block normally flushes
-    and fsyncs; leaving it by an exception removes it. ``is_synced`` False leaves the fsync to
-    ``SyncedTogether.sync``. With ``is_new`` False the file exists (``grown_file``).
+    Raises ``TargetError`` when it exists or cannot be written. Leaving the block by an exception removes it.
+    With ``is_synced`` False ``SyncedTogether.sync`` has to put it on disk. With ``is_new`` False the file
+    exists (``reopen_file``).
     """
 
     __slots__ = ("_buffer", "_descriptor", "_held", "_is_synced", "path", "size")
@@ -123,7 +123,7 @@ class NewFile:
             self.flush()
 
     def write_all(self, blocks: Iterable[bytes], size: int) -> None:
-        """Append blocks of ``size`` bytes in all; a thread writes many while the next are read."""
+        """Append blocks of ``size`` bytes in all; those of a large file in a thread."""
         if size < threads.LARGE:
             for block in blocks:
                 self.write(block)
@@ -133,7 +133,7 @@ class NewFile:
                 thread.put(block)
 
     def flush(self) -> None:
-        """Pass the bytes appended so far to the operating system."""
+        """Pass all appended bytes to the operating system."""
         if not self._buffer:
             return
         held = b"".join(self._buffer)
@@ -143,7 +143,7 @@ class NewFile:
             write(self._descriptor, held)
 
     def sync(self) -> None:
-        """Put the bytes appended so far on disk."""
+        """Put all appended bytes on disk."""
         self.flush()
         with explained(self.path):
             os.fsync(self._descriptor)
@@ -156,13 +156,13 @@ class NewFile:
             os.lseek(self._descriptor, self.size, os.SEEK_SET)
 
     def patch(self, offset: int, block: bytes) -> None:
-        """Overwrite bytes that were appended before; the file does not grow."""
+        """Overwrite appended bytes from ``offset`` on; the file does not grow."""
         self.flush()
         with explained(self.path):
             pwrite(self._descriptor, block, offset)
 
     def read_back(self, start: int, stop: int) -> Iterator[bytes]:
-        """Yield the bytes appended between two offsets, read back."""
+        """Yield the appended bytes from ``start`` to ``stop``, read from the file."""
         self.flush()
         for block in chunks(self._descriptor, start, stop, size=_BUFFER):
             yield block
@@ -171,7 +171,7 @@ class NewFile:
             raise TargetError(f"cannot read back {self.path}: it ends at byte {start:,}")
 
     def close(self) -> None:
-        """Flush and fsync, then close."""
+        """Flush, fsync unless others do, and close."""
         try:
             if self._is_synced:
                 self.sync()
@@ -181,8 +181,8 @@ class NewFile:
             self.discard()
 
     def discard(self) -> None:
-        """Close without a flush, for a file that will be removed; a second call has no effect."""
-        # The number may be another file's by the time of a second call.
+        """Close without a flush a file that will be removed; a second call has no effect."""
+        # By a second call, the number may be another file's.
         descriptor, self._descriptor = self._descriptor, -1
         release(descriptor)
 
@@ -206,10 +206,10 @@ class NewFile:
             os.unlink(self.path.name, dir_fd=folder)
 
 
-def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
-    """Return the file at ``path`` cut to its first ``size`` bytes, to be written on.
+def reopen_file(path: Path, size: int, *, is_new: bool) -> NewFile:
+    """Cut the file at ``path`` to its first ``size`` bytes, and open it to append to them.
 
-    Without bytes to keep it is a new file; with ``is_new`` the path is free. Raises ``TargetError``.
+    With 0 bytes it is a new file, in place of one that exists unless ``is_new``. Raises ``TargetError``.
     """
     if not size:
         if not is_new:
@@ -225,7 +225,7 @@ def grown_file(path: Path, size: int, *, is_new: bool) -> NewFile:
 
 
 class _Descriptor(Closable):
-    """An object with an open descriptor; a context manager."""
+    """A base of objects with an open descriptor; a context manager."""
 
     __slots__ = ("descriptor",)
     descriptor: int
@@ -237,9 +237,9 @@ class _Descriptor(Closable):
 
 
 class SharedFile(_Descriptor):
-    """A ``NewFile`` of another process, to write where it left room; a context manager.
+    """A ``NewFile`` of another process, to write where ``skip`` left room; a context manager.
 
-    The bytes are on disk once the ``NewFile`` is closed. Raises ``TargetError`` when it cannot be written.
+    Closing the ``NewFile`` puts the bytes on disk. Raises ``TargetError`` when it cannot be written.
     """
 
     __slots__ = ("path",)
@@ -251,13 +251,13 @@ class SharedFile(_Descriptor):
             self.descriptor = os.open(path.name, flags, dir_fd=folder)
 
     def write(self, offset: int, block: bytes) -> None:
-        """Put bytes at an offset."""
+        """Write bytes at an offset."""
         with explained(self.path):
             pwrite(self.descriptor, block, offset)
 
 
 class OpenFolder(_Descriptor):
-    """A folder into which many small files are written, each in one go; a context manager.
+    """A folder into which many small files are written, each by one call; a context manager.
 
     ``is_synced`` is as in ``NewFile``. Raises ``TargetError`` when it cannot be opened.
     """
@@ -271,7 +271,7 @@ class OpenFolder(_Descriptor):
             self.descriptor = _opened_folder(path)
 
     def write(self, name: str, data: bytes | memoryview) -> None:
-        """Write a file that did not exist before; raises ``TargetError``."""
+        """Write a new file; raises ``TargetError``, also when it exists."""
         try:
             descriptor = os.open(name, _CREATE, 0o644, dir_fd=self.descriptor)
             try:
@@ -291,8 +291,8 @@ class OpenFolder(_Descriptor):
     def link(self, name: str, folder: int, file: str) -> bool:
         """Make ``name`` a hard link to ``file`` in another open folder.
 
-        A symbolic link is linked itself. Return False when there is no such file. Raises ``TargetError`` when
-        it cannot be linked.
+        A symbolic link is linked, not its target. Return False if there is no ``file``. Raises
+        ``TargetError`` when it cannot be linked.
         """
         try:
             os.link(file, name, src_dir_fd=folder, dst_dir_fd=self.descriptor, follow_symlinks=False)
@@ -306,7 +306,7 @@ class OpenFolder(_Descriptor):
         return True
 
     def take_back(self, name: str) -> None:
-        """Remove a name that this run made; one that is already gone is fine."""
+        """Remove a name that this run made, if it still exists."""
         with explained(self.path / name), suppress(FileNotFoundError):
             os.unlink(name, dir_fd=self.descriptor)
 
@@ -354,9 +354,9 @@ def _directories(path: str | Path) -> Iterator[str | Path]:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a whole directory that this run made; one that is gone is fine.
+    """Remove a file, or a directory with all in it, if it exists; raises ``TargetError``.
 
-    Raises ``TargetError``.
+    Only what metspack made is removed.
     """
     try:
         try:
@@ -371,7 +371,7 @@ def remove(path: Path) -> None:
 
 
 def remove_empty(folder: Path) -> None:
-    """Remove a directory if it is empty and may be removed."""
+    """Remove a directory if it is empty; ignore errors."""
     with suppress(OSError):
         os.rmdir(folder)
 
@@ -383,13 +383,13 @@ def _remove_at(path: Path) -> None:
 
 
 def _remove(folder: int, name: str) -> None:
-    """Remove an entry of an open folder, with all in it, and a link as a link."""
+    """Remove an entry of an open folder, with all in it; of a link only the link."""
     if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
         os.unlink(name, dir_fd=folder)
         return
     with held(os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)) as below:
         before: list[str] = []
-        while (some := _some_entries(below)) and some != before:  # what is open may keep its name
+        while (some := _some_entries(below)) and some != before:  # an open file may keep its name
             for each in some:
                 _remove(below, each)
             before = some
@@ -397,15 +397,15 @@ def _remove(folder: int, name: str) -> None:
 
 
 def _some_entries(folder: int) -> list[str]:
-    # Nothing is removed while the directory is read: some file systems would leave names out.
+    # Entries are removed only between two readings: else some file systems leave names out.
     with os.scandir(folder) as found:
         return [each.name for each in islice(found, _ENTRIES)]
 
 
 class SyncedTogether(_Descriptor):
-    """A folder's file system, whose new files are put on disk together; a context manager.
+    """The file system of a folder, to put its new files on disk by one call; a context manager.
 
-    ``is_possible``: the system can do that and reports errors, all since this was opened. Raises
+    ``is_possible``: the system has the call, and it reports all errors since this object was made. Raises
     ``TargetError``.
     """
 
@@ -418,9 +418,9 @@ class SyncedTogether(_Descriptor):
             self.descriptor = os.open(path, _FOLDER)
 
     def sync(self, *folders: Path) -> None:
-        """Put all new files on disk or, where not ``is_possible``, the entries of ``folders``.
+        """Put all new files on disk; unless ``is_possible``, only the entries below ``folders``.
 
-        In the second case the files' content is on disk already, since each was closed.
+        In the second case each file's content is on disk already, since the file was closed.
         """
         with explained(self.path):
             if (sync := _syncfs()) is None:
@@ -432,12 +432,12 @@ class SyncedTogether(_Descriptor):
                 raise OSError(number := ctypes.get_errno(), os.strerror(number))
 
     def lock_shared(self) -> None:
-        """Take a shared lock on the folder; ``wait_for_others`` waits for all its holders."""
+        """Take a shared lock on the folder; ``wait_for_others`` waits until it is released."""
         lock(self.descriptor, fcntl.LOCK_SH)
 
 
 def wait_for_others(folder: Path) -> bool:
-    """Wait until the lock of a folder is free; return False after ``_PATIENCE`` seconds."""
+    """Wait until no process has a folder locked; return False after ``_PATIENCE`` seconds."""
     with explained(folder), held(os.open(folder, _FOLDER)) as descriptor:
         ending = time.monotonic() + _PATIENCE
         while not take_lock(descriptor):
@@ -453,12 +453,12 @@ def sync_file(descriptor: int) -> None:
 
 
 def put(staged: Path, target: Path) -> None:
-    """Put a finished file at a vacant place on the same file system. Raises ``TargetError``.
+    """Put a finished file at a vacant path of the same file system; raises ``TargetError``.
 
-    The file appears there whole or not at all. The staged name may remain a second name of the file.
+    The file appears there whole or not at all. It may keep its staged name as a second one.
     """
     with explained(target), _beside(staged) as source, _beside(target) as folder:
-        try:  # a link never replaces what is there, which a rename does
+        try:  # unlike a rename, a link never replaces a file
             names = (staged.name, target.name)
             os.link(*names, src_dir_fd=source, dst_dir_fd=folder, follow_symlinks=False)
         except OSError as error:
@@ -470,7 +470,7 @@ def put(staged: Path, target: Path) -> None:
 
 
 def move(source: Path, target: Path) -> None:
-    """Rename a finished file or folder to a vacant place on the same file system.
+    """Rename a finished file or folder to a vacant path of the same file system.
 
     Raises ``TargetError``.
     """
@@ -491,7 +491,7 @@ def supersede(staged: Path, target: Path, *, is_synced: bool = True) -> None:
 
 
 def take_away(path: Path) -> None:
-    """Remove one file that this project put there; raises ``TargetError``, also when it is gone."""
+    """Remove a file that metspack put there; raises ``TargetError``, also when it is gone."""
     with explained(path), _beside(path) as folder:
         os.unlink(path.name, dir_fd=folder)
     sync_directory(path.parent)
@@ -504,10 +504,10 @@ def take_lock(descriptor: int) -> bool:
 
 @contextmanager
 def open_whole(target: Path, *, replaces: bool = False) -> Iterator[NewFile]:
-    """Open a new file that appears at ``target``, whole and on disk, when the block ends.
+    """Give a new file that appears at ``target``, whole and on disk, when the block ends.
 
-    Until then the file is beside ``target`` under another name; it is removed if the block raises. An
-    existing ``target`` is replaced only with ``replaces``. Raises ``TargetError``.
+    Until then the file has another name beside ``target``; it is removed if the block raises. An existing
+    ``target`` is replaced only with ``replaces``. Raises ``TargetError``.
     """
     name = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
     staged = target.with_name(f".{name}.{os.getpid()}.partial")
@@ -515,16 +515,16 @@ def open_whole(target: Path, *, replaces: bool = False) -> Iterator[NewFile]:
         with NewFile(staged) as file:
             yield file
         (supersede if replaces else put)(staged, target)
-    except TargetError as error:  # the person named the target
+    except TargetError as error:  # people know the name of the target only
         raise TargetError(error.message.replace(str(staged), str(target)), hint=error.hint) from error
     finally:
         remove(staged)
 
 
 class RunJournal(_Descriptor):
-    """The journal of a run, new or left by an earlier one; it is locked while it is open.
+    """The journal of a run, new or of an earlier run, locked while it is open.
 
-    It is a file of JSON lines with checksums. ``is_held``: another run has locked it, and this process may
+    It is a file of JSON lines with checksums. ``is_held``: another run has it locked, and this process may
     only read it. Raises ``TargetError``.
     """
 
@@ -564,9 +564,9 @@ def record_event(path: Path, event: Mapping[str, object]) -> None:
 
 
 class Log(_Descriptor):
-    """A log file to which lines are appended; several runs may share one.
+    """A log file, new or existing, to which several runs may append lines.
 
-    It is created when it does not exist. Raises ``TargetError`` when it cannot be written.
+    Raises ``TargetError`` when it cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -575,24 +575,20 @@ class Log(_Descriptor):
             self.descriptor = os.open(path, _LOG, 0o644)
 
     def record(self, **event: object) -> None:
-        """Append one event as a line of JSON, its facts in the order given."""
-        _append(self.descriptor, self._path, json.dumps(event))
-
-
-def _append(descriptor: int, path: Path, text: str) -> None:
-    with explained(path):
-        write(descriptor, text.encode() + b"\n")  # one call: lines of other processes do not mix with it
+        """Append one event as a line of JSON, its values in the given order."""
+        with explained(self._path):
+            write(self.descriptor, f"{json.dumps(event)}\n".encode())  # by one call, as others append too
 
 
 def _append_whole(descriptor: int, path: Path, text: str) -> None:
-    """Append a line whole or not at all, beside other processes, and put it on disk."""
+    """Append text whole or not at all, while other processes append too, and put it on disk."""
     with explained(path):
         try:
-            with suppress(OSError):  # a file system that knows no locks
+            with suppress(OSError):  # a file system without locks
                 fcntl.lockf(descriptor, fcntl.LOCK_EX)
             size = os.fstat(descriptor).st_size
             try:
-                _append(descriptor, path, text)
+                write(descriptor, f"{text}\n".encode())
             except BaseException:
                 os.ftruncate(descriptor, size)
                 raise

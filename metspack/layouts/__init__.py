@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["LAYOUTS", "FolderStyle", "Layout"]
 
 
-# All modules need the names of files and folders; only those that write packages need the layouts.
+# All modules need ``layouts.names``; only those that write packages need the layouts, loaded on first use.
 def __getattr__(name: str) -> object:
     if name == "LAYOUTS":
         return _layouts()

@@ -35,29 +35,29 @@ class Layout:
     """A layout of LOBs in segments: functions that make and read names; it can be pickled.
 
     Every function is total: those that make names take any place, number and extension, and give different
-    names to different ones; ``parsed_folder`` returns None for any other name, also for other spellings of
-    one (``seg_01``). Paths have ``/``, and begin below the package (segments) or the segment (LOBs).
+    names to different ones; ``parsed_folder`` returns None for all other names and spellings (``seg_01``).
+    Paths have ``/``; those of segments begin in the package, those of LOBs in their segment.
     """
 
     name: str
     """``lobseg`` or ``siard22``, as options and plans call it."""
 
     one_series: bool
-    """True if segments are counted through all LOBs; else each column has its container."""
+    """True if one series of segments holds all LOBs; else each column has its series."""
 
     container: Callable[[LobPlace], str]
-    """The container that counts a LOB's segments: ``""`` (the one series) or ``s0_t2_c4``."""
+    """The container in which a LOB's segments are numbered: ``""`` (the one series) or ``s0_t2_c4``."""
 
     segment_folder: Callable[[str, str, int], str]
     """A segment's folder by package, container and number: ``Northwind_lobs/s0_t2_c4/seg_0``."""
 
     segment_id: Callable[[str, str, int], str]
-    """The same as one word, for the child's OBJID: ``Northwind_s0_t2_c4_seg_0``."""
+    """The segment in one word, for the child's OBJID: ``Northwind_s0_t2_c4_seg_0``."""
 
     lob_paths: Callable[[LobPlace, Sequence[int], str], list[str]]
     """The paths of a column's whole LOBs in their segment.
 
-    They are made of any place in the column, the rows and the extension, made safe (``safe_extension``).
+    The arguments are any place in the column, the rows and the extension (see ``safe_extension``).
     """
 
     part_suffix: Callable[[Part], str]
@@ -66,15 +66,16 @@ class Layout:
     cell_files: Callable[[str, int, LobPlace, Sequence[int], str], list[str]]
     """The ``file`` of a column's cells.
 
-    It is made of package name, the segment with the LOBs' first bytes, place, rows and extension. It names
-    the whole also where only parts are there, so that no reader takes a part for the whole.
+    The arguments are package name, number of the segment with the LOBs' first bytes, place, rows and
+    extension. ``file`` names the whole LOB also if there are only parts, so that no reader takes a part for
+    the whole.
     """
 
     column_folders: Callable[[str, str], tuple[str, str]]
-    """The folders between the .siard and a cell's ``file``, of package name and container.
+    """The folders between the .siard and a cell's ``file``, by package name and container.
 
-    Those of the whole database, then those of the column: ``Northwind_lobs/``, ``s0_t2_c4/``; each
-    is empty or ends with a slash.
+    First those of the database, then those of the column: ``Northwind_lobs/``, ``s0_t2_c4/``; each is empty
+    or ends with a slash.
     """
 
     parsed_folder: Callable[[str], SegmentName | None]
@@ -86,26 +87,26 @@ class Layout:
 
 
 def safe_extension(extension: str) -> str:
-    """Return the extension that a LOB's file gets: the source's, or ``bin``.
+    """Return the extension of a LOB's file: the source's, or ``bin`` in place of an unsafe one.
 
-    ``bin`` replaces what a reader could take for the suffix of a part, so that ``record0.z`` is never
-    written for a whole LOB: only digits, ``z`` in either case, and (like all but 1 to 10 ASCII letters
-    and digits) anything with a ``_part001`` in it. The media type is independent of it.
+    Safe are 1 to 10 ASCII letters and digits, without those that a reader could take for the suffix of a
+    part: only digits, and ``z`` in either case. So ``record0.z`` is never a whole LOB. The media type is
+    independent of the extension.
     """
     if _EXTENSION.fullmatch(extension) and not _LIKE_A_PART.fullmatch(extension):
         return extension
     return "bin"
 
 
-# --- lobFolder: how the archive leads to its segments. Each reader of SIARD follows another way ---
+# --- lobFolder: the references from the archive to its segments, which each reader resolves differently ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderUse:
-    """The lobFolder values for one column's LOBs, or None, and the text ``before`` its cells.
+    """The lobFolders of database and column, if any, and the text ``before`` a cell's ``file``.
 
-    ``is_innermost`` puts the column's lobFolder to each innermost field that has LOBs, where
-    metadata.xml has such fields.
+    With ``is_innermost`` the innermost fields that have LOBs, if metadata.xml has such, get the lobFolder in
+    place of the column.
     """
 
     database: str | None = None
@@ -115,7 +116,7 @@ class FolderUse:
 
 
 def check_style(style: FolderStyle, version: str) -> None:
-    """Raise ``ConfigError`` where a style has no form in a version of SIARD."""
+    """Raise ``ConfigError`` if a style has no form in a version of SIARD."""
     if style is FolderStyle.DBPTK and version == "1.0":
         raise ConfigError(
             "--lob-folder-style dbptk has no form in SIARD 1.0: DBPTK reads no LOB outside such an archive",
@@ -123,7 +124,7 @@ def check_style(style: FolderStyle, version: str) -> None:
         )
 
 
-@lru_cache(maxsize=1)  # mostly all columns have the same
+@lru_cache(maxsize=1)  # LOBs come column by column
 def folder_use(layout: Layout, name: str, container: str, style: FolderStyle, version: str) -> FolderUse:
     """Return the use of lobFolder for LOBs in a container of the package ``name``.
 

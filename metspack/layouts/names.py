@@ -42,7 +42,7 @@ SEGMENT_GROUP = re.compile(rf"seg_{DIGITS}")
 OF_MACOS = re.compile(rb"(?:.*/)?(?:\._[^/]*|\.DS_Store|__MACOSX/.*)", re.DOTALL)
 """A file that macOS writes beside another of that name (AppleDouble) or into each folder."""
 
-# Nearly all paths belong to other files, which the lookahead excludes at once.
+# Nearly all paths are of other files, which the lookahead excludes at once.
 _ARCHIVE = rf"(?=.+\.siard)((?:.*/)?(?!\._)[^/]+\.siard)(?:_part({PART_DIGITS}))?"
 ARCHIVE = re.compile(_ARCHIVE, re.DOTALL | re.IGNORECASE | re.ASCII)
 """An archive or a part of one (SIARD 2.2 S_8.2-0): name of the whole, number of the part."""
@@ -65,13 +65,13 @@ LOB_PART = re.compile(rf"(.*)(?:{LOB_PART_SUFFIX})", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LobRoute:
-    """The way to a LOB outside its archive, as far as it matters to readers of archives.
+    """The traits of references to a LOB outside its archive that matter to readers of archives.
 
     Three flags state which references begin with ``../``. ``joined``: the lobFolders of database and column
-    and the cell's ``file`` put together; ``cell``: the ``file`` of a column without lobFolder;
-    ``innermost``: the lobFolder of the field that has the LOB, or of the column. The LOB is ``nested`` in a
-    field, has an ``unusual`` extension (neither .bin nor .txt), or is ``split``; its parts are ``numbered``
-    as in SIARD 2.2.
+    joined with the cell's ``file``; ``cell``: the ``file`` in a column without lobFolder; ``innermost``: the
+    lobFolder of the field that has the LOB, or of the column. The LOB is ``nested`` in a field, has an
+    ``unusual`` extension (neither .bin nor .txt), or is ``split``; its parts are ``numbered`` as in SIARD
+    2.2.
     """
 
     joined: bool
@@ -87,7 +87,7 @@ class LobRoute:
 class ArchiveRoutes:
     """An archive with LOBs outside: its path, SIARD version, and number of LOBs by route.
 
-    ``is_apart``: LOBs are in other packages than the archive, with which they must be merged first.
+    ``is_apart``: LOBs are in other packages than the archive, and readers need all of them merged.
     ``has_types``: it has columns of user-defined types.
     """
 
@@ -99,12 +99,12 @@ class ArchiveRoutes:
 
 
 def is_archive(name: str) -> bool:
-    """Return whether a file's name or path is that of an archive which is one file."""
+    """Return whether a file's name or path is that of an archive in one file."""
     return name[-len(SIARD) :].lower() == SIARD and ARCHIVE.fullmatch(name) is not None
 
 
 def stem_of(archive: str) -> str:
-    """Return an archive's name without the extension, the name itself if it has another."""
+    """Return an archive's name without ``.siard``; any other name is returned as it is."""
     return archive[: -len(SIARD)] if is_archive(archive) else archive
 
 
@@ -114,7 +114,7 @@ def part_suffix(number: int, width: int = 3) -> str:
 
 
 def whole_of(part: str) -> str:
-    """Return the name of the LOB to which a part belongs, or any other name itself."""
+    """Return the name of the LOB that a part belongs to; any other name is returned as it is."""
     found = LOB_PART.fullmatch(part)
     return part if found is None else found[1]
 

@@ -1,4 +1,4 @@
-"""Programs that read SIARD archives, and whether they find LOBs outside one; pure.
+"""Programs that read SIARD archives, and the LOBs outside an archive that they find; pure.
 
 Each statement on a program was tested with the version named, on packages of every style and layout.
 """
@@ -23,10 +23,10 @@ _SIARD22 = "siard22"
 
 @dataclass(slots=True, kw_only=True)
 class LobTraits:
-    """The numbers of LOBs in fields, in parts, and of extensions other than .bin and .txt.
+    """Counts of LOBs: all, in fields, in parts, and with extensions other than .bin and .txt.
 
-    ``nested_unusual`` are those in fields with other extensions. ``largest_text`` is the bytes of the
-    largest CLOB; ``has_types`` is whether the archive has columns of user-defined types.
+    ``nested_unusual`` counts those in fields with such extensions. ``largest_text`` is the size in bytes of
+    the largest CLOB. ``has_types``: the archive has columns of user-defined types.
     """
 
     lobs: int = 0
@@ -38,7 +38,7 @@ class LobTraits:
     has_types: bool = False
 
     def take(self, run: LobRun) -> LobRun:
-        """Count LOBs that are placed outside, and return them."""
+        """Count LOBs that are placed outside the archive, and return them."""
         self.lobs += len(run)
         extension = safe_extension(run.shared.extension)
         is_nested, is_unusual = "." in run.shared.cell, extension not in _READ_BY_DBPTK
@@ -52,7 +52,7 @@ class LobTraits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writing:
-    """The way in which a package is written: version of SIARD, name of the layout, style."""
+    """The form in which a package is written: version of SIARD, name of the layout, style."""
 
     version: str
     layout: str
@@ -86,14 +86,14 @@ def _none(_version: str, _route: LobRoute) -> Iterator[str]:
 class SiardReader:
     """A program that reads archives or packages: its name, version, and rules for LOBs.
 
-    ``follows`` returns whether it follows a LOB's references in a version of SIARD; ``stumbles`` yields the
-    traits by which it misses the LOB all the same. ``key`` is its name for ``--for``, "" without one;
-    ``style`` and ``layouts`` (by version of SIARD) are what it reads best. ``terms`` and, where IPs are
-    packed, ``packed_terms`` are the options that it requires of packages, the dialect among them, and
-    ``forms`` the forms that it unpacks. ``is_listed``: messages list it among the readers. ``reads_types``:
-    it opens archives with columns of user-defined types. ``halts_at_parts`` are the versions of SIARD in
-    which it loses every CLOB behind one that is in parts. ``names_folders``: folders are called by their
-    OBJID, letter by letter.
+    ``follows`` returns whether it resolves a LOB's references in a version of SIARD; ``obstacles`` yields the
+    traits of a LOB that it cannot read although it resolves the references. ``key`` is its name for
+    ``--for``, or ""; ``style`` and ``layouts`` (by version of SIARD) are those that it reads best. ``terms``
+    are the options that it requires of packages, the dialect among them, ``packed_terms`` further ones for
+    packed IPs, and ``forms`` the forms that it unpacks. ``is_listed``: messages list it among the readers.
+    ``reads_types``: it opens archives with columns of user-defined types. ``halts_at_parts`` are the versions
+    of SIARD in which it loses every CLOB after one in parts. ``names_folders``: an IP's folder must have
+    exactly the OBJID as its name.
     """
 
     name: str
@@ -101,7 +101,7 @@ class SiardReader:
     reads: str
     source: str
     follows: Callable[[str, LobRoute], bool] = _all
-    stumbles: Callable[[str, LobRoute], Iterator[str]] = _none
+    obstacles: Callable[[str, LobRoute], Iterator[str]] = _none
     key: str = ""
     style: FolderStyle | None = None
     layouts: Mapping[str, str] = field(default_factory=dict)
@@ -139,10 +139,10 @@ class SiardReader:
                 )
 
     def misses(self, version: str, routes: Iterable[tuple[LobRoute, int]]) -> Iterator[str]:
-        """Yield in words the number of LOBs that it misses, by reason; routes have their count."""
+        """Yield the number of LOBs that it misses for each reason, in words; routes have counts."""
         counts: Counter[str] = Counter()
         for route, count in routes:
-            reasons = list(self.stumbles(version, route))
+            reasons = list(self.obstacles(version, route))
             if not reasons and not self.follows(version, route):
                 reasons = ["located in another way"]
             if reasons:
@@ -158,9 +158,10 @@ def _flag(name: str, value: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderVerdict:
-    """The LOBs of a package that a reader finds, with a remedy for the others.
+    """The LOBs of a package that a reader finds or misses, and a remedy.
 
-    ``misses`` of a reader that opens no such archive is the reason.
+    ``misses`` are numbers of LOBs with their reasons, in words; if the reader cannot open the archive, it is
+    the reason of that.
     """
 
     reader: str
@@ -176,7 +177,7 @@ class ReaderVerdict:
 
     @property
     def missed(self) -> str:
-        """The LOBs that it still misses, in words."""
+        """The LOBs that it misses, in words."""
         return " and ".join(self.misses)
 
 
@@ -221,7 +222,7 @@ READERS: Sequence[SiardReader] = (
         source="SiardApi, MetaColumnImpl and MetaFieldImpl; SFA, LOB folder handling, 2018",
         style=FolderStyle.SFA,
         follows=_suite,
-        stumbles=_missed_by_suite,
+        obstacles=_missed_by_suite,
         forms=(),
     ),
     SiardReader(
@@ -235,7 +236,7 @@ READERS: Sequence[SiardReader] = (
         style=FolderStyle.DBPTK,
         layouts={"2.2": _SIARD22},
         follows=_dbptk,
-        stumbles=_missed_by_dbptk,
+        obstacles=_missed_by_dbptk,
         forms=(),
         reads_types=False,
         halts_at_parts=("2.0", "2.1"),
@@ -277,15 +278,15 @@ def named(key: str) -> SiardReader:
 
 
 def layout_for(key: str | None, version: str | None) -> str | None:
-    """Return the layout that a reader reads best in a SIARD version, or None where any will do."""
+    """Return the layout that a reader reads best in a SIARD version, or None for any layout."""
     return None if key is None else named(key).layouts.get(version or "")
 
 
 def style_for(key: str | None, given: FolderStyle | None, version: str | None) -> FolderStyle:
-    """Return the style of an archive: the given one, else the reader's, else the default.
+    """Return the style of an archive: the given one, or else the reader's, or else the default.
 
-    ``version`` is the archive's, None without one. Raises ``ConfigError`` for a reader without an archive,
-    and for one that would find no LOB by that style or version.
+    ``version`` is the archive's, None without an archive. Raises ``ConfigError`` for a reader without an
+    archive, and for one that would find no LOB of that style or version.
     """
     if key is None or version is None:
         if key is not None:
@@ -312,7 +313,7 @@ def style_for(key: str | None, given: FolderStyle | None, version: str | None) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readership:
-    """The readers' verdicts on the ``lobs`` outside an archive, and ``advice`` for the rest.
+    """The readers' verdicts on the LOBs outside an archive, ``lobs`` in number, and ``advice``.
 
     ``is_merged``: the package must be merged first.
     """
@@ -323,7 +324,7 @@ class Readership:
     is_merged: bool = False
 
     def sentence(self, archive: str = "") -> str:
-        """Return the verdicts in one line, with the archive where it is given.
+        """Return the verdicts in one line, with the name of the archive if given.
 
         ``LOBs found by metspack. DBPTK 4.5 will show this LOB as empty. To let it find it: --for dbptk``
         """
@@ -344,7 +345,7 @@ class Readership:
         return " ".join((*sentences, self.advice)).rstrip()
 
     def document(self) -> list[dict[str, object]]:
-        """Return the verdicts as JSON has them."""
+        """Return the verdicts as data for JSON."""
         return [
             {
                 "reader": each.reader,
@@ -363,7 +364,7 @@ _NOT_OPENED = "opens no archive with columns of user-defined types"
 def _verdicts(
     version: str, routes: Sequence[tuple[LobRoute, int]], *, has_types: bool = False
 ) -> list[ReaderVerdict]:
-    """Return for each reader whether it finds LOBs by these routes, each with its count."""
+    """Return each reader's verdict on LOBs by their routes, which come with counts."""
     found = []
     for reader in (each for each in READERS if each.is_listed):
         opens = reader.reads_types or not has_types
@@ -374,7 +375,7 @@ def _verdicts(
 
 
 def _written(writing: Writing, traits: LobTraits) -> list[ReaderVerdict]:
-    """Return for each reader whether it finds the LOBs of a package written in that way."""
+    """Return each reader's verdict on the LOBs of a package in a form."""
     unusual = (
         (writing.route(nested=True), traits.nested - traits.nested_unusual),
         (writing.route(unusual=True), traits.unusual - traits.nested_unusual),
@@ -388,17 +389,17 @@ def _written(writing: Writing, traits: LobTraits) -> list[ReaderVerdict]:
 def _ways(
     version: str, layout: str, traits: LobTraits, *, prefix: str = ""
 ) -> dict[str, dict[str, ReaderVerdict]]:
-    """Return options that write LOBs for one reader, each with the readers' verdicts by name.
+    """Return options that write LOBs for one reader, with each reader's verdict on the result.
 
-    The options with the fewest kinds of missed LOBs come first, and among equals those for DBPTK.
+    Those with the fewest kinds of missed LOBs come first, and among equals those for DBPTK.
     """
     written = version if version in _OUTSIDE else "2.2"
     upgrade = "" if written == version else f"--siard-version {written} "
     ways = {}
     for key in ("dbptk", "siard-suite"):
         style = style_for(key, None, written)
-        own = layout_for(key, written) or layout
-        verdicts = _written(Writing(version=written, layout=own, style=style), traits)
+        best = layout_for(key, written) or layout
+        verdicts = _written(Writing(version=written, layout=best, style=style), traits)
         ways[f"{prefix}{upgrade}--for {key}"] = {each.reader: each for each in verdicts}
     return dict(sorted(ways.items(), key=lambda way: sum(len(each.misses) for each in way[1].values())))
 
@@ -410,7 +411,7 @@ def _advised(
     *,
     is_merged: bool,
 ) -> Readership:
-    """Return the readership, if possible with one remedy for all readers that find no LOB."""
+    """Return the readership with a remedy, if possible the same, for readers that find no LOB."""
     missing = [each.reader for each in verdicts if not (each.finds or each.misses)]
     every = f"{counted(lobs, 'LOB')} "
     helped = {
@@ -443,13 +444,13 @@ def _advised(
 
 
 def readership(writing: Writing, traits: LobTraits, *, is_merged: bool = False) -> Readership:
-    """Return for each reader whether it finds the LOBs of a package written in that way."""
+    """Return the readers' verdicts on the LOBs of a package in a form, with advice."""
     ways = _ways(writing.version, writing.layout, traits)
     return _advised(_written(writing, traits), ways, traits.lobs, is_merged=is_merged)
 
 
 def readership_on_disk(archive: ArchiveRoutes) -> Readership:
-    """Return for each reader whether it finds the LOBs that an archive references as it is."""
+    """Return the readers' verdicts on the LOBs that an existing archive references, with advice."""
     traits = LobTraits(
         lobs=sum(count for _, count in archive.routes),
         nested=sum(count for route, count in archive.routes if route.nested),
@@ -463,23 +464,23 @@ def readership_on_disk(archive: ArchiveRoutes) -> Readership:
 
 
 def check_texts(key: str | None, version: str | None, traits: LobTraits, most: int | None) -> None:
-    """Raise ``ConfigError`` for a split CLOB that hides later CLOBs from the intended reader.
+    """Raise ``ConfigError`` if a split CLOB would hide later CLOBs from the intended reader.
 
-    ``most`` is the bytes that a segment may hold.
+    ``most`` is the most bytes of a segment.
     """
     if key is None or most is None or traits.largest_text <= most:
         return
     reader = named(key)
     if version in reader.halts_at_parts:
         raise ConfigError(
-            f"{reader.label} loses every CLOB behind one in parts in SIARD {version} (--for {key}): the "
+            f"{reader.label} loses every CLOB after one in parts in SIARD {version} (--for {key}): the "
             f"largest has {traits.largest_text:,} bytes, a segment may hold {most:,}",
             hint=f"Write --max-bytes {traits.largest_text} or more, or leave --for {key} out.",
         )
 
 
 def missed_words(key: str | None, writing: Writing, traits: LobTraits) -> tuple[Notice, ...]:
-    """Return a warning on the LOBs that the package's intended reader misses, if any."""
+    """Return a warning on LOBs that the package's intended reader misses, if there are any."""
     if key is None:
         return ()
     reader = named(key)
@@ -494,7 +495,7 @@ def missed_words(key: str | None, writing: Writing, traits: LobTraits) -> tuple[
 
 
 def unopened(archives: Sequence[str]) -> str:
-    """Return a clause on the archives of SIARD 1.0 that its readers refuse, "" without any."""
+    """Return a clause on archives of SIARD 1.0 that its readers refuse, or "" without any."""
     if not archives:
         return ""
     if len(archives) == 1:

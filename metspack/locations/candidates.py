@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from metspack import sizes
 from metspack.errors import SourceError
 from metspack.layouts.names import DIGITS, stem_of
 from metspack.locations import Convention
-from metspack.locations.conventions import DESPITE_ERRORS, STATED, WAYS, Made
+from metspack.locations.conventions import DESPITE_ERRORS, WAYS
+from metspack.locations.conventions import Candidate as Candidate  # noqa: PLC0414 -- exported
 from metspack.locations.statement import Levels, LocationError, Place, cell_reference, is_content, local_texts
 from metspack.siard.metadata import Field
-from metspack.uris import Kind, ReferenceRefused, Repair
+from metspack.uris import Kind, ReferenceRefused
 
 # A last name with a dot in it is never a folder that a convention looks for (content, seg_0).
 _PLAIN = re.compile(
@@ -28,29 +29,6 @@ _REMEMBERED = 64
 _BYTES_ONLY = re.compile(r"\s*(?:BLOB|BINARY|VARBINARY|DATALINK)\b", re.IGNORECASE)
 PLAIN_NAME = "x"
 """A cell's ``file`` that stands for every plain name in its column."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A place where a LOB may be, and the convention that would put it there.
-
-    ``place`` inside: names from the zip's root. Outside: steps from the folder that holds the .siard,
-    ``..`` at the start only; for ``LOB_ROOT`` names below each further granted folder. ``repairs``
-    are those of the levels it was made from. ``way`` numbers the rule that made it (from ``len(WAYS)`` on:
-    with a renamed folder), so that ``candidate`` makes the same for another cell. ``renamed`` is the
-    index of the segment that may have another name (``RENAMED`` only).
-    """
-
-    convention: Convention
-    place: Place
-    repairs: tuple[Repair, ...]
-    way: int
-    renamed: int | None = None
-
-    @property
-    def stated(self) -> bool:
-        """True if the statement on the location of LOBs gives it, perhaps from repaired references."""
-        return self.way < STATED
 
 
 def candidates(levels: Levels, refusals: list[SourceError] | None = None) -> Iterator[Candidate]:
@@ -83,7 +61,7 @@ def candidates(levels: Levels, refusals: list[SourceError] | None = None) -> Ite
         if found is None or (key := (found.convention is Convention.LOB_ROOT, found.place)) in seen:
             continue
         seen.add(key)
-        yielded.append(_candidate(found, way))
+        yielded.append(replace(found, way=way))
         yield yielded[-1]
     for each in () if is_error else yielded:
         if (again := _renamed(each)) is not None:
@@ -183,11 +161,8 @@ def candidate(levels: Levels, way: int) -> Candidate | None:
         return None
     if found is None:
         return None
-    return _candidate(found, way) if way == base else _renamed(_candidate(found, base))
-
-
-def _candidate(made: Made, way: int) -> Candidate:
-    return Candidate(convention=made.convention, place=made.place, repairs=made.repairs, way=way)
+    found = replace(found, way=base)
+    return found if way == base else _renamed(found)
 
 
 def _renamed(found: Candidate) -> Candidate | None:

@@ -1,13 +1,13 @@
 """Conventions for the place of a LOB, each a rule from levels to one place; pure.
 
-A rule takes the levels and the cell's reference and gives one place, under the most specific convention
-that the levels fit; ``candidates`` applies ``WAYS`` in order.
+A rule takes the levels and the cell's reference and returns one place, under the most specific convention
+that the levels fit; ``candidates`` applies the rules, ``WAYS``, in order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from metspack.layouts.names import SEG, SIARD
 from metspack.locations import Convention
@@ -25,15 +25,29 @@ from metspack.uris import Kind, Reference, ReferenceRefused, Repair, collapsed, 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
-    """A place, the convention that puts a LOB there, and the repairs of its levels."""
+class Candidate:
+    """A place where a LOB may be, and the convention that would put it there.
+
+    ``place`` inside: names from the zip's root. Outside: steps from the folder that holds the .siard,
+    ``..`` at the start only; for ``LOB_ROOT`` names below each further granted folder. ``repairs``
+    are those of the levels it was made from. ``way`` numbers the rule that made it (from ``len(WAYS)`` on:
+    with a renamed folder), so that ``candidates.candidate`` makes the same for another cell. ``renamed`` is
+    the index of the segment that may have another name (``RENAMED`` only).
+    """
 
     convention: Convention
     place: Place
     repairs: tuple[Repair, ...]
+    way: int = 0
+    renamed: int | None = None
+
+    @property
+    def stated(self) -> bool:
+        """True if the statement on the location of LOBs gives it, perhaps from repaired references."""
+        return self.way < STATED
 
 
-Way = Callable[[Levels, Reference], Made | None]
+Way = Callable[[Levels, Reference], Candidate | None]
 _Folders = Callable[[Levels], Sequence[Reference]]
 
 
@@ -41,18 +55,18 @@ def _relative(*names: str) -> Reference:
     return Reference(kind=Kind.RELATIVE, segments=names, is_folder=True)
 
 
-def _made(convention: Convention, place: Place, used: Iterable[Reference]) -> Made:
+def _candidate(convention: Convention, place: Place, used: Iterable[Reference]) -> Candidate:
     written = {repair for each in used for repair in each.repairs}
     repairs = tuple(each for each in Repair if each in written) if written else ()
-    return Made(convention=convention, place=place, repairs=repairs)
+    return Candidate(convention=convention, place=place, repairs=repairs)
 
 
-def _put(convention: Convention, place: Place, used: Iterable[Reference]) -> Made:
+def _put(convention: Convention, place: Place, used: Iterable[Reference]) -> Candidate:
     """Return the place, under convention J where its path is written as on Windows."""
-    made = _made(convention, place, used)
-    if Repair.BACKSLASH in made.repairs and not place.absolute:
-        return Made(convention=Convention.J, place=place, repairs=made.repairs)
-    return made
+    found = _candidate(convention, place, used)
+    if Repair.BACKSLASH in found.repairs and not place.absolute:
+        return replace(found, convention=Convention.J)
+    return found
 
 
 # --- References to places -----------------------------------------------------------------------------
@@ -94,7 +108,7 @@ def from_zip_root(parts: Sequence[Reference]) -> Place:
 # --- The statement ------------------------------------------------------------------------------------
 
 
-def _stated(levels: Levels, file: Reference) -> Made | None:
+def _stated(levels: Levels, file: Reference) -> Candidate | None:
     try:
         place = located(levels.database, levels.column, levels.file, fields=levels.fields)
     except ReferenceRefused:
@@ -109,7 +123,7 @@ def _stated(levels: Levels, file: Reference) -> Made | None:
     return _put(Convention.F if repeats else Convention.C, place, (file,))
 
 
-def _stated_of_field(levels: Levels, file: Reference) -> Made | None:
+def _stated_of_field(levels: Levels, file: Reference) -> Candidate | None:
     """Return the statement's place with only the innermost field's lobFolder, or None."""
     local = local_texts(levels)
     if len(local) < 2 or (place := located(levels.database, local[-1], levels.file)) is None:  # noqa: PLR2004
@@ -120,27 +134,27 @@ def _stated_of_field(levels: Levels, file: Reference) -> Made | None:
 # --- The zip's root and ".." from there: A, D, E, G, H --------------------------------------------------
 
 
-def _whole_chain(levels: Levels, file: Reference) -> Made | None:
+def _whole_chain(levels: Levels, file: Reference) -> Candidate | None:
     return _in_archive(levels, database_folder(levels), local_folders(levels), file)
 
 
-def _innermost_below_database(levels: Levels, file: Reference) -> Made | None:
+def _innermost_below_database(levels: Levels, file: Reference) -> Candidate | None:
     return _in_archive(levels, database_folder(levels), local_folders(levels)[-1:], file)
 
 
-def _column_chain(levels: Levels, file: Reference) -> Made | None:
+def _column_chain(levels: Levels, file: Reference) -> Candidate | None:
     chain = local_folders(levels)
     return _in_archive(levels, [], chain, file) if chain else None
 
 
-def _innermost(levels: Levels, file: Reference) -> Made | None:
+def _innermost(levels: Levels, file: Reference) -> Candidate | None:
     chain = local_folders(levels)
     return _in_archive(levels, [], chain[-1:], file) if chain else None
 
 
 def _in_archive(
     levels: Levels, database: Sequence[Reference], chain: Sequence[Reference], file: Reference
-) -> Made:
+) -> Candidate:
     used = (*database, *chain, file)
     place = from_zip_root(used)
     if place.absolute or not chain:
@@ -168,7 +182,7 @@ def _truest_outside(database: Sequence[Reference], folder: Reference) -> Convent
     return Convention.D if dbptk else Convention.A
 
 
-def _zip_root(levels: Levels, file: Reference) -> Made | None:
+def _zip_root(levels: Levels, file: Reference) -> Candidate | None:
     place = from_zip_root((file,))
     convention = Convention.H if local_texts(levels) else Convention.A
     if not place.inside and convention is Convention.A and database_folder(levels):
@@ -177,7 +191,7 @@ def _zip_root(levels: Levels, file: Reference) -> Made | None:
     return _put(convention, place, (file,))
 
 
-def _below_content(levels: Levels, file: Reference) -> Made | None:
+def _below_content(levels: Levels, file: Reference) -> Candidate | None:
     chain = local_folders(levels)
     if not chain or chain[-1].kind is not Kind.RELATIVE:
         return None
@@ -188,19 +202,19 @@ def _below_content(levels: Levels, file: Reference) -> Made | None:
 # --- The folder of SIARD 1.0 and 2.0: I -----------------------------------------------------------------
 
 
-def _folder_of_table(levels: Levels, file: Reference) -> Made | None:
+def _folder_of_table(levels: Levels, file: Reference) -> Candidate | None:
     return _by_folder(levels, file, [_relative(*levels.table.split("/"))])
 
 
-def _folder_of_zip(levels: Levels, file: Reference) -> Made | None:
+def _folder_of_zip(levels: Levels, file: Reference) -> Candidate | None:
     return _by_folder(levels, file, []) if levels.folder else None
 
 
-def _folder_of_database(levels: Levels, file: Reference) -> Made | None:
+def _folder_of_database(levels: Levels, file: Reference) -> Candidate | None:
     return _by_folder(levels, file, database_folder(levels)) if levels.folder else None
 
 
-def _by_folder(levels: Levels, file: Reference, base: Sequence[Reference]) -> Made | None:
+def _by_folder(levels: Levels, file: Reference, base: Sequence[Reference]) -> Candidate | None:
     folder = folder_reference("the column's folder", levels.folder)
     below = (*(local_folders(levels) if folder is None else (folder,)), file)
     if any(each.kind is not Kind.RELATIVE or each.segments[:1] == ("..",) for each in (*base, *below)):
@@ -211,19 +225,19 @@ def _by_folder(levels: Levels, file: Reference, base: Sequence[Reference]) -> Ma
 # --- Absolute ones: B, K --------------------------------------------------------------------------------
 
 
-def _absolute(levels: Levels, file: Reference) -> Made | None:
+def _absolute(levels: Levels, file: Reference) -> Candidate | None:
     used = (file,) if file.kind is not Kind.RELATIVE else (*local_folders(levels), file)
     return _put(Convention.B, from_zip_root(used), used) if chained(used)[0] else None
 
 
-def _package(levels: Levels, file: Reference) -> Made | None:
+def _package(levels: Levels, file: Reference) -> Candidate | None:
     """Return the place below the .siard's folder if the last absolute level is ``file:///x``."""
     used = (*database_folder(levels), *local_folders(levels), file)
     last = max((n for n, each in enumerate(used) if each.kind is not Kind.RELATIVE), default=None)
     if last is None or Repair.PSEUDO_ABSOLUTE not in used[last].repairs:
         return None
     used = used[last:]
-    return _made(Convention.K, Place(inside=False, segments=walked((), chained(used)[2])), used)
+    return _candidate(Convention.K, Place(inside=False, segments=walked((), chained(used)[2])), used)
 
 
 # --- Guesses, from a folder in the file system ----------------------------------------------------------
@@ -234,12 +248,12 @@ def _make_way(
 ) -> Way:
     """Return the rule that puts cells below ``folders``, in a folder of the file system."""
 
-    def way(levels: Levels, file: Reference) -> Made | None:
+    def way(levels: Levels, file: Reference) -> Candidate | None:
         used = (*folders(levels), file)
         absolute, _drive, segments = chained(used)
         if absolute and convention is Convention.SIARD_FOLDER:
             return None
-        return _made(convention, Place(inside=False, segments=kept(segments)), used)
+        return _candidate(convention, Place(inside=False, segments=kept(segments)), used)
 
     return way
 

@@ -159,13 +159,13 @@ class Losses(list[str]):
 def too_many(what: str, most: int, losses: Losses, advice: Sequence[str]) -> SourceError:
     """Return the error for an archive that lacks more LOBs than a budget allows."""
     first = losses.first
-    own = (
+    likelier = (
         "So many are seldom lost: their folder may be another one, or not be granted (--lob-root). "
         "If they are lost, --budget missing=N looks for more."
     )
     return SourceError(
         f"{what}: more than {most:,} LOBs not found; no more are looked for; the first: {first.message}",
-        hint=" ".join((*dict.fromkeys((first.hint, *advice)), own)),
+        hint=" ".join((*dict.fromkeys((first.hint, *advice)), likelier)),
         details=losses,
     )
 

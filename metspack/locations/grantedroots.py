@@ -11,7 +11,7 @@ import errno
 import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -20,7 +20,7 @@ from types import MappingProxyType
 from unicodedata import normalize
 
 from metspack.errors import SourceError
-from metspack.files import reading
+from metspack.files import held, reading
 from metspack.layouts.names import is_archive
 from metspack.locations.candidates import lob_folders
 from metspack.locations.statement import Place
@@ -259,13 +259,8 @@ class Granted:
             if len(listed) < min(room, _LISTED):
                 self._inside[folder] = frozenset(map(folded, listed))
 
-    @contextmanager
-    def _folder(self, root: int, path: tuple[str, ...]) -> Iterator[int]:
-        folder = reading.opened_folder(self.roots[root], path)
-        try:
-            yield folder
-        finally:
-            reading.release(folder)
+    def _folder(self, root: int, path: tuple[str, ...]) -> AbstractContextManager[int]:
+        return held(reading.opened_folder(self.roots[root], path))
 
     def _list(self, root: int, path: tuple[str, ...]) -> list[str]:
         """Return the names in a folder, some of a very large one, or an empty list on error."""

@@ -15,8 +15,8 @@ from pathlib import Path
 from metspack.containers import zipreader
 from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError, PackFile, unpacked_name
 from metspack.errors import SourceError
-from metspack.files import reading
-from metspack.files.byteranges import Below, HeldMedium, Medium
+from metspack.files import held, reading
+from metspack.files.byteranges import FileBelow, HeldMedium, Medium
 from metspack.limits import Budgets
 from metspack.locations.grantedroots import KINDS, Obstacle, mode_of
 from metspack.model import ZipExtent
@@ -71,7 +71,7 @@ class Packed:
         """The packed files opened so far, number 1 first, as values for another process."""
         return tuple(self._held)
 
-    def is_near(self, root: int, names: Names) -> bool:
+    def has_candidates(self, root: int, names: Names) -> bool:
         """Return whether a packed file stands for a folder of a path, as ``entries`` needs."""
         return bool(self._candidates(root, names[:-1]))
 
@@ -147,15 +147,13 @@ class Packed:
             folder = reading.opened_folder(self._roots[root], above)
         except OSError:  # opening the LOB's file reports the reason
             return [], False
-        try:
-            own = mode_of(name, folder)
-            given = [(name, os.fsdecode(stem), own)] if stem else []
+        with held(folder):
+            mode = mode_of(name, folder)
+            given = [(name, os.fsdecode(stem), mode)] if stem else []
             beside = [name + os.fsdecode(suffix) for suffix in SUFFIXES]
             given += [(each, name, mode_of(each, folder)) for each in beside]
-        finally:
-            reading.release(folder)
-        found = [_candidate((*above, file), len(path), inside, mode) for file, inside, mode in given]
-        return list(filter(None, found)), own is not None and stat.S_ISDIR(own)
+        found = [_candidate((*above, file), len(path), inside, kind) for file, inside, kind in given]
+        return list(filter(None, found)), mode is not None and stat.S_ISDIR(mode)
 
     # --- The zip files ----------------------------------------------------------------------------------
 
@@ -167,7 +165,7 @@ class Packed:
             message, hint = self._refused[key]
             raise Obstacle(message, hint=hint)
         try:
-            pack = self._opened(Below(root=self._roots[root], segments=found.path), found.obstacle)
+            pack = self._opened(FileBelow(root=self._roots[root], segments=found.path), found.obstacle)
             if number is not None and pack.held.stamps != self._held[number - 1].stamps:
                 raise _changed(str(self._held[number - 1].paths[0]))
         except Obstacle as refused:
@@ -178,7 +176,7 @@ class Packed:
             number = self._numbers[key] = len(self._held)
         return number, pack
 
-    def _opened(self, path: Below, obstacle: str) -> PackFile:
+    def _opened(self, path: FileBelow, obstacle: str) -> PackFile:
         if obstacle:
             raise Obstacle(f"the packed segment {str(path)!r} is {obstacle}", hint=_HINT)
         try:

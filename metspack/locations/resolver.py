@@ -227,7 +227,9 @@ class Resolver(Closable):
         except SourceError:
             return None
         # A mapping or a packed segment gives other places.
-        if next(granted.mapped(first.place), None) is not None or self._packed.is_near(spot.root, spot.path):
+        if next(granted.mapped(first.place), None) is not None or self._packed.has_candidates(
+            spot.root, spot.path
+        ):
             return None
         return (first, spot) if spot.path[-1] == file.rpartition("/")[2] else None
 
@@ -247,8 +249,8 @@ class Resolver(Closable):
         self, roots: Sequence[Path] = (), drives: Mapping[str, Path] = MappingProxyType({})
     ) -> Resolver:
         """Return a resolver of the same archive with more granted folders; the caller closes it."""
-        own = {drive.upper(): folder for drive, folder in self._drives.items()}
-        return self._like((*self._given_roots, *roots), drives={**own, **drives})
+        given = {drive.upper(): folder for drive, folder in self._drives.items()}
+        return self._like((*self._given_roots, *roots), drives={**given, **drives})
 
     def _named(self, column: Column, cell: LobCell) -> Resolution | None:
         """Return the entry with the literal name in a SIARD 1.0 cell, or None without one.

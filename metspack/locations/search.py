@@ -63,7 +63,7 @@ class Sources:
         file = self.granted.file(spot)
         if file is None:
             return self._packed(spot)
-        if self.packed.is_near(spot.root, spot.path):
+        if self.packed.has_candidates(spot.root, spot.path):
             with suppress(Obstacle):  # the file exists: a zip file beside its folder may be unreadable
                 return [file, *self._packed(spot)]
         return [file]
@@ -87,7 +87,7 @@ class Sources:
         *folder, last = spot.path
         names = [last + each for each in suffixes]
         found = self.granted.beside(spot, names)
-        if self.packed.is_near(spot.root, spot.path):
+        if self.packed.has_candidates(spot.root, spot.path):
             with suppress(Obstacle):
                 found += [each for each in names if self.packed.entries(spot.root, (*folder, each))]
         return list(dict.fromkeys(found))
@@ -317,7 +317,7 @@ class Search:
 
         Raises ``LobUnresolved``.
         """
-        found = self._oddly_named()
+        found = self._unusually_numbered()
         if found is not None:
             return found
         for each in self._misfits:
@@ -325,7 +325,7 @@ class Search:
                 return each
         raise self._unresolved()
 
-    def _oddly_named(self) -> Hit | None:
+    def _unusually_numbered(self) -> Hit | None:
         """Return parts with unusually padded numbers, or None; their place counts as not empty."""
         looked, self._looked = self._looked, []
         for candidate, spot, names in looked:

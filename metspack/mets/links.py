@@ -56,7 +56,7 @@ def folder_of_objid(objid: str) -> str:
     return objid.strip().replace(":", "+")
 
 
-_OWN_FOLDERS = {(name,) for name in ("data", "metadata", "documentation", "schemas")}
+_FOLDERS = {(name,) for name in ("data", "metadata", "documentation", "schemas")}
 
 
 def target(folder: Sequence[str], reference: uris.Reference) -> tuple[str, ...]:
@@ -66,8 +66,8 @@ def target(folder: Sequence[str], reference: uris.Reference) -> tuple[str, ...]:
     representation, counted from the representation's folder; such a location leads there if it begins with
     the name of a folder that representations have.
     """
-    in_own = folder[-2:-1] == (REPRESENTATIONS_FOLDER,) and reference.segments[:1] in _OWN_FOLDERS
-    if in_own and uris.Repair.PSEUDO_ABSOLUTE in reference.repairs:
+    is_inside = folder[-2:-1] == (REPRESENTATIONS_FOLDER,) and reference.segments[:1] in _FOLDERS
+    if is_inside and uris.Repair.PSEUDO_ABSOLUTE in reference.repairs:
         return uris.walked(folder, reference.segments)
     return uris.joined(folder, reference)
 
@@ -205,7 +205,7 @@ def prefix(archive: str) -> str:
     return f"{stem}." if re.match("[A-Za-z_]", stem, re.ASCII) else f"_{stem}."
 
 
-def parted(lob: str) -> tuple[str, str]:
+def split_prefix(lob: str) -> tuple[str, str]:
     """Return an id's prefix, "" without one, and the place; an id of another form is all place."""
     found = _ID.fullmatch(lob)
     if found is None or found[1] is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metspack.errors import SourceError
 from metspack.files import reading
-from metspack.files.byteranges import Below, Stretch
+from metspack.files.byteranges import FileBelow, FileRange
 from metspack.limits import Budgets
 from metspack.mets import links
 from metspack.model import Extent, FileExtent, LobCell, LobRef
@@ -22,7 +22,7 @@ from metspack.sources.archive import Archive, Grants
 _UNLISTED = "A METS of the package should list it; metspack check shows what else is wrong."
 
 
-def archive_place(package: Package, path: tuple[str, ...]) -> tuple[Path, Stretch | None]:
+def archive_place(package: Package, path: tuple[str, ...]) -> tuple[Path, FileRange | None]:
     """Return the path of an archive of a package and, when packed, the stretch of its bytes.
 
     ``path`` are its names from the root, as ``Package.archives`` has them. Raises ``SourceError`` when it
@@ -30,7 +30,7 @@ def archive_place(package: Package, path: tuple[str, ...]) -> tuple[Path, Stretc
     """
     place = package.root.joinpath(*path)
     at = package.index.files.uncompressed(path)
-    if isinstance(at, Stretch):
+    if isinstance(at, FileRange):
         return place, at
     try:
         # No link is followed below the package's root; the archive opens its files by their path.
@@ -51,11 +51,11 @@ def opened_archive(package: Package, path: tuple[str, ...], budgets: Budgets | N
 
 def grants(package: Package, path: tuple[str, ...]) -> Grants:
     """Return the folders of a package that may hold the LOBs of one of its archives."""
-    own = int(len(path) == 1)  # the archive's own folder is the package's root
+    first = int(len(path) == 1)  # the archive's folder is granted anyway: here it is the package's root
     folders = package.index.divided(path[:-1])
     return Grants(
-        lob_roots=tuple(package.index.files.roots)[own:],
-        divided={below: (root - own, names) for below, (root, names) in folders.items()},
+        lob_roots=tuple(package.index.files.roots)[first:],
+        divided={below: (root - first, names) for below, (root, names) in folders.items()},
     )
 
 
@@ -89,7 +89,7 @@ def read_tables(package: Package, archive: Archive, path: tuple[str, ...]) -> It
 
 def is_place(lob: str) -> bool:
     """Return whether an id is a place in a database, like the ids that metspack gives."""
-    return place_of(links.parted(lob)[1]) is not None
+    return place_of(links.split_prefix(lob)[1]) is not None
 
 
 def found_in(archive: Archive, lob: str) -> tuple[Table, LobCell] | None:
@@ -137,11 +137,11 @@ def from_root(
         elsewhere = package.index.files.names_of(root, "/".join(extent.path))
         return elsewhere or (extent.path if extent.root else (*path[:-1], *extent.path))
     file = archive.resolver.packed[extent.archive - 1].paths[0] if extent.archive else None
-    if not isinstance(file, Below):
+    if not isinstance(file, FileBelow):
         return None
     folder = path[:-1] if file.root == archive.resolver.roots[0] else ()
-    own = Below(root=package.root, segments=(*folder, *file.segments))
-    return package.index.files.names_of(file if file.root in package.index.files.roots else own, extent.name)
+    at = FileBelow(root=package.root, segments=(*folder, *file.segments))
+    return package.index.files.names_of(file if file.root in package.index.files.roots else at, extent.name)
 
 
 def meant(

@@ -16,7 +16,7 @@ from metspack.containers.ipreader import OpenPacks, PackedError, form_of, stem_o
 from metspack.digests import is_manifest
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import mirrors, reading
-from metspack.files.byteranges import Below
+from metspack.files.byteranges import FileBelow
 from metspack.files.digestlists import LineReader, unmarked
 from metspack.files.journal import not_found
 from metspack.files.walking import DEEPEST, all_lots
@@ -102,7 +102,7 @@ class DeliveredPackage:
         if self.members:
             return NoTree(self.members[0].tree(packs).shown)
         if self.is_packed:
-            return PackedTree(packs, Below(root=self.path, segments=()), os.fsencode(self.within))
+            return PackedTree(packs, FileBelow(root=self.path, segments=()), os.fsencode(self.within))
         return FolderTree(self.path)
 
 
@@ -181,7 +181,7 @@ def _check_is_mets(path: Path) -> None:
         raise SourceError(f"{path} is {found}, expected a METS file", hint=_GIVE)
 
 
-def the_one(path: Path, budgets: Budgets) -> DeliveredPackage | None:
+def only_package(path: Path, budgets: Budgets) -> DeliveredPackage | None:
     """Return the package at a path, at any depth in a folder, zip or tar file, or None.
 
     IPs side by side are one package, that of the first, if one of them leads to the others. Raises
@@ -312,7 +312,7 @@ class _Delivery:
 
     def _inside_pack(self, package: DeliveredPackage) -> Iterator[DeliveredPackage]:
         before = os.fsencode(package.within and f"{package.within}/")
-        for item in self._packs.opened(Below(root=package.path, segments=())).items(before):
+        for item in self._packs.opened(FileBelow(root=package.path, segments=())).items(before):
             folder, _, name = os.fsdecode(item.name[len(before) :]).rpartition("/")
             within, mets = _rooted(folder, name)
             if within and is_mets_name(name):
@@ -461,7 +461,7 @@ class _Delivery:
         archives: dict[str, str] = {}
         bags, sealed = set[str](), set[str]()
         try:
-            items = self._packs.opened(Below(root=path, segments=())).items(b"")
+            items = self._packs.opened(FileBelow(root=path, segments=())).items(b"")
             for file in (os.fsdecode(each.name) for each in items if each.kind == "f"):
                 folder, _, name = file.rpartition("/")
                 if is_mets_name(name) or is_top_mets_name(name):
@@ -575,7 +575,7 @@ class _Delivery:
                 yield from reading.chunks(descriptor, size=reading.BLOCK)
             return
         name = os.fsencode(f"{ip.within}/{mets}" if ip.within else mets)
-        content = self._packs.opened(Below(root=ip.path, segments=())).content(name)
+        content = self._packs.opened(FileBelow(root=ip.path, segments=())).content(name)
         yield from () if content is None else content.blocks()
 
 
@@ -754,11 +754,11 @@ def about_source(each: DeliveredPackage) -> NoPackageError:
         hint = f"Take it out of {each.path}; to make a package of it: {made}"
         return NoPackageError(f"{each.place} is a SIARD archive", hint=hint)
     is_folder = each.path.is_dir() and not (is_archive(each.path.name) and lobs_in(each.path))
-    error = (is_folder and never_a_package(each.path)) or about_archive(each.path)
+    error = (is_folder and refusal_of_source(each.path)) or about_archive(each.path)
     return NoPackageError(error.message, hint=error.hint)
 
 
-def never_a_package(folder: Path) -> NoPackageError | None:
+def refusal_of_source(folder: Path) -> NoPackageError | None:
     """Return the refusal of a folder that holds a source in place of a package, or None."""
     names = sorted(os.listdir(folder))
     archives = [name for name in names if ARCHIVE.fullmatch(name)]

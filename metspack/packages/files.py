@@ -23,8 +23,8 @@ from metspack.containers.ipreader import (
     without,
 )
 from metspack.errors import SourceError
-from metspack.files import mirrors, reading, walking
-from metspack.files.byteranges import Below, Medium, Stretch
+from metspack.files import reading, walking
+from metspack.files.byteranges import FileBelow, FileRange, Medium
 from metspack.files.reading import Closable, Stamp
 from metspack.limits import Budgets
 from metspack.mets import METS_NAMES
@@ -35,7 +35,7 @@ from metspack.system import os
 UNPACK = "Unpack it where it lies; metspack check shows what else is wrong with it."
 
 Names = tuple[str, ...]
-Location = Below | Stretch | Compressed
+Location = FileBelow | FileRange | Compressed
 """The place of a file's bytes: a separate file, a stretch of another, or compressed in a zip file."""
 
 
@@ -85,16 +85,16 @@ class FolderTree:
     def is_there(self, path: bytes) -> bool:
         """Return whether there is anything at a path, in its letter case, even a link."""
         *folders, name = names = [each for each in (*self.names, *names_of(path)) if each]
-        # The root's own join lists folders of a store.
-        place = self.root.joinpath(*names) if mirrors.are_used() else "/".join((str(self.root), *names))
-        try:  # by its path Windows finds a name in any letter case
-            return os.path.lexists(place) and bool(reading.names_there(self.root, folders, [name]))
-        except OSError as error:
-            return error.errno != errno.ENOENT  # it is there behind a link, which has a finding of its own
+        try:
+            # A folder around the package may be closed to reading.
+            is_begun = os.path.lexists(self.root.joinpath(names[0]))
+            return is_begun and bool(reading.names_there(self.root, folders, [name]))
+        except OSError as error:  # what lies behind a link is there, and the link has a finding
+            return error.errno not in {errno.ENOENT, errno.ENOTDIR}
 
-    def location(self, path: bytes) -> Below:
+    def location(self, path: bytes) -> FileBelow:
         """Return the file at a path, whether it exists or not."""
-        return Below(root=self.root, segments=(*self.names, *names_of(path)))
+        return FileBelow(root=self.root, segments=(*self.names, *names_of(path)))
 
     def around(self) -> Iterator[tuple[FolderTree, bytes]]:
         """Yield the folders around it, from the next one up, each with its path there and a slash."""
@@ -114,13 +114,13 @@ class PackedTree:
 
     is_packed = True
 
-    def __init__(self, packs: OpenPacks, file: Below, folder: bytes = b"") -> None:
+    def __init__(self, packs: OpenPacks, file: FileBelow, folder: bytes = b"") -> None:
         self._packs = packs
         self.file = file
         self.prefix = folder + b"/" if folder else b""
 
     @classmethod
-    def of_mets(cls, packs: OpenPacks, file: Below, folder: bytes, mets: bytes) -> PackedTree:
+    def of_mets(cls, packs: OpenPacks, file: FileBelow, folder: bytes, mets: bytes) -> PackedTree:
         """Return the part below a folder, or below the only top folder, that has its METS; or all."""
         trees = (cls(packs, file, each) for each in (folder, packs.opened(file).top))
         return next((each for each in trees if each.is_there(mets)), cls(packs, file))
@@ -200,7 +200,7 @@ class PackedTree:
         """Return whether there is a file at a path."""
         return self._packs.opened(self.file).content(self.prefix + path) is not None
 
-    def location(self, path: bytes) -> Stretch | Compressed | None:
+    def location(self, path: bytes) -> FileRange | Compressed | None:
         """Return the place of a file's bytes in the zip or tar file, None if it lacks the file.
 
         Raises ``PackedError`` for one that cannot be read.
@@ -301,9 +301,9 @@ class PackageFiles(MountedTree):
         self.roots: dict[Path, int] = {root: 0}
         """The folders that contain its files, numbered: its own, and those mounted from elsewhere."""
         # Where folders and packed files are mounted; for packed files, each folder in them.
-        self._at: dict[Path | Below, list[tuple[str, Names]]] = {}
+        self._at: dict[Path | FileBelow, list[tuple[str, Names]]] = {}
 
-    def names_of(self, file: Path | Below, name: str) -> Names | None:
+    def names_of(self, file: Path | FileBelow, name: str) -> Names | None:
         """Return the path of a mounted file in a folder or of an entry of a packed one, or None."""
         for within, at in sorted(self._at.get(file, ()), reverse=True):
             if name.startswith(within):
@@ -331,7 +331,7 @@ class PackageFiles(MountedTree):
             self.mount(path_of(names), FolderTree(path))
             self._at[path] = [("", names)]
         else:
-            pack = Below(root=path.parent, segments=(path.name,))
+            pack = FileBelow(root=path.parent, segments=(path.name,))
             self._mount_packed(names, PackedTree(self.packs, pack, os.fsencode(within)))
         root = path if within is None else path.parent
         self.roots.setdefault(root, len(self.roots))
@@ -370,12 +370,12 @@ class PackageFiles(MountedTree):
             raise _lacking(mounted.file, names)
         # A path may have a million names: the first that is not a folder ends it.
         folders = bisect_left(
-            range(len(names)), 1, key=lambda length: reading.holds_nothing(self._root, names[:length])
+            range(len(names)), 1, key=lambda length: reading.is_surely_absent(self._root, names[:length])
         )
         for length in range(min(len(names) - 1, folders), 0, -1):
             *above, name = names[:length]
             for suffix in SUFFIXES:
-                file = Below(root=self._root, segments=(*above, name + os.fsdecode(suffix)))
+                file = FileBelow(root=self._root, segments=(*above, name + os.fsdecode(suffix)))
                 if not self._is_pack(file):
                     continue
                 inner = path_of(names[length:])
@@ -386,7 +386,7 @@ class PackageFiles(MountedTree):
                 raise _lacking(file, names[length - 1 :])
         return None
 
-    def _is_pack(self, file: Below) -> bool:
+    def _is_pack(self, file: FileBelow) -> bool:
         with suppress(OSError):
             reading.release(reading.opened(file.root, file.segments))
             try:
@@ -424,7 +424,7 @@ class PackageFiles(MountedTree):
             raise
         return medium
 
-    def uncompressed(self, names: Names) -> Below | Stretch:
+    def uncompressed(self, names: Names) -> FileBelow | FileRange:
         """Return the place as ``place`` does; raises ``SourceError`` where the bytes are compressed."""
         found = self.place(names)
         if isinstance(found, Compressed):
@@ -436,7 +436,7 @@ class PackageFiles(MountedTree):
         self.packs.close()
 
 
-def _lacking(file: Below, names: Names) -> SourceError:
+def _lacking(file: FileBelow, names: Names) -> SourceError:
     inside = "/".join(names)
     return SourceError(f"{file} does not contain {inside}, which METS places there", hint=UNPACK)
 
@@ -475,7 +475,7 @@ class Inflated(Closable):
     ``reading.opened`` does.
     """
 
-    def __init__(self, file: Below, entry: ZipExtent) -> None:
+    def __init__(self, file: FileBelow, entry: ZipExtent) -> None:
         self._medium = Medium((file,))
         self._entry = entry
         self.file = file

@@ -35,7 +35,7 @@ from metspack.packages.metsfiles import (
     PlainRun,
     archive_of,
     digest_of,
-    is_aside,
+    is_auxiliary,
     is_of_lob,
     is_representation,
     located,
@@ -63,7 +63,7 @@ def unread(path: str, error: OSError | MetspackError) -> SourceError:
 _WHAT = "the index of the package"
 _BATCH = 2_000
 _ONE_BY_ONE = {"format_registry", "format_key"}
-_OF_ITS_OWN = (SIARD, metadata.NAME.rpartition("/")[2], PLAIN_METS)  # in names of files that are no LOBs
+_NEVER_LOBS = (SIARD, metadata.NAME.rpartition("/")[2], PLAIN_METS)  # in names of files that are no LOBs
 _READ_INTO = ("entry", "whole", "mptr", "mapped")  # the tables that documents are read into
 _SCHEMA = """
 CREATE TABLE mets (
@@ -107,7 +107,7 @@ _FILES = tempdb.BulkInsert(
     """(?3, 'file', ?4, ?5 || ?{0}, ?{1}, CASE ?6 WHEN 1 THEN ?{1} WHEN 2 THEN ?{4} END, ?6 = 2,
     ?{2}, ?{3}, ?{4}, ?{5}, ?7, ?1 + {row} * ?2, ?{6})""",
     shared=7,
-    own=7,
+    per_row=7,
     counts=1,
 )
 _DOWN = (
@@ -281,7 +281,7 @@ class Index(tempdb.Scratch):
         files = plain_run(run, groups=not is_below or "seq" in run.columns)
         if files is None:
             return False
-        is_lob = not is_aside(fact.groups, None)
+        is_lob = not is_auxiliary(fact.groups, None)
         is_child = links.is_of_children(fact.groups)
         folder = "".join(f"{each}/" for each in document.folder)
         self._flush("entry")
@@ -319,7 +319,7 @@ class Index(tempdb.Scratch):
             return
         path, refused = located(document.folder, fact.href)
         kind = self._kind(document, fact, path, digest)
-        is_lob = kind == "file" and not is_aside(fact.groups, path)
+        is_lob = kind == "file" and not is_auxiliary(fact.groups, path)
         lob = fact.id or f"{document.objid} line {fact.line}" if is_lob else None
         is_part = is_lob and document.number > 1 and fact.groupid is not None and self._is_part(fact)
         by_name = document.number == 1 and path is not None and is_mets_name(path[-1])
@@ -553,8 +553,8 @@ class Index(tempdb.Scratch):
         """Yield the METS of children and representations that a METS lists and names by no mptr."""
         for entry, xml_id, listed, label, *stated in list(self.rows(_LISTED, number)):
             place = tuple(listed.split("/"))
-            is_own = is_representation(place) and place[:-3] == path[:-1]
-            if label == _LABELLED or is_own or self._is_child(place):
+            is_inside = is_representation(place) and place[:-3] == path[:-1]
+            if label == _LABELLED or is_inside or self._is_child(place):
                 self.execute("UPDATE entry SET lob = NULL WHERE id = ?", entry)
                 yield _child(listed, xml_id, "/".join(path), stated)
 
@@ -657,7 +657,7 @@ def plain_run(run: Run, *, groups: bool) -> PlainRun | None:
     if needs_rows or (files := plain_files(run)) is None:
         return None
     names = "\n".join(run.columns["href"]).lower()
-    if any(each in names for each in _OF_ITS_OWN) or not all(map(str.strip, run.columns["id"])):
+    if any(each in names for each in _NEVER_LOBS) or not all(map(str.strip, run.columns["id"])):
         return None
     return files
 

@@ -226,7 +226,7 @@ class LobListing(Iterator[LobEntry]):
             rows = []
             for listed in some:
                 lob, path, *_ = listed
-                place = place_of(links.parted(lob)[1])
+                place = place_of(links.split_prefix(lob)[1])
                 if is_any_left_out and not self._takes(place):
                     continue
                 if place is None and is_all_read:

@@ -81,7 +81,7 @@ def is_of_lob(identifier: str | None, groups: Iterable[str] = ()) -> bool:
     )
 
 
-def is_aside(groups: tuple[str, ...], path: tuple[str, ...] | None) -> bool:
+def is_auxiliary(groups: tuple[str, ...], path: tuple[str, ...] | None) -> bool:
     """Return whether a file is documentation, a schema or a METS instead of data (CSIP)."""
     return any(each.partition("/")[0] in _ASIDE for each in groups) or (
         path is not None and is_mets_name(path[-1])
@@ -169,7 +169,7 @@ def has_archive(file: reader.File, run: Run) -> bool:
     return ARCHIVES in file.groups or SIARD in "\n".join(run.columns.get("href", ())).lower()
 
 
-def may_lead(file: reader.File, names: str) -> bool:
+def may_be_children(file: reader.File, names: str) -> bool:
     """Return whether files with these names may be the METS of children."""
     return is_of_children(file.groups) or PLAIN_METS in names.lower()
 

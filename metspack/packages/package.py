@@ -362,8 +362,8 @@ def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | 
     if not path.exists():
         raise not_found(path, NOT_FOUND)
     is_folder = path.is_dir()
-    if (found := delivery.the_one(path, budgets)) is None:
-        if is_folder and (refusal := delivery.never_a_package(path)) is not None:
+    if (found := delivery.only_package(path, budgets)) is None:
+        if is_folder and (refusal := delivery.refusal_of_source(path)) is not None:
             raise refusal
         raise SourceError(
             f"{path} holds no METS, so it is not a package",
@@ -387,8 +387,8 @@ def listed_id(package: Package, lob: str) -> str:
 
     The id is unchanged if METS uses the name, or if ids without a name may be those of another archive too.
     """
-    own, place = links.parted(lob)
-    path = next((each for each in package.archives if own and links.prefix(each[-1]) == own), None)
+    prefix, place = links.split_prefix(lob)
+    path = next((each for each in package.archives if prefix and links.prefix(each[-1]) == prefix), None)
     if path is None or package.index.prefix(path):
         return lob
     others = (each for each in package.archives if each != path)
@@ -408,9 +408,9 @@ def candidate_cells(package: Package, lob: str) -> Iterator[tuple[tuple[str, ...
 
     An id with a name belongs to that archive; an id without one belongs to archives with ids without names.
     """
-    own, place = links.parted(lob)
+    prefix, place = links.split_prefix(lob)
     for path in package.archives:
-        if links.prefix(path[-1]) == own if own else not package.index.prefix(path):
+        if links.prefix(path[-1]) == prefix if prefix else not package.index.prefix(path):
             yield path, place
 
 

@@ -16,7 +16,7 @@ from metspack.containers.ipreader import Compressed
 from metspack.digests import OCTETS
 from metspack.errors import SourceError
 from metspack.files import reading
-from metspack.files.byteranges import HeldMedium, Medium, Stretch
+from metspack.files.byteranges import FileRange, HeldMedium, Medium
 from metspack.files.threads import ThreadedHashers
 from metspack.layouts import LAYOUTS
 from metspack.layouts.names import whole_of
@@ -106,8 +106,8 @@ class ListedLobs:
     def _listed(self, *, unnamed: bool = False) -> Iterator[str]:
         prefixes = set(map(self.package.index.prefix, self.package.archives)) - {""}
         for lob in () if self._lists_none else self.package.ids(unnamed=unnamed):
-            own, _ = links.parted(lob)
-            if own == self.prefix or (not self.prefix and own not in prefixes):
+            prefix, _ = links.split_prefix(lob)
+            if prefix == self.prefix or (not self.prefix and prefix not in prefixes):
                 yield lob
 
     def proofs(self, held: HeldLob) -> Proofs:
@@ -152,7 +152,7 @@ class ListedLobs:
         place = files.place(part.path)
         if isinstance(place, Compressed):
             return next(each for each in self._entries(part.path) if replace(each, archive=0) == place.entry)
-        file = place.file if isinstance(place, Stretch) else place
+        file = place.file if isinstance(place, FileRange) else place
         return FileExtent(
             root=self._root + files.roots[file.root],
             path=file.segments,
@@ -160,7 +160,7 @@ class ListedLobs:
             modified=stamp.modified,
             inode=stamp.inode,
             device=stamp.device,
-            offset=place.offset if isinstance(place, Stretch) else None,
+            offset=place.offset if isinstance(place, FileRange) else None,
         )
 
     def remarks(self) -> Iterator[Notice]:
@@ -289,7 +289,7 @@ class PackagedArchive(Archive):
 
     def _paired(self, lob: LobRef) -> LobRef:
         """Return a LOB with proofs and media type from METS; raises ``SourceError``."""
-        index, own, first = self.package.index, self.id_prefix + lob.place.id, lob.extents[0]
+        index, identifier, first = self.package.index, self.id_prefix + lob.place.id, lob.extents[0]
         name = "/".join(first.path) if isinstance(first, FileExtent) else first.name
         about = f"LOB {lob.place.id} ({shown(name)})"
         files = tuple(self._file(each) for each in lob.extents)
@@ -311,10 +311,10 @@ class PackagedArchive(Archive):
                 f"{counted(len(named), 'file')}, {shown('/'.join(named[0]))} first",
                 hint=ANOTHER,
             )
-        if found != own and index.holds(own):
+        if found != identifier and index.holds(identifier):
             raise SourceError(
-                f"LOB {own}: its cell names {shown('/'.join(named[0]))}, which METS lists as {found}, "
-                f"and {own} elsewhere",
+                f"LOB {identifier}: its cell names {shown('/'.join(named[0]))}, which METS lists as {found}, "
+                f"and {identifier} elsewhere",
                 hint=ANOTHER,
             )
         index.note_named([found])
@@ -364,7 +364,7 @@ class PackagedArchive(Archive):
             try:
                 with Medium((self.package.index.files.uncompressed(file),)) as medium:
                     progress.stage("Comparing the archive with METS", medium.size)
-                    hashers.take(reading.told(medium.chunks(), progress.advance))
+                    hashers.take(reading.with_progress(medium.chunks(), progress.advance))
             except OSError as error:
                 yield SourceError(f"{name} cannot be opened: {error.strerror or error}", hint=ANOTHER)
                 continue
@@ -430,7 +430,7 @@ class PackagedLobs(LooseLobs):
         sizes = [file.size for file in files]
         if [each[0] for each in stamps] != sizes:
             return None
-        _, *own = map(list, zip(*stamps, strict=True))
+        _, *others = map(list, zip(*stamps, strict=True))
         return LobRun(
             shared=RunShared(
                 schema=place.schema,
@@ -446,7 +446,7 @@ class PackagedLobs(LooseLobs):
             files=[file.path for file in files],
             sizes=sizes,
             proofs=[file.digest or "" for file in files],
-            extents=[names, *own],
+            extents=[names, *others],
         )
 
     def _entries(self, names: tuple[str, ...]) -> list[ZipExtent]:

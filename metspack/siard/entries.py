@@ -181,11 +181,11 @@ class FolderEntries(tempdb.Scratch):
 
     def names(self, prefix: str = "") -> Iterator[str]:
         """Yield the names of files and folders that begin with ``prefix``, by code points."""
-        return map(itemgetter(0), tempdb.beginning(self._database, "entry", ("name",), prefix))
+        return map(itemgetter(0), tempdb.rows_with_prefix(self._database, "entry", ("name",), prefix))
 
     def sizes(self, prefix: str = "") -> Iterator[tuple[str, int]]:
         """Yield names that begin with ``prefix``, by code points, each with the file's bytes."""
-        return tempdb.beginning(self._database, "entry", ("name", "ifnull(size, 0)"), prefix)
+        return tempdb.rows_with_prefix(self._database, "entry", ("name", "ifnull(size, 0)"), prefix)
 
     def contents(self, extent: FileExtent) -> Iterator[bytes]:
         """Yield a file's bytes as the function ``contents`` does."""

@@ -7,32 +7,34 @@ from pathlib import Path
 
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
-from metspack.files.byteranges import Below, Stretch
+from metspack.files.byteranges import FileBelow, FileRange
 from metspack.layouts.names import METS_NAMES, PART, is_archive, part_suffix
 from metspack.limits import Budgets
 from metspack.siard import entries, metadata
 from metspack.siard.entries import AnyTree, FolderEntries, WrappedTree
 from metspack.system import quoted
 
+UNPACKED_ROOT = 1
+"""The number of an unpacked archive's folder among the roots: 0 is the folder that holds it."""
+
 _WRAPPED = "A SIARD archive has its metadata there (SIARD 2.2 P_4.2-5)."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """An opened archive: its entries, its name, and the folder that holds it.
+    """An opened archive: its entries, its name, and the folders that its LOBs may be in.
 
     ``container`` is None for an unpacked archive. ``prefix`` is the folder that wraps all entries in the zip
-    or in the folder, ``my_archive/``, or "" without one. ``name`` is that of the .siard file or the unpacked
-    archive's folder, ``folder`` holds it; ``own`` has the root of an unpacked archive and is empty
-    otherwise.
+    or in the folder, ``my_archive/``, or "" without one. ``name`` is that of the .siard file or of the
+    unpacked archive's folder. ``roots`` are the folder that holds it and, at ``UNPACKED_ROOT``, the folder of
+    an unpacked archive. ``size`` is in bytes.
     """
 
     tree: AnyTree
     container: ZipContainer | None
     prefix: str
     name: str
-    folder: Path
-    own: tuple[Path, ...]
+    roots: tuple[Path, ...]
     size: int
 
 
@@ -43,7 +45,7 @@ def is_unpacked(path: Path) -> bool:
     ) == 1
 
 
-def opened(path: Path, budgets: Budgets, at: Stretch | None = None) -> Opened:
+def opened(path: Path, budgets: Budgets, at: FileRange | None = None) -> Opened:
     """Return the archive at ``path``: a .siard file, one of its parts, or a folder.
 
     The name that the parts had as a whole stands for them too. ``at`` is the stretch of an archive that is
@@ -51,14 +53,12 @@ def opened(path: Path, budgets: Budgets, at: Stretch | None = None) -> Opened:
     ``ZipContainer`` and ``FolderEntries`` do.
     """
     tree: ZipContainer | FolderEntries
-    own: tuple[Path, ...] = ()
     if at is None and path.is_dir():
         if not is_unpacked(path):
             raise SourceError(
                 f"{path} is a folder, expected a .siard file or an unpacked archive", hint=_inside(path)
             )
-        # Root 0 is the folder that holds the archive, so the archive is root 1.
-        tree, whole, own = FolderEntries(path, index=1), path.resolve(), (path,)
+        tree, whole = FolderEntries(path, index=UNPACKED_ROOT), path.resolve()
     else:
         whole, parts = _pieces(path) if at is None else (path, (at,))
         tree = ZipContainer.opened(whole if parts else path, budgets, parts)
@@ -72,8 +72,7 @@ def opened(path: Path, budgets: Budgets, at: Stretch | None = None) -> Opened:
         container=tree if isinstance(tree, ZipContainer) else None,
         prefix=prefix,
         name=whole.name,
-        folder=whole.parent,
-        own=own,
+        roots=(whole.parent,) if isinstance(tree, ZipContainer) else (whole.parent, path),
         size=tree.size,
     )
 
@@ -108,7 +107,7 @@ def _inside(folder: Path) -> str:
     return f"It holds neither {metadata.NAME} nor a .siard file."
 
 
-def _pieces(path: Path) -> tuple[Path, tuple[Path | Below | Stretch, ...]]:
+def _pieces(path: Path) -> tuple[Path, tuple[Path | FileBelow | FileRange, ...]]:
     """Return the whole's path and its parts; an uncut archive has no parts (SIARD 2.2 S_8.2-0).
 
     The part that a person names may be a link; those found beside it may not.
@@ -139,7 +138,7 @@ def _pieces(path: Path) -> tuple[Path, tuple[Path | Below | Stretch, ...]]:
     return whole, tuple(_trusted(_piece(whole, number), path) for number in numbers)
 
 
-def _trusted(part: Path, named: Path) -> Path | Below:
+def _trusted(part: Path, named: Path) -> Path | FileBelow:
     if part.name == named.name:
         return named
     if part.is_symlink():
@@ -147,7 +146,7 @@ def _trusted(part: Path, named: Path) -> Path | Below:
             f"{part} is a symbolic link; expected a part of the archive itself",
             hint="Put the part itself in its place; a link is followed only to the file that is named.",
         )
-    return Below(root=part.parent, segments=(part.name,))
+    return FileBelow(root=part.parent, segments=(part.name,))
 
 
 def _piece(whole: Path, number: int) -> Path:

@@ -176,13 +176,13 @@ class CellReader:
             if depth == _ROW:
                 tally.rows += 1
                 seen.clear()
-            elif attributes and depth >= _COLUMN and "file" in (own := attributes[::2]):
+            elif attributes and depth >= _COLUMN and "file" in (given := attributes[::2]):
                 cell = name if depth == _COLUMN else ".".join(path[_COLUMN : depth + 1])
                 if cell in seen or cell not in names:
                     cell = self._looked_at(path[_COLUMN : depth + 1], seen)
                 seen.add(cell)
-                if own != tags.names or cell != tags.cell or len(tags.rows) == LONGEST or not begun:
-                    tags = _Tags(cell, own, [], [], [], [])
+                if given != tags.names or cell != tags.cell or len(tags.rows) == LONGEST or not begun:
+                    tags = _Tags(cell, given, [], [], [], [])
                     begun.append(tags)
                 tags.rows.append(tally.rows)
                 tags.starts.append(parser.CurrentByteIndex)
@@ -191,7 +191,7 @@ class CellReader:
                 named = depth
                 self._only_cell = cell
                 parser.CharacterDataHandler = text
-            elif attributes and depth >= _COLUMN and "dlurlpathonly" in own:
+            elif attributes and depth >= _COLUMN and "dlurlpathonly" in given:
                 tally.datalinks += 1
             elif depth == _COLUMN and name in inline:
                 tally.inline += 1
@@ -250,7 +250,7 @@ class CellReader:
         stated = tags.values("digest")
         algorithm = next(iter(algorithms), None) if stated else None
         lengths = _lengths(tags.values("length"))
-        values = digests.usual(stated, algorithm) if stated else []
+        values = digests.bare_digests(stated, algorithm) if stated else []
         if len(algorithms) > 1 or "messageDigest" in tags.names:
             values = None
         if lengths is not None and values is not None:
@@ -259,8 +259,8 @@ class CellReader:
         read = [(self._length(tags, at), self._digest(tags, at)) for at in range(len(tags.rows))]
         forms = [(digest.algorithm if digest else None, length is not None) for length, digest in read]
         for (algorithm, _), places in groupby(range(len(read)), forms.__getitem__):
-            own = [*places]
-            these = slice(own[0], own[-1] + 1)
+            numbers = [*places]
+            these = slice(numbers[0], numbers[-1] + 1)
             yield self._run(
                 tags._replace(
                     rows=tags.rows[these], starts=tags.starts[these], attributes=tags.attributes[these]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from metspack import safexml
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading
-from metspack.files.byteranges import HeldMedium, Stretch
+from metspack.files.byteranges import FileRange, HeldMedium
 from metspack.files.reading import Closable, StrPath, as_path, as_places
 from metspack.layouts.names import stem_of
 from metspack.limits import Budgets
@@ -126,7 +126,7 @@ class Archive(Closable):
         path: Path,
         budgets: Budgets | None = None,
         grants: Grants | None = None,
-        at: Stretch | None = None,
+        at: FileRange | None = None,
     ) -> None:
         self.path = path
         self.budgets = budgets or Budgets()
@@ -140,7 +140,6 @@ class Archive(Closable):
         self.miscounted: dict[str, str] = {}
         self._valued: dict[str, str] = {}
         self._reported_conventions: tuple[Notice, ...] | None = None
-        self._own = len(opened.own)
         self._unread = ""
         try:
             self.metadata_document = self._document()
@@ -181,18 +180,18 @@ class Archive(Closable):
                     hint="Name an existing folder with --lob-root or --map-drive.",
                 )
         if grants.mapping is None:
-            mapping, self._unread = mapping_beside(opened.folder)
+            mapping, self._unread = mapping_beside(opened.roots[0])
         else:
             mapping = read_mapping(as_path(grants.mapping))
         return Resolver(
             self.tree,
-            (opened.folder, *opened.own, *lob_roots),
+            (*opened.roots, *lob_roots),
             siard_name=opened.name,
             lob_folder=self.metadata.lob_folder,
             drives=drives,
             mapping=mapping,
             divided={
-                folder: Spot(root=1 + len(opened.own) + number, path=names)
+                folder: Spot(root=len(opened.roots) + number, path=names)
                 for folder, (number, names) in grants.divided.items()
             },
             budgets=self.budgets,
@@ -309,19 +308,19 @@ class Archive(Closable):
         folders = [file.rpartition("/")[0] for file in run.files]
         start = 0
         for _, group in groupby(folders):
-            own = run[start : start + sum(1 for _ in group)]
-            start += len(own)
-            lengths: Sequence[int | None] = own.lengths or [None] * len(own)
+            part = run[start : start + sum(1 for _ in group)]
+            start += len(part)
+            lengths: Sequence[int | None] = part.lengths or [None] * len(part)
             found = None
-            if self.container is not None and len(own) > 1:
-                found = self.resolver.stated_files(table, own.cell, own.files, lengths)
+            if self.container is not None and len(part) > 1:
+                found = self.resolver.stated_files(table, part.cell, part.files, lengths)
             if found is None or any(status[-2:] in self._itself for status in found.statuses):
-                yield self._each(table, own, declared)
+                yield self._each(table, part, declared)
                 continue
             sizes, *stamps = map(list, zip(*found.statuses, strict=True))
             extents = [list(found.names), *stamps]
-            runs = _runs_of(own, declared, sizes, extents, root=found.root, folders=found.folders)
-            yield FoundLobs(runs, conventions=repeat(found.convention, len(own)))
+            runs = _runs_of(part, declared, sizes, extents, root=found.root, folders=found.folders)
+            yield FoundLobs(runs, conventions=repeat(found.convention, len(part)))
 
     def _each(self, table: Table, run: CellRun, declared: str | None) -> FoundLobs:
         """Return the LOBs of cells, each looked for by itself."""
@@ -346,7 +345,7 @@ class Archive(Closable):
         tally = Tally() if tally is None else tally
         blocks = self.tree.contents(self.document(table))
         if read is not None:
-            blocks = reading.told(blocks, read)
+            blocks = reading.with_progress(blocks, read)
         for run in tables.cell_runs(blocks, table, self.budgets, tally):
             path = run.cell
             if path not in declared:
@@ -431,7 +430,7 @@ class Archive(Closable):
         """Return the name of the archive's entry at an extent, or "" for any other extent."""
         if isinstance(extent, ZipExtent):
             return "" if extent.archive else extent.name[len(self.prefix) :]
-        if self.container is None and extent.root == self._own:
+        if self.container is None and extent.root == forms.UNPACKED_ROOT:
             return "/".join(extent.path)[len(self.prefix) :]
         return ""
 
@@ -515,8 +514,8 @@ class Archive(Closable):
 
     def byte_sources(self) -> ByteSources:
         """Return the files and folders that the LOBs found so far are read from."""
-        own = HeldMedium(paths=(), stamps=()) if self.container is None else self.container.medium.held
-        return ByteSources(archives=(own, *self.resolver.packed), roots=self.resolver.roots)
+        whole = HeldMedium(paths=(), stamps=()) if self.container is None else self.container.medium.held
+        return ByteSources(archives=(whole, *self.resolver.packed), roots=self.resolver.roots)
 
     def check_unchanged(self) -> None:
         """Raise SourceError when the archive was changed since it was opened."""

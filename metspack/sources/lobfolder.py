@@ -86,7 +86,7 @@ _Column = tuple[int, int, bytes]
 _Row = tuple[int, int, int, bytes, int, str, str]
 
 
-class Finds(tempdb.Scratch):
+class FilesByPlace(tempdb.Scratch):
     """Files put in any order and given back by schema, table, row and cell; a context manager.
 
     They are in a temporary database, so that ten million take no more memory than ten. ``put_files`` and
@@ -109,9 +109,9 @@ class Finds(tempdb.Scratch):
             self._database.execute(
                 "INSERT OR IGNORE INTO folder VALUES (NULL, ?, ?, ?, ?)", (*column, folder)
             )
-            (own,) = self._database.execute("SELECT id FROM folder WHERE path = ?", (folder,)).fetchone()
+            (number,) = self._database.execute("SELECT id FROM folder WHERE path = ?", (folder,)).fetchone()
             # Rows that come in order fill a table page after page; one that grew in disorder would be slow.
-            self._database.executemany(f"INSERT INTO found VALUES ({own}, ?, ?, ?)", sorted(files))  # noqa: S608
+            self._database.executemany(f"INSERT INTO found VALUES ({number}, ?, ?, ?)", sorted(files))  # noqa: S608
         self.count += len(files)
 
     def refuse(self, position: int | str, text: str) -> None:
@@ -220,7 +220,7 @@ def lob_runs(folder: Path, seen: Callable[[int], None] | None = None) -> Iterato
     file nor folder, and for LOBs with two whole files, with a whole file and parts, or with parts that are
     missing or there twice.
     """
-    with Finds(folder) as finds:
+    with FilesByPlace(folder) as finds:
         _look_through(folder, finds, seen or (lambda _: None))
         for number, files in enumerate(finds.crowded()):
             if fault := _fault(files):
@@ -229,7 +229,7 @@ def lob_runs(folder: Path, seen: Callable[[int], None] | None = None) -> Iterato
         yield from finds.lob_runs()
 
 
-def _look_through(folder: Path, finds: Finds, seen: Callable[[int], None]) -> None:
+def _look_through(folder: Path, finds: FilesByPlace, seen: Callable[[int], None]) -> None:
     """Put every file below the folder among the finds; raises SourceError as ``lob_runs`` does."""
     above = (_CONTENT,) if _has_content(folder) else ()
     with closing(walking.checked_lots(folder)) as lots:
@@ -286,8 +286,8 @@ def _named(name: str) -> _FileName | None:
 
 def _fault(files: Sequence[str]) -> str:
     """Return the reason why the files of one place are not one LOB, or "" when they are."""
-    own = [each.rpartition("/")[2] for each in files]
-    names = [named for each in own if (named := _named(each)) is not None]
+    last = [each.rpartition("/")[2] for each in files]
+    names = [named for each in last if (named := _named(each)) is not None]
     where = f"{files[0].rpartition('/')[0]}: "
     wholes = sorted({each.whole for each in names})
     if len(wholes) > 1:
@@ -296,7 +296,7 @@ def _fault(files: Sequence[str]) -> str:
         return f"{where}{shown(wholes[0])} is there both whole and in parts"
     if len({each.siard22 for each in names}) > 1:
         return f"{where}{shown(wholes[0])} has parts named in two ways, .0 and _part001"
-    fault = _sequence_fault(names, own)
+    fault = _sequence_fault(names, last)
     return f"{where}{fault}" if fault else ""
 
 

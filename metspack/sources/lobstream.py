@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 from metspack.containers import zipreader
 from metspack.digests import OCTETS, Hashers, digest_function
 from metspack.errors import SourceError
-from metspack.files import reading
+from metspack.files import held, reading
 from metspack.files.byteranges import HeldMedium, Medium
 from metspack.files.reading import Closable, Stamp
 from metspack.files.threads import ThreadedHashers
@@ -112,14 +112,9 @@ class OpenSources(Closable):
         contents = reading.small_files(folder, (), names, stamped, self._buffer, seen=seen)
         return _measured_in_bytes(run, contents)
 
-    @contextmanager
-    def open_folder(self, root: int, folders: Sequence[str]) -> Iterator[int]:
-        """Yield the descriptor of a folder below a granted root during a block; raises OSError."""
-        descriptor = reading.opened_folder(self._sources.roots[root], folders)
-        try:
-            yield descriptor
-        finally:
-            reading.release(descriptor)
+    def open_folder(self, root: int, folders: Sequence[str]) -> AbstractContextManager[int]:
+        """Give a descriptor of a folder below a granted root for a block; raises OSError."""
+        return held(reading.opened_folder(self._sources.roots[root], folders))
 
     def _medium(self, number: int) -> Medium:
         medium = self._media.get(number)

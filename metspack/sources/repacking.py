@@ -252,18 +252,18 @@ def _zipped(
     container: ZipContainer, root: str, removed: RemovedEntries, *, header: bool
 ) -> Iterator[KeptEntry]:
     def chosen(places: Mapping[str, int]) -> Iterator[str]:
-        own = {
+        inner = {
             name[len(root) :]: offset
             for name, offset in places.items()
             if name.startswith(root) and name != root and name.startswith(HEADER, len(root)) == header
         }
-        return (root + name for name in removed.staying(own))
+        return (root + name for name in removed.staying(inner))
 
     # The header has few entries: they are looked up by their names, and the others by stretches of bytes.
     within, folder = (None, root + HEADER) if header else (removed.gaps(), "")
     for record in container.records(chosen, within=within, folder=folder):
-        own = unwrapped(record, root) if root else record
-        yield _Zipped(container=container, root=root, found=record, record=own)
+        inner = unwrapped(record, root) if root else record
+        yield _Zipped(container=container, root=root, found=record, record=inner)
 
 
 def raw_bytes(medium: Medium, what: str, start: int, stop: int) -> Iterator[bytes]:

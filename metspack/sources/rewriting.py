@@ -285,7 +285,9 @@ def _write(
             splice, before = splices.pop(entry.name, None), writer.file.size
             changes.meanwhile()
             if splice is not None:
-                entry.rewrite(writer, splice(reading.told(entry.contents(), lambda _: changes.meanwhile())))
+                entry.rewrite(
+                    writer, splice(reading.with_progress(entry.contents(), lambda _: changes.meanwhile()))
+                )
             elif (schema := schemas.pop(entry.name, None)) is not None:
                 entry.rewrite(writer, (schema(),))
             else:
@@ -294,7 +296,7 @@ def _write(
         for name, schema in schemas.items():
             writer.add(name, (schema(),), method=STORED)
         hashers = ThreadedHashers({*algorithms, *_seal_algorithms(archive)})
-        with closing(RemovedEntries()) as given, processes.keeping():
+        with closing(RemovedEntries()) as given, processes.keep():
             _Additions(writer, archive, changes, given, hashers).add_each()
         _hash(hashers, writer)
         _write_header(writer, archive, changes, hashers.copy())
@@ -387,7 +389,7 @@ class _Additions:
             if folder is None:
                 for each in some:
                     for name, size, blocks in zip(each.names, each.run.sizes, each.contents(), strict=True):
-                        counted = reading.told(blocks, self.changes.moved)
+                        counted = reading.with_progress(blocks, self.changes.moved)
                         self._add(name, counted, method=each.method, most=size)
                 continue
             self._add_folders(f"{folder}/")

@@ -1,7 +1,7 @@
-"""The client of a store, which lists objects, reads their ranges, puts and removes them.
+"""A client of object stores: lists objects, reads ranges of them, puts and removes them.
 
-The client is obstore (``pip install 'metspack[cloud]'``), with a limit to retries.
-Credentials come from the environment and from the sources of the client; messages never have one.
+It uses obstore (``pip install 'metspack[cloud]'``), with limited retries. obstore takes credentials from the
+environment and its other sources; messages never contain them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metspack.errors import ConfigError, MetspackError, SourceError, StoreError
 from metspack.system import os
 
 PART = 16 << 20
-"""Bytes of a part of a large object; very large ones have larger, as S3 takes 10,000 parts."""
+"""The bytes of a part of a large object, or more: S3 takes at most 10,000 parts."""
 
 JOBS = 16
 """Requests in flight at once by default."""
@@ -29,7 +29,7 @@ JOBS = 16
 _MOST_PARTS = 9_000
 _SECOND = 1_000_000_000  # nanoseconds
 _RETRIES, _RETRY_SECONDS = 8, 60
-_SHORT_READS = 4  # requests in all for a body that ends early
+_SHORT_READS = 4  # the most requests for a range whose answer ends early
 _STATUS = re.compile(r"status code: ([0-9]{3})")
 _CODE = re.compile(r"<Code>([A-Za-z0-9.]{1,80})</Code>")
 _INTERNAL_ERROR = 500
@@ -42,10 +42,10 @@ class ObjectChanged(SourceError):  # noqa: N818 -- the state of the object
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredObject:
-    """An object: its key, its bytes, and a number that changes when it is replaced.
+    """An object of a store: its key, its size in bytes, and a number for its version.
 
-    ``modified`` is in nanoseconds: the store's seconds, and below these a number made of the etag; 0 without
-    these.
+    ``modified`` is in nanoseconds: whole seconds are those of its last change, the rest is made of its etag,
+    and is 0 without one.
     """
 
     key: str
@@ -54,7 +54,7 @@ class StoredObject:
 
     @classmethod
     def of(cls, meta: Any) -> StoredObject:
-        """Return the object with the metadata that the client gives."""
+        """Return the object that a client's metadata describes."""
         when: datetime = meta["last_modified"]
         below = 0
         if meta.get("e_tag"):
@@ -64,7 +64,7 @@ class StoredObject:
         return cls(key=meta["path"], size=meta["size"], modified=modified)
 
     def is_now(self, now: StoredObject) -> bool:
-        """Return whether ``now`` is the listed object; without an etag, by size and seconds."""
+        """Return whether ``now`` is the same version: by etag, or else by size and seconds."""
         if self.modified % _SECOND:
             return now == self
         return (now.size, now.modified // _SECOND) == (self.size, self.modified // _SECOND)
@@ -87,9 +87,9 @@ def store(scheme: str, bucket: str) -> ObStore:
 
 
 class ObStore:
-    """A bucket of a store, through obstore.
+    """A bucket of a store, by obstore.
 
-    Keys are whole; methods raise ``StoreError``, and OSError for missing objects.
+    Keys begin at the bucket. Methods raise ``StoreError``, and ``FileNotFoundError`` for missing objects.
     """
 
     def __init__(self, scheme: str, bucket: str) -> None:
@@ -106,7 +106,7 @@ class ObStore:
                     "base": 2,
                 },
             },
-            # A person who names an endpoint without TLS means it.
+            # An endpoint without TLS is used only if its URL says so.
             "client_options": {
                 "allow_http": endpoint.startswith("http://"),
                 "connect_timeout": timedelta(seconds=10),
@@ -117,14 +117,14 @@ class ObStore:
             options["credential_provider"] = provider
         try:
             self._store = import_module("obstore.store").from_url(self._url, **options)
-        except Exception as error:  # noqa: BLE001 -- the library's own kinds, whose text may have settings in it
+        except Exception as error:  # noqa: BLE001 -- of any kind; its text may contain settings
             raise ConfigError(
                 f"{self._url}: the client cannot be set up: {type(error).__name__}",
                 hint="Look at the environment's variables for the store (AWS_ENDPOINT_URL, AWS_REGION ...).",
             ) from None
 
     def level(self, prefix: str) -> tuple[list[StoredObject], list[str]]:
-        """Return the objects right below a prefix (no slash at its end), and the prefixes below it."""
+        """Return the objects right below a prefix without a slash at its end, and its sub-prefixes."""
         found = self._answer(
             prefix, lambda: self._library.list_with_delimiter(self._store, prefix=prefix or None)
         )
@@ -140,7 +140,7 @@ class ObStore:
             yield from map(StoredObject.of, batch)
 
     def head(self, key: str) -> StoredObject:
-        """Return an object without its bytes."""
+        """Return the metadata of an object."""
         return StoredObject.of(self._answer(key, lambda: self._library.head(self._store, key)))
 
     def read(self, found: StoredObject, start: int, stop: int) -> bytes:
@@ -209,17 +209,17 @@ class ObStore:
             )
 
     def remove(self, key: str) -> None:
-        """Remove an object; a missing one is fine."""
+        """Remove an object, if it exists."""
         with suppress(FileNotFoundError):
             self._answer(key, lambda: self._library.delete(self._store, key))
 
-    def _answer(self, key: str, ask: Callable[[], T]) -> T:
-        """Return the client's answer; its errors are reworded, as they may contain secrets."""
+    def _answer(self, key: str, request: Callable[[], T]) -> T:
+        """Return the answer to a request; other messages replace obstore's, which may have secrets."""
         try:
-            return ask()
+            return request()
         except MetspackError:
             raise
-        except Exception as error:  # noqa: BLE001 -- the library's own kinds
+        except Exception as error:  # noqa: BLE001 -- of any kind
             self._explain(key, error)
 
     def _explain(self, key: str, error: Exception) -> NoReturn:
@@ -259,9 +259,9 @@ _REFUSALS = {"PermissionDeniedError", "UnauthenticatedError"}
 
 
 def _profile() -> Any:
-    """Return the provider of a profile's credentials in the AWS files, or None without one.
+    """Return a provider of the credentials of a profile in the files of AWS, or None.
 
-    boto3 reads the files, where it is installed. Credentials in the environment take precedence.
+    boto3 reads the files, if it is installed. Credentials in the environment take precedence.
     """
     given = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SKIP_SIGNATURE")
     if any(os.environ.get(each) for each in given):
@@ -272,5 +272,5 @@ def _profile() -> Any:
         if session.get_credentials() is None:
             return None
         return provider(session)
-    except Exception:  # noqa: BLE001 -- without it the client looks by itself
+    except Exception:  # noqa: BLE001 -- obstore has other sources
         return None

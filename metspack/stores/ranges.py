@@ -1,4 +1,4 @@
-"""Ranges of an object read as a file, with read-ahead, and small objects many at once."""
+"""Read an object by ranges as a file, with read-ahead, and many small objects in parallel."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 BLOCK = 1 << 20
-"""Bytes of one request where an object is read onward."""
+"""The bytes of one request while an object is read onward."""
 
-_NEAR = 1 << 16  # the least bytes of one request where it is read here and there
-_KEPT = 4
+_NEAR = 1 << 16  # the bytes of a request for a range elsewhere
+_KEPT = 4  # blocks before the current one
 _JOBS = "METSPACK_IO_JOBS"
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 def jobs() -> int:
-    """Return the number of requests in flight at once, in this process and those that it starts."""
+    """Return the most requests in flight at once, for this process and those that it starts."""
     return int(os.environ.get(_JOBS, client.JOBS))
 
 
 def limit_jobs(number: int) -> None:
-    """Set the number of requests in flight at once."""
+    """Set the result of ``jobs``."""
     os.environ[_JOBS] = str(number)
 
 
 @cache
 def _threads(number: int) -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 -- only where there is a store
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 -- only stores need it
 
     return ThreadPoolExecutor(number, thread_name_prefix="store")
 
@@ -58,7 +58,7 @@ def in_flight(work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
 
 
 class Ranges:
-    """The bytes of an object, read by ranges, with only a few blocks of it in memory."""
+    """The bytes of an object, read by ranges; only a few blocks of it are in memory."""
 
     def __init__(self, store: ObStore, found: StoredObject) -> None:
         self._read = partial(store.read, found)

@@ -1,4 +1,4 @@
-"""URLs of object stores: scheme, bucket, and the key of an object or of all below it."""
+"""URLs of object stores: scheme, bucket, and the key of an object or a prefix of keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Self
 from metspack.errors import ConfigError
 
 SCHEMES = ("s3", "gs", "az")
-"""The schemes that the client speaks; only the first is tested."""
+"""The schemes of stores that the client supports; only the first is tested."""
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{1,2}([^/]*)(?:/(.*))?", re.DOTALL)
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -19,7 +19,7 @@ _mirrors: list[str] = []
 
 
 def note_mirrors(folder: str) -> None:
-    """Set the folder that mirrors the stores, or "" without stores."""
+    """Set the folder that has the mirrors of stores, for ``shown``; "" without stores."""
     _mirrors[:] = [folder] if folder else []
 
 
@@ -47,7 +47,7 @@ class StoreUrl:
     def of(cls, text: str) -> Self:
         """Return the place that a URL names; raises ``ConfigError``.
 
-        A key is written as it is: a percent sign in it means a percent sign.
+        Its key is not percent-encoded: a percent sign stands for itself.
         """
         found = _URL.fullmatch(text)
         scheme = found[1].lower() if found is not None else ""
@@ -76,5 +76,5 @@ class StoreUrl:
 
 
 def _without_secrets(text: str) -> str:
-    """Return a URL without the text before an ``@``, which may be a password."""
+    """Return a URL with ``...`` in place of the text before an ``@``, which may be a password."""
     return re.sub(r"(:/{1,2})[^/@]*@", r"\1...@", text)

@@ -1,7 +1,7 @@
-"""The operating system: calls as POSIX has them, which ``windows`` makes by calls of Windows.
+"""The operating system by the calls of POSIX, which ``windows`` makes by calls of Windows.
 
-``os`` and ``fcntl`` are Python's own; on Windows they are ``windows`` and ``winlocks``, which have what is
-missing there. No module outside this package imports them from elsewhere, or asks for the platform.
+``os`` and ``fcntl`` are those of Python; on Windows they are ``windows`` and ``winlocks``, which add what is
+missing there. No module outside this package imports them from elsewhere, or tests for the platform.
 """
 
 from __future__ import annotations

@@ -8,12 +8,12 @@ import sys
 
 assert sys.platform != "win32"  # noqa: S101 -- Windows has its own
 
-TYPE_CHECKING = False  # that of ``typing`` takes long to load, and signals are answered only then
+TYPE_CHECKING = False  # loading ``typing`` takes long, and signals are handled only afterwards
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Iterable
 else:
-    import _signal as signal  # built in; what ``signal`` has besides are enums, which take as long
+    import _signal as signal  # built in; loading the enums of ``signal`` takes as long
 
 ENDING: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that end a process."""
@@ -23,17 +23,17 @@ LACKING: frozenset[str] = frozenset()
 
 
 class HeldSignals:
-    """Hold back the signals that end a process, in this thread and in processes that it starts."""
+    """Block the signals that end a process, in this thread and in processes that it starts."""
 
     def __enter__(self) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
 
     def __exit__(self, *_: object) -> None:
-        """Hold them back further: their handlers run in another thread."""
+        """Keep them blocked: their handlers run in another thread."""
 
 
 def let_signals_through() -> None:
-    """Let the signals through that ``HeldSignals`` held back."""
+    """Unblock the signals that ``HeldSignals`` blocked."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
@@ -50,8 +50,8 @@ def answer_closing() -> None:
 
 
 def begin_processes() -> None:
-    """Start the resource tracker in this thread, where it ends the holding back of signals."""
-    from multiprocessing import resource_tracker  # noqa: PLC0415 -- heavy
+    """Start the resource tracker in this thread; starting it unblocks signals."""
+    from multiprocessing import resource_tracker  # noqa: PLC0415 -- slow to import
 
     resource_tracker.ensure_running()
 
@@ -66,9 +66,9 @@ def cores() -> int:
 def syncfs() -> Callable[[int], int] | None:
     """Return the system call that puts a file system on disk, or None where it hides errors.
 
-    Linux has reported its errors since 5.8.
+    Linux reports its errors from 5.8 on.
     """
-    import ctypes  # noqa: PLC0415 -- only for those that write much
+    import ctypes  # noqa: PLC0415 -- only commands that write many files need it
     import re  # noqa: PLC0415 -- as above
 
     version = re.match(r"Linux ([0-9]+)\.([0-9]+)", "{0.sysname} {0.release}".format(os.uname()))
@@ -94,5 +94,5 @@ def command_line(words: Iterable[str]) -> str:
 
 
 def unholdable(_name: str) -> str:
-    """Return why this system cannot hold a file of that name: "", as it can hold any."""
+    """Return "": this system can have files of any name."""
     return ""

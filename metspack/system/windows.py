@@ -1,9 +1,9 @@
 """Python's ``os`` on Windows, with POSIX's calls for files below open folders.
 
-A folder is opened as a descriptor, and what is in it by its name there (NtCreateFile with a root directory),
-as ``openat`` does: no path is resolved twice, and no name leads past a link. Links are all reparse points
-that stand for another name: symbolic links, junctions, mount points. A folder that is open can be neither
-moved nor replaced.
+A folder is opened as a descriptor, and an entry of it by its name there (NtCreateFile with a root
+directory), as by ``openat``: no path is resolved twice, and no name leads through a link. Links are all
+reparse points that stand for another name: symbolic links, junctions, mount points. An open folder can be
+neither moved nor replaced.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ O_CLOEXEC, O_NONBLOCK = os.O_NOINHERIT, 0
 O_NOFOLLOW, O_DIRECTORY = 1 << 28, 1 << 29
 SEEK_DATA, SEEK_HOLE = 3, 4
 
-_MOST = (1 << 63) - 1  # of SQLite's numbers; those of files and disks have a bit more
-_SURROGATE = 1 << 29  # of the tags of reparse points that stand for another name
+_MOST = (1 << 63) - 1  # the largest number of SQLite; those of files and disks have a bit more
+_SURROGATE = 1 << 29  # the bit in the tags of reparse points that stand for another name
 _OCTETS_OF_BLOCK = 512
-_ATTEMPTS, _PAUSE = 20, 0.1  # to rename what a virus scanner or the like has open for a moment
+_ATTEMPTS, _PAUSE = 20, 0.1  # to rename a file that, say, a virus scanner has open for a moment
 
 Path = str | bytes | PathLike[str]
 
@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
 
 
 def fsencode(name: Path) -> bytes:
-    """Return a name as UTF-8, with the bytes that ``fsdecode`` could not decode as they were."""
+    """Return a name as UTF-8; surrogates of ``fsdecode`` become the original bytes."""
     text = os.fspath(name)
     if isinstance(text, bytes):
         return text
@@ -61,7 +61,7 @@ def fsencode(name: Path) -> bytes:
 
 
 def fsdecode(name: Path) -> str:
-    """Return a name of bytes as text, as POSIX does: what is not UTF-8 becomes surrogates."""
+    """Return a name of bytes as text, as on POSIX: bytes that are not UTF-8 become surrogates."""
     text = os.fspath(name)
     return text.decode("utf-8", "surrogateescape") if isinstance(text, bytes) else text
 
@@ -74,7 +74,7 @@ def _check_name(path: Path) -> None:
 
 
 def _absolute(path: Path) -> str:
-    """Return the path that has no limit of 260 characters."""
+    """Return the absolute path in the form without a limit of 260 characters."""
     text = ntpath.abspath(fsdecode(path))
     if text.startswith(("\\\\?\\", "\\\\.\\")):
         return text
@@ -211,7 +211,7 @@ def _name_in(name: Path, folder: int | None) -> str:
 def open(  # noqa: A001 -- as ``os`` has it
     path: Path, flags: int, mode: int = 0o777, *, dir_fd: int | None = None
 ) -> int:
-    """Return a descriptor as POSIX does; no access is changed by ``mode``."""
+    """Return a descriptor as on POSIX; ``mode`` has no effect."""
     del mode
     name, is_folder = _name_in(path, dir_fd), bool(flags & O_DIRECTORY)
     access = {os.O_RDONLY: _READ, os.O_WRONLY: _WRITE | _LOOK}.get(flags & 3, _READ | _WRITE)
@@ -234,7 +234,7 @@ def open(  # noqa: A001 -- as ``os`` has it
             )
             _kernel32.CloseHandle(first)
         elif is_folder and no_link:
-            # What is mounted in place of a folder is no reparse point any more once it was taken away.
+            # A mount point that was removed since is no reparse point any more.
             _check_is_there(handle, _handle(name, dir_fd, _LOOK, share=share, options=options | no_link))
         _check_case(handle, name, dir_fd)
         descriptor = msvcrt.open_osfhandle(handle, flags & os.O_APPEND | os.O_NOINHERIT)
@@ -284,7 +284,7 @@ def _identity(handle: int) -> bytes:
 
 
 _lock_files: dict[int, int] = {}
-_folders: dict[int, str] = {}  # the paths of those that are open, which hold as long
+_folders: dict[int, str] = {}  # the paths of open folders, which cannot change meanwhile
 
 
 def lock_file(descriptor: int) -> int:
@@ -298,7 +298,7 @@ def lock_file(descriptor: int) -> int:
 
 
 def close(descriptor: int) -> None:
-    """Close a descriptor, and with it the lock of a folder."""
+    """Close a descriptor; of a locked folder also the file that locks it."""
     _folders.pop(descriptor, None)
     if (beside := _lock_files.pop(descriptor, None)) is not None:
         os.close(beside)
@@ -317,7 +317,7 @@ def _path_of(handle: int) -> str:
 
 
 def _check_case(handle: int, name: str, folder: int | None) -> None:
-    """Raise OSError with ENOENT for a file that has another name there: in another case, or longer."""
+    """Raise OSError with ENOENT if the open file's name has other letter case, or is longer."""
     if folder is not None and (path := _path_of(handle)) and not path.endswith(f"\\{name}"):
         raise _refused(errno.ENOENT, name)
 
@@ -326,7 +326,7 @@ def _check_case(handle: int, name: str, folder: int | None) -> None:
 
 
 class FileStatus:
-    """The status of a file, with the names of ``os.stat_result``; links are those of ``_SURROGATE``."""
+    """The status of a file, with the names of ``os.stat_result``; ``_SURROGATE`` marks links."""
 
     __slots__ = (
         *(
@@ -482,11 +482,11 @@ def lseek(descriptor: int, offset: int, how: int) -> int:
     if how not in {SEEK_DATA, SEEK_HOLE}:
         return os.lseek(descriptor, offset, how)
     size, count = os.fstat(descriptor).st_size, wintypes.DWORD()
-    asked, found = (ctypes.c_longlong * 2)(offset, size - offset), (ctypes.c_longlong * 2)()
-    is_known = _kernel32.DeviceIoControl(
-        *(msvcrt.get_osfhandle(descriptor), _ALLOCATED, asked, 16, found, 16, ctypes.byref(count), None)
+    query, found = (ctypes.c_longlong * 2)(offset, size - offset), (ctypes.c_longlong * 2)()
+    is_whole = _kernel32.DeviceIoControl(
+        *(msvcrt.get_osfhandle(descriptor), _ALLOCATED, query, 16, found, 16, ctypes.byref(count), None)
     )
-    if not is_known and ctypes.get_last_error() != _MORE:
+    if not is_whole and ctypes.get_last_error() != _MORE:
         return size if how == SEEK_HOLE else offset  # a file system without holes
     start, length = found if count.value else (size, 0)
     if how == SEEK_HOLE:
@@ -604,7 +604,7 @@ def _in_use(path: str) -> str | None:
 
 
 def statvfs(path: Path) -> SimpleNamespace:
-    """Return the free space of a file system, with the names that POSIX has; files are not counted."""
+    """Return the free space of a file system, with the names of POSIX; it has no count of files."""
     free = ctypes.c_ulonglong()
     if not _kernel32.GetDiskFreeSpaceExW(_absolute(path), ctypes.byref(free), None, None):
         raise ctypes.WinError(ctypes.get_last_error())

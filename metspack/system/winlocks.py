@@ -1,6 +1,6 @@
-"""Locks of files on Windows, in the form of ``fcntl``: ranges far behind the end of a file.
+"""Locks of files on Windows, in the form of ``fcntl``: of ranges far behind the end of a file.
 
-Locks of Windows keep others from reading and writing; no program reads or writes there.
+Locks of Windows prevent others from reading and writing; no program reads or writes there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ assert sys.platform == "win32"  # noqa: S101 -- no other platform imports it
 LOCK_SH, LOCK_EX, LOCK_NB, LOCK_UN = 1, 2, 4, 8
 
 _WHOLE, _APPENDING = 1 << 30, (1 << 30) + 1  # high halves of offsets, of flock and of lockf
-_FAIL_AT_ONCE, _ALONE = 1, 2
+_FAIL_AT_ONCE, _EXCLUSIVE = 1, 2
 _HELD = {32, 33, 997}  # sharing violation, lock violation, pending
 
 
@@ -51,7 +51,7 @@ def _lock(descriptor: int, how: int, high: int) -> None:
     if how & LOCK_UN:
         _kernel32.UnlockFileEx(handle, 0, 1, 0, ctypes.byref(place))  # one that is not locked is fine
         return
-    flags = (_FAIL_AT_ONCE if how & LOCK_NB else 0) | (_ALONE if how & LOCK_EX else 0)
+    flags = (_FAIL_AT_ONCE if how & LOCK_NB else 0) | (_EXCLUSIVE if how & LOCK_EX else 0)
     if not _kernel32.LockFileEx(handle, flags, 0, 1, 0, ctypes.byref(place)):
         number = ctypes.get_last_error()
         if number in _HELD:

@@ -22,7 +22,7 @@ _CLOSING = {2, 5, 6}  # CTRL_CLOSE_EVENT, CTRL_LOGOFF_EVENT, CTRL_SHUTDOWN_EVENT
 _COLOURS = 0x0004  # ENABLE_VIRTUAL_TERMINAL_PROCESSING
 _PATIENCE = 60.0  # seconds; Windows itself ends the process after five or so
 _starting = _thread.allocate_lock()  # one process at a time
-_handlers: list[object] = []  # a handler that Python frees is still called
+_handlers: list[object] = []  # kept, as Windows would call them even after Python freed them
 
 
 READER_LEFT = frozenset({errno.EPIPE, errno.EINVAL})
@@ -30,7 +30,7 @@ READER_LEFT = frozenset({errno.EPIPE, errno.EINVAL})
 
 
 def prepare_terminal() -> None:
-    """Have the console show colours, which those before Windows Terminal do not by themselves."""
+    """Enable colours in consoles older than Windows Terminal."""
     kernel32 = ctypes.WinDLL("kernel32")
     kernel32.GetStdHandle.restype = wintypes.HANDLE
     for number in (-11, -12):  # stdout, stderr
@@ -58,7 +58,7 @@ def answer_closing() -> None:
 
 
 class HeldSignals:
-    """Have processes that are started in the block ignore Ctrl-C, as this one does meanwhile."""
+    """Make processes started in the block, and this one during the block, ignore Ctrl-C."""
 
     def __enter__(self) -> None:
         _starting.acquire()
@@ -70,11 +70,11 @@ class HeldSignals:
 
 
 def let_signals_through() -> None:
-    """Leave signals as they are, as a worker ignores Ctrl-C."""
+    """Leave signals as they are: a worker ignores Ctrl-C."""
 
 
 def begin_processes() -> None:
-    """Leave resources alone, as ``multiprocessing`` follows them on POSIX only."""
+    """Start no resource tracker: ``multiprocessing`` has one on POSIX only."""
 
 
 def cores() -> int:
@@ -83,7 +83,7 @@ def cores() -> int:
 
 
 def syncfs() -> None:
-    """Leave files to ``fsync``, as Windows has no call for a whole file system."""
+    """Return None: Windows has no call for a whole file system, so that each file is synced."""
 
 
 LACKING = frozenset({"--cluster", "an object store", "any name"})

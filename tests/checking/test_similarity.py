@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from metspack.checking.similarity import KnownEdits, TextEdit, likeness, nearest
+from metspack.checking.similarity import RecentEdits, TextEdit, likeness, nearest
 from tests.tables import tabled
 
 IDENTIFIERS = st.text(st.sampled_from("abAB:-."), max_size=8)
@@ -60,7 +60,7 @@ def test_an_edit_within_leaves_out_what_the_texts_begin_with(text: str, other: s
 
 
 def test_the_edits_met_last_decide_what_is_meant() -> None:
-    edits = KnownEdits()
+    edits = RecentEdits()
     for number in range(20):
         edits.learn(f"{number}_a", f"{number}x_a")
     assert list(edits.meant("19_b")) == ["19x_b"]

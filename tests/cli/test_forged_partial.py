@@ -46,7 +46,7 @@ def forged(folder: Path, *events: Event) -> Path:
 
 def putting(*puts: tuple[str, str]) -> tuple[Event, Event]:
     """Return the events of a transaction that was stopped while it put files into the folder."""
-    run = {"command": journal.IN_PLACE, "version": "0", "facts": {}, "created": "", "can_go_on": False}
+    run = {"command": journal.IN_PLACE, "version": "0", "facts": {}, "created": "", "is_resumable": False}
     begun = {"event": journal.BEGIN, **run, "pid": 1, "words": "", "started": "2026-05-01T12:00:00+00:00"}
     return begun, {"event": journal.PUTTING, "puts": puts}
 

@@ -38,7 +38,7 @@ def dask_setup(worker: Any) -> None:
     terms = _Terms()
     _change_terms(terms)
     if terms.first.get("dying") == worker.name:
-        cluster._unfitness = lambda *_: os._exit(1)
+        cluster._worker_fault = lambda *_: os._exit(1)
     _note_placing(worker, terms)
     _spoil_reading(worker, terms)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from metspack.containers.tarreader import Tar
 from metspack.containers.zipreader import contents
 from metspack.errors import SourceError
-from metspack.files.byteranges import Below
+from metspack.files.byteranges import FileBelow
 from metspack.limits import Budgets
 from tests.laws import law
 
@@ -35,7 +35,7 @@ def written(path: Path, members: Members, form: int) -> Path:
 
 
 def opened(path: Path, budgets: Budgets | None = None) -> Tar:
-    return Tar(Below(root=path, segments=()), budgets or Budgets())
+    return Tar(FileBelow(root=path, segments=()), budgets or Budgets())
 
 
 def data_of(tar: Tar, name: str) -> bytes:

@@ -169,7 +169,7 @@ def test_facts_are_kept_as_they_are() -> None:
         "command": "build",
         "created": "2026-05-01T12:00:00Z",
         "is_dated": False,
-        "can_go_on": True,
+        "is_resumable": True,
         "facts": {"source": "a.siard", "--max-files": "4", "same": "1"},
         "version": __version__,
     }

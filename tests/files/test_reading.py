@@ -129,10 +129,12 @@ def test_a_socket_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 # --- many small files of one folder ---------------------------------------------------------------------
 
 
-def hashed(root: Path, names: str, *folder: str, asked: reading.Asked | None = None) -> reading.HashedRun:
-    asked = asked or reading.Asked(algorithms=("MD5", "CRC32"))
+def hashed(
+    root: Path, names: str, *folder: str, request: reading.DigestRequest | None = None
+) -> reading.HashedRun:
+    request = request or reading.DigestRequest(algorithms=("MD5", "CRC32"))
     (found,) = reading.hash_runs(
-        [reading.FileRun(root=root, folder=folder, names=names, asked=asked)], lambda _: None
+        [reading.FileRun(root=root, folder=folder, names=names, request=request)], lambda _: None
     )
     return found
 
@@ -142,18 +144,18 @@ def test_files_of_any_size_are_hashed_one_by_one_or_many_at_once(root: Path, siz
     data = b"x" * size
     (root / "a" / "b" / "more").write_bytes(data)
     found = hashed(root, "file/more", "a", "b")
-    for asked in (found.outcome(1), hashed(root, "more", "a", "b").outcome(0)):
-        assert isinstance(asked, reading.Hashed)
-        assert asked.size == size
-        assert asked.digests["MD5"] == hashlib.md5(data, usedforsecurity=False).hexdigest()
+    for outcome in (found.outcome(1), hashed(root, "more", "a", "b").outcome(0)):
+        assert isinstance(outcome, reading.Hashed)
+        assert outcome.size == size
+        assert outcome.digests["MD5"] == hashlib.md5(data, usedforsecurity=False).hexdigest()
     assert list(found.sizes) == [10, size]
     assert (
         found.digests["CRC32"]
-        == "a684c7c6" + reading.hash_blocks([data], ASKED_OF_ZLIB, lambda _: None).digests["CRC32"]
+        == "a684c7c6" + reading.hash_blocks([data], REQUEST_OF_CRC32, lambda _: None).digests["CRC32"]
     )
 
 
-ASKED_OF_ZLIB = reading.Asked(algorithms=("CRC32",))
+REQUEST_OF_CRC32 = reading.DigestRequest(algorithms=("CRC32",))
 
 
 def test_what_is_no_file_has_an_error_in_its_place(root: Path) -> None:
@@ -195,15 +197,16 @@ def test_a_file_that_grows_meanwhile_is_read_as_a_stream(root: Path, monkeypatch
     assert read() == [None]
 
 
-def test_more_than_digests_is_asked_of_each_file_by_itself(root: Path) -> None:
-    asked = reading.Asked(algorithms=("CRC32",), boundary=3, as_text=True)
-    found = hashed(root, "file/lost", "a", "b", asked=asked)
+def test_requests_for_more_than_digests_take_each_file_by_itself(root: Path) -> None:
+    request = reading.DigestRequest(algorithms=("CRC32",), boundary=3, as_text=True)
+    found = hashed(root, "file/lost", "a", "b", request=request)
     first = found.outcome(0)
     assert isinstance(first, reading.Hashed)
     assert first.text is not None
     assert first.text.unit(10) == "bytes"
     assert (
-        first.until["CRC32"] == reading.hash_blocks([b"012"], ASKED_OF_ZLIB, lambda _: None).digests["CRC32"]
+        first.until["CRC32"]
+        == reading.hash_blocks([b"012"], REQUEST_OF_CRC32, lambda _: None).digests["CRC32"]
     )
     assert isinstance(found.outcome(1), FileNotFoundError)
 

@@ -365,7 +365,7 @@ def test_a_link_that_comes_in_place_of_a_folder_is_removed_and_what_it_leads_to_
     [
         writing.NewFile,
         writing.SharedFile,
-        partial(writing.grown_file, size=1, is_new=False),
+        partial(writing.reopen_file, size=1, is_new=False),
         lambda path: writing.OpenFolder(path.parent),
         writing.make_directory,
         writing.take_away,
@@ -486,12 +486,12 @@ def test_the_journal_is_never_half_written_in_silence(
 def test_a_file_that_is_written_on_keeps_its_first_bytes_all_the_time(tmp_path: Path) -> None:
     path = tmp_path / "notes"
     path.write_bytes(b"kept, and what was not recorded")
-    file = writing.grown_file(path, 4, is_new=False)
+    file = writing.reopen_file(path, 4, is_new=False)
     assert path.read_bytes() == b"kept"  # a kill here loses nothing
     file.write(b" on")
     file.close()
     assert (path.read_bytes(), file.size) == (b"kept on", 7)
     with pytest.raises(TargetError, match="ends at byte 7; expected 8"):
-        writing.grown_file(path, 8, is_new=False)
-    writing.grown_file(path, 0, is_new=False).close()
+        writing.reopen_file(path, 8, is_new=False)
+    writing.reopen_file(path, 0, is_new=False).close()
     assert path.read_bytes() == b""

@@ -20,7 +20,7 @@ from metspack.containers.tarreader import Tar
 from metspack.containers.zipreader import ZipContainer, contents
 from metspack.errors import MetspackError
 from metspack.files import journal, reading
-from metspack.files.byteranges import Below
+from metspack.files.byteranges import FileBelow
 from metspack.limits import Budgets
 from metspack.locations import mappingtxt
 from metspack.mets import fastreader, reader
@@ -106,7 +106,7 @@ def zip_directory(data: bytes) -> None:
 def tar_directory(data: bytes) -> None:
     """Read the directory of a tar file, and its first members."""
     path = _file("x.tar", data)
-    with closing(Tar(Below(root=path.parent, segments=(path.name,)), _BUDGETS)) as tar:
+    with closing(Tar(FileBelow(root=path.parent, segments=(path.name,)), _BUDGETS)) as tar:
         for member in islice(tar.members(), _FEW):
             if (extent := tar.extent(os.fsdecode(member.name))) is not None:
                 for _block in contents(tar.medium, extent, what=tar.what):

@@ -189,7 +189,7 @@ def test_a_clob_in_parts_is_refused_where_it_hides_all_behind_it(
     if not is_refused:
         check_texts(key, version, traits, most)
         return
-    with pytest.raises(ConfigError, match=r"loses every CLOB behind one in parts .+ 10 bytes") as refused:
+    with pytest.raises(ConfigError, match=r"loses every CLOB after one in parts .+ 10 bytes") as refused:
         check_texts(key, version, traits, most)
     assert refused.value.hint == "Write --max-bytes 10 or more, or leave --for dbptk out."
 

@@ -30,7 +30,7 @@ from metspack.merging.merge import Merged, merge_ips
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
 from metspack.model import Severity
-from metspack.packages.delivery import the_one
+from metspack.packages.delivery import only_package
 from tests import siards
 from tests.laws import law
 from tests.mets.dialects.csip.test_csip import CONTENTS, OPTIONS, built, csip, findings
@@ -336,12 +336,12 @@ PACKED_REFUSED: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "a file beside the folder": (
         "zip",
         lambda package: zipped_again(package / "N_lobseg_0.zip", {"x": b""}),
-        r"N_lobseg_0\.zip holds 'x', expected files in the folder N_lobseg_0 alone",
+        r"N_lobseg_0\.zip holds 'x', expected files in the folder N_lobseg_0 only",
     ),
     "a file called as the folder": (
         "zip",
         lambda package: zipped_again(package / "N_lobseg_0.zip", {"N_lobseg_0": b""}),
-        r"N_lobseg_0\.zip holds 'N_lobseg_0', expected files in the folder N_lobseg_0 alone",
+        r"N_lobseg_0\.zip holds 'N_lobseg_0', expected files in the folder N_lobseg_0 only",
     ),
     "a link": ("tar", with_a_link, "N_lobseg_0.tar holds .*link"),
     "no zip file": (
@@ -559,7 +559,7 @@ def test_a_uuid_in_capitals_and_under_another_urn_names_the_same_child(
 ) -> None:
     """What ``check`` and ``restore`` take for the children, ``merge`` puts together (RFC 9562 §4, CSIP)."""
     package = built(tmp_path, replace(csip(link_style="aip"), objid=None))
-    found = the_one(package, Budgets())
+    found = only_package(package, Budgets())
     assert found is not None
     mets = found.path / "METS.xml"
     text = re.sub(r'(?<=xlink:href=")urn:uuid:[^"]+', lambda found: named(found[0]), mets.read_text())

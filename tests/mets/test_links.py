@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metspack import uris
-from metspack.mets.links import By, Mptr, are_same, bare, div_labels, is_of_children, parted, target
+from metspack.mets.links import By, Mptr, are_same, bare, div_labels, is_of_children, split_prefix, target
 from tests.tables import tabled
 
 UUID = "3a487ce5-63cf-4e6c-8b4e-0e2a4d8f5c11"
@@ -91,7 +91,7 @@ def test_a_group_says_that_it_is_of_children(groups: tuple[str, ...], is_so: boo
 
 @tabled
 def test_an_id_has_the_prefix_of_its_archive(lob: str, expected: list[str]) -> None:
-    assert list(parted(lob)) == expected
+    assert list(split_prefix(lob)) == expected
 
 
 @tabled

@@ -13,7 +13,7 @@ import pytest
 
 from metspack.containers.ipreader import Compressed, OpenPacks, PackedError
 from metspack.errors import SourceError
-from metspack.files.byteranges import Below, Stretch
+from metspack.files.byteranges import FileBelow, FileRange
 from metspack.limits import Budgets
 from metspack.packages.files import (
     FolderTree,
@@ -52,12 +52,12 @@ def tree(form: str, where: Path, shelf: OpenPacks) -> PackageTree:
     if form == "tar":
         with tarfile.open(where / "ip.tar", "w") as pack:
             pack.add(folder, "ip")
-        return PackedTree(shelf, Below(root=where, segments=("ip.tar",)), b"ip")
+        return PackedTree(shelf, FileBelow(root=where, segments=("ip.tar",)), b"ip")
     method = zipfile.ZIP_STORED if form == "zip" else zipfile.ZIP_DEFLATED
     with zipfile.ZipFile(where / "ip.zip", "w", method) as archive:
         for path, content in FILES.items():
             archive.writestr(f"ip/{os.fsdecode(path)}", content)
-    return PackedTree(shelf, Below(root=where, segments=("ip.zip",)), b"ip")
+    return PackedTree(shelf, FileBelow(root=where, segments=("ip.zip",)), b"ip")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -94,7 +94,7 @@ def test_what_is_not_there_cannot_be_opened(form: str, tmp_path: Path, shelf: Op
 
 def test_where_bytes_lie(tmp_path: Path, shelf: OpenPacks) -> None:
     found = [tree(form, tmp_path / form, shelf).location(b"data/one.bin") for form in FORMS]
-    assert [type(each) for each in found] == [Below, Stretch, Compressed, Stretch]
+    assert [type(each) for each in found] == [FileBelow, FileRange, Compressed, FileRange]
     names = ("ip/data/one.bin", "ip.zip", "ip.zip", "ip.tar")
     assert [str(each) for each in found] == [
         str(tmp_path / form / name) for form, name in zip(FORMS, names, strict=True)
@@ -118,7 +118,7 @@ def test_a_mounted_tree_holds_what_is_below_its_path(tmp_path: Path, shelf: Open
     assert whole.is_there(b"data/deep")
     assert whole.is_there(b"data/deep/mets.xml")
     assert not whole.is_there(b"data/deep/two.bin")
-    assert isinstance(whole.location(b"data/deep/mets.xml"), Stretch)
+    assert isinstance(whole.location(b"data/deep/mets.xml"), FileRange)
 
 
 def test_a_packed_folder_is_mounted_once_its_mets_is_requested(tmp_path: Path, shelf: OpenPacks) -> None:
@@ -127,12 +127,12 @@ def test_a_packed_folder_is_mounted_once_its_mets_is_requested(tmp_path: Path, s
         (place.rmdir if place.is_dir() else place.unlink)()
     (tmp_path / "ip").rmdir()
     with closing(PackageFiles(tmp_path, Budgets())) as files:
-        one = Below(root=tmp_path, segments=("ip", "data", "one.bin"))
+        one = FileBelow(root=tmp_path, segments=("ip", "data", "one.bin"))
         assert files.place(one.segments) == one
         with files.document(("ip", "mets.xml")) as content:
             assert b"".join(content.chunks()) == FILES[b"mets.xml"]
         inside = files.place(one.segments)
-        assert isinstance(inside, Stretch)
+        assert isinstance(inside, FileRange)
         assert (inside.file.segments, inside.size) == (("ip.zip",), 70_000)
         with pytest.raises(SourceError, match=r"ip\.zip/ip does not contain data/three\.bin"):
             files.place(("ip", "data", "three.bin"))

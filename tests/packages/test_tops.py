@@ -13,7 +13,7 @@ from metspack import checking
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import SourceError
 from metspack.limits import Budgets
-from metspack.packages.delivery import ByObjid, the_one
+from metspack.packages.delivery import ByObjid, only_package
 from metspack.packages.package import Package
 
 _METS = '<mets xmlns="http://www.loc.gov/METS/" xmlns:l="http://www.w3.org/1999/xlink" OBJID="{}">{}</mets>'
@@ -21,7 +21,7 @@ _LINK = '<structMap LABEL="{}"><div><mptr LOCTYPE="{}" l:href="{}"/></div></stru
 
 
 def top(root: Path) -> tuple[str, str | None] | None:
-    found = the_one(root, Budgets())
+    found = only_package(root, Budgets())
     return None if found is None else (found.folder, found.mets)
 
 

@@ -299,7 +299,7 @@ def test_many_lobs_take_no_more_memory_than_few(tmp_path: Path, monkeypatch: pyt
     def sorted_out(count: int) -> int:
         rows = list(range(count))
         random.Random(0).shuffle(rows)  # noqa: S311 - any disorder will do
-        with lobfolder.Finds(tmp_path) as finds:
+        with lobfolder.FilesByPlace(tmp_path) as finds:
             for row in rows:
                 finds.put_files((0, 0, cell_key("c1")), "a", [(row + 1, -1, f"record{row}.bin")])
             assert finds.count == count

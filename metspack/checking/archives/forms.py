@@ -15,7 +15,7 @@ from metspack.checking.codes import Code
 from metspack.checking.tree import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
-from metspack.files.byteranges import Below, Medium, SpooledMedium, Stretch
+from metspack.files.byteranges import FileBelow, FileRange, Medium, SpooledMedium
 from metspack.layouts.names import ARCHIVE_BYTES
 from metspack.limits import Budgets
 from metspack.model import ExtentColumns, Finding, ZipExtent
@@ -139,7 +139,7 @@ def opened(
 def _medium(form: ArchiveForm, places: CheckedTree, budgets: Budgets, *, whole: bool) -> Medium:
     """Return the bytes of an archive's files as one; compressed ones are inflated to a file."""
     found = [places.location(path) for path in form.files]
-    plain = [each for each in found if isinstance(each, Below | Stretch)]
+    plain = [each for each in found if isinstance(each, FileBelow | FileRange)]
     if len(plain) == len(found):
         return Medium(plain)
     if not whole:
@@ -227,7 +227,7 @@ class Unpacked:
         return self._prefix + path_of((name,))
 
     def check_unchanged(self) -> None:
-        """Do nothing: a check reads the files as they are."""
+        """Return at once: a check reads the files as they are."""
 
     def close(self) -> None:
-        """Do nothing: nothing is kept open."""
+        """Return at once: no file is kept open."""

@@ -21,11 +21,11 @@ from metspack.checking.mets.documents import of_opening
 from metspack.checking.options import Sampled
 from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
-from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, Sight, sight_of
+from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, SharedPath, shared_path
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.reading import (
-    Asked,
+    DigestRequest,
     FileRun,
     Hashed,
     HashedParts,
@@ -72,7 +72,7 @@ AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = c.path AND e.size = c.lengt
 UNION ALL
 SELECT path, 5, boundary, 0, '', algorithm, digest, NULL FROM statement WHERE source = 'archive'
 UNION ALL
-SELECT path, 6, rowid, line, '', algorithm, digest, NULL FROM statement WHERE source = 'PREMIS alone'
+SELECT path, 6, rowid, line, '', algorithm, digest, NULL FROM statement WHERE source = 'PREMIS only'
 """  # noqa: S608 -- names of columns
 _DOCUMENT = "SELECT document FROM statement WHERE rowid = ?"
 # Of very many statements the equal ones are held once, with the first line.
@@ -144,7 +144,7 @@ class Parts:
     """
 
     paths: list[bytes]
-    asked: Asked
+    request: DigestRequest
 
 
 class Fixity:
@@ -176,10 +176,10 @@ class Fixity:
         yield from self._wrong()
 
     def of_files(self, *, sampled: bool = False, jobs: int | None = 1) -> Iterator[Finding]:
-        """Read every file with a statement; files that are swapped give one finding.
+        """Read every file with a statement; a pair of swapped files has one finding.
 
-        With ``sampled`` only the files of the sample and the METS documents are read. ``jobs`` processes read
-        them, or with None as many as are of use.
+        With ``sampled`` only the files of the sample and the METS documents are read. ``jobs`` is the number
+        of processes, or None for as many as are useful.
         """
         for (path,) in self._catalogue.rows(_ALL_READ):
             if rows := self._statements(path):
@@ -207,7 +207,7 @@ class Fixity:
         def tasks() -> Iterator[list[FileRun]]:
             for groups in filter(None, map(self._groups, self._batches(sql))):
                 paths = [path for path, _ in groups]
-                runs = self._runs(paths, [self._asked(rows) for _, rows in groups])
+                runs = self._runs(paths, [self._request(rows) for _, rows in groups])
                 given.append((groups, runs))
                 self.ledger.look_at(paths)
                 yield [run for run in runs if isinstance(run, FileRun)]
@@ -237,36 +237,36 @@ class Fixity:
         rows = self._catalogue.rows(_ALL_BETWEEN, paths[0], paths[-1])
         return [(path, list(group)) for path, group in groupby(rows, key=itemgetter(0)) if path in wanted]
 
-    def _runs(self, paths: list[bytes], asked: Iterable[Asked]) -> list[FileRun | Parts]:
+    def _runs(self, paths: list[bytes], requests: Iterable[DigestRequest]) -> list[FileRun | Parts]:
         """Return files in runs of one folder each, with the same digests wanted of each file."""
         found: list[FileRun | Parts] = []
-        files = zip(map(folder_of, paths), asked, paths, strict=False)
+        files = zip(map(folder_of, paths), requests, paths, strict=False)
         for (folder, wanted), group in groupby(files, key=itemgetter(0, 1)):
             some = [path for _, _, path in group]
             place = self._places.below(folder.rstrip(b"/"))
             if place is None:
-                found.append(Parts(paths=some, asked=wanted))
+                found.append(Parts(paths=some, request=wanted))
             else:
                 names = os.fsdecode(b"/".join([path[len(folder) :] for path in some]))
                 found.append(
-                    FileRun(root=place.root.absolute(), folder=place.segments, names=names, asked=wanted)
+                    FileRun(root=place.root.absolute(), folder=place.segments, names=names, request=wanted)
                 )
         return found
 
     def _read_packed(self, run: Parts) -> HashedRun:
-        return HashedRun.of([self._hash(path, run.asked) for path in run.paths], run.asked.algorithms)
+        return HashedRun.of([self._hash(path, run.request) for path in run.paths], run.request.algorithms)
 
-    def _hash(self, path: bytes, asked: Asked, whole: Hashing | None = None) -> Outcome:
+    def _hash(self, path: bytes, request: DigestRequest, whole: Hashing | None = None) -> Outcome:
         # A ledger keeps the state before a file is read: for it a METS that was hashed before is read again.
-        is_read = whole is None and asked.is_plain and not self.ledger.is_kept
+        is_read = whole is None and request.is_plain and not self.ledger.is_kept
         read = self._catalogue.all(_READ, path) if is_read else []
         found = {name: digest for _, name, digest in read}
-        if read and found.keys() >= set(asked.algorithms):
+        if read and found.keys() >= set(request.algorithms):
             self._progress(read[0][0])
             return Hashed(size=read[0][0], digests=found, until=found, text=None)
         try:
             with self._places.content(path) as content:
-                return hash_blocks(content.chunks(), asked, self._progress, whole)
+                return hash_blocks(content.chunks(), request, self._progress, whole)
         except (OSError, MetspackError) as error:
             return error
 
@@ -305,28 +305,28 @@ class Fixity:
             whole = given.popleft()
             yield hashed if hashed.parts else self._read_packed_parts(whole)
 
-    def _asked_of(self, whole: Parts) -> Iterator[Asked]:
+    def _requests_of(self, whole: Parts) -> Iterator[DigestRequest]:
         """Yield the digests wanted of each part; of the last part also those wanted of the whole.
 
         The last part is hashed for the whole's digests as well because cells may have its digest.
         """
         for number, path in enumerate(whole.paths, 1):
-            asked = self._asked(self._statements(path))
-            more = whole.asked.algorithms if number == len(whole.paths) else ()
-            yield replace(asked, algorithms=tuple(dict.fromkeys((*asked.algorithms, *more))))
+            request = self._request(self._statements(path))
+            more = whole.request.algorithms if number == len(whole.paths) else ()
+            yield replace(request, algorithms=tuple(dict.fromkeys((*request.algorithms, *more))))
 
     def _run(self, whole: Parts) -> PartRun:
         """Return how to read the parts of a whole; without files when one of them is packed."""
         places = [place for path in whole.paths if (place := self._places.below(path)) is not None]
         if len(places) < len(whole.paths):
-            return whole.asked, ()
-        files = zip(places, self._asked_of(whole), strict=True)
-        return whole.asked, tuple((place.root.absolute(), place.segments, asked) for place, asked in files)
+            return whole.request, ()
+        files = zip(places, self._requests_of(whole), strict=True)
+        return whole.request, tuple((place.root.absolute(), place.segments, each) for place, each in files)
 
     def _read_packed_parts(self, whole: Parts) -> HashedParts:
-        joined = Hashing(whole.asked)
-        files = zip(whole.paths, self._asked_of(whole), strict=True)
-        parts = tuple(self._hash(path, asked, joined) for path, asked in files)
+        joined = Hashing(whole.request)
+        files = zip(whole.paths, self._requests_of(whole), strict=True)
+        parts = tuple(self._hash(path, request, joined) for path, request in files)
         return HashedParts(parts=parts, whole=joined.result())
 
     def of_part(self, path: bytes, outcome: Outcome) -> Generator[Finding, None, bool]:
@@ -340,8 +340,8 @@ class Fixity:
         """Return all statements on a file."""
         return self._catalogue.statements(_ALL, path, _MOST_OF_ONE)
 
-    def _asked(self, rows: list[Row]) -> Asked:
-        return Asked(
+    def _request(self, rows: list[Row]) -> DigestRequest:
+        return DigestRequest(
             algorithms=tuple(dict.fromkeys(row[5] for row in rows if row[1] != _LENGTH)),
             boundary=next((row[2] for row in rows if row[1] == _ARCHIVE), 0),
             as_text=any(row[1] == _LENGTH for row in rows),
@@ -350,7 +350,7 @@ class Fixity:
 
     def _read_one(self, path: bytes, rows: list[Row]) -> Iterator[Finding]:
         self.ledger.look_at([path])
-        outcome = self._hash(path, self._asked(rows))
+        outcome = self._hash(path, self._request(rows))
         yield from self._judge(path, rows, outcome)
         self._note([(path, rows, outcome)])
 
@@ -403,10 +403,10 @@ class Fixity:
         return f"cell {place}"
 
     def _compare(self, path: bytes, rows: list[Row], file: Hashed) -> None:
-        """Keep the wrong digests, or only the first of them when all are wrong."""
+        """Keep the wrong digests, or only the first if all are wrong."""
         wrong = [row for row in rows if file.digests[row[5]] != row[6]]
         right = [self._source(row) for row in rows if file.digests[row[5]] == row[6]]
-        # Each of the findings has them: with very many of these, not all sources are named.
+        # Each finding names the right sources: of very many findings each names fewer.
         most = max(_FEWEST, _SOURCES // len(wrong)) if right and wrong else _SOURCES
         if right:
             others = f"{grouping.some_of(right, most)} agree{'s' if len(right) == 1 else ''} with the file"
@@ -422,14 +422,14 @@ class Fixity:
             self._catalogue.put(_PUT_WRONG, path, self._code(path, rank).id, place, *stated)
 
     def _likeness(self, path: bytes, size: int, expected: Digest) -> str:
-        """Return how a file is like the expected one; "" for a large file and after 1,000 hints."""
+        """Return a hint on converted line ends, or ""; large files, and all after 1,000, get ""."""
         if size > _LIKENESS_OF or self._likenesses >= _LIKENESSES:
             return ""
         self._likenesses += 1
         try:
             with self._places.content(path) as content:
                 return similarity.line_end_likeness(content.chunks(), expected)
-        except (OSError, MetspackError):  # it could be read a moment ago; a hint needs no finding
+        except (OSError, MetspackError):  # the file was read before; a hint needs no finding
             return ""
 
     def _code(self, path: bytes, rank: int) -> Rule:
@@ -455,7 +455,7 @@ class Fixity:
         yield from together.release()
 
     def _whose(self, path: bytes, algorithm: str, digest: str) -> str:
-        """Return a note that a file has the bytes of another one that METS lists, or ""."""
+        """Return a note on another listed file with the same bytes, or ""."""
         self._catalogue.put(_INDEX_DIGESTS)
         row = self._catalogue.row(_OF_DIGEST, digest, algorithm, path)
         return "" if row is None else f"it has the bytes of {shown(row[0])!r}"
@@ -464,7 +464,7 @@ class Fixity:
         if (agreement := self._places.agreement).held:
             found = {each for (each,) in self._catalogue.rows("SELECT found FROM wrong WHERE likeness = ''")}
             if found:
-                agreement.put_alike_back(digests=found)
+                agreement.put_matching_back(digests=found)
         sql = f"SELECT path, code, place, {', '.join(_OF_WRONG)} FROM wrong"  # noqa: S608 -- constants
         for path, code, place, *stated in self._catalogue.rows(f"{sql} ORDER BY path, rowid"):
             if code != Code.FILES_SWAPPED.id:
@@ -493,20 +493,20 @@ def _facts(rows: Iterable[Row], outcome: Outcome) -> tuple[str, ...]:
 
 
 def executor(of: Cluster | None, packages: Sequence[DeliveredPackage], granted: Sequence[Path]) -> Executor:
-    """Return the executor for packages and granted roots: a cluster's workers, if there is one.
+    """Return the executor for packages and granted roots: a cluster's workers, or this machine.
 
-    A file that a worker could not read is read by this process before it is reported: a disk that is away on
-    one machine is no finding on the package.
+    This process reads a file again that a worker could not read: a disk that is missing on one machine is no
+    finding on the package.
     """
     if of is None:
         return HERE
     places = [each.path for each in packages] + list(granted)
     places += [each.path / each.mets for each in packages if each.mets and not each.is_packed]
-    sights: list[Sight] = []
+    paths: list[SharedPath] = []
     for place in dict.fromkeys(places):
         with suppress(OSError):  # the reader reports the reason
-            sights.append(sight_of(place))
-    return ClusterExecutor(of, lambda: ClusterPool(of, RemoteWork(doubts=_is_unread), sights))
+            paths.append(shared_path(place))
+    return ClusterExecutor(of, lambda: ClusterPool(of, RemoteWork(doubts=_is_unread), paths))
 
 
 def _is_unread(made: Any) -> bool:

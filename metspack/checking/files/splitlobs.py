@@ -21,7 +21,7 @@ from metspack.checking.files.fixity import Fixity, Parts, Progress
 from metspack.checking.files.listed import source_of
 from metspack.digests import digest_function
 from metspack.errors import SourceError
-from metspack.files.reading import Asked, Hashed, Hashing, hash_blocks
+from metspack.files.reading import DigestRequest, Hashed, Hashing, hash_blocks
 from metspack.mets.links import By
 from metspack.model import Digest, Finding, LobCell
 from metspack.packages.lobs import HeldPart, Mapped
@@ -136,7 +136,7 @@ class _StatedWhole:
     boundary: int | None
 
     def fits(self, size: int) -> bool:
-        """Return whether the parts' bytes can be the whole's; if not, the size has a finding."""
+        """Return whether the parts' bytes may be the whole's; if not, the size has a finding."""
         if self.size is None or self.line:
             return self.size in {None, size}
         return sizes.is_possible(self.size, size)
@@ -199,7 +199,7 @@ def findings(
             if fixity.ledger.is_taken(paths, _facts(stated, paths)):
                 continue
             given.append((whole, stated, paths))
-            yield Parts(paths=paths, asked=_asked(stated, size))
+            yield Parts(paths=paths, request=_request(stated, size))
 
     for found in fixity.read_parts(wholes(), jobs):
         whole, stated, paths = given.popleft()
@@ -214,7 +214,7 @@ def findings(
 
 
 def _facts(stated: Sequence[_StatedWhole], paths: Sequence[bytes]) -> tuple[str, ...]:
-    """Return the stated facts of a whole, and a digest of its parts' paths, in a ledger's form."""
+    """Return the stated facts of a whole, and a digest of its parts' paths, for a ledger."""
     parts = digest_function("SHA-256")(b"\0".join(paths))
     digests = ((each.boundary or "", each.digest) for each in stated if each.digest is not None)
     facts = [f"parts:{parts}"]
@@ -235,8 +235,8 @@ def inside(catalogue: Catalogue, archive: bytes, entries: Entries, progress: Pro
             if (extent := entries.extent(name.decode("utf-8", "surrogateescape"))) is not None
         ]
         stated = [each for each in _statements(catalogue, whole) if each.path == archive]
-        asked = _asked(stated, -1)
-        joined = Hashing(asked)
+        request = _request(stated, -1)
+        joined = Hashing(request)
         if not extents:
             continue
         try:
@@ -244,7 +244,7 @@ def inside(catalogue: Catalogue, archive: bytes, entries: Entries, progress: Pro
                 for block in entries.contents(each):
                     joined.update(block)
                     progress(len(block))
-            last = hash_blocks(entries.contents(extents[-1]), asked, progress, joined)
+            last = hash_blocks(entries.contents(extents[-1]), request, progress, joined)
         except SourceError:
             continue
         found = joined.result()
@@ -254,10 +254,10 @@ def inside(catalogue: Catalogue, archive: bytes, entries: Entries, progress: Pro
     catalogue.put("DELETE FROM piece WHERE origin = 2")
 
 
-def _asked(stated: Sequence[_StatedWhole], size: int) -> Asked:
+def _request(stated: Sequence[_StatedWhole], size: int) -> DigestRequest:
     """Return the digests and lengths that the statements require of a whole of ``size`` bytes."""
     algorithms = (each.digest.algorithm for each in stated if each.digest is not None)
-    return Asked(
+    return DigestRequest(
         algorithms=tuple(dict.fromkeys(algorithms)),
         # An archive has one boundary for all algorithms.
         boundary=next((each.boundary for each in stated if each.boundary is not None), 0),
@@ -290,7 +290,7 @@ def _compared(
 
 
 def _complete(catalogue: Catalogue) -> Iterator[tuple[str, list[bytes], int]]:
-    """Yield each stated LOB with all its parts there: its id, their paths and sum of bytes."""
+    """Yield each stated LOB whose parts all exist: its id, their paths and their bytes together."""
     for whole, origin in catalogue.rows(_WHOLES):
         pieces: list[Row] = catalogue.all(_PIECES, whole, origin)
         if all(size is not None for _, size in pieces):
@@ -404,8 +404,8 @@ def _disagreement(stated: _MetsOnLob) -> Finding | None:
         if (before := named.setdefault(part, row)) is not row:
             reason = f"the map names part {part!r} twice, in lines {before[4]} and {row[4]}"
         elif held is not None and held != stated.lob:
-            own = f"the GROUPID {held!r}" if held else "no GROUPID"
-            reason = f"the map has part {part!r} as one of {lob}, its child gives it {own}"
+            given = f"the GROUPID {held!r}" if held else "no GROUPID"
+            reason = f"the map has part {part!r} as one of {lob}, its child gives it {given}"
         else:
             continue
         return _at(Code.PARTS_DISAGREE, stated, row, reason)

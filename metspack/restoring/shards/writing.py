@@ -15,7 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from metspack import safexml, uris
 from metspack.errors import SourceError
-from metspack.files.byteranges import Stretch
+from metspack.files.byteranges import FileRange
 from metspack.limits import Budgets
 from metspack.packages.files import Inflated, PackageFiles
 from metspack.packages.listing import LobListing
@@ -121,7 +121,7 @@ UNIT = "bytes"
 PRONOM = "info:pronom/"
 """The beginning of a format's URI; the PUID follows."""
 
-_PLACEHOLDER = "placeholder"  # a virtual file must have a characterisation, but has nothing to state in it
+_PLACEHOLDER = "placeholder"  # a virtual file must have a characterisation, even an empty one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +181,7 @@ def shards(package: Package, lob: str | None = None, *, base: str = "") -> Itera
 
 
 def _agree(disagreements: Generator[Disagreement, None, None]) -> None:
-    with closing(disagreements):  # its rows go before the database does
+    with closing(disagreements):  # the rows are closed before their database
         for each in disagreements:
             raise SourceError(each.message, hint="metspack check shows what else is wrong with the package.")
 
@@ -211,7 +211,7 @@ def shard(package: Package, lob: HeldLob, *, base: str = "") -> Shard:
 def _of_part(files: PackageFiles, part: HeldPart, media_type: str | None, base: str) -> ShardFile:
     """Return the file that holds a part, or the zip or tar file in which it is packed."""
     place = files.place(part.path)
-    path, offset = (place.file.segments, place.offset) if isinstance(place, Stretch) else (part.path, 0)
+    path, offset = (place.file.segments, place.offset) if isinstance(place, FileRange) else (part.path, 0)
     return ShardFile(
         id=part.id,
         url=base + uris.quoted(path),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from metspack.checking import CheckSummary, Code, Level, check
 from metspack.checking.files import fixity
 from metspack.files import threads
-from metspack.files.reading import Asked, FileRun, Hashed, hash_blocks, hash_parts, hash_runs
+from metspack.files.reading import DigestRequest, FileRun, Hashed, hash_blocks, hash_parts, hash_runs
 from metspack.model import Finding
 from metspack.sizes import TextLength
 from tests.laws import law
@@ -34,7 +34,7 @@ def whole_length(data: bytes) -> TextLength:
 )
 def test_all_that_is_requested_is_found_whatever_the_blocks(data: bytes, size: int, boundary: int) -> None:
     reported: list[int] = []
-    requested = Asked(algorithms=("MD5", "SHA-256"), boundary=boundary, as_text=True)
+    requested = DigestRequest(algorithms=("MD5", "SHA-256"), boundary=boundary, as_text=True)
     found = hash_blocks(
         (data[at : at + size] for at in range(0, len(data), size)), requested, reported.append
     )
@@ -49,8 +49,8 @@ def test_all_that_is_requested_is_found_whatever_the_blocks(data: bytes, size: i
 
 def test_what_was_found_can_be_sent(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes("äö".encode())
-    requested = Asked(algorithms=("MD5",), as_text=True)
-    runs = [FileRun(root=tmp_path, folder=(), names="a/lost/a", asked=requested)]
+    requested = DigestRequest(algorithms=("MD5",), as_text=True)
+    runs = [FileRun(root=tmp_path, folder=(), names="a/lost/a", request=requested)]
     sent = pickle.loads(pickle.dumps(runs))  # noqa: S301 -- our own
     (found,) = pickle.loads(pickle.dumps(hash_runs(sent, lambda _: None)))  # noqa: S301
     first, lost, again = map(found.outcome, range(3))
@@ -84,8 +84,8 @@ def test_parts_and_whole_are_hashed_in_one_reading(
     for number, data in enumerate(parts):
         if number != lost:
             (folder / str(number)).write_bytes(data)
-    of_part = Asked(algorithms=("SHA-256",), boundary=boundary)
-    of_whole = Asked(algorithms=("MD5", "CRC32"), boundary=boundary, as_text=True)
+    of_part = DigestRequest(algorithms=("SHA-256",), boundary=boundary)
+    of_whole = DigestRequest(algorithms=("MD5", "CRC32"), boundary=boundary, as_text=True)
     files = tuple((folder, (str(number),), of_part) for number in range(len(parts)))
     reported: list[int] = []
     found = hash_parts((of_whole, files), reported.append)

@@ -223,7 +223,7 @@ class Csip(CsipPackage, Dialect):
         name = representation or given.representation
         return Adopted(
             options=replace(given, descriptive=descriptive, representation=name),
-            profile=_own_profile(given, facts),
+            profile=_kept_profile(given, facts),
             documents=frozenset((*described, *documentation)),
             documentation=tuple(documentation),
             left=tuple(left),
@@ -293,7 +293,7 @@ def _with_stated(options: CsipOptions, header: Iterable[Fact]) -> CsipOptions:
     return replace(options, **kept, agents=replace(options.agents, **absent))
 
 
-def _own_profile(options: CsipOptions, header: Iterable[Fact]) -> str | None:
+def _kept_profile(options: CsipOptions, header: Iterable[Fact]) -> str | None:
     """Return the stated PROFILE if no option expresses or replaces it, and it goes with them."""
     is_replaced = "profile" in options.given or options.profile != PROFILES[0] or options.csip_version
     stated = "".join(fact.profile or "" for fact in header if isinstance(fact, Root))

@@ -57,7 +57,7 @@ class FileGroup:
             blocks = self.written.read_back(0, self.written.size)
             yield from map(Markup, codecs.iterdecode(blocks, "utf-8"))
             return
-        text = self._text(stated, other_type)
+        text = self._make_text(stated, other_type)
         for each in self.files():
             yield text(each)
 
@@ -65,12 +65,12 @@ class FileGroup:
         self, files: Iterable[PlacedRun], rows: writing.NewFile, stated: Mapping[str, Any], other_type: str
     ) -> Iterator[PlacedRun]:
         """Yield files while their rows are written, as ``rows`` would give them."""
-        text = self._text(stated, other_type)
+        text = self._make_text(stated, other_type)
         for each in files:
             rows.write(text(each).encode())
             yield each
 
-    def _text(self, stated: Mapping[str, Any], other_type: str) -> Callable[[PlacedRun], str]:
+    def _make_text(self, stated: Mapping[str, Any], other_type: str) -> Callable[[PlacedRun], str]:
         row, archive = (
             RowFormat(partial(_row, stated=stated, other_type=each), self.href) for each in ("", other_type)
         )

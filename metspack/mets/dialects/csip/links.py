@@ -53,8 +53,8 @@ def child_objid(terms: Terms, parent: str, word: str, suffix: str) -> str:
     """
     by_id = terms.link_style == "recommendation"
     if parent.casefold().startswith(_URN_UUID):
-        own = uuid.uuid5(uuid.NAMESPACE_URL, f"{parent} {word}")
-        return f"uuid-{own}" if by_id else f"{_URN_UUID}{own}"
+        name = uuid.uuid5(uuid.NAMESPACE_URL, f"{parent} {word}")
+        return f"uuid-{name}" if by_id else f"{_URN_UUID}{name}"
     return ids.ncname(parent + suffix) if by_id else parent + suffix
 
 
@@ -66,12 +66,12 @@ def loctype(terms: Terms, objid: str) -> str:
     return "OBJID" if terms.link_style == "recommendation" else "IDENTIFIER"
 
 
-def linked(terms: Terms, own: str, other: str, *, label: str, file: str = "") -> Linked:
-    """Return the IP ``other`` as the METS of the IP ``own`` names it; ``label`` is for people."""
+def linked(terms: Terms, objid: str, other: str, *, label: str, file: str = "") -> Linked:
+    """Return the IP ``other`` as the METS of the IP ``objid`` names it; ``label`` is for people."""
     # The recommendation has no location there: the file entry of the same name gives it.
     by_id = terms.link_style == "recommendation"
     return {
-        "id": ids.element_id(own, f"{other} link"),
+        "id": ids.element_id(objid, f"{other} link"),
         "name": other,
         "loctype": loctype(terms, other),
         "href": "" if by_id else mets_href(other),
@@ -86,9 +86,9 @@ def child_loctype(terms: Terms, objid: str) -> str:
     return "IDENTIFIER" if terms.is_by_objid and found == "OBJID" else found
 
 
-def child(terms: Terms, own: str, other: str, *, label: str, file: str) -> Linked:
+def child(terms: Terms, objid: str, other: str, *, label: str, file: str) -> Linked:
     """Return the child ``other`` as its parent's METS names it: with a location, or only by OBJID."""
-    found = linked(terms, own, other, label=label, file=file)
+    found = linked(terms, objid, other, label=label, file=file)
     if not terms.is_by_objid:
         return found
     return found | {"loctype": child_loctype(terms, other), "href": "", "file": ""}
@@ -104,19 +104,19 @@ def file_id(terms: Terms, parent: str, child: str) -> str:
     return child if terms.link_style == "recommendation" else ids.element_id(parent, f"{child} METS")
 
 
-def parent_map(terms: Terms, own: str) -> LinkMap:
-    """Return the structMap in which the child ``own`` names its parent."""
+def parent_map(terms: Terms, objid: str) -> LinkMap:
+    """Return the structMap in which the child ``objid`` names its parent."""
     one = f"parent {terms.package_type}"
     words = {
         "aip": {"label": one, "div": f"{terms.package_type} parent identifier"},
         "csip-large": {"label": "parent IP", "div": "parent IP", "kind": "Godfather IP"},
         "recommendation": {"type": "logical", "label": "parent IP", "div": "IP parent identifier"},
     }[terms.link_style]
-    return {"id": ids.element_id(own, "parent"), "type": "PHYSICAL", "kind": ""} | words
+    return {"id": ids.element_id(objid, "parent"), "type": "PHYSICAL", "kind": ""} | words
 
 
-def children_map(terms: Terms, own: str) -> LinkMap:
-    """Return the structMap in which the parent ``own`` names its children."""
+def children_map(terms: Terms, objid: str) -> LinkMap:
+    """Return the structMap in which the parent ``objid`` names its children."""
     one = f"child {terms.package_type}"
     words = {
         "aip": {"label": f"{one}s", "div": f"{one}s", "child": one},
@@ -130,4 +130,4 @@ def children_map(terms: Terms, own: str) -> LinkMap:
         "recommendation": {"label": "SIARD structmap", "div": "child IPs", "child": "child IP"},
     }[terms.link_style]
     usual = {"type": "PHYSICAL", "kind": "", "within": ""}
-    return {"id": ids.element_id(own, "children")} | usual | words
+    return {"id": ids.element_id(objid, "children")} | usual | words

@@ -131,11 +131,11 @@ class Terms(GivenTerms):
 
     def check(self, agents: Agents) -> None:
         """Raise ``ConfigError`` for values that the profile forbids, and invalid names or terms."""
-        _one_of("content information type", self.content_type, CONTENT_TYPES)
-        _one_of("profile", self.profile, PROFILES)
-        _one_of("package type", self.package_type, PACKAGE_TYPES)
-        _one_of("link style", self.link_style, LINK_STYLES)
-        _one_of("form of links to children", self.child_links, CHILD_LINKS)
+        _check_is_one_of("content information type", self.content_type, CONTENT_TYPES)
+        _check_is_one_of("profile", self.profile, PROFILES)
+        _check_is_one_of("package type", self.package_type, PACKAGE_TYPES)
+        _check_is_one_of("link style", self.link_style, LINK_STYLES)
+        _check_is_one_of("form of links to children", self.child_links, CHILD_LINKS)
         self._check_versions()
         if not _REPRESENTATION.fullmatch(self.representation) or len(self.representation) > _LONGEST:
             raise ConfigError(
@@ -180,9 +180,9 @@ class Terms(GivenTerms):
     def _check_versions(self) -> None:
         """Raise ``ConfigError`` for versions that contradict the profile, its address or each other."""
         if self.csip_version:
-            _one_of("version of CSIP", self.csip_version, CSIP_VERSIONS)
+            _check_is_one_of("version of CSIP", self.csip_version, CSIP_VERSIONS)
         if self.sip_version:
-            _one_of("version of E-ARK SIP", self.sip_version, SIP_VERSIONS)
+            _check_is_one_of("version of E-ARK SIP", self.sip_version, SIP_VERSIONS)
         for name, given, profiles in (
             ("csip", self.csip_version, ("csip", "sip")),
             ("sip", self.sip_version, ("sip",)),
@@ -309,6 +309,6 @@ def href(segments: Sequence[str]) -> str:
     return uris.quoted(segments).replace("+", "%2B")
 
 
-def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ConfigError(f"there is no {what} {value!r}", hint=f"There are {', '.join(known)}.")
+def _check_is_one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ConfigError(f"there is no {what} {value!r}", hint=f"There are {', '.join(allowed)}.")

@@ -1,6 +1,6 @@
-"""Columns of values, divided by a hash: large sets, which are compared a part at a time.
+"""Columns of values in hash partitions: large sets are compared one partition at a time.
 
-One part is held in memory; several are on disk, in a temporary database.
+A single partition is held in memory; several are on disk, in a temporary database.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from zlib import crc32
 
 from metspack.files import tempdb
 
-_AT_ONCE = 2_000  # values of a column that are kept together
+_AT_ONCE = 2_000  # values of a column in one row of the database
 _KEPT = "what is compared of a folder"
 _NUL = b"\0"
-_WHOLE = -1  # the number under which values wait to be divided
+_WHOLE = -1  # the number of values that are not divided yet
 _MOST_COLUMNS = 4
 _SCHEMA = """
 CREATE TABLE part (source TEXT, number INTEGER, one BLOB, two BLOB, three BLOB, four BLOB);
@@ -28,21 +28,22 @@ _PUT = "INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)"
 _OF_PART = "SELECT one, two, three, four FROM part WHERE source = ? AND number = ? ORDER BY rowid"
 
 
-class PartStore(tempdb.Scratch):
-    """A store on disk for sets in several parts, and for a ``schema``; a context manager."""
+class PartitionStore(tempdb.Scratch):
+    """A temporary database for partitions, and for the tables of ``schema``; a context manager."""
 
     def __init__(self, schema: str) -> None:
         super().__init__("BEGIN", schema=f"{_SCHEMA};{schema}")
 
 
-class ColumnParts:
-    """Columns of equal length, divided by the hash of the first one's values into so many parts.
+class PartitionedColumns:
+    """Columns of equal length in ``parts`` partitions, by the hash of the first column's values.
 
-    ``kinds`` has a letter for each column: n for names, which are bytes without NUL, q for numbers. Several
-    parts go to ``store``, under the name ``source``; they are divided when one is asked for, or before.
+    ``kinds`` has a letter for each column: n for bytes without NUL, q for numbers of 64 bits. Several
+    partitions are stored in ``store`` under the name ``source``; ``divide`` or the first ``columns`` makes
+    them.
     """
 
-    def __init__(self, source: str, kinds: str, parts: int, store: PartStore) -> None:
+    def __init__(self, source: str, kinds: str, parts: int, store: PartitionStore) -> None:
         self._source = source
         self._kinds = kinds
         self._store = store
@@ -51,14 +52,14 @@ class ColumnParts:
         self._divided: list[list[list[Any]]] = []
 
     def add(self, *columns: Sequence[Any]) -> None:
-        """Add values to each column; raises ``TargetError`` when there is no room."""
+        """Add values to each column; raises ``TargetError`` when the temporary disk is full."""
         for kept, more in zip(self._whole, columns, strict=True):
             kept.extend(more)
         if self._parts > 1 and len(self._whole[0]) >= _AT_ONCE:
             self._keep(_WHOLE, self._whole)
 
     def columns(self, part: int) -> list[list[Any]]:
-        """Return the columns of a part, in the order of adding, which has ended."""
+        """Return the columns of a partition in the order of ``add``, which is not called any more."""
         self.divide()
         if self._parts == 1:
             return self._whole
@@ -69,7 +70,7 @@ class ColumnParts:
         return [one + more for one, more in zip(found, left, strict=True)] if found else left
 
     def _batches(self, number: int) -> Iterator[list[Sequence[Any]]]:
-        """Yield the columns of a part that are kept, as many values at a time as were kept together."""
+        """Yield the stored columns of a partition, one row of the database at a time."""
         for blobs in self._store.rows(_OF_PART, self._source, number):
             yield [
                 array("q", blob) if kind == "q" else blob.split(_NUL)
@@ -77,7 +78,7 @@ class ColumnParts:
             ]
 
     def divide(self) -> None:
-        """Divide all values, unless that was done."""
+        """Divide all values into the partitions; a second call has no effect."""
         if self._parts == 1 or self._divided:
             return
         self._divided = [[[] for _ in self._kinds] for _ in range(self._parts)]
@@ -104,17 +105,17 @@ class ColumnParts:
             each.clear()
 
 
-class Slots:
-    """Values of ``width`` bytes by number, zeros where one lacks; of several parts on disk."""
+class Records:
+    """Records of ``width`` bytes by number, zeros by default; ``on_disk`` or in memory."""
 
-    def __init__(self, width: int, store: PartStore, *, are_kept: bool) -> None:
+    def __init__(self, width: int, store: PartitionStore, *, on_disk: bool) -> None:
         self._width = width
         self._store = store
-        self._row = store.put("INSERT INTO slot (kept) VALUES (NULL)") if are_kept else 0
+        self._row = store.put("INSERT INTO slot (kept) VALUES (NULL)") if on_disk else 0
         self._values: dict[int, bytes] = {}
 
     def put(self, numbers: Iterable[int], values: Iterable[bytes], count: int) -> None:
-        """Put values at their numbers below ``count``; raises ``TargetError`` without room."""
+        """Set values at their numbers, all below ``count``; raises ``TargetError`` on a full disk."""
         if not self._row:
             self._values.update(zip(numbers, values, strict=True))
             return
@@ -128,10 +129,10 @@ class Slots:
                     blob.write(value)
 
     def get(self, start: int, stop: int) -> bytes:
-        """Return the values from one number to another, one behind the other."""
+        """Return the values from ``start`` up to, without, ``stop``, joined."""
         if not self._row:
-            none = bytes(self._width)
-            return b"".join([self._values.get(number, none) for number in range(start, stop)])
+            zeros = bytes(self._width)
+            return b"".join([self._values.get(number, zeros) for number in range(start, stop)])
         with self._store.blob("slot", "kept", self._row) as blob:
             blob.seek(start * self._width)
             return blob.read((stop - start) * self._width)
