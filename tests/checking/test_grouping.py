@@ -100,14 +100,6 @@ def test_what_is_reported_together_says_how_much_and_where(tmp_path: Path) -> No
     assert dict(lost.facts)["folder"] == f"{SEGMENT}/content"
 
 
-def test_files_of_a_folder_that_is_there_are_each_reported(tmp_path: Path) -> None:
-    package = forge.forge(tmp_path / "package", forge.lobs(60, 3))
-    for number in (1, 4, 7):
-        (package / SEGMENT / LOBS / f"record{number}.bin").unlink()
-    counts = Counter(each.code for each in check(package))
-    assert counts == {"F001": 3}
-
-
 def test_lost_entries_of_an_archive_are_reported_together(tmp_path: Path) -> None:
     lobs = forge.lobs(12, 1)
     package = forge.forge(tmp_path / "package", lobs)

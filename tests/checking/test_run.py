@@ -15,11 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import ALL_CODES, CheckSummary, Code, Level, check, explained, inventory, weight
+from metspack.checking import ALL_CODES, Code, Level, check, explained, inventory, weight
 from metspack.errors import ConfigError, TargetError
 from metspack.files import reading
 from metspack.limits import Budgets
-from metspack.model import Severity
 from tests.findings import codes, ordered
 from tests.laws import THOROUGH, law
 from tests.packages import forge
@@ -221,12 +220,6 @@ def test_every_code_is_explained() -> None:
             explained(word)
         assert "such as L001 (docs/findings.md" in caught.value.hint
         assert "CSIP66" in caught.value.hint
-
-
-def test_a_summary_counts() -> None:
-    summary = CheckSummary(packages=1, files=2, links=3, bytes=4, errors=5, warnings=6, infos=7)
-    assert summary.findings == 18
-    assert {code.severity for code in ALL_CODES} == set(Severity)
 
 
 # --- memory ---------------------------------------------------------------------------------------------

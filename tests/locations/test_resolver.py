@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
 import pytest
@@ -223,22 +223,19 @@ def test_every_lob_of_real_archives_is_found_with_its_digest(path: str, expected
         assert [letter for *_, letter in resolver.tally()] == [Convention.H] * 3
 
 
-# --- The statement's 27 combinations --------------------------------------------------------------------
-
-
 # --- What fits, and what decides among several ------------------------------------------------------------
 
 
-def test_the_statement_ends_the_search_when_the_size_fits(tmp_path: Path) -> None:
-    put(tmp_path, {"lobs/r.bin": b"12345", "r.bin": b"54321"})
-    found, data = resolve(tmp_path, "r.bin", column="lobs/", length=5)
-    assert (found.convention, data) == (Convention.C, b"12345")
-
-
-def test_a_size_that_does_not_fit_makes_the_search_continue(tmp_path: Path) -> None:
-    put(tmp_path, {"lobs/r.bin": b"1234"})
-    found, data = resolve(tmp_path, "r.bin", column="lobs/", length=5, inside={"r.bin": b"12345"})
-    assert (found.convention, data) == (Convention.H, b"12345")
+@tabled
+def test_the_file_that_fits_is_located(
+    tmp_path: Path, files: dict[str, str], stated: dict[str, Any], expected: list[str], digest_of: str | None
+) -> None:
+    put(tmp_path, {path: data.encode() for path, data in files.items()})
+    inside = {path: data.encode() for path, data in stated.get("inside", {}).items()}
+    folders = {name: text for name, text in stated.items() if name != "inside"}
+    digest = None if digest_of is None else md5(digest_of.encode())
+    found, data = resolve(tmp_path, "r.bin", length=5, digest=digest, inside=inside, **folders)
+    assert [found.convention.name, data.decode()] == expected
 
 
 def test_a_wrong_length_is_forgiven_for_the_right_digest(tmp_path: Path) -> None:
@@ -259,20 +256,6 @@ def test_two_that_differ_are_an_error_without_a_digest(tmp_path: Path) -> None:
         resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5)
     assert caught.value.message.count(": 5 bytes") == 2
     assert caught.value.hint
-
-
-def test_two_that_are_equal_are_no_error(tmp_path: Path) -> None:
-    put(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"12345"})
-    found, data = resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5)
-    assert (found.convention, data) == (Convention.A, b"12345")
-
-
-def test_a_digest_decides_among_several(tmp_path: Path) -> None:
-    put(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"54321"})
-    found, data = resolve(
-        tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5, digest=md5(b"54321"), inside={}
-    )
-    assert (found.convention, data) == (Convention.SIARD_FOLDER, b"54321")
 
 
 def test_a_digest_that_none_has_decides_nothing(tmp_path: Path) -> None:

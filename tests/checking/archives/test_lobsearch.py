@@ -189,13 +189,6 @@ def test_a_lost_lob_that_several_cells_name_is_reported(tmp_path: Path) -> None:
     assert "Z010" in codes(root)
 
 
-def test_nothing_outside_the_package_is_found(tmp_path: Path) -> None:
-    (tmp_path / "lobs").mkdir()
-    (tmp_path / "lobs/r.bin").write_bytes(BINARY)
-    sample = Sample(letter="C", column=f"{tmp_path}/lobs/", rows=(Row(file="r.bin"),))
-    assert codes(packaged(tmp_path / "package", sample)) == ["Z013"]
-
-
 # --- split LOBs -----------------------------------------------------------------------------------------
 
 

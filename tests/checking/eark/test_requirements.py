@@ -52,10 +52,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "package"
 
 
-def test_the_good_package_breaks_nothing(folder: Path) -> None:
-    assert checked(csip.forge(folder)) == []
-
-
 def test_a_representation_without_mets_is_only_advised_against(folder: Path) -> None:
     assert rules(checked(csip.forge(folder, with_content))) == {"CSIPSTR12"}
 

@@ -223,11 +223,6 @@ def test_where_the_section_states_no_digest_of_the_file_there_is_none(
     assert "F005" in codes(archivematica(tmp_path, *sections, files=[admid]))
 
 
-def test_what_is_superseded_says_nothing(tmp_path: Path) -> None:
-    old = technical("old", ("md5", MD5_OF_B), size="9", status=' STATUS="superseded"')
-    assert codes(archivematica(tmp_path, old, technical("new", ("md5", MD5_OF_A)))) == []
-
-
 @pytest.mark.slow
 def test_thousands_of_sections_take_no_more_memory_than_a_hundred(tmp_path: Path) -> None:
     def used(count: int) -> int:
