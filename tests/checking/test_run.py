@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import ALL_CODES, Code, Level, check, explained, inventory, weight
+from metspack.checking import ALL_CODES, CheckSummary, Code, Level, check, explained, inventory, weight
 from metspack.errors import ConfigError, TargetError
 from metspack.files import reading
 from metspack.limits import Budgets
@@ -220,6 +220,10 @@ def test_every_code_is_explained() -> None:
             explained(word)
         assert "such as L001 (docs/findings.md" in caught.value.hint
         assert "CSIP66" in caught.value.hint
+
+
+def test_a_summary_counts() -> None:
+    assert CheckSummary(packages=1, files=2, links=3, bytes=4, errors=5, warnings=6, infos=7).findings == 18
 
 
 # --- memory ---------------------------------------------------------------------------------------------
