@@ -14,3 +14,13 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
         return each.path, each.line, each.code, each.place
 
     return sorted(findings, key=key)
+
+
+def codes(findings: Iterable[Finding]) -> list[str]:
+    """Return the codes of findings in the order of reports."""
+    return [each.code for each in ordered(findings)]
+
+
+def placed(findings: Iterable[Finding]) -> list[tuple[str, str]]:
+    """Return code and path of findings in the order of reports."""
+    return [(each.code, each.path) for each in ordered(findings)]

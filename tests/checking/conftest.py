@@ -1,4 +1,4 @@
-"""Fixtures of what a check did, beside what it tells."""
+"""Fixtures of the work of a check, and of a package."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from metspack.checking import segments
 from metspack.files import tempdb
+from tests.packages import forge
 
 EACH = 1_000
 """Steps of SQLite's machine between two counts."""
@@ -18,8 +19,14 @@ Grows = Callable[[Callable[[Path, int], object], Callable[[Path], object], int],
 
 
 @pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A small good package."""
+    return forge.forge(tmp_path / "package")
+
+
+@pytest.fixture
 def agreed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether in each check that held files of segments these were held to its end."""
+    """For each check that held files of segments: True if it held them to its end."""
     found: list[bool] = []
     real = segments.Agreement.close
 
@@ -34,7 +41,7 @@ def agreed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of steps, by the thousand, that temporary databases have taken since it was set to 0."""
+    """The thousands of steps that temporary databases took since the value was set to 0."""
     counted = [0]
     real = tempdb.create
 

@@ -16,7 +16,7 @@ _ATTRIBUTE = re.compile(rb"([A-Za-z:]+)=\"([^\"]*)\"")
 
 
 def is_found(package: Path, level: Level = Level.FULL) -> bool:
-    """Whether a check finds anything; it ends with the first finding."""
+    """Return whether a check finds anything; it ends with the first finding."""
     return next(check(package, level), None) is not None
 
 

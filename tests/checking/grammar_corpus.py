@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from metspack.checking.mets.schema import CSIP, SIP, of_folder
 from metspack.mets.reader import METS, XLINK
 from tests.conftest import CHECKOUT
 from tests.shared_data import shared
+from tests.tables import tables_of
 
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
 XML = "http://www.w3.org/XML/1998/namespace"
@@ -36,64 +37,9 @@ BASES = {
 _PREFIXES = {METS: "", XLINK: "xlink:", CSIP: "csip:", SIP: "sip:", XSI: "xsi:", XML: "xml:"}
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-_DATES = (
-    *_words("2016-02-30T00:00:00 2016-02-23 2016-02-23T25:00:00 2016-2-3T00:00:00 2016-02-23T24:00:00 now"),
-    *_words("2016-02-23T00:00:00.123-14:00 2016-02-23T00:00:00+15:00 2016-02-29T23:59:60"),
-    " 2016-02-23T00:00:00 ",
-)
-_INTEGERS = (
-    *_words("1.0 +5 -1 0 five 0x1 2147483648 9223372036854775808 -9223372036854775809"),
-    " 5 ",
-    "1 2",
-)
-_REFERENCES = ("1a", "a:b", "a b", "a,b", " f1 ", "-a", "tech rights")
-_URIS = (
-    *("a b", "%zz", "http://[", "http://example.org/é", "\\\\host\\x", "::", "urn:a  urn:b"),
-    "http://a:b:c/",
-)
-_SPANS = _words(
-    "BYTE IDREF SMIL MIDI SMPTE-25 SMPTE-24 SMPTE-DF30 SMPTE-NDF30 SMPTE-DF29.97 SMPTE-NDF29.97 TIME TCF XPTR"
-)
-ENUMERATED = {
-    "ROLE": _words("CREATOR EDITOR ARCHIVIST PRESERVATION DISSEMINATOR CUSTODIAN IPOWNER OTHER"),
-    "TYPE": _words("INDIVIDUAL ORGANIZATION OTHER"),
-    "SHAPE": _words("RECT CIRCLE POLY"),
-    "BETYPE": _SPANS,
-    "EXTTYPE": _SPANS,
-    "TRANSFORMTYPE": _words("decompression decryption"),
-    "ARCLINKORDER": _words("ordered unordered"),
-    "LOCTYPE": _words("ARK URN URL PURL HANDLE DOI OTHER"),
-    "CHECKSUMTYPE": _words(
-        "Adler-32 CRC32 HAVAL MD5 MNP SHA-1 SHA-256 SHA-384 SHA-512 TIGER WHIRLPOOL SHA1 sha-256 SHA3-256"
-    ),
-    "MDTYPE": (
-        *_words("MARC MODS EAD DC NISOIMG LC-AV VRA TEIHDR DDI FGDC LOM PREMIS PREMIS:OBJECT PREMIS:AGENT"),
-        *_words("PREMIS:RIGHTS PREMIS:EVENT TEXTMD METSRIGHTS EAC-CPF LIDO OTHER other PREMIS:FILE MARC21"),
-        *("ISO 19115:2003 NAP", "ISO  19115:2003 NAP"),
-    ),
-    "xlink:type": _words("simple extended locator arc resource title none"),
-    "xlink:show": _words("new replace embed other none"),
-    "xlink:actuate": _words("onLoad onRequest other none onload"),
-    "csip:OAISPACKAGETYPE": _words("SIP AIP DIP AIU AIC IP"),
-    "csip:NOTETYPE": ("SOFTWARE VERSION", "IDENTIFICATIONCODE", "IDENTIFICATION CODE"),
-    "csip:CONTENTINFORMATIONTYPE": (
-        *_words("ERMS SIARD1 SIARD2 SIARDDK GeoData citcarchival_v1_0 citsarchival_v1_0 csarchival_v1_0"),
-        *_words("citspremis_v1_0 cspremis_v1_0 citserms_v2_1 citserms_v3_0 citsehpj_v1_0 citsehpj_v2_0"),
-        *_words("citsehcr_v1_0 citssiard_v1_0 citsgeospatial_v3_0 cits3dpm_v1_0 MIXED OTHER"),
-        *_words("SIARD3 citssiard_v2_0 mixed"),
-    ),
-}
-_VALUES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("CREATEDATE", "LASTMODDATE", "CREATED", "VERSDATE"), _DATES),
-    **dict.fromkeys(("SIZE", "SEQ", "ORDER", "TRANSFORMORDER"), _INTEGERS),
-    **dict.fromkeys(("ID", "ADMID", "DMDID", "FILEID", "STRUCTID", "TRANSFORMBEHAVIOR"), _REFERENCES),
-    **dict.fromkeys(("xlink:href", "CONTENTIDS"), _URIS),
-    **ENUMERATED,
-}
+_TABLES = tables_of(__file__)
+ENUMERATED: Mapping[str, list[str]] = _TABLES["enumerated"]
+_VALUES: Mapping[str, list[str]] = ENUMERATED | _TABLES["values"]
 
 
 class Mutant(NamedTuple):
@@ -120,7 +66,7 @@ Change = Callable[[etree._Element], object]
 
 
 def mutants() -> Iterator[Mutant]:
-    """Yield the documents and their mutants; a place is damaged in the first document that has it."""
+    """Yield the documents and mutants; each place is damaged in the first document with it."""
     seen: set[str] = set()
     for name, path in BASES.items():
         base = etree.fromstring(path.read_bytes())
@@ -258,77 +204,16 @@ _HEAD = (
     'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
 )
 _MAP = "<structMap><div/></structMap>"
-
-
-def _described(content: str) -> str:
-    return f'<dmdSec ID="w">{content}</dmdSec>{_MAP}'
-
-
-def _wrapped(content: str) -> str:
-    return _described(f'<mdWrap MDTYPE="OTHER"><xmlData>{content}</xmlData></mdWrap>')
-
-
-def _base64(content: str) -> str:
-    return _described(f'<mdWrap MDTYPE="DC"><binData>{content}</binData></mdWrap>')
-
-
-def _named_as(xsi_type: str) -> str:
-    return f'<metsHdr><agent ROLE="EDITOR"><name xsi:type="{xsi_type}">n</name></agent></metsHdr>{_MAP}'
-
-
-def _files(content: str) -> str:
-    return f"<fileSec>{content}</fileSec>{_MAP}"
-
-
-_REF = '<mdRef MDTYPE="DC" LOCTYPE="URL"/>'
-_TYPES = _words(
-    "metsType amdSecType fileGrpType structMapType divType parType seqType areaType structLinkType "
-    "behaviorSecType behaviorType objectType mdSecType fileType URIs agentType id located mptrType linkGroup"
+_TYPED = (
+    '<dmdSec ID="w"><mdWrap MDTYPE="OTHER"><xmlData><x xmlns="" xsi:type="m:{}"/></xmlData></mdWrap></dmdSec>'
 )
-_BODIES = {
-    "least": _MAP,
-    "nothing": "",
-    "both mdRef and mdWrap": _described(f'<mdWrap MDTYPE="DC"/>{_REF}'),
-    "mdRef twice": _described(_REF + _REF),
-    "both xmlData and binData": _described('<mdWrap MDTYPE="DC"><xmlData><a/></xmlData><binData/></mdWrap>'),
-    "a METS in xmlData": _wrapped(f"<mets>{_MAP}</mets>"),
-    "a broken METS in xmlData": _wrapped("<mets><metsHdr/></mets>"),
-    "a METS type in xmlData": _wrapped('<x xmlns="" xsi:type="m:divType"><m:div ORDER="one"/></x>'),
-    "a METS section in xmlData": _wrapped('<fileSec BAD="1"/>'),
-    "an integer in xmlData": _wrapped('<x xmlns="" xsi:type="xs:integer">5</x>'),
-    "no integer in xmlData": _wrapped('<x xmlns="" xsi:type="xs:integer">five</x>'),
-    "a CSIP attribute in xmlData": _wrapped(f'<x xmlns:c="{CSIP}" c:OAISPACKAGETYPE="nothing"/>'),
-    "xsi:type named": '<structMap xsi:type="m:structMapType"><div/></structMap>',
-    "xsi:type of another": '<structMap xsi:type="m:divType"><div/></structMap>',
-    "xsi:type base": _files('<fileGrp xsi:type="fileGrpType"/>'),
-    "xsi:type of a group": _files('<fileGrp><fileGrp xsi:type="fileGrpType"/></fileGrp>'),
-    "xsi:type of a file": _files('<fileGrp><file ID="f" xsi:type="m:fileType"/></fileGrp>'),
-    "xsi:type restricted": _named_as("xs:token"),
-    "xsi:type of URIs": _named_as("m:URIs"),
-    "nothing but a wrong xlink:type": _MAP.replace("<structMap", '<structMap xlink:type="nonsense"'),
-    "base64 with spaces": _base64(" QU JD\n"),
-    "base64 cut off": _base64("QUJ"),
-    "base64 with bits left": _base64("QQ=="),
-    "base64 with wrong bits": _base64("QR=="),
-    "base64 with a comment": _base64("QU<!-- -->JD"),
-    "base64 in a CDATA section": _base64("QU<![CDATA[JD]]>"),
-    "a CDATA section for an element": "<structMap><![CDATA[<div/>]]></structMap>",
-    "a CDATA section of space": "<structMap><![CDATA[ ]]><div/></structMap>",
-    "a reference to a space": "<structMap>&#32;<div/></structMap>",
-    **{f"{name} asked for": _wrapped(f'<x xmlns="" xsi:type="m:{name}"/>') for name in _TYPES},
-}
-_ROOT = (
-    'xsi:type="m:metsType"',
-    'xsi:nil="false"',
-    f'xsi:schemaLocation="{METS} nowhere.xsd"',
-    'xlink:type="arc"',
-)
+_BODIES = _TABLES["bodies"] | {f"{name} asked for": _TYPED.format(name) + _MAP for name in _TABLES["types"]}
 
 
 def _by_hand() -> Iterator[Mutant]:
     for damage, body in _BODIES.items():
         yield Mutant("by hand", damage, f"{_HEAD}>{body}</mets>".encode())
-    for attribute in _ROOT:
+    for attribute in _TABLES["roots"]:
         yield Mutant("by hand", f"mets with {attribute}", f"{_HEAD} {attribute}>{_MAP}</mets>".encode())
     for root in ("fileSec", "structMap", "metsHdr", "METS", "amdSec"):
         yield Mutant("by hand", f"root {root}", f'<{root} xmlns="{METS}"/>'.encode())

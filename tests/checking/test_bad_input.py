@@ -18,17 +18,12 @@ from tests.packages.forge import CHILD, FIRST, SECOND
 HREF = FIRST.partition("/")[2]
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    return forge.forge(tmp_path / "package")
-
-
 def codes(findings: Iterable[Finding]) -> set[str]:
     return {each.code for each in ordered(findings)}
 
 
 @pytest.mark.parametrize(
-    ("href", "code", "said"),
+    ("href", "code", "words"),
     [
         ("../../etc/passwd", "P003", "leads out of the package"),
         ("/etc/passwd", "P003", "leads out of the package"),
@@ -40,8 +35,8 @@ def codes(findings: Iterable[Finding]) -> set[str]:
         (f"{HREF}?x", "P002", "a query"),
     ],
 )
-def test_a_location_that_is_refused_is_told_and_never_opened(
-    package: Path, href: str, code: str, said: str, monkeypatch: pytest.MonkeyPatch
+def test_a_location_that_is_refused_is_reported_and_never_opened(
+    package: Path, href: str, code: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forge.edit(package / CHILD, HREF, href)
     forge.seal(package)
@@ -56,9 +51,9 @@ def test_a_location_that_is_refused_is_told_and_never_opened(
     monkeypatch.setattr(reading, "opened", watched)
     monkeypatch.setattr(reading, "small_files", lambda *_: repeat(None))  # each is opened by itself
     found = list(check(package))
-    (told,) = [each for each in found if each.place == "s0.t2.c4.r1" and each.code in {"P002", "P003"}]
-    assert (told.code, told.path, told.line) == (code, CHILD, 4)
-    assert said in told.message
+    (reported,) = [each for each in found if each.place == "s0.t2.c4.r1" and each.code in {"P002", "P003"}]
+    assert (reported.code, reported.path, reported.line) == (code, CHILD, 4)
+    assert words in reported.message
     assert ("F003", SECOND) in {(each.code, each.path) for each in found}, "the rest is checked"
     # Beside the package, and beside the folder it lies in, may be what tells that a command is at work there.
     journal = f"{package.parent}.partial/journal.jsonl"

@@ -1,4 +1,4 @@
-"""Every code has a package as its case; what is found in each is compared with the record."""
+"""Every code has a package as its case; its findings are compared with the record."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_every_code_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_there_are_as_many_cases_as_is_said(kind: str) -> None:
+def test_there_are_as_many_cases_as_the_documents_state(kind: str) -> None:
     assert sum(each.kind == kind for each in cases()) >= AT_LEAST[kind]
 
 

@@ -1,4 +1,4 @@
-"""Packages in zip and tar files have the findings of their folders; other forms are named and not read."""
+"""Packages in zip and tar files have the findings of folders; other forms are refused."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def exchanged(root: Path) -> None:
 KINDS = (good, damaged, of_csip, lost, exchanged)
 
 
-def told(path: Path, level: Level, sample: FileSample | None = None) -> Counter[tuple[str, str, str]]:
+def reported(path: Path, level: Level, sample: FileSample | None = None) -> Counter[tuple[str, str, str]]:
     """Return the findings by path in the package, code and message."""
     own = f"{path}/"
     found = check(path, level, sample=sample)
@@ -63,14 +63,16 @@ def test_a_package_gives_the_same_findings_in_every_form(
 ) -> None:
     root = tmp_path / "package"
     make(root)
-    expected = told(root, level)
+    expected = reported(root, level)
     if level is not Level.STRUCTURE:  # there the archive in a deflated zip file is not opened
-        assert told(zipped(root, tmp_path / "a/package.zip", inside="package", keep=True), level) == expected
+        assert (
+            reported(zipped(root, tmp_path / "a/package.zip", inside="package", keep=True), level) == expected
+        )
     for name, backwards in (("b/package.tar", False), ("c/package.TAR", True)):
         packed = tarred(root, tmp_path / name, inside="package", keep=True, backwards=backwards)
-        assert told(packed, level) == expected
+        assert reported(packed, level) == expected
     if make is not of_csip:  # of which CSIP wants one folder in the file
-        assert told(tarred(root, tmp_path / "d/package.tar", keep=True), level) == expected
+        assert reported(tarred(root, tmp_path / "d/package.tar", keep=True), level) == expected
 
 
 @pytest.mark.parametrize("name", ["x.7z", "x.RAR", "x.tar.gz", "x.zst", "x.tar.Z"])

@@ -1,4 +1,4 @@
-"""The packages that a list, a table or the METS of a parent announces, against those that came."""
+"""Packages announced by a list, a table or a parent's METS are compared with those present."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.checking.links.test_roots import aip
 from tests.findings import ordered
 from tests.packages import csip, forge
 from tests.packages.spread import tarred, zipped
+from tests.tables import tabled
 
 
 @pytest.fixture
@@ -28,8 +29,8 @@ def inbox(tmp_path: Path) -> Path:
     return root
 
 
-def told(paths: Path | Sequence[Path], text: str | bytes, name: str = "list.txt") -> list[str]:
-    """Return the findings on what is expected: code, line and what the message says, shortened."""
+def reported(paths: Path | Sequence[Path], text: str | bytes, name: str = "list.txt") -> list[str]:
+    """Return the findings on expected packages: code, line and subject."""
     first = paths if isinstance(paths, Path) else paths[0]
     file = first.parent / name
     file.write_bytes(text.encode() if isinstance(text, str) else text)
@@ -43,16 +44,16 @@ ALL = "urn:x:one\ntwo\nthree.tar\n\n# those that came late\nbatch/four/\nbroken\
 
 
 def test_all_that_is_announced_came(inbox: Path) -> None:
-    assert told(inbox, ALL) == []
-    assert told(inbox, "\ufeff" + ALL.replace("\n", "\r\n")) == []
-    assert told(inbox, ALL.encode("utf-16")) == []
-    assert told(inbox, ALL.replace("\n", "\r")) == []
-    assert told(inbox, "; as agreed\n" + ALL) == []
+    assert reported(inbox, ALL) == []
+    assert reported(inbox, "\ufeff" + ALL.replace("\n", "\r\n")) == []
+    assert reported(inbox, ALL.encode("utf-16")) == []
+    assert reported(inbox, ALL.replace("\n", "\r")) == []
+    assert reported(inbox, "; as agreed\n" + ALL) == []
 
 
 def test_what_did_not_come_and_what_nobody_announced_is_named(inbox: Path) -> None:
     missing = ALL.replace("urn:x:one", "urn:x:onne") + "nine\n"
-    assert told(inbox, missing) == [
+    assert reported(inbox, missing) == [
         f"M015 0 {inbox}/one/METS.xml",
         "M014 1 urn:x:onne",
         "M014 8 nine",
@@ -68,26 +69,18 @@ def test_what_did_not_come_and_what_nobody_announced_is_named(inbox: Path) -> No
 
 
 def test_an_objid_is_compared_exactly(inbox: Path) -> None:
-    found = told(inbox, ALL.replace("urn:x:one", "URN:X:ONE"))
+    found = reported(inbox, ALL.replace("urn:x:one", "URN:X:ONE"))
     assert found == [f"M015 0 {inbox}/one/METS.xml", "M014 1 URN:X:ONE"]
 
 
-def test_what_is_announced_twice_is_told(inbox: Path) -> None:
-    assert told(inbox, ALL + "two\n") == ["M017 8 two"]
+def test_what_is_announced_twice_is_reported(inbox: Path) -> None:
+    assert reported(inbox, ALL + "two\n") == ["M017 8 two"]
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        "Title,OBJID\nx,urn:x:one\n'y',two\n\"a, b\",three\n,four\n,broken\n",
-        "title;Folder;n\nx;one;1\ny;two;1\nz;three;\nz;four;\nz;broken\n",
-        "objid\nurn:x:one\ntwo\nthree\nfour\nbroken\n",
-        "path\tname\na/b\tone\na\ttwo\n\tthree\n\tfour\n\tbroken\n",
-    ],
-)
+@tabled
 def test_a_table_has_its_packages_in_the_column_that_is_called_so(inbox: Path, table: str) -> None:
-    assert told(inbox, table) == []
-    assert told(inbox, table.replace("two", "ten"))[1:] == ["M014 3 ten"]
+    assert reported(inbox, table) == []
+    assert reported(inbox, table.replace("two", "ten"))[1:] == ["M014 3 ten"]
 
 
 def test_the_mets_of_a_parent_announces_its_children(tmp_path: Path) -> None:
@@ -95,7 +88,7 @@ def test_the_mets_of_a_parent_announces_its_children(tmp_path: Path) -> None:
     aip(tmp_path / "in/under", "urn:x:under", parent="urn:x:over")
     aip(tmp_path / "in/stranger", "urn:x:stranger")
     text = (parent if parent.is_file() else tmp_path / "in/over/METS.xml").read_text()
-    found = told(tmp_path / "in", text)
+    found = reported(tmp_path / "in", text)
     assert [each.partition(" ")[0] for each in found] == ["M015", "M014"]
     assert found[0].endswith("/in/stranger/METS.xml")
     assert found[1].endswith(" urn:x:gone")
@@ -103,36 +96,22 @@ def test_the_mets_of_a_parent_announces_its_children(tmp_path: Path) -> None:
 
 def test_a_package_has_the_children_that_lie_in_it(tmp_path: Path) -> None:
     root = forge.forge(tmp_path / "package")
-    assert told(root, (root / "mets.xml").read_text()) == []
-    assert told(root, "package\nNorthwind_lobseg_0\nID_Northwind_lobseg_1_mets\n") == []
-    assert told(root, "other\n") == ["M014 1 other", "M015 0 mets.xml"]
+    assert reported(root, (root / "mets.xml").read_text()) == []
+    assert reported(root, "package\nNorthwind_lobseg_0\nID_Northwind_lobseg_1_mets\n") == []
+    assert reported(root, "other\n") == ["M014 1 other", "M015 0 mets.xml"]
     sip = csip.forge(tmp_path / "sip")
-    assert told(sip, "sip\n") == []
+    assert reported(sip, "sip\n") == []
     children = csip.divide(tmp_path / "set")
-    assert told(children, (children / "top/METS.xml").read_text()) == []
+    assert reported(children, (children / "top/METS.xml").read_text()) == []
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (b"", "names no package"),
-        (b"\n# nothing\n", "names no package"),
-        (b"one\ntwo\xff\n", ", line 2: is not UTF-8"),
-        (b"one\n\nPK\x03\x04\n", ", line 3: has the byte 0x03; expected a text"),
-        (b"Kennung;Titel\n1;a\n2;b\n", ", line 1: has a header without any of the columns objid"),
-        (b"objid,title\none,x\n,y\n", ", line 3: has nothing in the column 'objid'"),
-        (b'objid,title\none,"x\n', "is not CSV"),
-        (b"<ead/>", ", line 1: is no METS that can be read"),
-        (b"<mets xmlns='http://www.loc.gov/METS/' OBJID='x'>\n<", "line 2: is no METS"),
-        (b"<mets xmlns='http://www.loc.gov/METS/' OBJID='x'/>", "leads to no package"),
-    ],
-)
-def test_a_file_that_announces_nothing_is_refused(tmp_path: Path, data: bytes, said: str) -> None:
+@tabled
+def test_a_file_that_announces_nothing_is_refused(tmp_path: Path, data: str, words: str) -> None:
     file = tmp_path / "list"
-    file.write_bytes(data)
+    file.write_bytes(data.encode("latin-1"))
     with pytest.raises(ConfigError) as caught:
         CheckOptions(expect=file).looking()
-    assert said in caught.value.message
+    assert words in caught.value.message
     assert caught.value.message.startswith(f"--expect {file}")
     assert caught.value.hint
 

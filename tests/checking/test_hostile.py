@@ -130,7 +130,9 @@ MANY = ("dangling", "same-ids", "manifest-missing", "located-mptr")
 
 
 @pytest.mark.parametrize("name", MANY)
-def test_findings_beyond_the_budget_are_counted_exactly_and_told_by_one(tmp_path: Path, name: str) -> None:
+def test_findings_beyond_the_budget_are_counted_exactly_and_reported_by_one(
+    tmp_path: Path, name: str
+) -> None:
     path, most = input_of(name).make(tmp_path / "in", 300), 20
     every = list(checking.check(path, jobs=1))
     bounded = list(checking.check(path, jobs=1, budgets=Budgets(findings=most)))
@@ -145,9 +147,9 @@ def test_findings_beyond_the_budget_are_counted_exactly_and_told_by_one(tmp_path
             assert f"and {number - most - 1:,} more findings {code}" in last.message
             assert "--budget findings=N" in last.message
             assert len(last.others) == number - most - 1
-            told = {(each.path, each.line, each.place) for each in found}
-            told |= {(each.path, each.line, each.place) for each in last.others}
-            assert told == {(each.path, each.line, each.place) for each in every if each.code == code}
+            reported = {(each.path, each.line, each.place) for each in found}
+            reported |= {(each.path, each.line, each.place) for each in last.others}
+            assert reported == {(each.path, each.line, each.place) for each in every if each.code == code}
 
 
 SPARSE = {"sparse-lob": "content/record0.bin", "sparse-child": "x_lobseg_0/mets.xml"}
@@ -170,7 +172,7 @@ def test_a_file_of_holes_is_not_read_beyond_the_budget(tmp_path: Path, name: str
 
 
 def untold(_count: int) -> None:
-    """Tell nobody."""
+    """Discard the progress."""
 
 
 def refused(path: Path, *, holes: int) -> list[Finding]:
@@ -188,11 +190,11 @@ def test_a_part_of_holes_is_not_read_beyond_the_budget(tmp_path: Path) -> None:
     if not path.stat().st_blocks < 1 << 11:
         pytest.skip("the file system keeps no holes")
     holes = (1 << 21) - (1 << 17)
-    request = reading.DigestRequest(algorithms=("MD5",), holes=holes - 1)
-    (outcome,) = reading.hash_parts((request, ((tmp_path, ("file",), request),)), untold).parts
+    requested = reading.DigestRequest(algorithms=("MD5",), holes=holes - 1)
+    (outcome,) = reading.hash_parts((requested, ((tmp_path, ("file",), requested),)), untold).parts
     assert isinstance(outcome, reading.HolesRefused)
-    request = replace(request, holes=holes)
-    assert isinstance(reading.hash_file(tmp_path, ("file",), request, untold), reading.Hashed)
+    requested = replace(requested, holes=holes)
+    assert isinstance(reading.hash_file(tmp_path, ("file",), requested, untold), reading.Hashed)
 
 
 OTHERS = ("mets-unknown", "mets-namespaces", "mets-groups", "mets-agents")

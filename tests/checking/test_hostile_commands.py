@@ -27,6 +27,7 @@ from tests.checking.test_hostile_products import (
     structmap,
     write,
 )
+from tests.tables import tabled
 
 pytestmark = pytest.mark.slow
 
@@ -59,13 +60,13 @@ def children_that_locate_one_file(folder: Path, size: int) -> None:
 
 
 def archives_that_are_missing_beside_cells(folder: Path, size: int) -> None:
-    own = archive(folder, size, said=of_one_lob, lobs=(_EACH.format(0),))
+    own = archive(folder, size, stated=of_one_lob, lobs=(_EACH.format(0),))
     others = (listed(f"a{n}", f"a{n}.siard") for n in range(size))
     mets(folder, (own, listed("f", _EACH.format(0)), *others))
 
 
 def cells_and_files_of_one_path_in_the_parent(folder: Path, size: int) -> None:
-    own = archive(folder, size, said=of_one_lob, lobs=(_EACH.format(0),))
+    own = archive(folder, size, stated=of_one_lob, lobs=(_EACH.format(0),))
     child(folder / "y", "y")
     files = (listed(f"f{n}", _EACH.format(0)) for n in range(size))
     mets(folder, (own, listed("y", "y/mets.xml"), *files), structmap((mptr("y"),)))
@@ -73,7 +74,7 @@ def cells_and_files_of_one_path_in_the_parent(folder: Path, size: int) -> None:
 
 def cells_of_two_files_and_files_of_their_ids(folder: Path, size: int) -> None:
     lobs = [_EACH.format(n) for n in range(2)]
-    own = archive(folder, size, said=lambda n: of_one_lob(n).replace(lobs[0], lobs[n % 2]), lobs=lobs)
+    own = archive(folder, size, stated=lambda n: of_one_lob(n).replace(lobs[0], lobs[n % 2]), lobs=lobs)
     mets(folder, (own, *(listed(f"f{n % 2}", _EACH.format(n)) for n in range(size))))
 
 
@@ -113,14 +114,7 @@ def test_four_times_as_much_takes_about_four_times_as_many_steps(
     grows_evenly(make, do, _SIZE)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"lob": "a}{",\n "files": [\n{"name": "f", "offset": 0,\n"length": 1}\n]\n}\n',
-        '{"lob": "\\"{", "unit": "bytes",\n"files": [{"name": "f", "offset": 0, "length": 1}]}\n',
-        '\n\n{"lob": "\\\\", "files": [{"name": "f", "offset": 0, "length": 1}]\n\n}',
-    ],
-)
+@tabled
 def test_braces_in_texts_do_not_end_a_shard(tmp_path: Path, text: str) -> None:
     (tmp_path / "f").write_bytes(b"x")
     write(tmp_path / "s.json", (text,))

@@ -1,4 +1,4 @@
-"""Names that are long or nested without end are neither recursed into nor looked for at every level."""
+"""Endless names are read without recursion, and searched at few levels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _METS = f'<mets xmlns="{METS}" xmlns:xlink="{XLINK}" OBJID="x">{{}}<structMap><d
 _FILE = '<fileSec><fileGrp><file ID="f"><FLocat LOCTYPE="URL" xlink:href="{}"/></file></fileGrp></fileSec>'
 
 
-def test_a_line_of_a_bag_that_is_nested_without_end_is_told_as_any_other(tmp_path: Path) -> None:
+def test_a_line_of_a_bag_that_is_nested_without_end_is_reported_as_any_other(tmp_path: Path) -> None:
     deep = f"data/{'a/' * 5_000}f"
     (tmp_path / "data/x").mkdir(parents=True)
     (tmp_path / "data/x/mets.xml").write_text(_METS.format(""))
@@ -24,7 +24,7 @@ def test_a_line_of_a_bag_that_is_nested_without_end_is_told_as_any_other(tmp_pat
     assert found[0].severity.value == "error"
 
 
-def test_a_location_that_leads_out_without_end_is_told(tmp_path: Path) -> None:
+def test_a_location_that_leads_out_without_end_is_reported(tmp_path: Path) -> None:
     (tmp_path / "mets.xml").write_text(_METS.format(_FILE.format("../../" + "a/" * 50_000 + "f")))
     assert "P003" in {each.code for each in checking.check(tmp_path, jobs=1)}
 

@@ -238,10 +238,10 @@ _LOB = "content/schema0/table0/lob1/record{}.bin"
 
 
 def archive(
-    folder: Path, rows: int, *, said: Text, name: str = "hostile.siard", lobs: Iterable[str] = ()
+    folder: Path, rows: int, *, stated: Text, name: str = "hostile.siard", lobs: Iterable[str] = ()
 ) -> str:
-    """Write an archive whose cells say this of LOBs outside it, and return its file entry."""
-    cells = "".join(f"<row><c1>{n}</c1><c2 {said(n)}/></row>" for n in range(rows))
+    """Write an archive whose cells state this of LOBs outside it, and return its file entry."""
+    cells = "".join(f"<row><c1>{n}</c1><c2 {stated(n)}/></row>" for n in range(rows))
     space = "http://www.bar.admin.ch/xmlns/siard/2/table.xsd"
     table = f'<?xml version="1.0"?><table xmlns="{space}" version="2.2">{cells}</table>'
     folder.mkdir(parents=True, exist_ok=True)
@@ -257,13 +257,13 @@ def of_one_lob(_row: int) -> str:
 
 @maker
 def cells_and_files_of_one_lob(folder: Path, size: int) -> None:
-    own = archive(folder, size, said=of_one_lob, lobs=(_LOB.format(0),))
+    own = archive(folder, size, stated=of_one_lob, lobs=(_LOB.format(0),))
     mets(folder, (own, *(listed(f"s0.t0.c2.r{size + 2 + n}", _LOB.format(0)) for n in range(size))))
 
 
 @maker
 def lobs_of_one_id_in_two_children(folder: Path, size: int) -> None:
-    own = archive(folder, 1, said=of_one_lob, lobs=(_LOB.format(0),))
+    own = archive(folder, 1, stated=of_one_lob, lobs=(_LOB.format(0),))
     files = [listed("s0.t0.c2.r1", f"r{n}") for n in range(size)]
     for number in range(size):
         write(folder / f"x_lobseg_0/r{number}", ())
@@ -278,13 +278,13 @@ def lobs_of_one_id_in_two_children(folder: Path, size: int) -> None:
 def parts_of_one_lob_of_files_of_other_ids(folder: Path, size: int) -> None:
     lob = _LOB.format(0)
     parts = [f"{lob}.{n}" for n in range(size)]
-    own = archive(folder, 1, said=of_one_lob, lobs=parts)
+    own = archive(folder, 1, stated=of_one_lob, lobs=parts)
     mets(folder, (own, *(listed(f"f{n}", each) for n, each in enumerate(parts))))
 
 
 @maker
 def cells_and_lines_of_one_lob(folder: Path, size: int) -> None:
-    own = archive(folder, size, said=of_one_lob, lobs=(_LOB.format(0),))
+    own = archive(folder, size, stated=of_one_lob, lobs=(_LOB.format(0),))
     write(folder / "manifest.txt", (f"{_EMPTY}  {_LOB.format(n)}\n" for n in range(1, size)))
     write(folder / "manifest-md5.txt", (f"{n:032x}  {_LOB.format(0)}\n" for n in range(size)))
     mets(folder, (own, listed("s0.t0.c2.r1", _LOB.format(0))))
@@ -294,7 +294,7 @@ def cells_and_lines_of_one_lob(folder: Path, size: int) -> None:
 def manifests_beside_archives_and_unlisted_files(folder: Path, size: int) -> None:
     files = []
     for number in range(size // 4):
-        files.append(archive(folder / f"a{number}", 0, said=of_one_lob, name="a.siard"))
+        files.append(archive(folder / f"a{number}", 0, stated=of_one_lob, name="a.siard"))
         write(folder / f"a{number}/manifest.txt", (f"{_EMPTY}  {number}\n",))
     for number in range(size):
         write(folder / f"z{number}", ())

@@ -18,7 +18,7 @@ NAME = st.text(st.sampled_from("abxCO.N 1_-é/:"), min_size=1, max_size=5).filte
 
 @law(100)
 @given(names=st.lists(st.one_of(NAME, st.sampled_from(["con", "lpt1.a", "b.", "nul", "aux.x"])), min_size=1))
-def test_usual_names_are_those_that_nothing_is_to_be_said_of(names: list[str]) -> None:
+def test_usual_names_need_no_finding(names: list[str]) -> None:
     raw = [os.fsencode(each) for each in names]
     if are_usual(b"/".join(raw)):
         for name in raw:
@@ -32,11 +32,11 @@ def test_names_as_archives_have_them_are_usual(name: str) -> None:
 
 
 @pytest.mark.parametrize("is_packed", [False, True])
-def test_a_folder_that_has_lost_all_its_files_is_told_with_these(is_packed: bool, tmp_path: Path) -> None:
+def test_a_folder_that_has_lost_all_its_files_is_reported_with_these(is_packed: bool, tmp_path: Path) -> None:
     root = csip.forge(tmp_path / "package")
     (root / "documentation" / "readme.txt").unlink()
     (root / "documentation" / "more").mkdir()
     if is_packed:
         root = zipped(root, tmp_path / "x.zip", inside="package")
-    told = [(each.code, each.path) for each in check(root)]
-    assert told == [("P010", "documentation/more"), ("F001", "documentation/readme.txt")]
+    reported = [(each.code, each.path) for each in check(root)]
+    assert reported == [("P010", "documentation/more"), ("F001", "documentation/readme.txt")]

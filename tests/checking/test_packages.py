@@ -52,7 +52,7 @@ def test_a_mets_may_lie_in_a_folder_of_its_package(package: Path, folder: str) -
         assert codes(mets.parent, root) == set()
 
 
-def test_what_lies_beside_the_package_is_none_of_its_files(package: Path) -> None:
+def test_files_beside_the_package_are_none_of_its_files(package: Path) -> None:
     mets = below(package, "metadata", "../")
     forge.forge(package.parent / "other")
     assert codes(mets, package.parent) == set()
@@ -106,7 +106,7 @@ def test_a_mets_of_any_name_and_one_that_cannot_be_read_are_checked(tmp_path: Pa
     assert found(root / "link.xml")
 
 
-def test_an_archive_is_told_for_what_it_is_if_it_is_there(tmp_path: Path) -> None:
+def test_an_archive_is_named_for_what_it_is_if_it_is_there(tmp_path: Path) -> None:
     path = siards.siard(tmp_path / "A b.siard", b"one")
     with pytest.raises(SourceError, match="is a SIARD archive") as caught:
         list(check(path))
@@ -116,14 +116,14 @@ def test_an_archive_is_told_for_what_it_is_if_it_is_there(tmp_path: Path) -> Non
     assert caught.value.message == f"{tmp_path / 'none.siard'} does not exist"
 
 
-def test_a_folder_called_as_an_archive_is_told_for_what_it_holds(tmp_path: Path) -> None:
+def test_a_folder_called_as_an_archive_is_named_for_what_it_holds(tmp_path: Path) -> None:
     folder = tmp_path / "A.siard"
     (folder / "representations").mkdir(parents=True)
     path = siards.siard(folder / "B.siard", b"one")
     found = list(check([forge.forge(tmp_path / "package"), folder]))
-    (told,) = (each for each in found if each.path == str(folder))
-    assert "it holds B.siard and no METS" in told.message
-    assert f"metspack build {shlex.quote(str(path))} -o OUT" in told.message
+    (reported,) = (each for each in found if each.path == str(folder))
+    assert "it holds B.siard and no METS" in reported.message
+    assert f"metspack build {shlex.quote(str(path))} -o OUT" in reported.message
 
 
 def test_a_packed_parent_in_a_folder_that_is_no_utf_8_is_checked_with_its_children(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_packed_parent_in_a_folder_that_is_no_utf_8_is_checked_with_its_childr
 
 
 @pytest.mark.parametrize("form", ["archive", "archives", "LOBs", "segments", "unpacked"])
-def test_what_a_package_can_be_made_of_is_none_and_the_command_is_told(tmp_path: Path, form: str) -> None:
+def test_what_a_package_can_be_made_of_is_none_and_the_command_is_reported(tmp_path: Path, form: str) -> None:
     folder = tmp_path / "in here"
     folder.mkdir()
     lobs = folder / "content/schema0/table0/lob1"
@@ -213,7 +213,7 @@ def test_packages_in_a_folder_that_is_called_like_a_mets_have_their_own_names(tm
         ("page.html", b"<html><body/></html>", "is an HTML page, expected a METS file"),
     ],
 )
-def test_a_file_that_is_no_mets_is_told_for_what_it_is_by_check_and_by_restore(
+def test_a_file_that_is_no_mets_is_named_for_what_it_is_by_check_and_by_restore(
     tmp_path: Path, name: str, data: bytes, what: str
 ) -> None:
     forge.forge(tmp_path / "neighbour")

@@ -1,4 +1,4 @@
-"""What is found in segments of which each is looked at in one go, however small they are."""
+"""Findings in segments that are read as a whole, however small they are."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from tests.laws import law
 from tests.packages import forge
 from tests.packages.cases import Case, cases
 from tests.packages.forge import LOBS, lobs
+from tests.tables import tables_of
 from tests.watching import suite_watch
 
 FIRST, SECOND = "Northwind_lobseg_0", "Northwind_lobseg_1"
@@ -41,28 +42,12 @@ def _small_packages_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segmentreader, "_HELD_AT_ONCE", 1)
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    return forge.forge(tmp_path / "package")
-
-
 def lob(number: int) -> str:
     return f"Northwind_lobseg_{LOBS[number].segment}/{LOBS[number].path}"
 
 
-CASES = {
-    *("F001__file_missing", "F002-F003__size_and_digest", "F003-F011__mets_edited_to_another_digest"),
-    *("F003-Z016__text_changed_to_as_many_bytes", "F010-F024__new_folder_in_a_segment"),
-    *("F010-F027-F028__manifest_of_lobs_without_digests", "F010-S015__part_beside_the_whole_unlisted"),
-    *("F010__two_unlisted_in_a_segment", "F013-M006__listed_by_the_parent_too", "F022__mark_of_utf_8"),
-    *("F014__moved_to_another_folder", "F022__order", "F022__upper_case", "F023__line_in_capitals"),
-    *("F024__incomplete", "F024__two_lines_lost", "F026__mets_against_bytes", "M004-M005__file_id_twice"),
-    *("F001-L003-Z010-Z017__segment_folders_swapped_and_a_file_lost", "L032__segment_folders_swapped"),
-    *("L001-X001__link_down_to_nearly_an_id", "L006-F024-L023-Z017__segment_copied", "pointer_twice"),
-    *("M006-P003__file_at_the_systems_root", "Z017__cell_lost_and_digests_of_another_algorithm"),
-    *("Z018-Z017__cell_copied_from_another_row", "pointers_in_another_order", "another_prefix"),
-}
-"""Packages of which more is to be known than the file that their fault is about."""
+CASES = frozenset(tables_of(__file__)["cases"])
+"""Packages whose findings need rows of other files than the faulty one."""
 
 
 @pytest.mark.parametrize("level", [Level.STRUCTURE, Level.FULL])
@@ -286,20 +271,20 @@ def test_no_file_is_opened_twice_and_no_mets_read_twice_also_with_a_file_missing
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Path:
+def single(tmp_path: Path) -> Path:
     """A package of one METS, which has no manifests: a child by itself."""
     forge.forge(tmp_path / "package", lobs(40, 1))
     return tmp_path / "package" / FIRST
 
 
-def test_a_package_of_one_mets_is_looked_at_in_one_go(alone: Path, agreed: list[bool]) -> None:
-    assert [each.code for each in check(alone, Level.STRUCTURE)] == ["L022"]
+def test_a_package_of_one_mets_is_looked_at_in_one_go(single: Path, agreed: list[bool]) -> None:
+    assert [each.code for each in check(single, Level.STRUCTURE)] == ["L022"]
     assert agreed == [True]
 
 
-def test_the_bytes_of_a_large_package_of_one_mets_are_read(alone: Path) -> None:
-    (alone / LOB_FOLDER / "record3.bin").write_bytes(lobs(40, 1)[3].data[::-1])
-    assert "F003" in {each.code for each in check(alone, Level.FIXITY)}
+def test_the_bytes_of_a_large_package_of_one_mets_are_read(single: Path) -> None:
+    (single / LOB_FOLDER / "record3.bin").write_bytes(lobs(40, 1)[3].data[::-1])
+    assert "F003" in {each.code for each in check(single, Level.FIXITY)}
 
 
 @law(8)
@@ -320,21 +305,21 @@ def test_of_a_damaged_package_of_one_mets_the_same_is_found_file_by_file(
 # --- What is said of files besides METS and the package's manifests -----------------------------------
 
 
-def test_what_premis_in_the_mets_of_a_segment_says_otherwise_is_told(package: Path) -> None:
+def test_what_premis_in_the_mets_of_a_segment_says_otherwise_is_reported(package: Path) -> None:
     mets = package / FIRST / "mets.xml"
     text = mets.read_text(encoding="utf-8").replace("<mets:file ", '<mets:file ADMID="tech" ', 1)
-    said = (
+    words = (
         '<mets:amdSec ID="amd"><mets:techMD ID="tech"><mets:mdWrap MDTYPE="PREMIS"><mets:xmlData>'
         '<p:object xmlns:p="http://www.loc.gov/premis/v3"><p:messageDigestAlgorithm>md5'
         f"</p:messageDigestAlgorithm><p:messageDigest>{'0' * 32}</p:messageDigest></p:object>"
         "</mets:xmlData></mets:mdWrap></mets:techMD></mets:amdSec><mets:fileSec>"
     )
-    mets.write_text(text.replace("<mets:fileSec>", said), encoding="utf-8")
+    mets.write_text(text.replace("<mets:fileSec>", words), encoding="utf-8")
     forge.seal(package)
     assert [(each.code, each.path) for each in check(package)] == [("M042", f"{FIRST}/mets.xml")]
 
 
-def test_what_a_bag_around_segments_says_otherwise_is_told(package: Path) -> None:
+def test_what_a_bag_around_segments_says_otherwise_is_reported(package: Path) -> None:
     bag = package.parent / "bag"
     bag.mkdir()
     data = package.rename(bag / "data")

@@ -1,4 +1,4 @@
-"""What is found in representations of which each is looked at in one go, however small they are."""
+"""Findings in representations that are read as a whole, however small they are."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Change = Callable[[Path], object]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A package of one parent and four children with seven LOBs, and all of it merged; only read."""
+    """A package of a parent, four children and seven LOBs, and the same merged; read-only."""
     folder = tmp_path_factory.mktemp("csip")
     software = Software(name="metspack", version="metspack 0")
     options = BuildOptions(
@@ -77,7 +77,7 @@ def lobs(package: Path) -> list[Path]:
 
 
 def seal(package: Path) -> None:
-    """Write what METS say of METS, archives and PREMIS, and the manifests, from what lies there now."""
+    """Write sizes and digests of METS, archives and PREMIS, and the manifests, from the files."""
     own = top(package).parents[1] if list(package.rglob("N.siard")) else package
     documents = sorted(package.rglob("METS.xml"), key=lambda path: (-len(path.parts), path.parent == own))
     for mets in documents:
@@ -167,7 +167,7 @@ def listed(data: bytes, href: str, identifier: str, *, folder: Path | None = Non
 
 
 def premis_of_the_child_on_a_lob(package: Path) -> None:
-    """The PREMIS of a child's own METS says of a LOB what is not so."""
+    """Add a wrong digest of a LOB to the PREMIS of a child's METS."""
     rep = reps(package)[1]
     objects = re.findall("<premis:object .*?</premis:object>", (rep / PREMIS).read_text("utf-8"), re.DOTALL)
     wrong = re.sub("(<premis:messageDigest>)[0-9a-f]", r"\g<1>0", objects[1].replace("data/", f"{REP}/data/"))

@@ -1,4 +1,4 @@
-"""What the tests of a cluster get: addresses of this machine, and real schedulers with workers."""
+"""Fixtures of the tests of a cluster: addresses of this machine, and real schedulers with workers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _this_machine_may_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
-    """Two workers that do what they are asked."""
+    """Two workers without faults."""
     needs_loopback()
     with Hosts(tmp_path_factory.mktemp("cluster") / "hosts", 2) as found:
         yield found

@@ -1,4 +1,4 @@
-"""A real Dask scheduler and its workers on this machine, each a process that a test may kill."""
+"""A Dask scheduler and its workers on this machine, processes that a test may kill."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _PRELOAD = CHECKOUT / "tests" / "cluster" / "preload.py"
 class Hosts:
     """A scheduler and workers named w0, w1 and so on; a context manager, which ends them."""
 
-    def __init__(self, folder: Path, workers: int, *, threads: int = 1, **said: Any) -> None:
+    def __init__(self, folder: Path, workers: int, *, threads: int = 1, **terms: Any) -> None:
         folder.mkdir()
         self.folder = folder
         self.notes = folder / "attempts"
         self.notes.touch()
         self._threads = threads
-        self._said = {"notes": str(self.notes), **said}
+        self._terms = {"notes": str(self.notes), **terms}
         self._file = folder / "scheduler.json"
         self._options: tuple[str, ...] = ()
         # Should nobody end it, as when the tests are killed, it ends by itself, and the workers with it.
@@ -50,17 +50,17 @@ class Hosts:
         return self._begin("worker", self.address, *threads, *where, name=name)
 
     @contextmanager
-    def saying(self, **said: Any) -> Iterator[None]:
+    def changed(self, **terms: Any) -> Iterator[None]:
         """Let workers be something else for a block, as ``preload`` has it."""
-        file = Path(f"{self.notes}.said")
-        file.write_text(json.dumps(said))
+        file = Path(f"{self.notes}.terms")
+        file.write_text(json.dumps(terms))
         try:
             yield
         finally:
             file.unlink()
 
     def attempts(self, worker: str = "") -> list[str]:
-        """Return the labels of segments, slices and reads that were begun, by one worker if it is named.
+        """Return the labels of the tasks begun, by all workers or the named one.
 
         Each is there once for each attempt.
         """
@@ -70,7 +70,7 @@ class Hosts:
     def _begin(self, what: str, *words: str, name: str = "scheduler") -> subprocess.Popen[bytes]:
         environment = {each: value for each, value in os.environ.items() if each not in suite_watch.VARIABLES}
         environment |= {
-            "CLUSTER_WORKER": json.dumps(self._said),
+            "CLUSTER_WORKER": json.dumps(self._terms),
             "PYTHONPATH": str(CHECKOUT),
             "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "2s",  # a worker that says nothing is taken for dead
             "DASK_DISTRIBUTED__ADMIN__LOG_FORMAT": "%(message)s",
@@ -130,6 +130,6 @@ def metspack(*words: object) -> subprocess.Popen[str]:
 
 
 def ended(command: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """Wait for a command; return its exit code, what it printed, and its errors."""
+    """Wait for a command; return its exit code, output and errors."""
     printed, errors = command.communicate(timeout=180)
     return command.returncode, printed, errors

@@ -91,9 +91,9 @@ def test_a_source_is_found_by_a_relative_path(
 
 
 def test_progress_tells_all_bytes_once(hosts: Hosts, northwind_full: Path, tmp_path: Path) -> None:
-    told = RecordedStages()
-    build.build(northwind_full, tmp_path / "out", replace(OPTIONS, cluster=hosts.address), told)
-    assert told.stages["Placing"] == (222_707, 222_707)
+    progress = RecordedStages()
+    build.build(northwind_full, tmp_path / "out", replace(OPTIONS, cluster=hosts.address), progress)
+    assert progress.stages["Placing"] == (222_707, 222_707)
 
 
 def test_an_error_names_the_worker(hosts: Hosts, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_two_of_four_workers_killed_at_random(northwind_full: Path, tmp_path: Pa
     assert names(tmp_path) == {"hosts", "one", "out"}
 
 
-def test_a_worker_that_was_taken_for_dead_goes_on_and_changes_nothing(
+def test_a_worker_that_was_taken_for_dead_continues_and_changes_nothing(
     northwind_full: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out" / "one"
@@ -160,7 +160,7 @@ def test_a_worker_that_was_taken_for_dead_goes_on_and_changes_nothing(
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_build_that_is_stopped_goes_on_and_does_nothing_twice(
+def test_a_build_that_is_stopped_resumes_and_does_nothing_twice(
     how: signal.Signals, northwind_full: Path, tmp_path: Path
 ) -> None:
     gold = tmp_path / "gold"
@@ -189,10 +189,10 @@ def test_a_build_that_is_stopped_goes_on_and_does_nothing_twice(
     assert tree(out) == tree(gold)
 
 
-def test_a_build_of_one_machine_goes_on_on_a_cluster(
+def test_a_build_of_one_machine_resumes_on_a_cluster(
     hosts: Hosts, northwind_full: Path, tmp_path: Path
 ) -> None:
-    """Also behind segments that share a LOB, of which some are done."""
+    """Some segments that share a LOB are done, and others follow them."""
     from tests.killing import stop_after  # noqa: PLC0415 -- it changes os in a process of its own
 
     options = replace(OPTIONS, limits=Limits(files=12, bytes=20_000), add_digests=True, layout="siard22")
@@ -204,7 +204,7 @@ def test_a_build_of_one_machine_goes_on_on_a_cluster(
     assert tree(out) == tree(tmp_path / "one")
 
 
-def test_a_scheduler_that_is_gone_is_told_and_the_same_command_goes_on(
+def test_a_scheduler_that_is_gone_is_reported_and_the_same_command_resumes(
     northwind_full: Path, tmp_path: Path
 ) -> None:
     gold = tmp_path / "gold"
@@ -231,7 +231,7 @@ def test_a_scheduler_that_is_gone_is_told_and_the_same_command_goes_on(
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("terms", "words"),
     [
         ({"version": "0.0.1"}, "worker w0 has metspack 0.0.1, expected "),
         ({"threads": 2}, "worker w0 has 2 threads, expected one in a process"),
@@ -240,28 +240,28 @@ def test_a_scheduler_that_is_gone_is_told_and_the_same_command_goes_on(
     ids=["version", "threads", "target"],
 )
 def test_workers_of_no_use_are_refused(
-    said: dict[str, Any], told: str, northwind: Path, tmp_path: Path
+    terms: dict[str, Any], words: str, northwind: Path, tmp_path: Path
 ) -> None:
     with (
-        Hosts(tmp_path / "hosts", 1, **said) as hosts,
+        Hosts(tmp_path / "hosts", 1, **terms) as hosts,
         pytest.raises(TargetError, match="cannot be used") as raised,
     ):
         build.build(northwind, tmp_path / "out", replace(OPTIONS, cluster=hosts.address))
-    assert told in raised.value.message
+    assert words in raised.value.message
     assert "under the same paths" in raised.value.hint
     # The plan is kept; what is wrong with versions and threads is told before it is made.
-    assert names(tmp_path) == {"hosts", *(["out.partial"] if "blind" in said else [])}
-    if "blind" in said:
+    assert names(tmp_path) == {"hosts", *(["out.partial"] if "blind" in terms else [])}
+    if "blind" in terms:
         assert not [each for each in os.listdir(tmp_path / "out.partial/work") if "attempts" in each]
 
 
-def test_a_cluster_without_workers_is_told(northwind: Path, tmp_path: Path) -> None:
+def test_a_cluster_without_workers_is_refused(northwind: Path, tmp_path: Path) -> None:
     with Hosts(tmp_path / "hosts", 0) as hosts, pytest.raises(TargetError, match="has no workers") as raised:
         build.build(northwind, tmp_path / "out", replace(OPTIONS, cluster=hosts.address))
     assert f"dask worker {hosts.address} --nthreads 1" in raised.value.hint
 
 
-def test_a_worker_that_dies_while_it_is_asked_is_not_missed(northwind: Path, tmp_path: Path) -> None:
+def test_a_worker_that_dies_at_the_first_question_is_not_missed(northwind: Path, tmp_path: Path) -> None:
     with Hosts(tmp_path / "hosts", 2, dying="w0") as hosts:
         build.build(northwind, tmp_path / "out", replace(OPTIONS, cluster=hosts.address))
         assert [each.poll() for each in hosts.workers] == [1, None]
@@ -270,14 +270,18 @@ def test_a_worker_that_dies_while_it_is_asked_is_not_missed(northwind: Path, tmp
 
 
 @pytest.mark.parametrize("address", ["", "local:0", "http://here:1", "tcp://here"])
-def test_what_is_no_cluster_is_told(address: str, northwind: Path, tmp_path: Path) -> None:
+def test_another_address_than_that_of_a_cluster_is_refused(
+    address: str, northwind: Path, tmp_path: Path
+) -> None:
     with pytest.raises(ConfigError, match="is not tcp://HOST:PORT or local:N") as raised:
         build.build(northwind, tmp_path / "out", replace(OPTIONS, cluster=address))
     assert "local:4" in raised.value.hint
     assert names(tmp_path) == set()
 
 
-def test_without_dask_that_is_told(northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dask_the_option_is_refused(
+    northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ConfigError, match="is not installed") as raised:
         build.build(northwind, tmp_path / "out", replace(OPTIONS, cluster="local:2"))

@@ -85,7 +85,7 @@ def test_what_a_worker_cannot_read_is_read_here(package: Path, hosts: Hosts, tmp
     """A worker that says that a disk is away is no witness against the package."""
     path = damaged(package, tmp_path)
     one, counts, _ = checked(path, None)
-    with hosts.saying(unreadable=True):
+    with hosts.changed(unreadable=True):
         many, same, shares = checked(path, hosts.address)
     assert (many, same.errors, same.bytes) == (one, counts.errors, counts.bytes)
     assert not sum(shares.values())
@@ -96,8 +96,8 @@ def test_the_report_of_the_command_and_its_log(package: Path, tmp_path: Path) ->
         report = tmp_path / f"{name}.json"
         assert ended(metspack("check", package, "--report", report, *more))[0] == 0
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "many.json").read_bytes()
-    told = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-    (workers,) = (each["bytes"] for each in told if each["event"] == "workers")
+    events = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    (workers,) = (each["bytes"] for each in events if each["event"] == "workers")
     assert {*workers} <= {"0", "1"}
     assert sum(workers.values()) > 0
 
@@ -113,7 +113,7 @@ def test_restored_bytes_are_those_of_one_machine(package: Path, hosts: Hosts, tm
 
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[Hosts]:
-    """Two slow workers of which a test kills one."""
+    """Two slow workers; a test kills one."""
     with Hosts(tmp_path / "hosts", 2, slow=0.05) as found:
         yield found
 
@@ -143,7 +143,9 @@ def test_a_worker_that_is_killed_changes_nothing(pair: Hosts, package: Path, tmp
     assert pair.workers[1].wait(10) == -signal.SIGKILL
 
 
-def test_a_scheduler_that_is_gone_is_told_and_the_same_command_goes_on(package: Path, tmp_path: Path) -> None:
+def test_a_scheduler_that_is_gone_is_reported_and_the_same_command_continues(
+    package: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "lobs"
     with Hosts(tmp_path / "hosts", 1, slow=0.3) as hosts:
 
@@ -164,7 +166,7 @@ def test_a_scheduler_that_is_gone_is_told_and_the_same_command_goes_on(package: 
 
 
 def test_workers_that_do_not_see_the_package_are_refused(package: Path, hosts: Hosts, tmp_path: Path) -> None:
-    with hosts.saying(blind=str(package)):
+    with hosts.changed(blind=str(package)):
         with pytest.raises(TargetError, match=r"worker w[01] does not see ") as raised:
             checked(package, hosts.address)
         with pytest.raises(TargetError, match=r"worker w[01] does not see "):
@@ -221,21 +223,21 @@ def test_a_scheduler_that_stands_still_is_not_waited_for_without_end(
     assert names(tmp_path) <= {"hosts", "many.partial"}
 
 
-def test_a_result_that_does_not_come_is_asked_for_again(
+def test_a_result_that_does_not_come_is_requested_again(
     pair: Hosts, package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from distributed import Client  # noqa: PLC0415 -- where it is installed
 
     gather: Any = Client.gather
-    asked = Counter[str]()
+    requests = Counter[str]()
 
     def slow_at_first(client: Any, future: Any, **how: Any) -> Any:
-        asked[future.key] += 1
-        return gather(client, future, **how) if asked[future.key] > 1 else asyncio.sleep(60)
+        requests[future.key] += 1
+        return gather(client, future, **how) if requests[future.key] > 1 else asyncio.sleep(60)
 
     monkeypatch.setattr(Client, "gather", slow_at_first)
     monkeypatch.setattr("metspack.cluster._PATIENCE", 1.0)
     files.restore_files(package, tmp_path / "many", RestoreOptions(cluster=pair.address))
-    assert set(asked.values()) == {2}
+    assert set(requests.values()) == {2}
     files.restore_files(package, tmp_path / "one")
     assert tree(tmp_path / "many") == tree(tmp_path / "one")

@@ -100,7 +100,7 @@ def changed(name: str, file: str) -> Mutant:
 
 
 def run(group: Group, folder: Path, every: int, children: int, *, unlisted: bool = False) -> None:
-    """Try the mutants of a group, but those of which it is known that they are killed.
+    """Try the mutants of a group except those already killed.
 
     With ``unlisted`` also but those that survived the last time and are listed.
     """
@@ -152,7 +152,7 @@ def make_copy() -> None:
         mutmut.create_mutants(1)
 
 
-def known(group: Group, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def figures_of(group: Group, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the figures of each module of a group, with its survivors: of all that were ever tried."""
     with chdir(folder):
         for module, names in made(group).items():
@@ -166,14 +166,14 @@ def counted(file: str, mutants: int, codes: Mapping[str, int | None]) -> dict[st
     alive = [
         changed(name, file) for name, code in codes.items() if code not in _KILLED | _TIMED_OUT | {-11, -9}
     ]
-    told = Counter(map(kind_of, alive))
+    counts = Counter(map(kind_of, alive))
     return {
         "mutants": mutants,
         "tried": len(codes),
         "killed": len(codes) - len(alive),
         "of these by time": sum(code in _TIMED_OUT for code in codes.values()),
         "survived": len(alive),
-        **{kind: told[kind] for kind in KINDS},
+        **{kind: counts[kind] for kind in KINDS},
         "not listed": [each for each in alive if kind_of(each) is None],
     }
 
@@ -196,7 +196,7 @@ def as_listed(mutant: Mutant) -> str:
 
 
 def main() -> int:
-    """Try the groups that are asked for, print what survived unlisted and the table; 1 for the former."""
+    """Try the requested groups, print unlisted survivors and the table; 1 if there are any."""
     parser = argparse.ArgumentParser(prog="python -m tests.codemutants", description=__doc__)
     parser.add_argument("groups", nargs="*", help=f"of {', '.join(each.name for each in GROUPS)}; else all")
     parser.add_argument("--every", type=int, default=1, help="one of so many mutants of each module")
@@ -213,7 +213,7 @@ def main() -> int:
         folder = options.work.absolute() / group.name
         if not options.known:
             run(group, folder, options.every, options.children, unlisted=options.unlisted)
-        for module, row in known(group, folder):
+        for module, row in figures_of(group, folder):
             unlisted += row.pop("not listed")
             figures[module] = row
     print("\n".join([*map(as_listed, unlisted), "", table(figures)]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.tables import tables_of
+
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
@@ -27,58 +29,7 @@ class Group:
         return self.tests[: self.tests.index("-k")] if "-k" in self.tests else self.tests
 
 
-GROUPS = (
-    Group(
-        name="planner",
-        modules=("planning/division",),
-        tests=("tests/planning",),
-    ),
-    Group(
-        name="parts",
-        modules=("locations/splitparts", "packages/splitlobs"),
-        tests=("tests/locations/test_splitparts.py", "tests/packages/test_splitlobs_order.py"),
-    ),
-    Group(
-        name="journal",
-        modules=("files/journal",),
-        tests=("tests/files/test_journal.py",),
-    ),
-    Group(
-        name="links",
-        modules=tuple(f"checking/links/{name}" for name in ("links", "graph", "objids", "mounting", "swaps")),
-        tests=(
-            *("tests/checking/links", "tests/checking/test_codes.py", "tests/checking/test_expected.py"),
-            "tests/checking/test_hostile.py",
-            *("-k", "links or expected or L0 or F011 or F012 or M003 or M036 or M038 or P003 or P011"),
-        ),
-    ),
-    Group(
-        name="statement",
-        modules=tuple(f"locations/{name}" for name in ("statement", "candidates", "conventions")),
-        tests=("tests/locations/test_statement.py", "tests/locations/test_candidates.py"),
-    ),
-    Group(
-        name="resolver",
-        modules=("locations/resolver",),
-        tests=(
-            *("tests/locations/test_resolver.py", "tests/locations/test_packedsegments.py"),
-            *("tests/locations/test_together.py", "tests/locations/test_advice.py"),
-            *("tests/sources/test_archive.py", "tests/inspecting/test_inspection.py"),
-            *("-k", "not hostile_paths and not any_number"),
-        ),
-    ),
-    Group(
-        name="assignment",
-        modules=("planning/assignment", "planning/sharedlobs"),
-        tests=(
-            *(f"tests/planning/test_{name}.py" for name in ("assign", "assignment", "columns_inside")),
-            "tests/planning/test_sharing_model.py",
-        ),
-    ),
-    Group(name="uris", modules=("uris",), tests=("tests/test_uris.py",)),
-    Group(
-        name="layouts",
-        modules=tuple(f"layouts/{name}" for name in ("interface", "lobseg", "siard22", "names", "readers")),
-        tests=("tests/layouts",),
-    ),
+GROUPS = tuple(
+    Group(name=each["name"], modules=tuple(each["modules"]), tests=tuple(each["tests"]))
+    for each in tables_of(__file__)["groups"]
 )

@@ -50,7 +50,7 @@ def is_letter_case_of_sql(mutant: Mutant) -> bool:
 
 
 def kind_of(mutant: Mutant) -> str | None:
-    """Return why a mutant may survive, as one of ``KINDS``; None for one that the list does not have."""
+    """Return why a mutant may survive, one of ``KINDS``, or None for an unlisted one."""
     if is_letter_case_of_sql(mutant):
         return EQUIVALENT
     return next((reason.kind for reason in reasons() if reason.covers(mutant)), None)

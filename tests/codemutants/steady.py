@@ -1,4 +1,4 @@
-"""A plugin of pytest under which laws try the same few examples each time, and do not look for smaller ones.
+"""A plugin of pytest: laws try the same few examples each time, without shrinking.
 
 A mutant is killed by the first example that fails; which one that is does not matter.
 """

@@ -1,4 +1,4 @@
-"""What the list of surviving mutants has is in the code, and the page has its figures; without mutmut."""
+"""The listed survivors are in the code, and the page has their figures; without mutmut."""
 
 from __future__ import annotations
 

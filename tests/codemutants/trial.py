@@ -57,7 +57,7 @@ def in_order(
 
 
 class Trial:
-    """The mutants that are tried, and what is known of the tests."""
+    """The mutants to try, and the tests that reach each."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._mutants: list[str] = config.getoption("--mutants").read_text(encoding="utf-8").split()
@@ -98,7 +98,7 @@ class Trial:
         return True
 
     def _run(self, session: pytest.Session, items: Sequence[pytest.Item]) -> Iterator[str]:
-        """Run tests, yielding each; what is prepared for the session stays after the last."""
+        """Run tests, yielding each; fixtures of the session stay after the last."""
         for item, following in zip(items, [*items[1:], items[-1]], strict=True):
             if following is item:
                 following = next(each for each in session.items if each is not item)  # noqa: PLW2901
@@ -116,14 +116,14 @@ class Trial:
                     self._keep(name, NO_TESTS, 0.0)
                     continue
                 tests = in_order(of_it, self._kills[function_of(name)], self._all_kills, self._seconds)
-                pid, told, folder = self._begin(session, name, [items[each] for each in tests])
-                running[pid] = name, told, folder, time.monotonic()
+                pid, reader, folder = self._begin(session, name, [items[each] for each in tests])
+                running[pid] = name, reader, folder, time.monotonic()
                 continue
             pid, status = os.wait()
-            name, told, folder, begun = running.pop(pid)
+            name, reader, folder, begun = running.pop(pid)
             _end_group(pid)
             shutil.rmtree(folder, ignore_errors=True)
-            with open(told, encoding="utf-8") as pipe:  # of the killed: by which test
+            with open(reader, encoding="utf-8") as pipe:  # of the killed: by which test
                 if killer := pipe.read():
                     self._kills[function_of(name)][killer] += 1
                     self._all_kills[killer] += 1
@@ -139,10 +139,10 @@ class Trial:
         """Begin to try a mutant in a fork: process, pipe that tells the killer, temporary folder."""
         allowed = (sum(self._seconds[each.nodeid] for each in tests) + _CONSTANT) * _MULTIPLE
         folder = tempfile.mkdtemp(prefix="m")
-        told, telling = os.pipe()
+        reader, writer = os.pipe()
         if pid := os.fork():
-            os.close(telling)
-            return pid, told, folder
+            os.close(writer)
+            return pid, reader, folder
         code = BROKEN
         try:
             os.setpgid(0, 0)
@@ -150,14 +150,14 @@ class Trial:
             signal.setitimer(signal.ITIMER_REAL, allowed * _WAIT)
             session.config._tmp_path_factory._basetemp = Path(folder).resolve()  # type: ignore[attr-defined]
             os.environ[_MUTANT] = name
-            code = self._fate(session, name, tests, telling)
+            code = self._fate(session, name, tests, writer)
         finally:
             os._exit(code)
 
-    def _fate(self, session: pytest.Session, name: str, tests: Sequence[pytest.Item], telling: int) -> int:
+    def _fate(self, session: pytest.Session, name: str, tests: Sequence[pytest.Item], writer: int) -> int:
         for test in self._run(session, tests) if tests else ():
             if self._failed:
-                os.write(telling, test.encode())
+                os.write(writer, test.encode())
                 return KILLED
         if function_of(name) in self._at_import:  # it may do its harm there, so begin anew
             arguments = [str(each) for each in session.config.invocation_params.args]

@@ -42,13 +42,13 @@ def results(arguments: Sequence[str], jobs: int) -> Iterator[dict[str, Any]]:
             }
             (folder / f"control{share}").write_bytes(bytes(4096))
             words = [str(folder / str(share)), str(share), str(jobs), *arguments]
-            with (folder / f"told{share}").open("wb") as told:
+            with (folder / f"trials{share}").open("wb") as output:
                 workers.append(
-                    subprocess.Popen([sys.executable, "-c", _PROGRAM, *words], env=environment, stdout=told)
+                    subprocess.Popen([sys.executable, "-c", _PROGRAM, *words], env=environment, stdout=output)
                 )
         codes = [each.wait() for each in workers]
         for share in range(jobs):
-            for line in (folder / f"told{share}").read_text(encoding="utf-8").splitlines():
+            for line in (folder / f"trials{share}").read_text(encoding="utf-8").splitlines():
                 yield json.loads(line)
         if any(codes):
             raise SystemExit(f"a worker of the harness failed: {codes}")
@@ -56,11 +56,11 @@ def results(arguments: Sequence[str], jobs: int) -> Iterator[dict[str, Any]]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _table(told: Sequence[dict[str, Any]]) -> str:
-    """Return the table of what was tried, command by command."""
+def _table(trials: Sequence[dict[str, Any]]) -> str:
+    """Return the table of trials, by command."""
     calls: dict[str, int] = {}
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for each in told:
+    for each in trials:
         name = each["command"]
         calls.setdefault(name, each.get("calls", 0))
         if "fault" in each:
@@ -98,15 +98,15 @@ def main() -> None:
         if name not in own and value is not None
         for each in (value if isinstance(value, list) else [value])
     ]
-    told = list(results(passed, chosen.jobs))
+    trials = list(results(passed, chosen.jobs))
     if chosen.json:
-        chosen.json.write_text("".join(f"{json.dumps(each)}\n" for each in told), encoding="utf-8")
-    broken = [each for each in told if each.get("violations")]
+        chosen.json.write_text("".join(f"{json.dumps(each)}\n" for each in trials), encoding="utf-8")
+    broken = [each for each in trials if each.get("violations")]
     for each in broken:
         where = f"--command {each['command']!r} --fault {each['fault']!r} --at {each['at']}"
         laws = "".join(f"    {law}\n" for law in each["violations"])
         sys.stdout.write(f"{where} ({each['operation']} {each['path']}):\n{laws}")
-    table = _table(told)
+    table = _table(trials)
     sys.stdout.write(table)
     if chosen.write:
         text = PAGE.read_text(encoding="utf-8")

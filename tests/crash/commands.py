@@ -28,13 +28,13 @@ class Run(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a command is disturbed: all below ``root`` is of interest."""
+    """The folders of a disturbed command, all below ``root``."""
 
     root: Path
 
     @property
     def given(self) -> Path:
-        """What is only read."""
+        """The folder that is read-only."""
         return self.root / "given"
 
     @property
@@ -44,12 +44,12 @@ class Place:
 
     @property
     def target(self) -> Path:
-        """What a command makes or changes."""
+        """The path that a command makes or changes."""
         return self.made / "out"
 
     @property
     def temporary(self) -> Path:
-        """Where temporary files are put."""
+        """The folder of temporary files."""
         return self.root / "temporary"
 
 
@@ -101,7 +101,7 @@ def _check_with_ledger(place: Place) -> list[str | Path]:
 
 
 def _lines(ledger: bytes) -> list[dict[str, Any]]:
-    """Return what a ledger says, without the times; not what was not written to its end."""
+    """Return the whole lines of a ledger, without the times."""
     lines = filter(None, map(unsealed, ledger.splitlines()))
     return [{**each, "time": ""} for each in lines]
 
@@ -112,10 +112,10 @@ def _without_times(ledger: bytes) -> bytes:
 
 
 def _says_no_more(ledger: bytes, golden: bytes) -> bool:
-    known = {each.get("path"): each for each in _lines(golden)}
+    golden_lines = {each.get("path"): each for each in _lines(golden)}
     return all(
-        each == {**known.get(each["path"], {}), "facts": each["facts"]}
-        and {*each["facts"]} <= {*known[each["path"]]["facts"]}
+        each == {**golden_lines.get(each["path"], {}), "facts": each["facts"]}
+        and {*each["facts"]} <= {*golden_lines[each["path"]]["facts"]}
         for each in _lines(ledger)
         if each["event"] == "file"
     )
@@ -127,17 +127,17 @@ def _is_whole_report(report: bytes, _golden: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command to be disturbed; ``give`` makes what it reads and changes, once.
+    """A command for trials; ``give`` makes the files that it reads and changes, once.
 
     ``changes`` is said of one whose target is there before. ``every`` is how many times rarer than others
     a call of it is disturbed: those with processes of their own take ten times as long, and a build of csip
     makes three times as many calls in the same places, each of which takes twice as long. ``is_right``
     is given where files appear one by one or grow: whether one may stay as it is, beside the golden one;
     with ``may_say_less`` also after success. ``essence`` is what of a file is the same each time that it is
-    made. ``discards`` is said of one that leaves nothing when it is interrupted, ``has_several`` of one with
+    made. ``discards``: an interrupted run removes all its files, ``has_several`` of one with
     several targets, each of which is absent or complete. ``constant`` is one of metspack's, and ``value``
     what it is set to, for few files to be treated as many are. ``is_stored``: the target is in a store, which
-    loses nothing with the power of this machine; what the run goes on from is then among the temporary files.
+    survives a power loss of this machine; what the run goes on from is then among the temporary files.
     """
 
     name: str

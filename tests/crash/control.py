@@ -1,4 +1,4 @@
-"""The preloaded shim: how it is built, what it is told, and what it tells."""
+"""The preloaded shim: its build, its input and its output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COUNT, FAIL_ONCE, FAIL_FROM_NOW, SHORT_WRITE, KILL_BEFORE, KILL_AFTER, SIGNAL = 
 
 
 class NoCompilerError(Exception):
-    """There is nothing here that compiles C: the harness cannot run."""
+    """A missing C compiler, without which the harness cannot run."""
 
 
 def build(folder: Path) -> Path:
@@ -33,7 +33,7 @@ def build(folder: Path) -> Path:
 
 
 class Control(ctypes.Structure):
-    """What all processes of a run share; ``struct control`` of shim.c."""
+    """The memory that processes of a run share; ``struct control`` of shim.c."""
 
     _fields_ = (
         ("kind", ctypes.c_int32),
@@ -77,7 +77,7 @@ class Control(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What becomes of a call."""
+    """A fault of a call."""
 
     name: str
     kind: int
@@ -85,16 +85,16 @@ class Fault:
 
     @property
     def is_kill(self) -> bool:
-        """Whether the process ends without a word."""
+        """True if the process is killed."""
         return self.kind in {KILL_BEFORE, KILL_AFTER}
 
     @property
     def is_stop(self) -> bool:
-        """Whether somebody ends the run."""
+        """True if a signal ends the run."""
         return self.is_kill or self.kind == SIGNAL
 
     def fits(self, operation: str) -> bool:
-        """Whether this can become of such a call."""
+        """True if such a call can have this fault."""
         if self.number == errno.EINTR:
             return operation != "seek"  # it never waits
         return self.kind != SHORT_WRITE or operation == "write"

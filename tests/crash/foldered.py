@@ -43,7 +43,7 @@ class FolderedStore:
         return StoredObject(key=key, size=found.st_size, modified=found.st_mtime_ns // _SECOND * _SECOND + 1)
 
     @contextmanager
-    def _told(self, key: str) -> Iterator[None]:
+    def _reported(self, key: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -51,7 +51,7 @@ class FolderedStore:
 
     def level(self, prefix: str) -> tuple[list[StoredObject], list[str]]:
         """Return the objects right below a prefix, and the prefixes below it."""
-        with self._told(prefix):
+        with self._reported(prefix):
             folder = self._path(prefix)
             if not prefix or not _is_there(folder) or folder.is_file():
                 return [], ["out"] if not prefix and _is_there(folder) else []
@@ -75,19 +75,19 @@ class FolderedStore:
         except FileNotFoundError:
             raise
         except OSError as error:
-            with self._told(key):
+            with self._reported(key):
                 raise error from None
 
     def read(self, found: StoredObject, start: int, stop: int) -> bytes:
         """Return a range of an object's bytes."""
-        with self._told(found.key), self._path(found.key).open("rb") as file:
+        with self._reported(found.key), self._path(found.key).open("rb") as file:
             file.seek(start)
             return file.read(stop - start)
 
     def put(self, key: str, chunks: Iterable[bytes], _size: int) -> None:
         """Put an object, which appears complete or not at all."""
         data = b"".join(chunks)
-        with self._told(key):
+        with self._reported(key):
             held = self._made / f".{os.getpid()}-{threading.get_ident()}.partial"
             held.write_bytes(data)
             path = self._path(key)
@@ -98,7 +98,7 @@ class FolderedStore:
 
     def remove(self, key: str) -> None:
         """Remove an object; a package whose mark goes is finished."""
-        with self._told(key):
+        with self._reported(key):
             folder, path = self._folder(), self._path(key)
             if key == _MARK and folder == self._unfinished:
                 folder.rename(self._finished) if any(folder.iterdir()) else folder.rmdir()

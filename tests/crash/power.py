@@ -29,7 +29,7 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Entries of folders set in one step: folder, name and what is there from now on, None for nothing."""
+    """Entries of folders set in one step: folder, name and the new inode, or None."""
 
     set: tuple[tuple[int, str, int | None], ...]
 
@@ -54,7 +54,7 @@ def records(log: Path) -> Iterator[tuple[str, list[str], bytes]]:
 
 
 class Recording:
-    """What was there before a run, and its steps."""
+    """The files before a run, and its steps."""
 
     def __init__(self, root: Path) -> None:
         self.steps: list[Step] = []
@@ -131,7 +131,7 @@ class Recording:
         return found
 
     def write(self, until: int, drop: Drop, folder: Path) -> None:
-        """Make in an empty folder what is on disk after so many steps; ``drop`` is asked of unsafe ones."""
+        """Write the state of the disk after so many steps; ``drop`` decides on unsafe ones."""
         files = {number: bytearray(data) for number, data in self._files.items()}
         folders = {number: dict(names) for number, names in self._folders.items()}
         safe = self._safe(until)

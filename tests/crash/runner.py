@@ -1,8 +1,8 @@
-"""Run a command in a fork of this warm process, disturb one of its calls, and judge what became of it.
+"""Run a command in a fork of this warm process, disturb one call, and judge the result.
 
 The process is started with the shim preloaded (``__main__``). Laws of every disturbed run: the target is
-absent or complete, what is only read is as it was, there is no traceback, no hang, no process left, nothing
-beside the target but what is documented, and a message that names a path and what to do; then the same
+absent or complete, what is only read is as it was, there is no traceback, no hang, no process left, only
+documented files beside the target, and a message that names a path and what to do; then the same
 command gives the bytes that an undisturbed one gives.
 """
 
@@ -48,7 +48,7 @@ Tree = Mapping[str, str]
 
 
 def tree(root: Path, essence: Callable[[bytes], bytes] = bytes) -> dict[str, str]:
-    """Return what is below a folder; ``essence`` is what of a file counts."""
+    """Return the tree below a folder; ``essence`` selects the bytes of a file that count."""
     found = {}
     for folder, folders, files in os.walk(root):
         for name in folders:
@@ -60,7 +60,7 @@ def tree(root: Path, essence: Callable[[bytes], bytes] = bytes) -> dict[str, str
 
 
 def seen(found: Tree) -> dict[str, str]:
-    """Return what is there under names of its own: what is unfinished lies beside it, and says so."""
+    """Return the finished files; names of unfinished ones say so."""
     return {name: what for name, what in found.items() if not _LEFT.fullmatch(name.split("/")[0])}
 
 
@@ -75,12 +75,12 @@ def stamps(root: Path) -> list[tuple[str, int, int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run ended: its exit code, negative for a signal; None for one that had to be killed."""
+    """The end of a run: its exit code, negative for a signal; None for one that had to be killed."""
 
     code: int | None
     out: str
     err: str
-    is_alone: bool
+    has_ended: bool
 
 
 class Bench:
@@ -125,7 +125,7 @@ class Bench:
             assert ended.code == -signal.SIGKILL, f"{arguments}: {ended}"
 
     def made(self) -> dict[str, str]:
-        """Return what there is in the folder of the target."""
+        """Return the files in the folder of the target."""
         return tree(self.place.made, self.command.essence)
 
     def reset(self) -> None:
@@ -149,7 +149,7 @@ class Bench:
 
     @cached_property
     def golden(self) -> tuple[Tree, str]:
-        """What an undisturbed run makes and prints."""
+        """The files and the output of an undisturbed run."""
         self.reset()
         ended = self.run_command()
         assert ended.code == 0, ended
@@ -158,39 +158,39 @@ class Bench:
         return self.made(), ended.out
 
     def is_right(self, visible: Tree) -> bool:
-        """Return whether what was made one by one is right, as far as it goes."""
+        """Return whether files made one by one are right so far."""
         allowed, files = self.command.is_right, self._golden_files
         return allowed is not None and all(
             name in files and allowed((self.place.made / name).read_bytes(), files[name]) for name in visible
         )
 
-    def run_command(self, fault: Fault = UNDISTURBED, at: int = 0, **told: Path) -> Ended:
+    def run_command(self, fault: Fault = UNDISTURBED, at: int = 0, **named: Path) -> Ended:
         """Run the command, and disturb one of its calls."""
-        return self.run(self.command.arguments(self.place), fault, at, **told)
+        return self.run(self.command.arguments(self.place), fault, at, **named)
 
-    def run(self, arguments: Sequence[str | Path], fault: Fault, at: int, **told: Path) -> Ended:
-        """Run metspack in a fork; a ``log`` records its calls, ``modules`` what it imported."""
+    def run(self, arguments: Sequence[str | Path], fault: Fault, at: int, **named: Path) -> Ended:
+        """Run metspack in a fork; a ``log`` records its calls, ``modules`` its imports."""
         self.control.arm(fault, at)
         sys.stdout.flush()
         child = os.fork()
         if not child:
-            self._become(arguments, told)
+            self._become(arguments, named)
         self.control.leader = child
         code = _waited(child, _TIMEOUT)
-        is_alone = _is_alone()
+        has_ended = _has_ended()
         out, err = (
             (self.folder / name).read_text(encoding="utf-8", errors="replace") for name in ("out", "err")
         )
-        return Ended(code=code, out=out, err=err, is_alone=is_alone)
+        return Ended(code=code, out=out, err=err, has_ended=has_ended)
 
-    def _become(self, arguments: Sequence[str | Path], told: Mapping[str, Path]) -> None:
+    def _become(self, arguments: Sequence[str | Path], named: Mapping[str, Path]) -> None:
         """Be the command: this process ends as the program does, with all that Python does at its end."""
         os.setsid()
         self.control.leader = os.getpid()
         kept = {name: os.environ[name] for name in ("LD_PRELOAD", "CRASH_CONTROL")}
-        told_to = {f"CRASH_{name.upper()}": str(path) for name, path in told.items()}
+        variables = {f"CRASH_{name.upper()}": str(path) for name, path in named.items()}
         os.environ.clear()
-        os.environ.update(self._environment, **kept, **told_to, CRASH_ACTIVE="1", PYTHONWARNINGS="error")
+        os.environ.update(self._environment, **kept, **variables, CRASH_ACTIVE="1", PYTHONWARNINGS="error")
         os.chdir(self.place.temporary.parent)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for number, name in enumerate(("out", "err"), start=1):
@@ -202,7 +202,7 @@ class Bench:
 
 @contextmanager
 def _restored(environment: Mapping[str, str]) -> Iterator[None]:
-    """Give the block an environment and no output; put back what a program changes of its process."""
+    """Run the block with an environment and without output; then restore the process."""
     kept, folder, words = dict(os.environ), Path.cwd(), sys.argv
     handlers = {number: signal.getsignal(number) for number in _ENDING}
     outputs = {number: os.dup(number) for number in (1, 2)}
@@ -238,7 +238,7 @@ def be_reaper() -> None:
 
 
 def _waited(child: int, seconds: float) -> int | None:
-    """Return the exit code of a child, negative for a signal; None when it was killed for its time."""
+    """Return the exit code of a child, negative for a signal, or None after a time-out."""
     waited, pause = 0.0, 0.001  # not the clock's: this process and the child may be stopped together
     while True:
         found, status = os.waitpid(child, os.WNOHANG)
@@ -253,7 +253,7 @@ def _waited(child: int, seconds: float) -> int | None:
         pause = min(0.01, pause * 1.2)
 
 
-def _is_alone() -> bool:
+def _has_ended() -> bool:
     """Return whether no process is left of a run; those that are left are killed."""
     waited = 0.0
     while True:
@@ -345,7 +345,7 @@ def _difference(golden: Tree, found: Tree) -> str:
 def _of_process(ended: Ended, fault: Fault) -> Iterator[str]:
     if ended.code is None:
         yield "hangs"
-    if not ended.is_alone:
+    if not ended.has_ended:
         yield "a process is left"
     expected = {_FINE, _FINDINGS, 2, 3, _TARGET, _STOPPED}
     if fault.is_kill:
@@ -372,7 +372,7 @@ def _of_words(ended: Ended, fault: Fault, *, is_worker: bool) -> Iterator[str]:
 
 
 def _is_traceback(err: str) -> bool:
-    """Return whether a traceback was printed, other than where Python cannot begin or end a worker.
+    """Return whether a traceback was printed, except at the start or end of a worker.
 
     Nothing of ours runs then, or any more; what it means for the command is told as everything is.
     """
@@ -413,7 +413,7 @@ def _of_target(bench: Bench, after: Tree, *, may_be_in_between: bool) -> Iterato
 
 
 def _of_one(found: Tree, name: str) -> dict[str, str]:
-    """Return what there is of one of several targets."""
+    """Return the files of one of several targets."""
     return {path: what for path, what in found.items() if path.split("/")[0] == name}
 
 

@@ -1,4 +1,4 @@
-"""Some calls of every command are disturbed, other ones for each commit; ``just crash`` disturbs more."""
+"""Some calls of every command are disturbed, others for each commit; ``just crash``: more."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def workers_of(process: subprocess.Popen[str]) -> list[int]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, which tells what started what")
-def test_whenever_a_worker_is_killed_that_is_told_or_all_is_done(tmp_path: Path) -> None:
+def test_whenever_a_worker_is_killed_that_is_reported_or_all_is_done(tmp_path: Path) -> None:
     """Its command ends soon, in one of both ways, without words of Python's."""
     lobs = (b"%d" % number * 200 for number in range(200))
     archive, package = tmp_path / "Many.siard", tmp_path / "package"
@@ -138,8 +138,8 @@ def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
         yield folder
 
 
-def refused(said: tuple[int, str], folder: Path, words: str) -> None:
-    code, err = said
+def refused(ended: tuple[int, str], folder: Path, words: str) -> None:
+    code, err = ended
     assert code == 4
     assert words in err
     assert str(folder) in err

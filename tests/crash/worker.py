@@ -115,7 +115,7 @@ def _is_drawn(point: str, chosen: argparse.Namespace, rarer: float) -> bool:
 
 
 def _calls(bench: Bench) -> list[str]:
-    """Return the operations of an undisturbed run in their order, and import here what it imported."""
+    """Return the operations of an undisturbed run in order, and import its modules here."""
     log, modules = bench.folder / "calls", bench.folder / "modules"
     bench.reset()
     bench.run_command(modules=modules)

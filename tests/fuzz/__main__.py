@@ -46,7 +46,7 @@ def fuzz(name: str, arguments: list[str]) -> None:
 
 
 class Figures(NamedTuple):
-    """What a target was fed."""
+    """The input of a target."""
 
     seconds: int
     executions: int
@@ -54,7 +54,7 @@ class Figures(NamedTuple):
 
 
 def driven(name: str, seconds: int, found: Path) -> tuple[Figures, list[Path]]:
-    """Fuzz a target in a process of its own, to the first input on which it fails; returns those files.
+    """Fuzz a target in its process up to the first failing input; returns those files.
 
     An input that took too long, but does not when it is tried again, waited for the machine: it is no
     finding, and another process goes on. Of one that was ended so the seconds at work count.
@@ -93,20 +93,22 @@ def _seconds_at_work() -> float:
 
 
 def is_slow_by_chance(name: str, input_: Path) -> bool:
-    """Return whether an input was left for its time, and is done soon in one of three times more."""
+    """Return whether an input timed out, but is done soon in one of three more runs."""
     if not input_.name.startswith(f"{name}-timeout-"):
         return False
     for _ in range(3):
         command = [sys.executable, "-m", "tests.fuzz", "--one", name, str(input_)]
-        told = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stderr
-        if (took := _TOOK.search(told)) and int(took[1]) < 1000 * _SECONDS_AN_INPUT:
+        printed = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False
+        ).stderr
+        if (took := _TOOK.search(printed)) and int(took[1]) < 1000 * _SECONDS_AN_INPUT:
             return True
     return False
 
 
-def executions(told: str) -> int:
-    """Return the number of executions from what libFuzzer prints while it runs and at its end."""
-    return max((int(each) for match in _DONE.finditer(told) for each in match.groups() if each), default=0)
+def executions(printed: str) -> int:
+    """Return the number of executions from the output of libFuzzer."""
+    return max((int(each) for match in _DONE.finditer(printed) for each in match.groups() if each), default=0)
 
 
 def standing(page: Path) -> dict[str, Figures]:

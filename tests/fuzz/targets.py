@@ -1,4 +1,4 @@
-"""What reads data from elsewhere, each as a function of bytes: it returns, or raises ``MetspackError``.
+"""The readers of foreign data, each as a function of bytes: it returns, or raises ``MetspackError``.
 
 ``python -m tests.fuzz`` feeds them what atheris makes up; ``test_corpus`` the corpus, and changes to it.
 """
@@ -56,12 +56,12 @@ def _file(name: str, data: bytes) -> Path:
 
 
 def _blocks(data: bytes, size: int = 64) -> Iterator[bytes]:
-    """Yield bytes in small blocks, so that what is cut anywhere is met."""
+    """Yield bytes in small blocks, which are cut at many places."""
     return (data[start : start + size] for start in range(0, len(data), size))
 
 
 def mets(data: bytes) -> None:
-    """Read METS both ways, and what it says that it is."""
+    """Read METS both ways, and its identity."""
     reader.identity(_blocks(data), "mets.xml")
     for _fact in fastreader.condensed(_blocks(data, 4096), _BUDGETS):
         pass
@@ -115,7 +115,7 @@ def tar_directory(data: bytes) -> None:
 
 
 def uri(data: bytes) -> None:
-    """Take a reference apart; one that is taken leads to nothing outside of its base."""
+    """Take a reference apart; one that is accepted stays within its base."""
     written = data.decode("utf-8", "surrogateescape")
     uris.is_urn(written)
     uris.are_plain([written])

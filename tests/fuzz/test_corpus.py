@@ -1,4 +1,4 @@
-"""Every target takes or refuses each file of its corpus, and what changes make of it; without atheris."""
+"""Every target accepts or refuses each file of its corpus, also changed; without atheris."""
 
 from __future__ import annotations
 

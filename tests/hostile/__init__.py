@@ -1,1 +1,1 @@
-"""Inputs that ask for much of time or memory, made at any size, and what metspack takes for them."""
+"""Inputs that ask for much time or memory, of any size, and the cost of each for metspack."""

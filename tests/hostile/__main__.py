@@ -1,4 +1,4 @@
-"""Hostile input, and what it takes of metspack: ``python -m tests.hostile``, or ``just hostile``.
+"""Hostile input, and its cost for metspack: ``python -m tests.hostile``, or ``just hostile``.
 
 Each input is made at two sizes, and each command that meets it runs in a process of its own. It is to end
 below 10 seconds, or to be refused within 1 second, with at most 256 MB; four times the size may take about
@@ -43,13 +43,13 @@ _REFUSALS = (3, 4)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Met:
-    """What became of one run: ``code`` is None when it was ended; ``said`` is the first line of its news."""
+    """The outcome of one run: ``code`` is None when it was ended; ``news`` is the first line of its news."""
 
     seconds: float
     processor: float
     memory: int
     code: int | None
-    said: str
+    news: str
 
 
 def tried(command: Sequence[str]) -> Met:
@@ -74,7 +74,7 @@ def tried(command: Sequence[str]) -> Met:
             processor=usage.ru_utime + usage.ru_stime,
             memory=memory,
             code=process.returncode if process.returncode >= 0 else None,
-            said=_said(_read(out), _read(err)),
+            news=_news(_read(out), _read(err)),
         )
 
 
@@ -83,7 +83,7 @@ def _read(file: Any) -> list[str]:
     return [line for line in file.read(1 << 16).decode(errors="replace").splitlines() if line.strip()]
 
 
-def _said(out: list[str], err: list[str]) -> str:
+def _news(out: list[str], err: list[str]) -> str:
     """Return the error, or the last line of the result."""
     first = next((line for line in err if line.startswith("error:")), "")
     return (first or (out or err or [""])[-1])[:160]
@@ -105,7 +105,7 @@ def row(input_: Hostile, line: str, scale: float, folder: Path, *, has_ratio: bo
     whole = met(input_, line, size, folder)
     is_long = has_ratio and whole.code is not None and whole.processor >= _SHORT
     part = met(input_, line, size // _QUARTER, folder) if is_long else None
-    is_refused = whole.code in _REFUSALS or (" X003 " in whole.said)
+    is_refused = whole.code in _REFUSALS or (" X003 " in whole.news)
     ratio = None if part is None else whole.processor / part.processor
     wrong = [
         *(["not ended"] if whole.code is None else []),
@@ -126,7 +126,7 @@ def row(input_: Hostile, line: str, scale: float, folder: Path, *, has_ratio: bo
         "refused": is_refused,
         "ratio": None if ratio is None else round(ratio, 1),
         "microseconds": round(1e6 * whole.processor / size, 2),
-        "said": whole.said,
+        "said": whole.news,
         "wrong": wrong,
     }
 
@@ -148,15 +148,15 @@ HEAD = """| input | size | command | seconds | processor | MB | x 4 | exit | |
 |---|---:|---|---:|---:|---:|---:|---:|---|"""
 
 
-def table_line(told: dict[str, Any]) -> str:
+def table_line(row: dict[str, Any]) -> str:
     """Return a row of the Markdown table."""
-    ratio = "" if told["ratio"] is None else f"{told['ratio']:.1f}"
-    code = "ended by us" if told["exit"] is None else told["exit"]
-    wrong = f"**{', '.join(told['wrong'])}**" if told["wrong"] else ""
+    ratio = "" if row["ratio"] is None else f"{row['ratio']:.1f}"
+    code = "ended by us" if row["exit"] is None else row["exit"]
+    wrong = f"**{', '.join(row['wrong'])}**" if row["wrong"] else ""
     return (
-        f"| {told['title']} | {told['size']:,} | {told['command']} | {told['seconds']:.1f} "
-        f"| {told['processor']:.1f} | "
-        f"{told['memory'] / 1e6:.0f} | {ratio} | {code} | {wrong} |"
+        f"| {row['title']} | {row['size']:,} | {row['command']} | {row['seconds']:.1f} "
+        f"| {row['processor']:.1f} | "
+        f"{row['memory'] / 1e6:.0f} | {ratio} | {code} | {wrong} |"
     )
 
 

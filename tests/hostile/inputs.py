@@ -1,7 +1,7 @@
 """Packages and archives that ask for much: a million of something, white space without end, nesting.
 
 Each maker writes one into a folder of its own, ``size`` of whatever it has much of, and returns its path.
-The same size always gives the same bytes; nothing is held in memory, so that only the reader's counts.
+The same size always gives the same bytes; all is written at once, so that only the reader's memory counts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BOTH = ("inspect {}", "build {} -o {out}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hostile:
-    """An input, what it has much of, and the commands of metspack that meet it (``{}`` is its path)."""
+    """An input with much of one thing, and the commands that read it (``{}`` is its path)."""
 
     name: str
     title: str

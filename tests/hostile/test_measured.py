@@ -28,7 +28,7 @@ EXPECTED = {
 def test_each_input_is_met_with_an_exit_code_in_little_memory(tmp_path: Path, each: Hostile) -> None:
     size = 200 if each.size <= 1_000_000 else _BYTES if each.size < 1 << 40 else 1 << 24
     met = hostile.met(each, each.commands[0], size, tmp_path)
-    assert met.code in EXPECTED[each.commands[0].split()[0]], met.said
+    assert met.code in EXPECTED[each.commands[0].split()[0]], met.news
     assert met.memory < hostile.MEMORY
     assert not list(tmp_path.iterdir())
 

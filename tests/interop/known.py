@@ -1,4 +1,4 @@
-"""What others' validators say to packages that are right: each rule with why it is no fault of the package.
+"""Rules of other validators that fail for right packages: each rule with why it is no fault of the package.
 
 The tables are those of docs/interop.md. The tests ask for exactly these rules: one that no longer comes fails
 as well as a new one.
@@ -29,31 +29,31 @@ def named(values: tuple[str, ...]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Explained:
     """A rule that fires, and why the package stays as it is.
 
-    ``said_of`` are the versions of the rules, or the packages, of which it does, ``profiles`` their profiles.
+    ``subjects_of`` are the versions of the rules or the packages with it, ``profiles`` their profiles.
     """
 
     rule: str
-    said_of: tuple[str, ...]
+    subjects_of: tuple[str, ...]
     profiles: tuple[str, ...]
     why: str
 
     @property
     def row(self) -> str:
         """Its line in the page's table."""
-        said_of = named(self.said_of)
+        subjects_of = named(self.subjects_of)
         profiles = named(self.profiles)
-        return f"| {self.rule} | {said_of} | {profiles} | {self.why} |"
+        return f"| {self.rule} | {subjects_of} | {profiles} | {self.why} |"
 
 
-def _rule_of(row: list[str]) -> Known:
-    rule, said_of, profiles, why = row
-    subjects = (f"V{each}" if each[0].isdigit() else each for each in said_of.split(", "))
-    return Known(
+def _rule_of(row: list[str]) -> Explained:
+    rule, subjects_of, profiles, why = row
+    subjects = (f"V{each}" if each[0].isdigit() else each for each in subjects_of.split(", "))
+    return Explained(
         rule=rule,
-        said_of=_IPS if said_of == "all" else tuple(subjects),
+        subjects_of=_IPS if subjects_of == "all" else tuple(subjects),
         profiles=_ALL if profiles == "all" else tuple(profiles.split(", ")),
         why=why,
     )
@@ -61,7 +61,7 @@ def _rule_of(row: list[str]) -> Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """What a tool said in a run: rules that failed, of a version of them or of a package, in a profile."""
+    """The result of a tool in a run: failed rules, of a version or a package, in a profile."""
 
     tool: str
     subject: str
@@ -71,7 +71,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What check says of the packages of a tool: codes, and the requirements that M030 and M031 name."""
+    """The findings on packages of a tool: codes, and the requirements of M030 and M031."""
 
     codes: tuple[str, ...]
     rules: tuple[str, ...]
@@ -107,19 +107,19 @@ WRITTEN = tuple(map(_written, _rows("written")))
 """The packages of other tools, each with the sample archive in one representation."""
 
 IS_ADVICE = frozenset({"CSIP4"})
-"""Those of its rules that commons-ip reports as warnings."""
+"""The rules that commons-ip reports as warnings."""
 
 TABLES = {"eark-validator": EARK_VALIDATOR, "commons-ip": COMMONS_IP}
 """The tables by the tools that they are of, in the order of the page."""
 
 
-def rules(table: tuple[Known, ...], subject: str, profile: str) -> list[str]:
+def rules(table: tuple[Explained, ...], subject: str, profile: str) -> list[str]:
     """Return the rules of a table that are expected of a version of the rules, or of a package."""
-    return sorted(each.rule for each in table if subject in each.said_of and profile in each.profiles)
+    return sorted(each.rule for each in table if subject in each.subjects_of and profile in each.profiles)
 
 
 def table(tool: str, observed: Iterable[Observed]) -> list[str]:
-    """Return the rows of a tool's table as a run saw them; rules that nobody has explained come last."""
+    """Return the rows of a tool's table from a run; unexplained rules come last."""
     seen: dict[str, list[Observed]] = {}
     for each in observed:
         if each.tool == tool:
@@ -130,11 +130,11 @@ def table(tool: str, observed: Iterable[Observed]) -> list[str]:
     rows = []
     for rule in (*explained, *sorted(seen.keys() - explained.keys())):
         if rule in seen:
-            said_of = {each.subject for each in seen[rule]}
+            subjects_of = {each.subject for each in seen[rule]}
             profiles = {each.profile for each in seen[rule]}
-            row = Known(
+            row = Explained(
                 rule=rule,
-                said_of=tuple(each for each in subjects if each in said_of),
+                subjects_of=tuple(each for each in subjects if each in subjects_of),
                 profiles=tuple(each for each in _ALL if each in profiles),
                 why=explained[rule].why if rule in explained else "not explained yet",
             )

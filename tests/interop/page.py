@@ -1,4 +1,4 @@
-"""Write the tables of docs/interop.md anew from what the tools said in the last run of the tests here.
+"""Write the tables of docs/interop.md from the results of the last run of these tests.
 
 What a rule means stays as the page has it. A tool that was not there keeps its table.
 """
@@ -13,11 +13,11 @@ from tests.interop import known, tools
 
 
 def observations() -> list[known.Observed]:
-    """Return what the tools said, none when nothing was run."""
+    """Return the results of the tools; empty without a run."""
     if not tools.OBSERVED.exists():
         return []
-    said = map(json.loads, tools.OBSERVED.read_text(encoding="utf-8").splitlines())
-    return [known.Observed(**{**each, "rules": tuple(each["rules"])}) for each in said]
+    observed = map(json.loads, tools.OBSERVED.read_text(encoding="utf-8").splitlines())
+    return [known.Observed(**{**each, "rules": tuple(each["rules"])}) for each in observed]
 
 
 def with_rows(page: str, table: str, rows: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Prints, as JSON, what metsrw reads in METS documents; by the Python of the tools' own environment."""
+"""Prints as JSON what metsrw reads in METS documents; run by the Python of the tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules by which DBPTK and SIARD Suite find LOBs, read off their code; nothing of metspack is used.
+"""The rules by which DBPTK and SIARD Suite find LOBs, from their code, without metspack.
 
 ``dbptk`` is DBPTK Developer 4.5.0 (SIARD20ContentImportStrategy, SIARD22ContentImportStrategy), ``siard_api``
 is SiardApi of the SIARD Suite (MetaColumnImpl, MetaFieldImpl). Both are simulations of where these tools look
@@ -144,7 +144,7 @@ def siard_api(archive: zipfile.ZipFile, siard: Path, _root: ET.Element, cell: Ce
 
 
 def digests(siard: Path, look: Look) -> dict[str, str | None]:
-    """Return the SHA-256 of what a reader takes for each LOB, None for those that it does not find.
+    """Return the SHA-256 of each LOB as a reader finds it, or None.
 
     Neither reader opens an archive of SIARD 1.0 that has LOBs outside.
     """

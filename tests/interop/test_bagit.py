@@ -1,4 +1,4 @@
-"""bagit.py makes a bag of a package, and its manifests have the digests that the package's have."""
+"""bagit.py makes a bag of a package, whose manifests have the package's digests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VALIDATE = "import sys, bagit\nbagit.Bag(sys.argv[1]).validate()\n"
 
 
 def bagit(script: str, folder: Path, bag: Path) -> str:
-    """Return what bagit.py says, nothing where all is right."""
+    """Return the output of bagit.py, empty if all is right."""
     path = folder / "script.py"
     path.write_text(script)
     done = tools.run([tools.python("bagit.py"), path, bag], folder)

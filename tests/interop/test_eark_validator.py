@@ -1,4 +1,4 @@
-"""eark-validator says nothing to packages of every profile, folders and packed, beyond its known mistakes."""
+"""eark-validator reports only its listed mistakes, for each profile, in folders and packed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def fired(report: Any) -> list[str]:
 @pytest.mark.parametrize("profile", tools.PROFILES)
 @pytest.mark.parametrize("links", ["location", "objid"])
 @pytest.mark.parametrize("form", [None, "zip", "tar"])
-def test_nothing_but_the_known_mistakes(tmp_path: Path, form: str | None, links: str, profile: str) -> None:
+def test_mistakes_are_those_of_the_page(tmp_path: Path, form: str | None, links: str, profile: str) -> None:
     tools.python("eark_validator")
     options = ("--child-links", links, *(("--pack", form) if form else ()))
     package = tools.csip(tmp_path / "out", profile, *options)

@@ -24,7 +24,7 @@ def read(folder: Path, documents: list[Path]) -> Any:
 
 
 def mapped(document: Path, folder: Path) -> tuple[Path, Any]:
-    """Return a copy of a METS with metsrw's own structMap, and what is to be read from it."""
+    """Return a copy of a METS with metsrw's structMap, and the facts to read from it."""
     tree = etree.parse(document)
     root: Any = tree.getroot()
     own = etree.SubElement(root, f"{M}structMap", TYPE="physical")

@@ -1,4 +1,4 @@
-"""What check says of packages that other tools wrote: what the page tells, and damage besides."""
+"""Findings on packages of other tools: what the page tells, and damage besides."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_the_page_tells_what_is_found(
 
 
 @pytest.mark.parametrize("maker", [commons_ip, eatb])
-def test_damage_is_told_besides(tmp_path: Path, maker: Callable[[Path], Path]) -> None:
+def test_damage_is_reported_as_well(tmp_path: Path, maker: Callable[[Path], Path]) -> None:
     package = maker(tmp_path)
     before = {each.code for each in checking.check(package)}
     (archive,) = package.rglob("*.siard")

@@ -16,7 +16,7 @@ def _expected() -> list[known.Observed]:
         known.Observed(tool=tool, subject=subject, profile=profile, rules=(each.rule,))
         for tool, rows in known.TABLES.items()
         for each in rows
-        for subject, profile in product(each.said_of, each.profiles)
+        for subject, profile in product(each.subjects_of, each.profiles)
     ]
 
 
@@ -34,9 +34,9 @@ def test_without_a_tool_its_table_stays() -> None:
 
 
 def test_what_nobody_has_explained_comes_last_and_what_is_gone_is_gone() -> None:
-    said = [each for each in _expected() if each.rules != ("SIP15",)]
+    observed = [each for each in _expected() if each.rules != ("SIP15",)]
     new = known.Observed(tool="commons-ip", subject=known.CHILD, profile="sip", rules=("CSIP1", "CSIP4"))
-    made = page(_TEXT, [*said, new])
+    made = page(_TEXT, [*observed, new])
     assert "| SIP15 |" not in made
     rows = made.splitlines()
     place = rows.index("| CSIP1 | child | sip | not explained yet |")

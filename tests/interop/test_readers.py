@@ -42,10 +42,10 @@ _ALWAYS = {(SAKILA_22, "siard22", DBPTK)}
 @cache
 def source_digests(source: Path, look: readers.Look) -> dict[str, str | None]:
     """Return what the reader finds in the source itself, where it must find all."""
-    known = readers.digests(source, look)
-    assert known
-    assert None not in known.values()
-    return known
+    expected = readers.digests(source, look)
+    assert expected
+    assert None not in expected.values()
+    return expected
 
 
 def siard_of(package: Path) -> Path:
@@ -67,17 +67,17 @@ WAYS = [
     spread(WAYS, 2),
     ids=[f"{parts[-1]}-{layout}-{style.value}" for parts, layout, style, _look in spread(WAYS, 2)],
 )
-def test_every_lob_is_found_in_the_readers_style_or_said_to_be_missed(
+def test_every_lob_is_found_in_the_readers_style_or_reported_as_missed(
     parts: tuple[str, ...], layout: str, style: FolderStyle, look: readers.Look, tmp_path: Path
 ) -> None:
     source = shared("data", *parts)
-    known = source_digests(source, readers.siard_api)
+    expected = source_digests(source, readers.siard_api)
     built = build.build(source, tmp_path / "out", replace(OPTIONS, layout=layout, lob_folder_style=style))
     found = readers.digests(siard_of(tmp_path / "out"), look)
-    assert found.keys() == known.keys()
+    assert found.keys() == expected.keys()
     missed = {cell for cell, digest in found.items() if digest is None}
     assert {cell: found[cell] for cell in found.keys() - missed} == {
-        cell: known[cell] for cell in known.keys() - missed
+        cell: expected[cell] for cell in expected.keys() - missed
     }
     assert built.readers is not None
     (verdict,) = (each for each in built.readers.verdicts if each.reader == _NAMES[style])
@@ -90,8 +90,8 @@ def test_every_lob_is_found_in_the_readers_style_or_said_to_be_missed(
 def test_every_lob_is_found_after_conversion_and_beside_a_restored_archive(
     style: FolderStyle, look: readers.Look, northwind_full: Path, tmp_path: Path
 ) -> None:
-    known = readers.digests(northwind_full, look)
-    found = {cell for cell, digest in known.items() if digest is not None}
+    expected = readers.digests(northwind_full, look)
+    found = {cell for cell, digest in expected.items() if digest is not None}
     assert found
     build.build(northwind_full, tmp_path / "first", OPTIONS)
     options = replace(OPTIONS, layout="siard22", lob_folder_style=style)
@@ -101,12 +101,12 @@ def test_every_lob_is_found_after_conversion_and_beside_a_restored_archive(
     )
     for folder in ("second", "folder"):
         again = readers.digests(siard_of(tmp_path / folder), look)
-        assert {cell: again[cell] for cell in found} == {cell: known[cell] for cell in found}
+        assert {cell: again[cell] for cell in found} == {cell: expected[cell] for cell in found}
 
 
 def test_dbptk_joins_parts_of_the_layout_of_siard_2_2(tmp_path: Path) -> None:
     source = shared("data", *SAKILA_22)
-    known = source_digests(source, readers.dbptk)
+    expected = source_digests(source, readers.dbptk)
     options = replace(
         OPTIONS,
         layout="siard22",
@@ -115,7 +115,7 @@ def test_dbptk_joins_parts_of_the_layout_of_siard_2_2(tmp_path: Path) -> None:
         split=Split.FILL,
     )
     assert build.build(source, tmp_path / "out", options).split == 1
-    assert readers.digests(siard_of(tmp_path / "out"), readers.dbptk) == known
+    assert readers.digests(siard_of(tmp_path / "out"), readers.dbptk) == expected
 
 
 FOR = {"dbptk": readers.dbptk, "siard-suite": readers.siard_api}
@@ -133,19 +133,22 @@ def test_the_reader_that_a_package_is_for_finds_its_lobs_and_the_check_says_so(
     parts: tuple[str, ...], key: str, layout: str | None, tmp_path: Path
 ) -> None:
     source = shared("data", *parts)
-    known = source_digests(source, readers.siard_api)
+    expected = source_digests(source, readers.siard_api)
     options = replace(OPTIONS, layout=layout, reader=key, limits=Limits(files=700, bytes=20_000))
     built = build.build(source, tmp_path / "out", options)
     found = readers.digests(siard_of(tmp_path / "out"), FOR[key])
     missed = {cell for cell, digest in found.items() if digest is None}
     assert {cell: found[cell] for cell in found.keys() - missed} == {
-        cell: known[cell] for cell in known.keys() - missed
+        cell: expected[cell] for cell in expected.keys() - missed
     }
     assert bool(missed) == any(f"(--for {key})" in each for each in built.warnings)
     checking = Checking(tmp_path / "out", CheckOptions(level=Level.STRUCTURE).looking())
     list(checking)
     (archive,) = checking.summary.routes
-    told = {each.reader: each for each in readership_on_disk(archive).verdicts}
+    verdicts = {each.reader: each for each in readership_on_disk(archive).verdicts}
     assert built.readers is not None
     for each in built.readers.verdicts:
-        assert (told[each.reader].finds, set(told[each.reader].misses)) == (each.finds, set(each.misses))
+        assert (verdicts[each.reader].finds, set(verdicts[each.reader].misses)) == (
+            each.finds,
+            set(each.misses),
+        )

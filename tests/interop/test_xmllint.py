@@ -1,4 +1,4 @@
-"""xmllint validates all METS and PREMIS documents by the official schemas, without the network."""
+"""xmllint validates all METS and PREMIS by the official schemas, without a network."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ def test_every_document_validates(tmp_path: Path, profile: str) -> None:
 def test_a_fault_is_seen(tmp_path: Path) -> None:
     mets = tools.csip(tmp_path / "out", "sip") / tools.OBJID / "METS.xml"
     mets.write_text(mets.read_text().replace("citssiard_v1_0", "CITS_SIARD", 1))
-    verdict, said = validated(tmp_path, mets_schema(tmp_path), [mets])
-    assert re.search(r"CONTENTINFORMATIONTYPE.*'CITS_SIARD' is not an element of the set", said)
+    verdict, words = validated(tmp_path, mets_schema(tmp_path), [mets])
+    assert re.search(r"CONTENTINFORMATIONTYPE.*'CITS_SIARD' is not an element of the set", words)
     assert verdict == f"{mets} fails to validate"

@@ -1,4 +1,4 @@
-"""Where the tools of others are, and the packages that they are given; tests skip where a tool is not."""
+"""Paths of other tools, and the packages for them; tests skip without a tool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.conftest import CHECKOUT
 TOOLS = CHECKOUT / ".interop"
 """The environment that ``just interop`` makes."""
 OBSERVED = TOOLS / "observed.jsonl"
-"""What the tools said in the last run."""
+"""The results of the last run."""
 
 OBJID = "NW-2016"
 PROFILES: dict[str, tuple[str, ...]] = {
@@ -26,7 +26,7 @@ PROFILES: dict[str, tuple[str, ...]] = {
     "cits-siard": ("--profile", "cits-siard", "--submitter", "National Archives"),
     "aip": ("--type", "AIP"),
 }
-"""What packages are built as: the options of each."""
+"""The options of packages, by profile."""
 
 IPS = (OBJID, *(f"{OBJID}_s0_t2_c4_seg_{number}" for number in range(3)))
 """The parent and its children."""
@@ -57,10 +57,10 @@ def commons_ip() -> Path:
 
 
 def observe(tool: str, subject: str, profile: str, rules: list[str]) -> None:
-    """Keep what a tool said, for the page (``python -m tests.interop.page``)."""
-    said = {"tool": tool, "subject": subject, "profile": profile, "rules": rules}
+    """Keep the result of a tool for the page (``python -m tests.interop.page``)."""
+    observed = {"tool": tool, "subject": subject, "profile": profile, "rules": rules}
     with OBSERVED.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(said) + "\n")
+        file.write(json.dumps(observed) + "\n")
 
 
 def run(command: Sequence[str | Path], folder: Path) -> subprocess.CompletedProcess[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from metspack.model import LobPlace, Part
 from metspack.uris import parsed
 from tests.laws import of_each
 from tests.layouts.places import NUMBERS, PLACES, place
+from tests.tables import tabled
 
 LAYOUT = st.sampled_from(list(LAYOUTS.values()))
 NAMES = st.text("AZaz09_-", min_size=1, max_size=12) | st.sampled_from(["N_lobs", "N_lobseg_1", "s0_t2_c4"])
@@ -148,21 +150,10 @@ def test_the_levels_name_the_file_beside_the_siard(  # noqa: PLR0917 -- what is 
 # --- what each layout makes of a place ----------------------------------------------------------------
 
 
-@of_each(
-    [
-        # The recommendation, §5: records count from 0, rows from 1.
-        (LOBSEG, place("c4"), "bin", "content/schema0/table2/lob4/record0.bin"),
-        (LOBSEG, place("c12", row=100), "bin", "content/schema0/table2/lob12/record99.bin"),
-        (LOBSEG, place("c3.u2.u3"), "bin", "content/schema0/table2/lob3/u2/u3/record0.bin"),
-        (LOBSEG, place("c3.a1"), "bin", "content/schema0/table2/lob3/a1/record0.bin"),
-        (LOBSEG, place("c3.a1.u2"), "bin", "content/schema0/table2/lob3/a1/u2/record0.bin"),
-        # SIARD 2.2 L_7.1-0 and the statement on the location of LOBs.
-        (SIARD22, place("c4"), "bin", "t2_c4_r1.bin"),
-        (SIARD22, place("c3.u2.a3", table=1), "txt", "t1_c3_u2_a3_r1.txt"),
-    ]
-)
-def test_a_lob_is_where_the_standard_says(layout: Layout, at: LobPlace, extension: str, path: str) -> None:
-    assert layout.lob_path(at, extension) == path
+@tabled
+def test_a_lob_is_where_the_standard_says(layout: str, at: list[Any], extension: str, path: str) -> None:
+    cell, row, table = at
+    assert LAYOUTS[layout].lob_path(place(cell, row=row, table=table), extension) == path
 
 
 def test_the_records_of_a_column_are_named_together() -> None:
@@ -208,33 +199,9 @@ def test_parts_are_numbered_as_the_standards_say() -> None:
     ]
 
 
-@of_each(
-    [
-        (LOBSEG, "A_lobseg_1_lobseg_20", SegmentName(name="A_lobseg_1", container="", index=20)),
-        (LOBSEG, "n.siard_lobseg_1", SegmentName(name="n.siard", container="", index=1)),
-        (
-            SIARD22,
-            "A_lobs_lobs/s0_t12_c3/seg_20",
-            SegmentName(name="A_lobs", container="s0_t12_c3", index=20),
-        ),
-        *(
-            (LOBSEG, folder, None)
-            for folder in (
-                *("", "_lobseg_1", "N_lobseg_", "N_lobseg_01", "N_lobseg_1/", "a/N_lobseg_1", "N_lobs"),
-                *("N_lobseg_x", "N_lobseg_z"),
-            )
-        ),
-        *(
-            (SIARD22, folder, None)
-            for folder in (
-                *("", "N_lobs/s0_t2_c4", "N_lobs/s0_t2_c4/seg_00", "N_lobs/s0_t2_c0/seg_0"),
-                *("N/s0_t2_c4/seg_0", "_lobs/s0_t2_c4/seg_0", "N_lobs/s0_t2_c4/seg_0/"),
-                *("a/N_lobs/s0_t2_c4/seg_0", "N_lobseg_0"),
-            )
-        ),
-    ]
-)
+@tabled
 def test_a_segments_folder_is_recognised_by_its_name(
-    layout: Layout, folder: str, expected: SegmentName | None
+    layout: str, folder: str, name: str | None, container: str, index: int
 ) -> None:
-    assert layout.parsed_folder(folder) == expected
+    expected = None if name is None else SegmentName(name=name, container=container, index=index)
+    assert LAYOUTS[layout].parsed_folder(folder) == expected

@@ -10,8 +10,8 @@ from metspack.layouts import LAYOUTS, names
 from metspack.layouts.names import ARCHIVE, ARCHIVE_BYTES, LOBSEG, PART, SEG, SEGMENT, SEGMENT_GROUP
 from metspack.locations import splitparts
 from metspack.locations.candidates import is_lob_folder
-from tests.laws import of_each
 from tests.layouts.places import place
+from tests.tables import tabled
 
 LONGEST = 255  # bytes of a name, in every file system
 
@@ -50,18 +50,7 @@ def test_other_names_are_none(name: str) -> None:
     assert not any(each.fullmatch(name) for each in (LOBSEG, SEG, SEGMENT, SEGMENT_GROUP))
 
 
-@pytest.mark.parametrize(
-    ("name", "whole", "number"),
-    [
-        ("a.siard", "a.siard", None),
-        ("A.SIARD", "A.SIARD", None),
-        ("a.siard_part001", "a.siard", 1),
-        ("a.siard_part1000", "a.siard", 1000),
-        ("a.siard_part123456789", "a.siard", 123456789),
-        ("b/a.siard", "b/a.siard", None),
-        ("._b/a.siard/a\n.siard", "._b/a.siard/a\n.siard", None),
-    ],
-)
+@tabled
 def test_an_archive_and_its_parts(name: str, whole: str, number: int | None) -> None:
     for found, written in (
         (ARCHIVE.fullmatch(name), whole),
@@ -76,46 +65,16 @@ def test_an_archive_and_its_parts(name: str, whole: str, number: int | None) -> 
         assert PART.fullmatch(name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        ".siard",
-        "a.siard_part01",
-        "a.siard_part20240101123000",
-        "a.siard.bak",
-        "a.\u017fiard",
-        "._a.siard",
-        "._a.siard_part001",
-    ],
-)
+@tabled
 def test_what_is_no_archive(name: str) -> None:
     assert ARCHIVE.fullmatch(name) is None
     assert ARCHIVE_BYTES.fullmatch(name.encode()) is None
 
 
-@of_each(
-    [
-        ("record14.bin.0", "record14.bin", ("0", None)),
-        ("record14.bin.012", "record14.bin", ("012", None)),
-        ("record14.bin.z", "record14.bin", ("z", None)),
-        ("t2_c4_r6.bin_part001", "t2_c4_r6.bin", (None, "001")),
-        ("t2_c4_r6.bin_part1", "t2_c4_r6.bin", (None, "1")),
-        ("t2_c4_r6.bin_part1000", "t2_c4_r6.bin", (None, "1000")),
-        ("a.bin_part" + "9" * 18, "a.bin", (None, "9" * 18)),
-        ("a.bin." + "9" * 18, "a.bin", ("9" * 18, None)),
-        ("a.0_part001", "a.0", (None, "001")),
-        ("a.bin", "a.bin", None),
-        ("a.bin.Z", "a.bin.Z", None),
-        ("a.bin_part", "a.bin_part", None),
-        ("a.bin_part٣", "a.bin_part٣", None),
-        ("a.bin_part001\n", "a.bin_part001\n", None),
-        ("a.bin_part" + "1" * 19, "a.bin_part" + "1" * 19, None),
-        ("a.bin." + "1" * 19, "a.bin." + "1" * 19, None),
-    ]
-)
-def test_a_lob_and_its_parts(name: str, whole: str, numbers: tuple[str | None, str | None] | None) -> None:
+@tabled
+def test_a_lob_and_its_parts(name: str, whole: str, suffix: str | None, number: str | None) -> None:
     found = names.LOB_PART.fullmatch(name)
-    assert (found and found.group(2, 3)) == numbers
+    assert (found.group(2, 3) if found else (None, None)) == (suffix, number)
     assert names.whole_of(name) == whole
 
 
@@ -139,24 +98,7 @@ def test_later_parts_and_other_files_are_no_first_parts(suffix: str) -> None:
     assert not splitparts.is_first(suffix)
 
 
-@of_each(
-    [
-        ("a.siard", "a"),
-        ("A.SIARD", "A"),
-        ("b/a.Siard", "b/a"),
-        ("a.b.siard", "a.b"),
-        ("a.siard_part001", None),
-        ("a.siard.zip", None),
-        ("a.\u017fiard", None),
-        ("asiard", None),
-        ("", None),
-        ("._a.siard", None),
-        ("b/._a.siard", None),
-        ("__MACOSX/b/._a.siard", None),
-        ("._b/a.siard", "._b/a"),
-        ("a._.siard", "a._"),
-    ]
-)
+@tabled
 def test_an_archive_in_one_file_is_recognised_in_either_letter_case(name: str, stem: str | None) -> None:
     assert names.is_archive(name) is (stem is not None)
     assert names.stem_of(name) == (name if stem is None else stem)

@@ -31,6 +31,7 @@ from metspack.model import LobRun
 from tests.conftest import CHECKOUT
 from tests.laws import of_each
 from tests.planning.lobruns import run_of
+from tests.tables import tabled
 
 DILCIS, SFA, DBPTK = FolderStyle.DILCIS, FolderStyle.SFA, FolderStyle.DBPTK
 
@@ -60,17 +61,7 @@ def test_the_page_names_every_reader_as_the_table_does() -> None:
         assert f"| {each.label} | {each.reads} | {each.source} |" in page
 
 
-@pytest.mark.parametrize(
-    ("archives", "expected"),
-    [
-        ((), ""),
-        (("N.siard",), "no reader of SIARD 1.0 will open N.siard, whose LOBs are outside"),
-        (
-            ("a/N.siard", "b/O.siard"),
-            "no reader of SIARD 1.0 will open 2 archives whose LOBs are outside, the first a/N.siard",
-        ),
-    ],
-)
+@tabled
 def test_archives_that_readers_of_their_version_do_not_open_are_named(
     archives: tuple[str, ...], expected: str
 ) -> None:
@@ -78,24 +69,11 @@ def test_archives_that_readers_of_their_version_do_not_open_are_named(
     assert words == (expected and f"{expected} (build and convert take --siard-version 2.2)")
 
 
-@of_each(
-    [
-        ("dbptk", "2.0", DBPTK, None),
-        ("dbptk", "2.2", DBPTK, "siard22"),
-        ("siard-suite", "2.1", SFA, None),
-        ("siard-suite", "2.2", SFA, None),
-        ("statement", "1.0", DILCIS, None),
-        ("statement", "2.2", DILCIS, None),
-        ("roda", "1.0", DILCIS, None),
-        ("roda", "2.1", DBPTK, None),
-        (None, "2.2", DILCIS, None),
-        (None, None, DILCIS, None),
-    ]
-)
+@tabled
 def test_style_and_layout_are_what_a_reader_reads(
-    key: str | None, version: str | None, style: FolderStyle, layout: str | None
+    key: str | None, version: str | None, style: str, layout: str | None
 ) -> None:
-    assert style_for(key, None, version) is style
+    assert style_for(key, None, version) is FolderStyle(style)
     assert layout_for(key, version) == layout
 
 
@@ -106,34 +84,12 @@ def test_a_given_style_counts_where_the_reader_follows_it() -> None:
     assert style_for(None, SFA, "1.0") is SFA
 
 
-@pytest.mark.parametrize(
-    ("key", "given", "version", "message", "hint"),
-    [
-        (
-            "dbptk",
-            None,
-            "1.0",
-            "DBPTK 4.5 finds no LOBs outside an archive of SIARD 1.0",
-            "--siard-version 2.2",
-        ),
-        ("siard-suite", SFA, "1.0", "SIARD Suite finds no LOBs outside", "--siard-version 2.2"),
-        (
-            "dbptk",
-            SFA,
-            "2.1",
-            "not go with --lob-folder-style sfa: DBPTK 4.5 finds no LOBs located so in SIARD 2.1",
-            "Leave --lob-folder-style",
-        ),
-        ("statement", SFA, "2.2", "the statement does not know LOBs located so", "Leave --lob-folder-style"),
-        ("dbptk", None, None, "--for dbptk requires a SIARD archive", "Leave --for dbptk out"),
-        ("word", None, "2.2", "there is no reader 'word'", "There are siard-suite, dbptk, roda, statement"),
-    ],
-)
+@tabled
 def test_a_reader_that_would_find_no_lob_is_refused(
-    key: str, given: FolderStyle | None, version: str | None, message: str, hint: str
+    key: str, given: str | None, version: str | None, message: str, hint: str
 ) -> None:
     with pytest.raises(ConfigError) as error:
-        style_for(key, given, version)
+        style_for(key, FolderStyle(given) if given else None, version)
     assert message in error.value.message
     assert hint in error.value.hint
 
@@ -225,18 +181,7 @@ def test_an_archive_with_user_defined_types_is_opened_by_no_dbptk() -> None:
     assert verdicts == {"metspack": True, "SIARD Suite": True, "DBPTK": False}
 
 
-@pytest.mark.parametrize(
-    ("key", "version", "most", "is_refused"),
-    [
-        ("dbptk", "2.1", 9, True),
-        ("dbptk", "2.0", 9, True),
-        ("dbptk", "2.1", 10, False),
-        ("dbptk", "2.1", None, False),
-        ("dbptk", "2.2", 9, False),
-        ("siard-suite", "2.1", 9, False),
-        (None, "2.1", 9, False),
-    ],
-)
+@tabled
 def test_a_clob_in_parts_is_refused_where_it_hides_all_behind_it(
     key: str | None, version: str, most: int | None, *, is_refused: bool
 ) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,6 +26,7 @@ from metspack.siard.metadata import Field
 from metspack.uris import Repair
 from tests.laws import law
 from tests.siard.convention_archives import TABLE
+from tests.tables import tabled
 
 PLAIN = Levels(database=None, column=None, table=TABLE, file="lobs/record0.bin")
 REAL = set(Convention) - {
@@ -330,21 +332,7 @@ def test_a_database_folder_that_is_content_in_any_writing(database: str) -> None
     assert Candidates(replace(PLAIN, database=database)).is_content
 
 
-@pytest.mark.parametrize(
-    ("types", "is_text"),
-    [
-        (["BLOB"], False),
-        (["BLOB(2G)"], False),
-        ([" binary (8)"], False),
-        (["VarBinary"], False),
-        (["DATALINK"], False),
-        (["BLOBS"], True),
-        (["CLOB"], True),
-        (["CHARACTER LARGE OBJECT"], True),
-        (["CLOB", "BLOB"], False),
-        (["BLOB", "XML"], True),
-    ],
-)
+@tabled
 def test_a_length_counts_characters_unless_the_innermost_type_has_none(
     types: list[str], is_text: bool
 ) -> None:
@@ -364,68 +352,18 @@ def test_the_one_place_of_a_way_stands_for_every_plain_name() -> None:
     assert column.by_way(11) is None
 
 
-INSIDE = "content/schema0/table2"
-RULES = [
-    (
-        Levels(database="../db", column="c d", fields=("..\\f", None, "g/"), table=TABLE, file="r.bin"),
-        ["J ../db/f/g/", "C ../db/g/", "J ./db/f/g/", "A ./db/g/", "H ", "J f/g/", "A g/", "J content/f/g/"],
-        {0, 2, 5, 7},
-    ),
-    (
-        Levels(database="../db", column="c/", table=TABLE, file="r.bin"),
-        ["C ../db/c/", "", "A ./db/c/", "A ./db/c/", "H ", "A c/", "A c/", "G content/c/", f"I {INSIDE}/c/"],
-        set(),
-    ),
-    (
-        Levels(database=None, column="c/", folder="lob1", table=TABLE, file="r.bin"),
-        [
-            *("C ./c/", "", "A c/", "A c/", "H ", "A c/", "A c/", "G content/c/"),
-            *(f"I {INSIDE}/lob1/", "I lob1/", "I lob1/"),
-        ],
-        set(),
-    ),
-    (
-        Levels(database="db", column=None, folder="lob1", table=TABLE, file="r.bin"),
-        ["C ", "", "A db/", "A db/", "A ", "", "", "", f"I {INSIDE}/lob1/", "I lob1/", "I db/lob1/"],
-        set(),
-    ),
-    (
-        Levels(database="/x", column=None, folder="lob1", table=TABLE, file="r.bin"),
-        ["C ", "", "A /x/", "A /x/", "A ", "", "", "", f"I {INSIDE}/lob1/", "I lob1/"],
-        set(),
-    ),
-    (
-        Levels(database="file:///d b/", column="c", table=TABLE, file="r.bin"),
-        [
-            *("C /d b/c/", "", "A /d b/c/", "A /d b/c/", "H ", "A c/", "A c/", "G content/c/"),
-            *(f"I {INSIDE}/c/", "", "", "", "K ./d b/c/"),
-        ],
-        {0, 2, 3, 12},
-    ),
-    (
-        Levels(database=None, column="file:///C d/", table=TABLE, file="r.bin"),
-        [
-            *("C /C d/", "", "A /C d/", "A /C d/", "H ", "A /C d/", "A /C d/", "", "", "", "", "B /C d/"),
-            "K ./C d/",
-        ],
-        {0, 2, 3, 5, 6, 11, 12},
-    ),
-    (
-        Levels(database="x/", column="c", table=TABLE, file="file:///p q/r.bin"),
-        [*[""] * 11, "B /p q/", "K ./p q/"],
-        {11, 12},
-    ),
-]
-"""Levels, the place of ``r.bin`` by each rule before the guesses, and the repairing rules."""
-
-
-@pytest.mark.parametrize(("levels", "places", "repaired"), RULES)
-def test_each_rule_gives_its_place_and_name(levels: Levels, places: list[str], repaired: set[int]) -> None:
+@tabled
+def test_each_rule_gives_its_place_and_name(
+    levels: dict[str, Any], places: list[str], repaired: list[int]
+) -> None:
+    """``places`` are those of ``r.bin`` by each rule before the guesses."""
     count = len(WAYS) - 9
-    found = [candidate(levels, way) for way in range(count)]
+    fields = tuple(each or None for each in levels.get("fields", ()))
+    stated = Levels(**{"database": None, "column": None, "table": TABLE} | levels | {"fields": fields})
+    found = [candidate(stated, way) for way in range(count)]
     shown = [each and f"{each.convention.letter} {each.place.text}" for each in found]
     assert shown == [f"{each}r.bin" if each else None for each in (*places, *[""] * (count - len(places)))]
-    assert {way for way, each in enumerate(found) if each and each.repairs} == repaired
+    assert {way for way, each in enumerate(found) if each and each.repairs} == set(repaired)
     for each in found:
         if each is not None:
             inside = not each.place.text.startswith((".", "/"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from tests.laws import law
 from tests.locations.test_resolver import cell, field, md5, only_opening_below, table
 from tests.locations.unresolved import unresolved
 from tests.siard.convention_archives import PACKED, Sample, zipped
+from tests.tables import tabled, tables_of
 from tests.trees import put
 
 
@@ -172,42 +172,15 @@ def test_a_lob_that_is_there_twice_and_equal_is_no_error(where: str, tmp_path: P
 
 # --- Parts ----------------------------------------------------------------------------------------------
 
-SPLIT: Mapping[str, tuple[str, str, Mapping[str, Mapping[str, bytes]]]] = {
-    "2.2": (
-        "lobs/",
-        "seg_0/r.bin",
-        {
-            "lobs/seg_0.zip": {"r.bin_part001": b"one-"},
-            "lobs/seg_1.zip": {"seg_1/r.bin_part002": b"two-"},
-            "lobs/seg_2.zip": {"r.bin_part003": b"three"},
-        },
-    ),
-    "0.28": (
-        "./",
-        "N_lobseg_8/c/r.bin",
-        {
-            "N_lobseg_8.zip": {"c/r.bin.0": b"one-"},
-            "N_lobseg_9.zip": {"N_lobseg_9/c/r.bin.1": b"two-"},
-            "N_lobseg_10.zip": {"c/r.bin.z": b"three"},
-        },
-    ),
-    "in one": ("./", "N_lobseg_0/r.bin", {"N_lobseg_0.zip": {"r.bin.0": b"one-two-", "r.bin.z": b"three"}}),
-    "zip files named": (
-        "./",
-        "N_lobseg_0.zip/r.bin",
-        {"N_lobseg_0.zip": {"r.bin.0": b"one-"}, "N_lobseg_1.zip": {"r.bin.z": b"two-three"}},
-    ),
-    "padded": ("lobs/", "seg_0/r.bin", {"lobs/seg_0.zip": {"r.bin.00": b"one-two-", "r.bin.01": b"three"}}),
-}
+SPLIT = tables_of(__file__)["split"]
 WHOLE = b"one-two-three"
 
 
 def split(name: str, root: Path, *, take: str = "") -> tuple[str, str]:
-    column, file, archives = SPLIT[name]
-    for path, entries in archives.items():
+    for path, entries in SPLIT[name]["archives"].items():
         if path != take:
-            zipped(root / path, entries)
-    return column, file
+            zipped(root / path, {entry: text.encode() for entry, text in entries.items()})
+    return SPLIT[name]["column"], SPLIT[name]["file"]
 
 
 @pytest.mark.parametrize("name", SPLIT)
@@ -225,13 +198,7 @@ def test_parts_may_be_packed_and_unpacked(tmp_path: Path) -> None:
         assert data_of(opened, found) == WHOLE
 
 
-@pytest.mark.parametrize(
-    ("name", "take", "says"),
-    [
-        ("2.2", "lobs/seg_1.zip", "part r.bin_part002 is missing"),
-        ("0.28", "N_lobseg_10.zip", "part r.bin.2 is missing"),
-    ],
-)
+@tabled
 def test_a_part_in_a_missing_zip_file_is_named(name: str, take: str, says: str, tmp_path: Path) -> None:
     column, file = split(name, tmp_path, take=take)
     with unresolved("missing", match=says.replace(".", r"\.")):
@@ -251,14 +218,7 @@ def test_a_part_that_is_there_packed_and_unpacked_is_an_error_when_it_differs(tm
 # --- What is refused ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("link", "file", "says"),
-    [
-        ("seg_0.zip", "seg_0/r.bin", "the packed segment '{root}/seg_0.zip' is a symbolic link"),
-        ("sip.zip", "sip.zip/r.bin", "lies beyond 'sip.zip', a symbolic link"),
-        ("lobs", "lobs/seg_0/r.bin", "lies beyond 'lobs', a symbolic link"),
-    ],
-)
+@tabled
 def test_a_zip_file_behind_a_link_is_refused(link: str, file: str, says: str, tmp_path: Path) -> None:
     there = zipped(tmp_path / "there/seg_0.zip", {"r.bin": b"secret"})
     root = tmp_path / "package"

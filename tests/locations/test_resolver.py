@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
 import pytest
@@ -32,6 +32,7 @@ from tests.laws import law
 from tests.locations.unresolved import unresolved
 from tests.shared_data import shared
 from tests.siard.convention_archives import SAMPLES, TABLE, Sample, absolute
+from tests.tables import tabled, tables_of
 from tests.trees import put
 
 # --- Resolvers over a tree in memory and files on disk --------------------------------------------------
@@ -194,16 +195,7 @@ def test_an_absolute_place_in_a_granted_root_is_convention_b(name: str, tmp_path
     check_sample(absolute(tmp_path)[name], tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("northwind/Northwind.siard", 17),
-        ("siard/sample-datalink-2.2.siard", 25),
-        ("siard/sfdbsakila-2.2.siard", 2604),
-        ("siard/dbptk-example.siard", 0),
-        ("siard/sql2008/sql2008.siard", 8),
-    ],
-)
+@tabled
 def test_every_lob_of_real_archives_is_found_with_its_digest(path: str, expected: int) -> None:
     source = shared("data", *path.split("/"))
     seen, wrong = 0, []
@@ -231,22 +223,19 @@ def test_every_lob_of_real_archives_is_found_with_its_digest(path: str, expected
         assert [letter for *_, letter in resolver.tally()] == [Convention.H] * 3
 
 
-# --- The statement's 27 combinations --------------------------------------------------------------------
-
-
 # --- What fits, and what decides among several ------------------------------------------------------------
 
 
-def test_the_statement_ends_the_search_when_the_size_fits(tmp_path: Path) -> None:
-    put(tmp_path, {"lobs/r.bin": b"12345", "r.bin": b"54321"})
-    found, data = resolve(tmp_path, "r.bin", column="lobs/", length=5)
-    assert (found.convention, data) == (Convention.C, b"12345")
-
-
-def test_a_size_that_does_not_fit_makes_the_search_continue(tmp_path: Path) -> None:
-    put(tmp_path, {"lobs/r.bin": b"1234"})
-    found, data = resolve(tmp_path, "r.bin", column="lobs/", length=5, inside={"r.bin": b"12345"})
-    assert (found.convention, data) == (Convention.H, b"12345")
+@tabled
+def test_the_file_that_fits_is_located(
+    tmp_path: Path, files: dict[str, str], stated: dict[str, Any], expected: list[str], digest_of: str | None
+) -> None:
+    put(tmp_path, {path: data.encode() for path, data in files.items()})
+    inside = {path: data.encode() for path, data in stated.get("inside", {}).items()}
+    folders = {name: text for name, text in stated.items() if name != "inside"}
+    digest = None if digest_of is None else md5(digest_of.encode())
+    found, data = resolve(tmp_path, "r.bin", length=5, digest=digest, inside=inside, **folders)
+    assert [found.convention.name, data.decode()] == expected
 
 
 def test_a_wrong_length_is_forgiven_for_the_right_digest(tmp_path: Path) -> None:
@@ -267,20 +256,6 @@ def test_two_that_differ_are_an_error_without_a_digest(tmp_path: Path) -> None:
         resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5)
     assert caught.value.message.count(": 5 bytes") == 2
     assert caught.value.hint
-
-
-def test_two_that_are_equal_are_no_error(tmp_path: Path) -> None:
-    put(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"12345"})
-    found, data = resolve(tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5)
-    assert (found.convention, data) == (Convention.A, b"12345")
-
-
-def test_a_digest_decides_among_several(tmp_path: Path) -> None:
-    put(tmp_path, {"X_lobs/c/r.bin": b"12345", "c/r.bin": b"54321"})
-    found, data = resolve(
-        tmp_path, "r.bin", database="../X_lobs/", column="c/", length=5, digest=md5(b"54321"), inside={}
-    )
-    assert (found.convention, data) == (Convention.SIARD_FOLDER, b"54321")
 
 
 def test_a_digest_that_none_has_decides_nothing(tmp_path: Path) -> None:
@@ -371,23 +346,7 @@ def test_spaces_and_a_missing_slash_in_a_folder_are_tolerated_and_reported(tmp_p
 
 # --- Parts ----------------------------------------------------------------------------------------------
 
-SPLIT = {
-    "siard22": (
-        "lobs/seg_1/r.bin",
-        ["lobs/seg_1/r.bin_part001", "lobs/seg_2/r.bin_part002", "lobs/seg_3/r.bin_part003"],
-    ),
-    "siard22 in one": (
-        "lobs/seg_1/r.bin",
-        ["lobs/seg_1/r.bin_part001", "lobs/seg_1/r.bin_part002", "lobs/seg_1/r.bin_part003"],
-    ),
-    "lobseg": (
-        "N_lobseg_8/c/r.bin",
-        ["N_lobseg_8/c/r.bin.0", "N_lobseg_9/c/r.bin.1", "N_lobseg_10/c/r.bin.z"],
-    ),
-    "lobseg in one": ("N_lobseg_0/r.bin", ["N_lobseg_0/r.bin.0", "N_lobseg_0/r.bin.1", "N_lobseg_0/r.bin.z"]),
-    "no segments": ("lobs/r.bin", ["lobs/r.bin.0", "lobs/r.bin.1", "lobs/r.bin.z"]),
-    "numbers with zeros": ("seg_09/r.bin", ["seg_09/r.bin_part001", "seg_10/r.bin_part002"]),
-}
+SPLIT: dict[str, tuple[str, list[str]]] = tables_of(__file__)["split"]
 PIECES = [b"one-", b"two-", b"three"]
 
 
@@ -423,13 +382,7 @@ def changed(name: str, tmp_path: Path, *, take: str = "", more: Mapping[str, byt
     return file
 
 
-@pytest.mark.parametrize(
-    ("name", "take", "says"),
-    [
-        ("siard22", "lobs/seg_1/r.bin_part001", "part r.bin_part001 is missing"),
-        ("siard22", "lobs/seg_3/r.bin_part003", "has 8 bytes; expected 13"),
-    ],
-)
+@tabled
 def test_a_missing_part_is_named(name: str, take: str, says: str, tmp_path: Path) -> None:
     file = changed(name, tmp_path, take=take)
     with unresolved("missing", match=says.replace(".", r"\.")):
@@ -457,18 +410,7 @@ def test_a_whole_that_its_digest_proves_may_have_parts_beside_it(tmp_path: Path)
 # --- What is refused ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("file", "says"),
-    [
-        ("/etc/passwd", "absolute"),
-        ("../../etc/passwd", "leads out of its root"),
-        ("%2e%2e/secret.bin", "escaped '..'"),
-        ("http://host/r.bin", "has the scheme 'http'"),
-        ("C:\\r.bin", "absolute"),
-        ("", "is empty"),
-        ("lobs/", "names a folder"),
-    ],
-)
+@tabled
 def test_a_cell_that_is_refused_is_named_with_why_and_what_to_do(
     file: str, says: str, tmp_path: Path
 ) -> None:
@@ -652,13 +594,7 @@ def test_a_missing_lob_says_where_it_was_looked_for(tmp_path: Path) -> None:
     assert "--lob-root" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("there", "file"),
-    [
-        ("lobs/Record0.BIN", "record0.bin"),
-        ("Lobs/record0.bin", "record0.bin"),
-    ],
-)
+@tabled
 def test_a_name_that_differs_only_in_case_is_hinted_at(there: str, file: str, tmp_path: Path) -> None:
     put(tmp_path, {there: b"x", "other.bin": b"y"})
     with unresolved("missing") as caught:
@@ -717,19 +653,7 @@ def test_a_mapping_that_climbs_out_of_a_drive_is_refused(tmp_path: Path) -> None
         resolver.resolved(table(field(lob_folder="lobs/")), cell("seg_0/r.bin"))
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("lobs/seg_0/", "line 1: 'lobs/seg_0/' is one word"),
-        (
-            "lobs/seg_0/ ./a\nlobs/seg_1/ file://host/a/",
-            "line 2: the reference 'file://host/a/' is on the host",
-        ),
-        ("lobs/seg_0/ file:///a/../../b", "line 1: .* leads out of its root"),
-        ("../lobs/seg_0/ ./a", "line 1: maps '../lobs/seg_0/'; expected a folder below"),
-        ("lobs/s/ ./a\n\nlobs/s/ ./b", "line 3: maps 'lobs/s', which another line maps elsewhere"),
-    ],
-)
+@tabled
 def test_a_mapping_that_cannot_be_read_names_the_line(text: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=says) as caught:
         read_mapping(mapping(tmp_path, text))

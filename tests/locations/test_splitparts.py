@@ -19,6 +19,7 @@ from metspack.locations.splitparts import (
     is_first,
 )
 from metspack.model import Extent, FileExtent
+from tests.tables import tabled
 
 HINT = "Parts lie in one segment folder or in consecutive ones; get the missing part."
 LOBSEG = [".0", ".1", ".2", ".3", ".z"]
@@ -53,15 +54,7 @@ def refused(kind: type[SourceError], files: Sequence[str], whole: str, *, size: 
     return caught.value.message
 
 
-@pytest.mark.parametrize(
-    ("whole", "parts"),
-    [
-        ("x", ["x.00", "x.01", "x.z"]),
-        ("x", ["x.000", "x.1", "x.0002", "x.z"]),
-        ("seg_0/x", ["seg_0/x_part1", "seg_1/x_part02", "seg_1/x_part003"]),
-        ("seg_0/x", ["seg_0/x_part0001", "seg_1/x_part0002"]),
-    ],
-)
+@tabled
 def test_numbers_may_have_other_zeros_before_them(whole: str, parts: list[str]) -> None:
     assert paths(parts, whole) == []  # the usual name of the first part alone is looked for at first
     assert found(among(dict.fromkeys(parts, 10)), tuple(whole.split("/")), lambda _: True) == ()
@@ -83,32 +76,7 @@ def test_of_both_ways_of_naming_that_of_siard_2_2_is_taken() -> None:
     assert paths(["x_part001", "x.0"], "x", size=10) == ["x_part001"]
 
 
-@pytest.mark.parametrize(
-    ("files", "whole", "size", "words"),
-    [
-        (["x.0", "x.2"], "x", None, "the LOB 'x' is split and its part x.1 is missing (.2 exists)"),
-        (["x.0", "x.02"], "x", None, "the LOB 'x' is split and its part x.1 is missing (.02 exists)"),
-        (
-            ["a_lobseg_1/x.0", "a_lobseg_3/x.2"],
-            "a_lobseg_1/x",
-            None,
-            "the LOB 'a_lobseg_1/x' is split and its part x.1 is missing (.2 exists)",
-        ),
-        (
-            ["seg_1/c/x_part001", "seg_2/c/x_part003"],
-            "seg_1/c/x",
-            None,
-            "the LOB 'seg_1/c/x' is split and its part x_part002 is missing (_part003 exists)",
-        ),
-        (
-            ["x.0", "x.1"],
-            "x",
-            30,
-            "the LOB 'x' is split and its part x.2 is missing (the last, .z, is missing too)",
-        ),
-        (["x.0"], "x", 11, "the LOB 'x' is split and its part x.1 is missing (the last, .z, is missing too)"),
-    ],
-)
+@tabled
 def test_a_part_that_is_missing_is_named(files: list[str], whole: str, size: int | None, words: str) -> None:
     assert refused(PartMissing, files, whole, size=size) == words
 
@@ -122,37 +90,12 @@ def test_parts_of_siard_2_2_need_no_last_and_no_size() -> None:
     assert paths(["x.0", "x.z"], "x", size=7) == ["x.0", "x.z"]
 
 
-@pytest.mark.parametrize(
-    ("files", "words"),
-    [
-        (["s_lobseg_1/x.0", "s_lobseg_2/x.0"], "'s_lobseg_1/x.0', 's_lobseg_2/x.0'"),
-        (["s_lobseg_1/x.0", "s_lobseg_1/x.00"], "'s_lobseg_1/x.0', 's_lobseg_1/x.00'"),
-        (
-            ["s_lobseg_1/x.0", "s_lobseg_1/x.1", "s_lobseg_2/x.01"],
-            "'s_lobseg_1/x.1', 's_lobseg_2/x.01'",
-        ),
-        (
-            ["s_lobseg_1/x.0", "s_lobseg_1/x.z", "s_lobseg_2/x.z"],
-            "'s_lobseg_1/x.z', 's_lobseg_2/x.z'",
-        ),
-    ],
-)
+@tabled
 def test_a_part_that_is_there_twice_is_refused(files: list[str], words: str) -> None:
     assert refused(TooMany, files, "s_lobseg_1/x") == f"one part of a LOB exists 2 times: {words}"
 
 
-@pytest.mark.parametrize(
-    ("whole", "left", "missing"),
-    [
-        ("x", "x.1", "x.0 is missing (.1 exists)"),
-        ("x", "x.0001", "x.0 is missing (.0001 exists)"),
-        ("x", "x.z", "x.0 is missing (.z exists)"),
-        ("x", "x_part002", "x_part001 is missing (_part002 exists)"),
-        ("x", "x_part2", "x_part001 is missing (_part2 exists)"),
-        ("a_lobseg_1/x", "a_lobseg_2/x.1", "x.0 is missing (.1 exists)"),
-        ("seg_1/x", "seg_2/x_part002", "x_part001 is missing (_part002 exists)"),
-    ],
-)
+@tabled
 def test_later_parts_without_the_first_are_refused(whole: str, left: str, missing: str) -> None:
     with pytest.raises(PartMissing) as caught:
         check_none_is_left(among({left: 1}), tuple(whole.split("/")))

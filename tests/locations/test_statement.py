@@ -15,6 +15,7 @@ from metspack.locations.statement import (
 )
 from metspack.uris import ReferenceRefused, walked
 from tests.laws import law, of_each
+from tests.tables import tabled
 
 LAW = law(300)
 NIL, REL, ABS = LevelLocation.NIL, LevelLocation.RELATIVE, LevelLocation.ABSOLUTE
@@ -72,61 +73,18 @@ def test_a_place_is_that_of_the_table(
             assert place.inside is (expected is Outcome.INSIDE)
 
 
-@of_each(
-    [
-        # the statement's own example
-        (
-            "./Northwind_lobs/",
-            "s0_t2_c4/",
-            "seg_0/t2_c4_r1.bin",
-            "./Northwind_lobs/s0_t2_c4/seg_0/t2_c4_r1.bin",
-        ),
-        # one slash between, written or not
-        ("./Northwind_lobs", "s0_t2_c4", "seg_0/r1.bin", "./Northwind_lobs/s0_t2_c4/seg_0/r1.bin"),
-        # the database level is beside a column's that is absent
-        ("./Northwind_lobs/", None, "content/record0.bin", "content/record0.bin"),
-        (None, None, "./a/../content/record0.bin", "content/record0.bin"),
-        # directly relative to the folder of the .siard
-        (None, "s0_t2_c4/", "r1.bin", "./s0_t2_c4/r1.bin"),
-        (None, "../lobs/", "record0.txt", "../lobs/record0.txt"),
-        ("..", "../lobs/", "record0.txt", "../../lobs/record0.txt"),
-        ("a/b", "../../../lobs/", "record0.txt", "../lobs/record0.txt"),
-        ("./", "./", "Northwind_lobseg_0/content/record0.bin", "./Northwind_lobseg_0/content/record0.bin"),
-        # blank is nil
-        ("./x/", " \n", "content/record0.bin", "content/record0.bin"),
-        ("", "x", "record0.bin", "./x/record0.bin"),
-        # absolute
-        (None, "/mnt/lobs", "r1.bin", "/mnt/lobs/r1.bin"),
-        (None, "file:///mnt/lobs", "../r1.bin", "/mnt/r1.bin"),
-        ("file:///S:/Archives/Northwind/", "s0_t2_c4/", "r1.bin", "S:/Archives/Northwind/s0_t2_c4/r1.bin"),
-        ("c:\\Archives", "..\\lobs", "r1.bin", "C:/lobs/r1.bin"),
-    ]
-)
+@tabled
 def test_locations_are_concatenated(database: str | None, column: str | None, cell: str, text: str) -> None:
     place = located(database, column, cell)
     assert place is not None
     assert place.text == text
 
 
-@pytest.mark.parametrize(
-    ("database", "column", "fields", "text"),
-    [
-        (None, None, (), "r.bin"),
-        (None, None, (None, None), "r.bin"),
-        ("db", None, (None, "f/"), "./db/f/r.bin"),
-        ("db", "c", (None, "f/"), "./db/c/f/r.bin"),
-        ("db", "c", ("f", "g"), "./db/c/f/g/r.bin"),
-        (None, "c", ("../f",), "./f/r.bin"),
-        (None, "c", ("/f", "g"), "/f/g/r.bin"),
-        # RFC 8089 E.2.1: a path that begins with a slash keeps the drive
-        (None, "C:/c", ("/f",), "C:/f/r.bin"),
-        (None, "C:/c", ("D:/f",), "D:/f/r.bin"),
-    ],
-)
+@tabled
 def test_a_fields_folder_is_below_the_enclosing_one(
-    database: str | None, column: str | None, fields: tuple[str | None, ...], text: str
+    fields: list[str], text: str, database: str | None, column: str | None
 ) -> None:
-    place = located(database, column, "r.bin", fields=fields)
+    place = located(database, column, "r.bin", fields=[each or None for each in fields])
     assert place is not None
     assert place.text == text
 
@@ -149,24 +107,12 @@ def test_a_cell_that_names_a_folder_is_an_error(column: str | None, cell: str) -
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("texts", "where", "rule"),
-    [
-        (("http://a/", None, "c"), "the database's lobFolder: the reference 'http://a/'", "scheme"),
-        ((None, "//host/x", "c"), "the column's lobFolder: ", "host"),
-        ((None, None, ""), "the cell's file: the reference '' is empty", "empty"),
-        ((None, None, "a?b"), "the cell's file: ", "query"),
-        ((None, None, "../x.siard_lobseg_1/content/r.bin"), "", "leaves-root"),
-        ((None, "/a", "../../r.bin"), "", "leaves-root"),
-        (("C:/", "..", "r.bin"), "", "leaves-root"),
-        ((None, "/../a", "r.bin"), "", "leaves-root"),
-    ],
-)
+@tabled
 def test_a_text_that_is_no_reference_is_refused_saying_where(
-    texts: tuple[str | None, str | None, str], where: str, rule: str
+    cell: str, where: str, rule: str, database: str | None, column: str | None
 ) -> None:
     with pytest.raises(ReferenceRefused) as caught:
-        located(*texts)
+        located(database, column, cell)
     assert caught.value.rule == rule
     assert caught.value.message.startswith(where)
 

@@ -16,26 +16,14 @@ from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.model import SMALL, CellRun, ExtentColumns
 from metspack.siard.metadata import Field
 from tests.locations.test_resolver import Entries, cell, field, table
+from tests.tables import tabled
 from tests.trees import put
 
 FILES = ("seg_0/1.bin", "seg_0/2.bin")
 C = Convention.C
 
 
-@pytest.mark.parametrize(
-    ("files", "names"),
-    [
-        (["a/b.bin", "a/c.bin"], ["b.bin", "c.bin"]),
-        (["x/y/b.bin", "x/y/c.bin"], ["b.bin", "c.bin"]),
-        (["b.bin"], ["b.bin"]),
-        (["a/b.bin", "c/d.bin"], []),
-        (["a/b.bin", "a/c/d.bin"], []),
-        (["a/b", "a/c"], []),
-        (["a/b.bin", "a/c"], []),
-        (["a/b%20.bin"], []),
-        (["a/b.bin", "xyb.c"], []),
-    ],
-)
+@tabled
 def test_names_of_one_folder_go_together(files: list[str], names: list[str]) -> None:
     assert names_together(files) == names
 
@@ -155,17 +143,7 @@ def cells(files: Sequence[str], lengths: Sequence[int] = ()) -> CellRun:
     )
 
 
-@pytest.mark.parametrize(
-    ("lengths", "big", "found"),
-    [
-        ([], 2, True),
-        ([1, 2], 2, True),
-        ([1, 1], 2, False),
-        ([1, SMALL], SMALL, True),
-        ([1, SMALL + 1], SMALL + 1, False),
-        ([], SMALL + 1, False),
-    ],
-)
+@tabled
 def test_entries_that_are_named_in_full_are_found(
     lengths: list[int], big: int, found: bool, tmp_path: Path
 ) -> None:

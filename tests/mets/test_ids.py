@@ -22,7 +22,7 @@ from metspack.mets.ids import (
     package_objid,
 )
 from metspack.siard.offsets import document
-from tests.laws import of_each
+from tests.tables import tabled
 
 METADATA = """<siardArchive version="2.2"><dbname>Näme</dbname>{database}{digest}<schemas>
 <schema><name>s</name>
@@ -37,22 +37,7 @@ def objid(
     return package_objid(name, document(filled.encode()))
 
 
-@of_each(
-    [
-        ("Northwind", "Northwind"),
-        ("AVID.SA.18001.1", "AVID_SA_18001_1"),
-        ("(...) x", "______x"),
-        ("Zürich", "Zuerich"),
-        ("Kørekort ß", "Koerekort_ss"),
-        ("Kærekort", "Kaerekort"),
-        ("Ærø ÆRØ", "Aeroe_AEROe"),
-        ("Łódź São Tomé", "Lodz_Sao_Tome"),
-        ("Þór Đà Nẵng ŒUVRE", "Thor_Da_Nang_OEUVRE"),
-        ("STRAẞE ﬁn ²", "STRASSE_fin_2"),
-        ("база 2", "_____2"),
-        ("a-b_c", "a-b_c"),
-    ]
-)
+@tabled
 def test_names_are_letters_digits_hyphen_and_underline(stem: str, name: str) -> None:
     assert package_name(stem) == name
 
@@ -92,17 +77,7 @@ def test_a_stem_in_another_script_gives_a_name_of_its_own(stem: str, name: str) 
         assert words.endswith("choose another name with --name")
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("", "is empty"),
-        ("  ", "is empty"),
-        ("a/b", "path separator"),
-        ("a\\b", "path separator"),
-        ("a\0", "separator"),
-        ("数据库", "no ASCII letter or digit"),
-    ],
-)
+@tabled
 def test_a_name_given_must_be_one(name: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words) as caught:
         given_name(name)
@@ -161,16 +136,7 @@ def test_folders_digests_and_indentation_do_not_count() -> None:
     assert objid(text=METADATA.replace("><", ">\n\t<")) == objid()
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Näme", "Name"),
-        ('"2.2"', '"2.1"'),
-        ("BLOB", "CLOB"),
-        ("<name>c</name>", "<name>d</name>"),
-        ("table", "tab"),
-    ],
-)
+@tabled
 def test_everything_else_counts(old: str, new: str) -> None:
     assert objid(text=METADATA.replace(old, new)) != objid()
 

@@ -5,53 +5,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metspack import uris
-from metspack.mets.links import (
-    SPLITLOB,
-    By,
-    Mptr,
-    are_same,
-    bare,
-    div_labels,
-    is_of_children,
-    split_prefix,
-    target,
-)
-from tests.laws import of_each
+from metspack.mets.links import By, Mptr, are_same, bare, div_labels, is_of_children, split_prefix, target
+from tests.tables import tabled
 
 UUID = "3a487ce5-63cf-4e6c-8b4e-0e2a4d8f5c11"
 IDENTIFIERS = st.text(st.sampled_from("abAB:-. "), max_size=8)
 
-OBJIDS = [
-    ("A", "A", True, "METS 1.12, OBJID"),
-    ("A", "a", False, "METS 1.12, OBJID: a string, so its letters are distinct"),
-    ("A", " A\n", True, "XML Schema 2, 3.2.17: whitespace of anyURI is collapsed"),
-    (" A", "A", True, "XML 1.0, 3.3.3, for attributes that a schema has as a name"),
-    ("X", "urn:ab:X", True, "CSIP 2018, large packages: the parent's OBJID as a URN of any namespace"),
-    ("X", "urn:Ab:X", True, "RFC 8141, 3.1: the NID in either letter case"),
-    ("X", "URN:ab:X", True, "RFC 8141, 3.1: the scheme in either letter case"),
-    ("urn:ab:X", "urn:AB:X", True, "RFC 8141, 3.1"),
-    ("urn:ab:X", "X", True, "CSIP 2018: with or without, on either side"),
-    ("urn:ab:X", "urn:ab:x", False, "RFC 8141, 3.1: the rest to the letter"),
-    ("X", "urn:ab:x", False, "RFC 8141, 3.1"),
-    ("urn:ab:X", "urn:cd:X", True, "CSIP 2018: the namespace says nothing of the package"),
-    ("b:c", "urn:aa:b:c", True, "RFC 8141, 2: all behind the NID is the name"),
-    ("c", "urn:aa:b:c", False, "RFC 8141, 2: its last part alone is not"),
-    ("urn:x", "x", False, "RFC 8141, 2: without a NID it is no URN"),
-    (f"urn:uuid:{UUID}", f"urn:uuid:{UUID.upper()}", True, "RFC 9562, 4: in either letter case"),
-    (f"urn:uuid:{UUID}", f"URN:UUID:{UUID.upper()}", True, "RFC 8141, 3.1, and RFC 9562, 4"),
-    (UUID, UUID.upper(), True, "RFC 9562, 4"),
-    (UUID.upper(), f"urn:uuid:{UUID}", True, "RFC 9562, 4"),
-    ("urn:uuid:Abc", "URN:UUID:Abc", True, "RFC 8141, 3.1: the NID, whatever is behind it"),
-    ("urn:uuid:Abc", "urn:uuid:abc", False, "RFC 8141, 3.1; RFC 9562, 4 speaks of UUIDs, and that is none"),
-    ("Abc", "urn:uuid:Abc", True, "CSIP 2018: with or without, on either side"),
-    ("urn:uuid:" + UUID[:-1] + "A", "urn:uuid:" + UUID[:-1] + "a", True, "RFC 9562, 4: in one letter alone"),
-    (f"uuid-{UUID}", f"uuid-{UUID.upper()}", False, "METS 1.12, OBJID: a string that has a UUID in it"),
-    (f"urn:uuid:{UUID}", f"urn:x:urn:uuid:{UUID.upper()}", True, "CSIP 2018, before an OBJID that is a URN"),
-]
-"""OBJID, href of an ``mptr``, whether it names that package, and the clause for it."""
 
-
-@of_each(OBJIDS)
+@tabled
 def test_when_an_href_names_the_package_with_an_objid(
     objid: str, href: str, expected: bool, clause: str
 ) -> None:
@@ -96,43 +57,18 @@ def mptr(
     )
 
 
-@pytest.mark.parametrize(
-    ("pointer", "by"),
-    [
-        (mptr("ID_Northwind_lobseg_0_mets", "OTHER", "someID"), By.FILE),
-        (mptr("urn:uuid:cea73348-741d-4594-ab8f-0b9e652c1099", "OTHER", "UUID"), By.OBJID),
-        (mptr("cea73348-741d-4594-ab8f-0b9e652c1099", "OTHER", "uuid"), By.OBJID),
-        (mptr("urn:sa.dk:ID.AVID.RA.18005.rep0.seg0", "URN"), By.OBJID),
-        (mptr("AIP-7", "HANDLE"), By.OBJID),
-        (mptr("URN:x:y"), By.OBJID),
-        (mptr("representations/rep1/METS.xml", "URL"), By.LOCATION),
-        (mptr("urn:x:y", "url"), By.LOCATION),
-    ],
-)
-def test_how_it_is_named(pointer: Mptr, by: By) -> None:
-    assert pointer.named_by is by
+@tabled
+def test_how_it_is_named(href: str, by: str, loctype: str | None, other: str | None) -> None:
+    assert mptr(href, loctype, other).named_by is By[by]
 
 
-@of_each(
-    [
-        (mptr(label="parent IP", divs=("IP parent identifier",)), True, False, False),
-        (mptr(label="Parent"), True, False, False),
-        (mptr(divs=("parent IP",)), True, False, False),
-        (mptr(label="Godfather IP"), True, False, False),
-        (mptr(kind="parent"), True, False, False),
-        (mptr(label="RODA structural map", divs=("RODA", "Ancestors")), True, True, False),
-        (mptr(divs=("Ancestors",)), True, True, False),
-        (mptr(label="child AIPs", divs=("child AIPs", "child AIP")), False, False, True),
-        (mptr(label="SIARD structmap", divs=("SIARD files", "child IPs", "child IP")), False, False, True),
-        (mptr(kind=SPLITLOB, divs=("LOB", "child IP with a part")), False, False, False),
-        (mptr(label="CSIP", divs=("Representations/rep1",)), False, False, False),
-        (mptr(label="CSIP", divs=("Representations/childcare",)), False, False, False),
-        (mptr(label="CSIP", divs=("representations/parents/data",)), False, False, False),
-        (mptr(), False, False, False),
-    ]
-)
-def test_which_way_it_leads(pointer: Mptr, up: bool, ancestor: bool, child: bool) -> None:
-    assert (pointer.is_upward, pointer.is_ancestor, pointer.is_childward) == (up, ancestor, child)
+@tabled
+def test_which_way_it_leads(
+    ways: list[str], label: str | None, divs: list[str] | None, kind: str | None
+) -> None:
+    pointer = mptr(label=label, divs=tuple(divs or ()), kind=kind)
+    found = {"up": pointer.is_upward, "ancestor": pointer.is_ancestor, "child": pointer.is_childward}
+    assert [way for way, leads in found.items() if leads] == ways
 
 
 @pytest.mark.parametrize(
@@ -148,44 +84,18 @@ def test_the_name_of_a_package_does_not_say_which_way_a_link_leads(
     assert div_labels(None, []) == div_labels(structmap, []) == ()
 
 
-@pytest.mark.parametrize(
-    ("groups", "is_so"),
-    [
-        (("ID_lobseg_child_mets",), True),
-        (("Common", "Child IPs"), True),
-        (("Representations/childcare", "Representations"), False),
-        (("Representations/parents", "children of it"), True),
-        ((), False),
-    ],
-)
+@tabled
 def test_a_group_says_that_it_is_of_children(groups: tuple[str, ...], is_so: bool) -> None:
     assert is_of_children(groups) is is_so
 
 
-@pytest.mark.parametrize(
-    ("lob", "expected"),
-    [
-        ("s0.t1.c2.r3", ("", "s0.t1.c2.r3")),
-        ("Other.s0.t1.c2.r3", ("Other.", "s0.t1.c2.r3")),
-        ("ID_1", ("", "ID_1")),
-    ],
-)
-def test_an_id_has_the_prefix_of_its_archive(lob: str, expected: tuple[str, str]) -> None:
-    assert split_prefix(lob) == expected
+@tabled
+def test_an_id_has_the_prefix_of_its_archive(lob: str, expected: list[str]) -> None:
+    assert list(split_prefix(lob)) == expected
 
 
-@pytest.mark.parametrize(
-    ("folder", "href", "names"),
-    [
-        (("P", "representations", "rep1"), "file:///data/a.bin", "P/representations/rep1/data/a.bin"),
-        (("representations", "rep1"), "file:///metadata/p.xml", "representations/rep1/metadata/p.xml"),
-        (("representations", "rep1"), "file:///representations/rep1/data/a", "representations/rep1/data/a"),
-        (("P", "representations", "rep1"), "file:///P/data/a.bin", "P/data/a.bin"),
-        (("P", "representations", "rep1"), "data/a.bin", "P/representations/rep1/data/a.bin"),
-        (("P",), "file:///data/a.bin", "data/a.bin"),
-    ],
-)
+@tabled
 def test_a_pseudo_absolute_location_of_a_representations_own_counts_from_its_folder(
-    folder: tuple[str, ...], href: str, names: str
+    folder: list[str], href: str, names: str
 ) -> None:
-    assert "/".join(target(folder, uris.parsed(href))) == names
+    assert "/".join(target(tuple(folder), uris.parsed(href))) == names

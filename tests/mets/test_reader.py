@@ -4,6 +4,7 @@ import pickle
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -26,29 +27,10 @@ from metspack.mets.reader import (
 )
 from tests.laws import law
 
-DOCUMENT = b"""<?xml version="1.0"?>
-<m:mets xmlns:m="http://www.loc.gov/METS/" xmlns:x="http://www.w3.org/1999/xlink" OBJID="P" TYPE="T"
-  PROFILE="F" LABEL="L" ID="root">
-  <m:amdSec><m:digiprovMD ID="premis"><m:mdRef ID="ref" LOCTYPE="URL" MDTYPE="PREMIS"
-     x:href="metadata/p.xml" SIZE="3" CHECKSUM="ab" CHECKSUMTYPE="MD5"/></m:digiprovMD></m:amdSec>
-  <m:fileSec>
-    <m:fileGrp ID="outer"><m:fileGrp ID="inner" USE="child IP">
-      <m:file ID="a" OWNERID="o" GROUPID="g" SEQ="1" SIZE="9" CHECKSUM="c" CHECKSUMTYPE="MD5" MIMETYPE="a/b">
-        <m:FLocat LOCTYPE="URL" href="not-this"/>
-        <m:FLocat LOCTYPE="OTHER" x:href="this"/>
-        <m:FLocat LOCTYPE="URL" x:href="too-late"/>
-        <m:transformFile TRANSFORMORDER="1"/>
-      </m:file>
-    </m:fileGrp>
-    <m:file ID="b"><m:FContent><m:xmlData><file ID="foreign"/></m:xmlData></m:FContent></m:file>
-    </m:fileGrp>
-  </m:fileSec>
-  <m:structMap TYPE="PHYSICAL" LABEL="map"><m:div LABEL="one"><m:div><m:div LABEL="two">
-    <m:mptr ID="p" x:href="child" LOCTYPE="OTHER" OTHERLOCTYPE="OBJID" CONTENTIDS="k"/>
-    <m:fptr FILEID="a"/><m:fptr CONTENTIDS="no"><m:area FILEID="b"/></m:fptr>
-  </m:div></m:div></m:div></m:structMap>
-</m:mets>
-"""
+DOCUMENT, HEADER = (
+    Path(__file__).with_name("documents").joinpath(name).read_bytes()
+    for name in ("document.xml", "header.xml")
+)
 
 
 def facts(data: bytes, size: int = 1 << 16, budgets: Budgets | None = None) -> list[reader.Fact]:
@@ -125,18 +107,6 @@ def test_every_fact_of_a_document_with_its_line() -> None:
         Fptr(fileid="a", line=20),
         Fptr(fileid="b", line=20),
     ]
-
-
-HEADER = b"""<m:mets xmlns:m="http://www.loc.gov/METS/" xmlns:c="urn:c" OBJID="P" c:KIND="K">
-  <m:name>stray</m:name>
-  <m:metsHdr CREATEDATE="2021" c:PACKAGE="SIP">
-    <m:agent ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="ORGANIZATION">
-      <m:name>Abr&#xe4;ham &amp; Sons</m:name> <m:note>one</m:note> <m:note>, two</m:note> <m:text>no</m:text>
-    </m:agent>
-    <m:agent ROLE="CREATOR"/>
-  </m:metsHdr>
-</m:mets>
-"""
 
 
 @pytest.mark.parametrize("size", [1, 7, 1 << 16])

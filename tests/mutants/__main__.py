@@ -17,7 +17,7 @@ from tests.mutants.bases import BASES
 from tests.mutants.drawing import drawn
 from tests.mutants.kinds import KINDS
 from tests.mutants.package import Package
-from tests.mutants.survivors import is_known
+from tests.mutants.survivors import is_listed
 from tests.mutants.verdicts import Judged, Verdict, judged
 
 
@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
     results = []
     for each in _all(given.seed, numbers, given.kind, given.jobs if not given.only else 1):
         results.append(each)
-        unlisted = each.verdict is Verdict.SURVIVED and not is_known(each.mutant)
+        unlisted = each.verdict is Verdict.SURVIVED and not is_listed(each.mutant)
         if given.only or unlisted or each.verdict.is_failure:
             _say(f"{'not listed: ' if unlisted else ''}{each}")
     for line in _table(results):

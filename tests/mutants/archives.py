@@ -23,7 +23,7 @@ class Entry:
 
 @dataclass
 class Archive:
-    """The entries of an archive; ``digest`` is its messageDigest, empty where that is not of its content."""
+    """The entries of an archive; ``digest`` is its messageDigest if that is right, else empty."""
 
     entries: list[Entry]
     digest: str = ""
@@ -38,8 +38,8 @@ class Archive:
                 (each.header_offset for each in archive.infolist() if each.filename.startswith("header/")), 0
             )
         content = hashlib.md5(data[:start], usedforsecurity=False).hexdigest()
-        is_said = any(content.encode() in each.data for each in entries if each.name == METADATA)
-        return cls(entries, content if is_said else "")
+        is_stated = any(content.encode() in each.data for each in entries if each.name == METADATA)
+        return cls(entries, content if is_stated else "")
 
     def __getitem__(self, name: str) -> Entry:
         return next(each for each in self.entries if each.name == name)
@@ -50,7 +50,7 @@ class Archive:
 
     @property
     def holds_lobs(self) -> bool:
-        """Whether the bytes of LOBs lie in it."""
+        """True if it contains the bytes of LOBs."""
         return any(re.search(r"/lob[0-9]+/.*[^/]$", each.name) for each in self.entries)
 
     def written(self) -> bytes:

@@ -96,7 +96,7 @@ BASES: Mapping[str, Callable[[Path], Path]] = {
 
 @cache
 def base(name: str) -> Package:
-    """Return a package, which nobody may change; it is made once in a process."""
+    """Return a package, which is read-only; it is made once in a process."""
     with TemporaryDirectory(prefix="metspack-mutants-") as folder:
         made = package.read(BASES[name](Path(folder)))
     # Archives and IPs are packed anew as those of mutants will be, so that packing is no change.

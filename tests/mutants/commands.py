@@ -1,4 +1,4 @@
-"""The commands that a package must bear of which check says nothing, and what they give of its LOBs."""
+"""Commands that accept each package without findings, and the LOBs that they return."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TABLE = re.compile(r"content/.*/(table[0-9]+)/\1\.xml")
 
 @dataclass
 class Outcome:
-    """What commands refuse, in words, and the digests of all that they give, by command and LOB."""
+    """The refusals of commands, and digests of their output by command and LOB."""
 
     refused: list[str] = field(default_factory=list)
     given: dict[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ def _sha256(data: bytes) -> str:
 
 
 def run(root: Path, archives: tuple[str, ...]) -> Outcome:
-    """Run them all; an exception that is none of metspack's own passes through."""
+    """Run them all; an exception of another kind passes through."""
     outcome = Outcome()
 
     def note(command: str, give: Callable[[], Mapping[str, str]]) -> None:

@@ -1,4 +1,4 @@
-"""Zip and tar files with IPs, read into memory and written again, byte for byte the same each time."""
+"""Zip and tar files with IPs, read into memory and written again with the same bytes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SECONDS = 1_577_836_800
 
 @dataclass(frozen=True)
 class Container:
-    """The form of a packed IP, ``zip`` or ``tar``, the folder it lies in, and the folders that it holds."""
+    """The form of a packed IP, ``zip`` or ``tar``, its folder, and the folders in it."""
 
     form: str
     beside: str
     folders: frozenset[str]
 
     def holds(self, path: str) -> bool:
-        """Whether the file at a path, as if nothing were packed, lies in it."""
+        """True if it contains the file at a path of the unpacked package."""
         return path.startswith(self.beside) and path[len(self.beside) :].partition("/")[0] in self.folders
 
 

@@ -62,7 +62,7 @@ def remove(element: etree._Element) -> None:
 
 
 def exchange(one: etree._Element, other: etree._Element) -> None:
-    """Put two elements, neither within the other, in each other's place; the text behind each place stays."""
+    """Exchange two elements, neither within the other; the text behind each place stays."""
     parent, target = one.getparent(), other.getparent()
     assert parent is not None
     assert target is not None

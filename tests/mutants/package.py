@@ -1,4 +1,4 @@
-"""A package in memory: its files as if nothing were packed, and which of them lie in zip and tar files."""
+"""A package in memory: its files as if unpacked, and which of them lie in zip and tar files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes and digests put right after a change: in METS, PREMIS and manifests, and nothing but those.
+"""Sizes and digests put right after a change: only in METS, PREMIS and manifests.
 
 A value is put right where it was right before and what it is of has changed. What a change itself wrote
 stays as it is.
@@ -43,7 +43,7 @@ def parts(package: Package) -> dict[str, list[str]]:
     return {lob: [path for _, path in sorted(held)] for lob, held in found.items()}
 
 
-def known(package: Package, wholes: Mapping[str, list[str]]) -> dict[str, bytes]:
+def whole_bytes(package: Package, wholes: Mapping[str, list[str]]) -> dict[str, bytes]:
     """Return all bytes that a digest may be of: files by their paths, and whole split LOBs by their ids."""
     joined = {
         f"{_WHOLE}{lob}": b"".join(package.files[path] for path in paths)
@@ -54,13 +54,13 @@ def known(package: Package, wholes: Mapping[str, list[str]]) -> dict[str, bytes]
 
 
 def seal(before: Package, after: Package) -> None:
-    """Put right what was right in a package before it was changed."""
+    """Correct the values that were right before a change."""
     wholes = parts(before)
-    old = known(before, wholes)
+    old = whole_bytes(before, wholes)
     documents = [*after.premis, *sorted(after.mets, key=lambda path: -path.count("/"))]
     for _ in range(len(documents) + 1):  # a METS that is put right is another file to the one that lists it
         pending = False
-        new = known(after, wholes)
+        new = whole_bytes(after, wholes)
         changed = {path: (data, new[path]) for path, data in old.items() if new.get(path, data) != data}
         for path in documents:
             data = _with_digests(path, after.files[path], changed)

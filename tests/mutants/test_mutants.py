@@ -1,7 +1,7 @@
-"""Of a package with one change, all digests put right, check tells all that commands refuse.
+"""A check reports each change of a package that a command refuses; digests are put right.
 
 Without an error of ``check``, links, shards, restore --dry-run, restore and restore --siard succeed and
-give the same bytes as before the change; a change that means nothing gives no finding. ``just mutate`` tries
+give the same bytes as before the change; a change without a meaning gives no finding. ``just mutate`` tries
 more.
 """
 
@@ -14,7 +14,7 @@ from tests.mutants.bases import BASES, base
 from tests.mutants.drawing import Mutant, drawn
 from tests.mutants.kinds import KINDS
 from tests.mutants.sealing import seal
-from tests.mutants.survivors import is_known
+from tests.mutants.survivors import is_listed
 from tests.mutants.verdicts import Judged, Verdict, before, judged
 
 pytestmark = pytest.mark.slow
@@ -47,7 +47,7 @@ def test_what_check_does_not_tell_no_command_refuses(results: list[Judged]) -> N
 @pytest.mark.skipif(not THOROUGH, reason="each commit draws other kinds: just mutate lists those without")
 def test_what_nobody_tells_is_listed_with_a_reason(results: list[Judged]) -> None:
     unlisted = [
-        str(each) for each in results if each.verdict is Verdict.SURVIVED and not is_known(each.mutant)
+        str(each) for each in results if each.verdict is Verdict.SURVIVED and not is_listed(each.mutant)
     ]
     assert not unlisted, "\n".join(unlisted)
 

@@ -20,20 +20,20 @@ from tests.mutants.package import Package
 
 
 class Verdict(Enum):
-    """What became of a mutant; of the last three there must be none."""
+    """The outcome of a mutant; the last three are faults."""
 
     KILLED = "killed"
     """Check has an error or a warning that was not there before."""
     NOTED = "noted"
     """Check has a new note, and all commands succeed."""
     SURVIVED = "survived"
-    """Check has nothing, and all commands succeed."""
+    """Check reports no finding, and all commands succeed."""
     REFUSED = "refused"
-    """Check has no error, but a command refuses the package; or no warning, and one gives other bytes."""
+    """A command refuses what check passes, or returns other bytes without a warning."""
     ALARM = "alarm"
     """Check has a finding on a change that has no meaning."""
     CRASHED = "crashed"
-    """An exception came out of it that nobody expects."""
+    """An unexpected exception was raised."""
 
     @property
     def is_failure(self) -> bool:
@@ -55,10 +55,10 @@ Found = Counter[tuple[str, Severity]]
 
 @dataclass(frozen=True)
 class Checked:
-    """How many findings there are of each code, what they say, and whether ``links`` calls a link broken."""
+    """The number of findings by code, their words, and whether ``links`` reports a broken link."""
 
     found: Found
-    told: list[str]
+    words: list[str]
     is_broken: bool
 
 
@@ -82,7 +82,7 @@ def archives(package: Package) -> tuple[str, ...]:
 
 @cache
 def before(name: str) -> tuple[Found, Outcome]:
-    """Return what is found in a package that was not changed, and what the commands give of it."""
+    """Return the findings of the unchanged package, and the output of the commands."""
     with TemporaryDirectory(prefix="metspack-mutants-") as folder:
         root = _written(base(name), folder)
         return _checked(root).found, commands.run(root, archives(base(name)))
@@ -98,15 +98,15 @@ def judged(mutant: Mutant, *, thoroughly: bool = True) -> Judged:
 
 
 def _verdict(mutant: Mutant, *, thoroughly: bool) -> tuple[Verdict, list[str]]:
-    said, outcome = before(mutant.base)
+    stated, outcome = before(mutant.base)
     with TemporaryDirectory(prefix="metspack-mutants-") as folder:
         root = _written(mutant.package, folder)
         try:
             checked = _checked(root)
         except MetspackError as error:
             return Verdict.KILLED, [error.message]
-        new = checked.found - said
-        words = _of(new, checked.told)
+        new = checked.found - stated
+        words = _of(new, checked.words)
         killed = any(severity is Severity.ERROR for _, severity in new)
         if killed and mutant.has_meaning and not thoroughly:
             return Verdict.KILLED, words
@@ -121,9 +121,9 @@ def _verdict(mutant: Mutant, *, thoroughly: bool) -> tuple[Verdict, list[str]]:
     return (Verdict.KILLED if warned else Verdict.NOTED if new else Verdict.SURVIVED), words
 
 
-def _of(new: Found, told: list[str]) -> list[str]:
+def _of(new: Found, words: list[str]) -> list[str]:
     codes = {code for code, _ in new}
-    return [each for each in told if each.partition(" ")[0] in codes]
+    return [each for each in words if each.partition(" ")[0] in codes]
 
 
 def _others(outcome: Outcome, after: Outcome, mutant: Mutant) -> list[str]:

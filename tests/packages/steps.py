@@ -8,15 +8,13 @@ import shutil
 import tarfile
 import warnings
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.packages import csip, forge
 from tests.packages.bags import bagged
 from tests.packages.spread import tarred, zipped
-
-Step = Callable[..., object]
 
 
 def _edit(path: Path, old: str, new: str, count: int = 1, times: int = 1) -> None:
@@ -279,52 +277,16 @@ def _cell(path: Path, old: str, new: str) -> None:
     path.write_bytes(forge.siard(text, database=database, column=column, rows=int(rows)))
 
 
-_STEPS: Mapping[str, Step] = {
-    "edit": _edit,
-    "remove": _remove,
-    "write": _write,
-    "encode": _encode,
-    "put": _put,
-    "append": _append,
-    "delete": _delete,
-    "rename": _rename,
-    "copy": _copy,
-    "swap": _swap,
-    "patch": _patch,
-    "cut": _cut,
-    "insert": _insert,
-    "folder": _folder,
-    "link": _link,
-    "pipe": _pipe,
-    "not utf-8": _not_utf8,
-    "without lines": _without_lines,
-    "manifest": _manifest,
-    "archive": _archive,
-    "cell": _cell,
-    "zip": _zip,
-    "tar": _tar,
-    "add to zip": _add_to_zip,
-    "bag": _bag,
-    "wrap": _wrap,
-    "split": _split,
-    "further": _further,
-    "child again": _child_again,
-    "archive again": _archive_again,
-    "lob again": _lob_again,
-    "seal": _seal,
-}
-
-
 def _beside(root: Path, name: str) -> Path:
     # Not through the file system: the package itself may just have been moved away.
     return Path(os.path.normpath(root / name))
 
 
 def taken(root: Path, step: Mapping[str, Any]) -> None:
-    """Do a step of a recipe to the package at ``root``; its paths are relative to that."""
+    """Do a step of a recipe, the function of this name, to the package at ``root``."""
     options = dict(step)
     do = options.pop("do")
     path = _beside(root, options.pop("path", ""))
     if "to" in options and do != "link":
         options["to"] = _beside(root, options["to"])
-    _STEPS[do](path, **options)
+    globals()[f"_{do.replace(' ', '_').replace('-', '')}"](path, **options)

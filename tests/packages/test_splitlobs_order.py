@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from metspack.errors import SourceError
 from metspack.packages.lobs import HeldPart, HeldWhole, Mapped
 from metspack.packages.splitlobs import GapError, OrderError, arranged, chained, check_map, is_last
+from tests.tables import tabled
 
 GET = "Get the part from another copy of the package; metspack check shows what else is wrong with it."
 REPAIR = "The METS documents are wrong or files of two packages were mixed; metspack check shows more."
@@ -46,7 +47,7 @@ def mapped(order: Sequence[str | None] = ("1", "2", "3"), numbers: Sequence[int]
     ]
 
 
-def whole(size: int | None = sum(SIZES)) -> HeldWhole:
+def stated(size: int | None = sum(SIZES)) -> HeldWhole:
     return HeldWhole(size=size, digest=None, media_type=None, source="mets.xml line 40")
 
 
@@ -69,13 +70,13 @@ NO_SEQ = (None, None, None)
 @pytest.mark.parametrize(
     ("names", "seq", "order", "of"),
     [
-        (DOTS, ("0", "1", "2"), None, whole(None)),
-        (DOTS, NO_SEQ, ("1", "2", "3"), whole(None)),
-        (NUMBERED, (" 0", "1 ", "02"), (" 1 ", "02", "3"), whole()),
-        (NUMBERED, NO_SEQ, ("0", "1", "2"), whole(None)),
-        (PLAIN, ("0", "1", "2"), NO_SEQ, whole()),
-        (PLAIN, NO_SEQ, NO_SEQ, whole(None)),
-        (PLAIN, ("0", "1", "2"), None, whole()),
+        (DOTS, ("0", "1", "2"), None, stated(None)),
+        (DOTS, NO_SEQ, ("1", "2", "3"), stated(None)),
+        (NUMBERED, (" 0", "1 ", "02"), (" 1 ", "02", "3"), stated()),
+        (NUMBERED, NO_SEQ, ("0", "1", "2"), stated(None)),
+        (PLAIN, ("0", "1", "2"), NO_SEQ, stated()),
+        (PLAIN, NO_SEQ, NO_SEQ, stated(None)),
+        (PLAIN, ("0", "1", "2"), None, stated()),
     ],
 )
 def test_what_agrees_is_taken(
@@ -88,9 +89,9 @@ def test_what_agrees_is_taken(
 
 def test_the_order_is_that_of_the_map_where_seq_is_missing() -> None:
     held = parts(PLAIN, NO_SEQ)
-    assert ids(chained("L", held, whole(), mapped(("3", "1", "2"), (2, 0, 1)))) == ["p0", "p1", "p2"]
-    assert ids(chained("L", held, whole(), mapped(("2", "3", "1"), (1, 2, 0)))) == ["p0", "p1", "p2"]
-    assert ids(chained("L", held, whole(), mapped(NO_SEQ, (2, 0, 1)))) == ["p2", "p0", "p1"]
+    assert ids(chained("L", held, stated(), mapped(("3", "1", "2"), (2, 0, 1)))) == ["p0", "p1", "p2"]
+    assert ids(chained("L", held, stated(), mapped(("2", "3", "1"), (1, 2, 0)))) == ["p0", "p1", "p2"]
+    assert ids(chained("L", held, stated(), mapped(NO_SEQ, (2, 0, 1)))) == ["p2", "p0", "p1"]
 
 
 def test_names_that_count_otherwise_than_each_other_say_nothing() -> None:
@@ -100,14 +101,14 @@ def test_names_that_count_otherwise_than_each_other_say_nothing() -> None:
         ("c", "x.0", "x.z"),
         ("x.1", "x_part001", "x.z"),
     ):
-        assert ids(chained("L", parts(names), whole(), [])) == ["p0", "p1", "p2"]
+        assert ids(chained("L", parts(names), stated(), [])) == ["p0", "p1", "p2"]
 
 
 def test_numbers_from_1_are_proven_by_the_sizes() -> None:
     held = parts(PLAIN, ("1", "2", "3"))
-    assert ids(chained("L", held, whole(), [])) == ["p0", "p1", "p2"]
+    assert ids(chained("L", held, stated(), [])) == ["p0", "p1", "p2"]
     for size in (26, 28):
-        kind, words, hint = refused(held, whole(size), [])
+        kind, words, hint = refused(held, stated(size), [])
         assert (kind, hint) == (GapError, GET)
         assert words == "its part 0 is missing; found p0 with SEQ 1 first"
 
@@ -123,188 +124,25 @@ def test_a_last_part_that_is_named_so_is_enough_where_mets_says_nothing_of_the_w
     assert [is_last(each) for each in ("x.z", "x.0", "xz", "x.Z")] == [True, False, False, False]
 
 
-NO_WHOLE = (
-    "is in 3 parts (the first listed: p0, seg_0/mets.xml line 5), but the parent METS does "
-    "not describe the whole; "
-    'expected a file with this ID in a fileGrp USE="split LOB"'
-)
-NO_LAST = (
-    "nothing says that p2 (seg_2/mets.xml line 7) is its last part: the parent METS has no "
-    "SPLITLOB structMap of it "
-    "and no size of the whole (mets.xml line 40)"
-)
-NO_ORDER = (
-    "nothing says in which order its 3 parts come: p0 (seg_0/mets.xml line 5) has no SEQ, "
-    "and the parent METS has "
-    "no SPLITLOB structMap of it"
-)
-
-
-@pytest.mark.parametrize(
-    ("held", "of", "named", "expected"),
-    [
-        (
-            parts(PLAIN),
-            None,
-            [],
-            (SourceError, NO_WHOLE, f"Without it a missing last part cannot be noticed. {REPAIR}"),
-        ),
-        (
-            parts(DOTS),
-            None,
-            mapped(),
-            (SourceError, NO_WHOLE, f"Without it a missing last part cannot be noticed. {REPAIR}"),
-        ),
-        (parts(PLAIN), whole(None), [], (SourceError, NO_LAST, REPAIR)),
-        (parts(NUMBERED), whole(None), [], (SourceError, NO_LAST, REPAIR)),
-        (
-            parts(PLAIN),
-            whole(1_028),
-            [],
-            (SourceError, "its 3 parts (p0 to p2) have 27 bytes; expected 1,028 (mets.xml line 40)", GET),
-        ),
-        (parts(DOTS, NO_SEQ), whole(), [], (OrderError, NO_ORDER, REPAIR)),
-        (
-            parts(PLAIN),
-            whole(),
-            mapped(("2", "1", "3")),
-            (
-                OrderError,
-                "part 0 by SEQ is p0 (seg_0/mets.xml line 5), but by the parent's map p1 (mets.xml line 51)",
-                REPAIR,
-            ),
-        ),
-        (
-            parts(PLAIN, ("0", None, "2")),
-            whole(),
-            mapped(),
-            (
-                OrderError,
-                "its part p1 (seg_1/mets.xml line 6) has the SEQ none; expected a whole number",
-                REPAIR,
-            ),
-        ),
-        (
-            parts(PLAIN, ("0", "9" * 101, "2")),
-            whole(),
-            [],
-            (
-                OrderError,
-                f"its part p1 (seg_1/mets.xml line 6) has the SEQ {'9' * 100!r}; expected a whole number",
-                REPAIR,
-            ),
-        ),
-        (
-            parts(PLAIN, ("0", "01", "1")),
-            whole(),
-            [],
-            (
-                OrderError,
-                (
-                    "a part is listed twice: p1 with SEQ 01 (seg_1/content.0/b, "
-                    "seg_1/mets.xml line 6) and p2 with SEQ 1 "
-                    "(seg_2/content.0/c, seg_2/mets.xml line 7)"
-                ),
-                "Each part is listed once; remove the wrong one from its METS.",
-            ),
-        ),
-        (
-            [*parts(PLAIN), replace(part(1, "again"), line=90)],
-            whole(),
-            [],
-            (
-                OrderError,
-                (
-                    "a part is listed twice: p1 with SEQ 1 (seg_1/content.0/b, "
-                    "seg_1/mets.xml line 6) and p1 with SEQ 1 "
-                    "(seg_1/content.0/again, seg_1/mets.xml line 90)"
-                ),
-                "Each part is listed once; remove the wrong one from its METS.",
-            ),
-        ),
-        (
-            parts(PLAIN, ("2", "3", "4")),
-            whole(),
-            [],
-            (GapError, "its part 0 is missing; found p0 with SEQ 2 first", GET),
-        ),
-        (
-            parts(PLAIN, ("0", "1", " 3")),
-            whole(),
-            [],
-            (
-                GapError,
-                "its part 2 is missing: expected it after p1 (seg_1/mets.xml line 6); found p2 with SEQ  3",
-                GET,
-            ),
-        ),
-        (
-            parts(PLAIN, NO_SEQ),
-            whole(),
-            mapped(("1", "8" * 101, "3")),
-            (
-                OrderError,
-                (
-                    "its part p1 has in the parent's map (mets.xml line 51) the ORDER "
-                    f"{'8' * 100!r}; expected a whole number"
-                ),
-                REPAIR,
-            ),
-        ),
-        (
-            parts(PLAIN, NO_SEQ),
-            whole(),
-            mapped(("1", "2", "02")),
-            (
-                OrderError,
-                (
-                    "its parts p1 and p2 have the same ORDER 02 in the parent's map (mets.xml "
-                    "line 51, mets.xml line 52)"
-                ),
-                REPAIR,
-            ),
-        ),
-        (
-            parts(PLAIN, NO_SEQ),
-            whole(),
-            mapped(("2", "3", "4")),
-            (
-                GapError,
-                (
-                    "the parent's map has no part with the ORDER 1: expected it before p0, "
-                    "which has the ORDER 2 "
-                    "(mets.xml line 50)"
-                ),
-                GET,
-            ),
-        ),
-        (
-            parts(("x.0", "x.2", "x.z")),
-            whole(),
-            [],
-            (OrderError, "part 1 is p1 (seg_1/mets.xml line 6), but its file is called 'x.2'", REPAIR),
-        ),
-        (
-            parts(("x_part001", "x_part003", "x_part002")),
-            whole(),
-            [],
-            (OrderError, "part 1 is p1 (seg_1/mets.xml line 6), but its file is called 'x_part003'", REPAIR),
-        ),
-        (
-            parts(("x.0", "x.1", "x.2")),
-            whole(None),
-            mapped(),
-            (GapError, "its last part, .z, is missing; found 'x.2' (p2) last", GET),
-        ),
-    ],
-)
+@tabled
 def test_what_disagrees_is_refused_in_words(
-    held: list[HeldPart],
-    of: HeldWhole | None,
-    named: list[Mapped],
-    expected: tuple[type[SourceError], str, str],
+    names: list[str], seq: list[str], whole: int | None, order: list[str] | None, refusal: list[str]
 ) -> None:
-    assert refused(held, of, named) == expected
+    held = parts(names, [each or None for each in seq])
+    of = None if whole is None else stated(whole or None)
+    named = mapped([each or None for each in order]) if order else []
+    error, *found = refused(held, of, named)
+    assert [error.__name__, *found] == refusal
+
+
+def test_a_part_that_is_listed_twice_is_refused_in_words() -> None:
+    held = [*parts(PLAIN), replace(part(1, "again"), line=90)]
+    words = (
+        "a part is listed twice: p1 with SEQ 1 (seg_1/content.0/b, seg_1/mets.xml line 6) and "
+        "p1 with SEQ 1 (seg_1/content.0/again, seg_1/mets.xml line 90)"
+    )
+    hint = "Each part is listed once; remove the wrong one from its METS."
+    assert refused(held, stated(), []) == (OrderError, words, hint)
 
 
 @pytest.mark.parametrize(
@@ -362,5 +200,5 @@ def test_however_parts_and_map_are_listed_the_order_is_the_same(
 ) -> None:
     held = [part(each, f"name{each}", None if by == "map" else str(first + each)) for each in listed]
     named = [] if by == "seq" else mapped([str(start + each) for each in written], written)
-    of = whole(sum(SIZES) + SIZES[0])
+    of = stated(sum(SIZES) + SIZES[0])
     assert ids(chained("L", held, of, named)) == ["p0", "p1", "p2", "p3"]

@@ -1,1 +1,1 @@
-"""The record of what metspack finds and takes, against which every change is held."""
+"""The recorded findings and options of metspack; every change is compared with them."""

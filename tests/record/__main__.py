@@ -14,7 +14,7 @@ from tests.record import findings, options
 
 def _case(case: Case) -> list[findings.Row]:
     with tempfile.TemporaryDirectory() as folder:
-        return findings.alone(case, Path(folder), *Level)
+        return findings.case_rows(case, Path(folder), *Level)
 
 
 def _delivery(level: Level) -> list[findings.Row]:
@@ -27,10 +27,10 @@ def main() -> None:
     options.OPTIONS.write_text("\n".join([*options.options(), ""]), encoding="utf-8")
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         together = pool.map(_delivery, Level)
-        alone = [row for found in pool.map(_case, cases(), chunksize=8) for row in found]
+        single = [row for found in pool.map(_case, cases(), chunksize=8) for row in found]
         for name in findings.golden():
-            alone += [row for level in Level for row in findings.golden_alone(name, level)]
-        findings.write(findings.ALONE, alone)
+            single += [row for level in Level for row in findings.golden_rows(name, level)]
+        findings.write(findings.SINGLE, single)
         findings.write(findings.DELIVERY, [row for found in together for row in found])
 
 

@@ -1,4 +1,4 @@
-"""All findings of the packages that are data, at each level, each package alone and all as one delivery."""
+"""The findings of the packages in tests/packages at each level: of each, and of one delivery."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.packages.cases import Case, cases
 
 HERE = Path(__file__).parent
 GOLDEN = HERE.parents[1] / "samples" / "northwind" / "golden"
-ALONE, DELIVERY = HERE / "alone.jsonl", HERE / "delivery.jsonl"
+SINGLE, DELIVERY = HERE / "alone.jsonl", HERE / "delivery.jsonl"
 
 Row: TypeAlias = dict[str, Any]
 
@@ -31,8 +31,8 @@ def golden() -> list[str]:
     return sorted(each.name for each in GOLDEN.iterdir())
 
 
-def alone(case: Case, folder: Path, *levels: Level) -> list[Row]:
-    """Return the findings of a case that is made in an empty folder and checked at each of the levels."""
+def case_rows(case: Case, folder: Path, *levels: Level) -> list[Row]:
+    """Make a case in an empty folder and return its findings at each of the levels."""
     package = case.made(folder)
     given = [package, *(package.with_name(each) for each in case.also)]
     roots = [package.with_name(each) for each in case.roots]
@@ -40,13 +40,13 @@ def alone(case: Case, folder: Path, *levels: Level) -> list[Row]:
     return [row for level in levels for row in rows(case.id, given, level, package.parent, **options)]
 
 
-def golden_alone(name: str, level: Level) -> list[Row]:
+def golden_rows(name: str, level: Level) -> list[Row]:
     """Return the findings of a golden package."""
     return rows(f"golden/{name}", [GOLDEN / name], level, GOLDEN)
 
 
 def delivery(folder: Path) -> list[Path]:
-    """Make every package in a folder of its own below an empty folder; return all that is to be checked."""
+    """Make each package in its folder below an empty folder; return the paths to check."""
     given = []
     for case in cases():
         home = folder / case.id
@@ -64,7 +64,7 @@ def delivery(folder: Path) -> list[Path]:
 
 
 def rows(name: str, given: Sequence[Path], level: Level, beside: Path, **options: Any) -> list[Row]:
-    """Return the findings about packages as rows; the folder ``beside`` which they lie is called ``DIR``."""
+    """Return findings as rows; ``DIR`` stands for the folder ``beside`` the packages."""
     try:
         found: Iterable[Finding] = ordered(check(given, level, **options))
     except MetspackError as error:

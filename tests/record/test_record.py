@@ -1,4 +1,4 @@
-"""Findings and options are as they are recorded; a finding that is lost is never a change of wording."""
+"""Findings and options are as recorded; a lost finding is no change of wording."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def compare(found: list[findings.Row], recorded: list[findings.Row]) -> None:
 
 
 WHOLE = {each.id for each in spread(cases(), 2)}
-"""Cases in which what is alike is held as columns, however little there is of it."""
+"""Cases that hold equal rows as columns, even few of them."""
 
 
 def _hold_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,8 +58,8 @@ def test_a_case_has_the_recorded_findings_and_the_codes_in_its_name(
     if case.id in WHOLE:
         _hold_all(monkeypatch)
     level = Level(case.level)
-    found = findings.alone(case, tmp_path, level)
-    compare(found, findings.recorded(findings.ALONE, case.id, level))
+    found = findings.case_rows(case, tmp_path, level)
+    compare(found, findings.recorded(findings.SINGLE, case.id, level))
     assert {each["code"] for each in found} == case.codes
     gravest = max((Severity(each["severity"]) for each in found), key=_GRAVITY.index, default=Severity.INFO)
     assert gravest is KINDS[case.kind]
@@ -73,13 +73,13 @@ def test_a_case_has_the_recorded_findings_at_each_level(
 ) -> None:
     if case.id not in WHOLE:
         _hold_all(monkeypatch)
-    compare(findings.alone(case, tmp_path, *Level), findings.recorded(findings.ALONE, case.id, *Level))
+    compare(findings.case_rows(case, tmp_path, *Level), findings.recorded(findings.SINGLE, case.id, *Level))
 
 
 @pytest.mark.parametrize("name", findings.golden())
 def test_a_golden_package_has_the_recorded_findings(name: str) -> None:
-    found = [row for level in Level for row in findings.golden_alone(name, level)]
-    compare(found, findings.recorded(findings.ALONE, f"golden/{name}", *Level))
+    found = [row for level in Level for row in findings.golden_rows(name, level)]
+    compare(found, findings.recorded(findings.SINGLE, f"golden/{name}", *Level))
 
 
 @pytest.mark.slow

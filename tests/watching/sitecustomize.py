@@ -2,4 +2,4 @@
 
 import suite_watch  # type: ignore[import-not-found]
 
-suite_watch.go_on()
+suite_watch.continue_watching()

@@ -1,4 +1,4 @@
-"""Refuses, by an audit hook, what no test and nothing under test may do; it imports nothing of the project.
+"""Refuses by an audit hook what tests may not do; imports only the standard library.
 
 Sockets other than those of this machine's own files (and of its own addresses, where a test asks for that)
 are refused, and whatever would change the file system
@@ -22,11 +22,11 @@ _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(HERE)), "metspack", "")
 _WRITER = os.path.join(_PACKAGE, "files", "writing.py")
 _VARIABLE = "PYTHON_SUITE_WATCH"
 LOOPBACK = "PYTHON_SUITE_LOOPBACK"
-"""Of the environment: while it is set, addresses of this machine alone may be reached."""
+"""A variable of the environment that allows addresses of this machine."""
 _OWN = {"127.0.0.1", "::1", "localhost", None}
 _WITHHELD = "PYTHON_SUITE_WITHHELD"
 VARIABLES = ("PYTHONPATH", _VARIABLE, _WITHHELD)
-"""Of the environment, what makes the watch go on in a process that is started."""
+"""Variables of the environment by which processes that are started are watched."""
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _DEVICES = (
     "/dev/shm/",  # noqa: S108 -- of multiprocessing, and of tests that need a second file system
@@ -66,7 +66,7 @@ def begin(roots: list[str], report: str) -> None:
     _begin(roots, report)
 
 
-def go_on() -> None:
+def continue_watching() -> None:
     """Watch this process as the one that started it is watched, when it is one of metspack's."""
     words = sys.orig_argv
     is_worker = "--multiprocessing-fork" in words
@@ -89,7 +89,7 @@ def _begin(roots: list[str], report: str) -> None:
 
 @contextmanager
 def withheld(folder: str) -> Iterator[None]:
-    """Refuse in the block what would change a folder that is below those that may be written into."""
+    """Refuse in the block any change of a folder below those that tests may write to."""
     os.environ[_WITHHELD] = f"{os.path.realpath(folder)}/"
     _inside.clear()
     try:
@@ -99,7 +99,7 @@ def withheld(folder: str) -> Iterator[None]:
 
 
 def pause() -> None:
-    """Refuse nothing in this process for now: what pytest and its plugins do between tests is theirs."""
+    """Suspend the watch of this process: what pytest and its plugins do between tests is theirs."""
     _paused.append(True)
 
 
@@ -109,7 +109,7 @@ def resume() -> None:
 
 
 def refused() -> list[str]:
-    """Return what was refused since it was last asked for, here and in the processes that were started."""
+    """Return the refusals since the last call, here and in the processes that were started."""
     try:
         with open(_report, encoding="utf-8") as file:
             found = file.read().splitlines()
@@ -119,13 +119,13 @@ def refused() -> list[str]:
     return found
 
 
-def _refuse(event: str, said: str) -> None:
+def _refuse(event: str, words: str) -> None:
     descriptor = os.open(_report, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
-        os.write(descriptor, f"{event}: {said}\n".encode(errors="backslashreplace"))
+        os.write(descriptor, f"{event}: {words}\n".encode(errors="backslashreplace"))
     finally:
         os.close(descriptor)
-    raise RefusedError(f"{event}: {said}")
+    raise RefusedError(f"{event}: {words}")
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -158,7 +158,7 @@ def _check_open(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _is_writer() -> bool:
-    """Return whether files.writing is what opens, also where a test has put a function of its own between."""
+    """Return whether files.writing opens, also through a function of a test."""
     frame: FrameType | None = sys._getframe(3)
     for _ in range(3):
         if frame is None:
@@ -253,5 +253,5 @@ def noting(found: list[tuple[str, str]]) -> Callable[..., int]:
 
 
 def is_granted(path: str, roots: tuple[str, ...]) -> bool:
-    """Return whether a path is below one of the folders, and nothing on it from there is called a secret."""
+    """Return whether a path is below one of the folders, and has no name with secret."""
     return any(f"{path}/".startswith(root) and "/secret" not in path[len(root) - 1 :] for root in roots)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.siards import siard
+from tests.tables import tabled
 from tests.watching import suite_watch
 from tests.watching.suite_watch import RefusedError
 
@@ -78,8 +79,8 @@ def test_nothing_that_is_there_is_changed(name: str, outside: Path) -> None:
 def test_what_is_caught_is_remembered(outside: Path) -> None:
     with suppress(RefusedError):
         outside.mkdir()
-    (told,) = suite_watch.refused()
-    assert told.startswith(f"os.mkdir: {outside} is outside of the folders that tests may write to")
+    (refusal,) = suite_watch.refused()
+    assert refusal.startswith(f"os.mkdir: {outside} is outside of the folders that tests may write to")
     assert suite_watch.refused() == []
 
 
@@ -96,7 +97,7 @@ def test_the_network_is_refused() -> None:
     assert len(suite_watch.refused()) == 4
 
 
-def test_a_test_may_ask_for_the_addresses_of_this_machine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_test_may_ask_for_the_addresses_of_only_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(suite_watch.LOOPBACK, "1")
     with socket.socket() as opened:
         opened.bind(("127.0.0.1", 0))
@@ -138,17 +139,7 @@ def test_a_worker_is_watched(outside: Path) -> None:
     assert (done.returncode, done.stderr, suite_watch.refused()) == (0, b"", [])
 
 
-@pytest.mark.parametrize(
-    ("path", "granted"),
-    [
-        ("/a/b/c", True),
-        ("/a/b", True),
-        ("/a/bc", False),
-        ("/a", False),
-        ("/a/b/secret", False),
-        ("/secrets/a", True),
-    ],
-)
+@tabled
 def test_what_is_opened_is_below_what_was_granted(path: str, granted: bool) -> None:
     assert suite_watch.is_granted(path, ("/a/b/", "/secrets/")) is granted
 

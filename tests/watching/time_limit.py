@@ -1,4 +1,4 @@
-"""Ends a test that goes on and on, and lets the programs that it has started say where they are.
+"""Ends a test that takes too long, and makes its programs print where they are.
 
 pytest-timeout ends the test itself. Before that its programs are aborted: Python prints the stacks of one
 that is (``PYTHONFAULTHANDLER``), where the test, which waited for it, finds them.
@@ -20,11 +20,11 @@ _LOOK = 1.0
 _now = time.monotonic
 _sleep = time.sleep
 _running: list[tuple[float, float]] = []
-"""When programs of the test that runs are aborted, and how long after the machine's start it began."""
+"""The time to abort programs of the running test, and its start after that of the machine."""
 
 
 def begin() -> None:
-    """Watch over the tests of this process from now on, where the system tells of processes (Linux)."""
+    """Limit the tests of this process from now on (Linux)."""
     os.environ["PYTHONFAULTHANDLER"] = "1"
     if sys.platform == "linux":
         threading.Thread(target=_watch, daemon=True).start()
@@ -32,7 +32,7 @@ def begin() -> None:
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Abort the programs that are started in the block before it has taken so many seconds; never for 0."""
+    """Abort programs that the block started, before so many seconds; never for 0."""
     before = _running[:]
     _running[:] = [(_now() + seconds * _SHARE, _uptime())] if seconds else []
     try:
@@ -56,7 +56,7 @@ def _watch() -> None:
 
 
 def started_since(begun: float) -> list[int]:
-    """Return the processes that descend from this one and started after so many seconds of the machine's."""
+    """Return the descendants of this process that started after a moment."""
     tick = os.sysconf("SC_CLK_TCK")
     parents: dict[int, tuple[int, float]] = {}
     for name in filter(str.isdigit, os.listdir("/proc")):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import sqlite3
 import zipfile
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -14,23 +13,13 @@ from metspack.checking import Level, check
 from metspack.checking import options as checking_options
 from metspack.files import byteranges, tempdb
 from metspack.limits import Budgets
-from metspack.model import Finding
-from tests.findings import ordered
+from tests.findings import codes
 from tests.packages import forge, steps
 from tests.packages.forge import LOBS, md5
 
 NAME = "Northwind.siard"
 LEVELS = [Level.STRUCTURE, Level.FIXITY, Level.FULL]
 INSIDE = "content/schema0/table2/lob4/record0.bin"
-
-
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    return forge.forge(tmp_path / "package")
-
-
-def codes(findings: Iterable[Finding]) -> list[str]:
-    return [each.code for each in ordered(findings)]
 
 
 def listing(package: Path, paths: list[str]) -> None:
@@ -132,7 +121,7 @@ def test_parts_that_are_not_all_listed(package: Path) -> None:
     assert "part 003 is listed where 002 is expected" in found.message
 
 
-def test_a_part_that_is_listed_and_gone_is_told_once(package: Path) -> None:
+def test_a_part_that_is_listed_and_gone_is_reported_once(package: Path) -> None:
     names = cut(package)
     listing(package, names)
     (package / names[1]).unlink()
@@ -209,7 +198,7 @@ def stored(folder: Path, target: Path, *, deflated: tuple[str, ...] = ()) -> Pat
     return target
 
 
-def test_an_archive_stored_in_a_zip_is_read_where_it_lies(package: Path, tmp_path: Path) -> None:
+def test_an_archive_stored_in_a_zip_is_read_where_it_is(package: Path, tmp_path: Path) -> None:
     target = stored(package, tmp_path / "package.zip")
     for level in LEVELS:
         assert codes(check(target, level)) == []
@@ -248,7 +237,7 @@ def test_an_archive_over_the_budget_is_not_inflated(package: Path, tmp_path: Pat
     assert f"it has {size:,} bytes, more than {size - 1:,}" in found.message
 
 
-def test_an_archive_for_which_the_temporary_disk_has_no_room_is_told_of(
+def test_an_archive_for_which_the_temporary_disk_has_no_room_is_reported(
     package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = tempdb.create
@@ -266,7 +255,7 @@ def test_an_archive_for_which_the_temporary_disk_has_no_room_is_told_of(
     assert "disk is full" in found.message
 
 
-def test_a_damaged_archive_that_is_compressed_once_more_is_told_as_damage(
+def test_a_damaged_archive_that_is_compressed_once_more_is_reported_as_damage(
     package: Path, tmp_path: Path
 ) -> None:
     target = stored(package, tmp_path / "package.zip", deflated=(NAME,))

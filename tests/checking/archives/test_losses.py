@@ -1,4 +1,4 @@
-"""A LOB that is lost in another IP than the archive's is told once, with the cell that names it."""
+"""A LOB lost in another IP than the archive's is reported once, with its cell."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_lost_lob_is_one_finding_with_its_cell(ips: tuple[Path, list[Path]]) -
     assert " and the cell s0.t0." in found.message
 
 
-def test_lobs_that_are_lost_with_a_child_are_told_with_it(ips: tuple[Path, list[Path]]) -> None:
+def test_lobs_that_are_lost_with_a_child_are_reported_with_it(ips: tuple[Path, list[Path]]) -> None:
     root, lobs = ips
     shutil.rmtree(root / lobs[0].relative_to(root).parts[0])
     assert "L002" in {each.code for each in errors(root)}

@@ -18,6 +18,7 @@ from metspack.checking.eark.requirements import Standard
 from metspack.limits import Budgets
 from metspack.mets.fastreader import Run, condensed
 from tests.laws import law
+from tests.tables import tabled, tables_of
 
 _OPEN = (
     '<m:mets xmlns:m="http://www.loc.gov/METS/" xmlns:l="http://www.w3.org/1999/xlink" '
@@ -27,28 +28,12 @@ _NAMES = (
     *("mets", "metsHdr", "agent", "name", "note", "dmdSec", "amdSec", "techMD", "rightsMD", "digiprovMD"),
     *("mdRef", "mdWrap", "fileSec", "fileGrp", "file", "FLocat", "structMap", "div", "fptr", "mptr", "x"),
 )
-_ATTRIBUTES = {
-    "ID": ("a", "b", ""),
-    "USE": ("Documentation", "Schemas/x", "Representations/r", "Representations", "data"),
-    "LABEL": ("CSIP", "Metadata", "documentation", "Schemas", "Representations", "Representations/r"),
-    "TYPE": ("PHYSICAL", "OTHER", "INDIVIDUAL", "ORGANIZATION"),
-    "ROLE": ("CREATOR", "ARCHIVIST", "PRESERVATION"),
-    "OTHERROLE": ("SUBMITTER",),
-    "OTHERTYPE": ("SOFTWARE",),
-    "STATUS": ("CURRENT", "SUPERSEDED", "OLD"),
-    "FILEID": ("a", "c"),
-    "ADMID": ("a b",),
-    "l:href": ("schemas/a", "x"),
-    "l:title": ("a",),
-    "c:CONTENTINFORMATIONTYPE": ("citssiard_v1_0", "OTHER"),
-    "c:OTHERCONTENTINFORMATIONTYPE": ("SIARD_2.2",),
-    "c:NOTETYPE": ("SOFTWARE VERSION", "IDENTIFICATIONCODE"),
-}
+_ATTRIBUTES: dict[str, list[str]] = tables_of(__file__)["attributes"]
 
 
 @st.composite
 def elements(draw: st.DrawFn, depth: int = 0) -> str:
-    """An element of any of METS's names, with any of the attributes, in no order that a schema would have."""
+    """An element with any name and attributes of METS, in any order."""
     name = draw(st.sampled_from(_NAMES))
     chosen = draw(st.sets(st.sampled_from(sorted(_ATTRIBUTES)), max_size=4))
     attributes = "".join(
@@ -65,8 +50,8 @@ def test_any_document_is_read_to_its_end(inside: list[str], is_package: bool) ->
     text = f'{_OPEN} OBJID="o">{"".join(inside)}</m:mets>'.encode()
     found = surveyed([text], faults, is_package=is_package)
     assert found.root["OBJID"] == "o"
-    told = [dict(each.facts)["rule"] for each in faults.findings("x")]
-    assert len(told) == len(set(told)), "each requirement once"
+    reported = [dict(each.facts)["rule"] for each in faults.findings("x")]
+    assert len(reported) == len(set(reported)), "each requirement once"
     in_pieces = Faults(set(Standard))
     pieces = [bytes([each]) for each in text]
     surveyed(pieces, in_pieces, is_package=is_package)
@@ -121,7 +106,7 @@ _LAST = _FILE.format(_FILES)
 
 
 def _listing(change: str, to: str, use: str = "data") -> dict[str, tuple[int, str]]:
-    """Return what the files of a METS break, the last of many of which was changed: lines and counts."""
+    """Return the broken requirements of a METS; its last file was changed: lines and counts."""
     files = "".join(map(_FILE.format, range(1, _FILES + 1)))
     assert change in _LAST
     files = files[: -len(_LAST)] + _LAST.replace(change, to, 1)
@@ -131,36 +116,23 @@ def _listing(change: str, to: str, use: str = "data") -> dict[str, tuple[int, st
     faults = Faults({Standard.CSIP})
     surveyed(blocks, faults, is_package=False)
     found = faults.findings("x")
-    told = {dict(each.facts)["rule"]: (each.line, dict(each.facts)["count"]) for each in found}
-    return {rule: at for rule, at in told.items() if 66 <= int(rule[4:].lstrip("STR")) <= 79 or "STR" in rule}
+    reported = {dict(each.facts)["rule"]: (each.line, dict(each.facts)["count"]) for each in found}
+    return {
+        rule: at for rule, at in reported.items() if 66 <= int(rule[4:].lstrip("STR")) <= 79 or "STR" in rule
+    }
 
 
-@pytest.mark.parametrize(
-    ("change", "to", "rule"),
-    [
-        (' ID="f300"', "", "CSIP67"),
-        (' MIMETYPE="text/plain"', "", "CSIP68"),
-        ('MIMETYPE="text/plain"', 'MIMETYPE=""', "CSIP68"),
-        (' SIZE="300"', "", "CSIP69"),
-        (' CREATED="2026-05-01T12:00:00Z"', "", "CSIP70"),
-        ('CHECKSUM="300"', 'CHECKSUM=""', "CSIP71"),
-        (' CHECKSUMTYPE="MD5"', "", "CSIP72"),
-        ('<m:FLocat LOCTYPE="URL" l:type="simple" l:href="data/300"/>', "", "CSIP76"),
-        ('LOCTYPE="URL"', 'LOCTYPE="URN"', "CSIP77"),
-        ('l:type="simple"', 'l:type="locator"', "CSIP78"),
-        (' l:href="data/300"', "", "CSIP79"),
-    ],
-)
+@tabled
 def test_one_file_among_many_that_is_otherwise_is_found(change: str, to: str, rule: str) -> None:
     of_location = rule in {"CSIP77", "CSIP78", "CSIP79"}
     assert _listing(change, to) == {rule: (4 + 3 * (_FILES - 1) + of_location, "1")}
 
 
-def test_files_that_are_alike_and_complete_break_nothing() -> None:
+def test_files_that_are_similar_and_complete_break_nothing() -> None:
     assert _listing("data/300", "data/other") == {}
 
 
-def test_each_file_of_documentation_is_looked_at_where_it_lies() -> None:
+def test_each_file_of_documentation_is_looked_at_where_it_is() -> None:
     assert _listing("data/300", "documentation/300", "Documentation") == {"CSIPSTR16": (5, str(_FILES - 1))}
 
 

@@ -1,4 +1,4 @@
-"""What is said of a broken requirement: what was nearly it; media types against lists and bytes."""
+"""The message of a broken requirement: what was nearly it; media types against lists and bytes."""
 
 from __future__ import annotations
 
@@ -6,39 +6,16 @@ import pytest
 
 from metspack.checking.eark.faults import Faults, is_registered
 from metspack.checking.eark.requirements import Need, Standard, Version, none_but
+from tests.tables import tabled
 
 
-@pytest.mark.parametrize(
-    ("wanted", "seen", "said"),
-    [
-        ("Documentation", ["documentation", "Schemas"], "none, but USE 'documentation'"),
-        ("Documentation", ["Dokumentation"], "none, but USE 'Dokumentation'"),
-        ("Representations/rep1", ["Representations"], "none, but USE 'Representations'"),
-        ("CSIP", ["CSIP StructMap"], "none, but USE 'CSIP StructMap'"),
-        ("data", ["metadata"], "none"),
-        ("Documentation", ["Notes", ""], "none"),
-        ("Documentation", [], "none"),
-    ],
-)
-def test_what_was_nearly_it_is_named(wanted: str, seen: list[str], said: str) -> None:
-    assert none_but("USE", wanted, seen) == said
+@tabled
+def test_what_was_nearly_it_is_named(wanted: str, seen: list[str], words: str) -> None:
+    assert none_but("USE", wanted, seen) == words
 
 
 @pytest.mark.parametrize("version", [*Version, None])
-@pytest.mark.parametrize(
-    ("kind", "newest", "earlier"),
-    [
-        ("text/plain", None, None),
-        ("TEXT/XML; charset=UTF-8", None, None),
-        ("", None, None),  # that of the attribute itself
-        (" ", None, None),
-        ("text/x-notes", "M031", "M030"),
-        ("PDF", "M030", "M030"),
-        ("random_text_5hg", "M030", "M030"),
-        ("a/b/c", "M030", "M030"),
-        (f"text/{'x' * 128}", "M030", "M030"),
-    ],
-)
+@tabled
 def test_media_types_are_compared_with_the_list(
     kind: str, newest: str | None, earlier: str | None, version: Version | None
 ) -> None:
@@ -50,7 +27,7 @@ def test_media_types_are_compared_with_the_list(
     assert [each.code for each in faults.findings("METS.xml")] == ([expected] if expected else [])
 
 
-def test_a_need_of_its_own_is_told_beside_that_of_the_requirement() -> None:
+def test_a_need_of_its_own_is_reported_beside_that_of_the_requirement() -> None:
     faults = Faults({Standard.CSIP})
     faults.add("CSIP68", 1, "'x/y', which IANA does not list", need=Need.SHOULD)
     faults.add("CSIP68", 2, "none")

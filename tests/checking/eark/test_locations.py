@@ -1,4 +1,4 @@
-"""What a requirement asks of a place is held against what a location means, however it is written."""
+"""The place that a requirement demands is compared with a location in any spelling."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_metadata_file_is_in_the_folder_of_its_kind(tmp_path: Path, form: str)
 
 
 @pytest.mark.parametrize("form", ["file:metadata/other/dc.xml", "metadata/descriptive", "descriptive/dc.xml"])
-def test_a_metadata_file_elsewhere_is_told_of(tmp_path: Path, form: str) -> None:
+def test_a_metadata_file_elsewhere_is_reported(tmp_path: Path, form: str) -> None:
     root = csip.forge(tmp_path / "NW")
     forge.edit(root / csip.PACKAGE_METS, f'href="{DC}"', f'href="{form}"')
     assert "CSIPSTR7" in requirements(root)

@@ -20,9 +20,10 @@ from tests.checking.rule_damages import both, package, packages_of_requirements,
 from tests.laws import of_each
 from tests.packages import csip
 from tests.packages.cases import Case
-from tests.packages.csip import ARCHIVE, DATA, LOB, PACKAGE_METS, REPRESENTATION, REPRESENTATION_METS
+from tests.packages.csip import DATA, PACKAGE_METS, REPRESENTATION_METS
 from tests.packages.forge import edit
 from tests.record import findings
+from tests.tables import tables_of
 
 _NAMESPACES = {
     "m": "http://www.loc.gov/METS/",
@@ -38,7 +39,7 @@ _TYPED_OTHER = both(
 )
 
 
-def told(root: Path, profile: Profile = Profile.AUTO) -> dict[str, Finding]:
+def reported(root: Path, profile: Profile = Profile.AUTO) -> dict[str, Finding]:
     return {each.requirement: each for each in check(root, profile=profile) if each.requirement}
 
 
@@ -47,7 +48,7 @@ ALLOWED = packages_of_requirements(are_allowed=True)
 
 @of_each(ALLOWED)
 def test_what_a_requirement_allows_is_not_recorded(case: Case, id_: str) -> None:
-    found = findings.recorded(findings.ALONE, case.id, Level.FULL)
+    found = findings.recorded(findings.SINGLE, case.id, Level.FULL)
     assert id_ not in {each["requirement"] for each in found}
 
 
@@ -62,37 +63,8 @@ def _is_in_the_good_package(where: str, *documents: etree._ElementTree) -> bool:
 
 
 # Of folders and files: they are there, or the good package is of the kind that is asked of.
-_THERE = {
-    "CSIPSTR4": PACKAGE_METS,
-    "CSIPSTR5": "metadata",
-    "CSIPSTR6": "metadata/preservation",
-    "CSIPSTR7": "metadata/descriptive",
-    "CSIPSTR9": "representations",
-    "CSIPSTR10": "representations",
-    "CSIPSTR11": DATA,
-    "CSIPSTR12": REPRESENTATION_METS,
-    "CSIPSTR13": f"{REPRESENTATION}/metadata",
-    "CSIPSTR15": "schemas",
-    "CSIPSTR16": "documentation",
-    "SIARD_1": REPRESENTATION_METS,
-    "SIARD_14": REPRESENTATION_METS,
-    "SIARD_15": ARCHIVE,
-    "SIARD_16": ARCHIVE,
-    "SIARD_17": ARCHIVE,
-    "SIARD_22": LOB,
-    "SIARD_22b": LOB,
-}
-_ELSEWHERE = {
-    "CSIPSTR1": "test_a_packed_package_has_one_root_folder",
-    "CSIPSTR2": "the folder is called package, and so is the OBJID",
-    "CSIP3": "test_a_type_of_ones_own_is_named",
-    "CSIP5": "test_a_type_of_ones_own_is_named",
-    "CSIP62": "the group of a representation has it",
-    "SIARD_6": "the group of rep1 has it, whose USE is Representations/rep1",
-    "SIARD_4": "what must not be is not there",
-    "SIARD_5": "test_a_package_of_cits_siard_names_its_profile",
-    "SIARD_19b": "test_a_mapping_beside_the_archive_is_where_it_should_be",
-}
+_THERE: dict[str, str] = tables_of(__file__)["there"]
+_ELSEWHERE: dict[str, str] = tables_of(__file__)["elsewhere"]
 
 
 def test_every_requirement_that_is_checked_has_a_valid_case(tmp_path: Path) -> None:
@@ -118,19 +90,19 @@ def test_a_type_of_ones_own_is_named(tmp_path: Path) -> None:
             _OTHER,
         ),
     )
-    found = told(csip.forge(tmp_path / "package", change))
+    found = reported(csip.forge(tmp_path / "package", change))
     assert not {"CSIP2", "CSIP3", "CSIP4", "CSIP5", "CSIP62", "CSIP63"} & set(found)
 
 
 def test_a_package_of_cits_siard_names_its_profile(tmp_path: Path) -> None:
     named = "https://citssiard.dilcis.eu/profile/E-ARK-SIARD-ROOT.xml"
     change = package("https://earksip.dilcis.eu/profile/E-ARK-SIP-v2-2-0.xml", named)
-    assert told(csip.forge(tmp_path / "package", change), Profile.CITS_SIARD) == {}
+    assert reported(csip.forge(tmp_path / "package", change), Profile.CITS_SIARD) == {}
 
 
 def test_a_mapping_beside_the_archive_is_where_it_should_be(tmp_path: Path) -> None:
     root = csip.forge(tmp_path / "package", lambda root: (root / DATA / "mapping.txt").touch())
-    assert told(root) == {}
+    assert reported(root) == {}
 
 
 def test_what_was_nearly_it_is_named(tmp_path: Path) -> None:
@@ -139,15 +111,17 @@ def test_what_was_nearly_it_is_named(tmp_path: Path) -> None:
         package('LABEL="Representations/rep1"', 'LABEL="representation/rep1"'),
         package('USE="Representations/rep1"', 'USE="Representations"'),
     )
-    found = told(csip.forge(tmp_path / "package", change))
+    found = reported(csip.forge(tmp_path / "package", change))
     assert dict(found["CSIP60"].facts)["found"] == "none, but USE 'documentation'"
     assert dict(found["CSIP114"].facts)["found"] == "none, but USE 'Representations'"
     assert dict(found["CSIP105"].facts)["found"] == "none, but LABEL 'representation/rep1'"
-    other = told(csip.forge(tmp_path / "other", package('LABEL="CSIP"', 'LABEL="CSIP StructMap"')))
+    other = reported(csip.forge(tmp_path / "other", package('LABEL="CSIP"', 'LABEL="CSIP StructMap"')))
     assert dict(other["CSIP82"].facts)["found"] == "none, but LABEL 'CSIP StructMap'"
-    agent = told(csip.forge(tmp_path / "agent", without(r'<agent ROLE="CREATOR" TYPE="OTHER".*?</agent>')))
+    agent = reported(
+        csip.forge(tmp_path / "agent", without(r'<agent ROLE="CREATOR" TYPE="OTHER".*?</agent>'))
+    )
     assert dict(agent["CSIP10"].facts)["found"].startswith("none, but an agent with ROLE='CREATOR'")
     moved = csip.forge(tmp_path / "moved")
     (moved / "metadata").rename(moved / "Metadata")
     edit(moved / PACKAGE_METS, 'href="metadata/', 'href="Metadata/', count=3)
-    assert dict(told(moved)["CSIPSTR5"].facts)["found"] == "none, but a folder 'Metadata'"
+    assert dict(reported(moved)["CSIPSTR5"].facts)["found"] == "none, but a folder 'Metadata'"

@@ -32,7 +32,7 @@ def _lost_of_a_manifest(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "reported"),
     [
         (_sized(_PREMIS), {("F002", "CSIP41"), ("F003", "CSIP43")}),
         (_sized("metadata/descriptive/dc.xml"), {("F002", "CSIP27"), ("F003", "CSIP29")}),
@@ -50,11 +50,11 @@ def _lost_of_a_manifest(root: Path) -> None:
     ],
 )
 def test_files_that_are_not_as_an_attribute_says(
-    tmp_path: Path, spoil: Callable[[Path], object], told: set[tuple[str, str]]
+    tmp_path: Path, spoil: Callable[[Path], object], reported: set[tuple[str, str]]
 ) -> None:
     root = csip.forge(tmp_path / "package")
     spoil(root)
-    assert told <= found(root) | {("M020", "")}
+    assert reported <= found(root) | {("M020", "")}
 
 
 def _joined(root: Path) -> None:
@@ -63,7 +63,7 @@ def _joined(root: Path) -> None:
     mets.write_text(mets.read_text().replace(">\n", ">"))
 
 
-def test_of_elements_on_one_line_the_one_is_told_that_it_is_about(tmp_path: Path) -> None:
+def test_of_elements_on_one_line_the_one_is_reported_that_it_is_about(tmp_path: Path) -> None:
     root = csip.forge(tmp_path / "package", _joined)
     _sized("metadata/descriptive/dc.xml")(root)
     _sized("documentation/readme.txt")(root)

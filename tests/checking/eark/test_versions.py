@@ -14,13 +14,14 @@ from tests.checking.rule_damages import Damage, both, package, without
 from tests.packages import csip
 from tests.packages.csip import PACKAGE_METS
 from tests.packages.forge import edit
+from tests.tables import tabled
 
 _SIP = "https://earksip.dilcis.eu/profile/E-ARK-SIP"
 _CSIP = "https://earkcsip.dilcis.eu/profile/E-ARK-CSIP"
 
 
 def declaring(version: str) -> Damage:
-    """Return the damage that declares a version of SIP; an empty one declares none."""
+    """Return the damage that declares a version of SIP; an empty one leaves it out."""
     return package("E-ARK-SIP-v2-2-0.xml", f"E-ARK-SIP{version}.xml")
 
 
@@ -28,27 +29,9 @@ def found(root: Path) -> dict[str, Finding]:
     return {each.requirement: each for each in check(root) if each.requirement}
 
 
-@pytest.mark.parametrize(
-    ("profile", "version"),
-    [
-        (f"{_SIP}-v2-0-4.xml", Version.V2_0_4),
-        (f"{_CSIP}-v2-1-0.xml", Version.V2_1_0),
-        (f" {_CSIP}-V2-2-0.xml ", Version.V2_2_0),
-        (f"{_CSIP}-v2-0-3.xml", Version.V2_0_4),
-        (f"{_CSIP}-v2-1-7.xml", Version.V2_1_0),
-        (f"{_CSIP}-v3-0-0.xml", Version.V2_2_0),
-        (f"{_CSIP}-v2-3-0.xml", Version.V2_2_0),
-        (f"{_SIP}-v2-3-0.xml", Version.V2_3_0),
-        (f"{_SIP}-v2-2-9.xml", Version.V2_2_0),
-        (f"{_SIP}-v9-9-9.xml", Version.V2_2_0),
-        (f"{_CSIP}.xml", None),
-        ("https://citssiard.dilcis.eu/profile/E-ARK-SIARD-ROOT-v2-0-4.xml", None),
-        ("https://archives.example/E-ARK-CSIP-v2-0-4.xml", None),
-        ("", None),
-    ],
-)
-def test_the_address_of_the_profile_names_the_version(profile: str, version: Version | None) -> None:
-    assert Opening(root={"PROFILE": profile}).version is version
+@tabled
+def test_the_address_of_the_profile_names_the_version(profile: str, version: str | None) -> None:
+    assert Opening(root={"PROFILE": profile}).version == (Version(version) if version else None)
 
 
 _SUBMITTER = 'ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="ORGANIZATION"'
@@ -63,7 +46,7 @@ _SUBMITTER = 'ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="ORGANIZATION"'
         ("2-0-3", "not a version that metspack knows; judged by 2.0.4"),
     ],
 )
-def test_a_version_that_is_not_known_is_one_note(
+def test_a_version_that_is_not_supported_is_one_note(
     tmp_path: Path, profile: str, version: str, words: str
 ) -> None:
     site = profile.removeprefix("E-ARK-").lower()
@@ -83,7 +66,7 @@ def test_a_version_that_is_not_known_is_one_note(
     assert "CSIP90" in {each.requirement for each in findings}
 
 
-def test_a_chosen_profile_is_judged_though_the_version_is_not_known(tmp_path: Path) -> None:
+def test_a_chosen_profile_is_judged_though_the_version_is_not_supported(tmp_path: Path) -> None:
     broken = both(declaring("-v2-9-0"), package('LABEL="Metadata"', 'LABEL="metadata"'))
     made = csip.forge(tmp_path / "package", broken)
     codes = {each.requirement: each.code for each in check(made, profile=Profile.CSIP)}
@@ -92,48 +75,38 @@ def test_a_chosen_profile_is_judged_though_the_version_is_not_known(tmp_path: Pa
     assert codes == {"SIP2": "M030", "CSIP90": "M030"}
 
 
-def test_cits_siard_is_judged_though_the_version_of_csip_is_not_known(tmp_path: Path) -> None:
+def test_cits_siard_is_judged_though_the_version_of_csip_is_not_supported(tmp_path: Path) -> None:
     broken = both(declaring("-v2-9-0"), package('TYPE="Databases"', 'TYPE="Datasets"'))
-    told = found(csip.forge(tmp_path / "package", broken))
-    assert told["SIARD_2"].code == "M030"
-    assert told["SIP2"].code == "M032"
+    reported = found(csip.forge(tmp_path / "package", broken))
+    assert reported["SIARD_2"].code == "M030"
+    assert reported["SIP2"].code == "M032"
 
 
-def test_a_representation_of_a_version_not_known_is_judged_by_its_packages(tmp_path: Path) -> None:
+def test_a_representation_of_a_version_not_supported_is_judged_by_its_packages(tmp_path: Path) -> None:
     root = csip.forge(tmp_path / "package", declaring("-v2-2-0"))
     mets = root / csip.REPRESENTATION_METS
     own = "https://citssiard.dilcis.eu/profile/E-ARK-SIARD-REPRESENTATION.xml"
     edit(mets, own, f"{_CSIP}-v2-9-0.xml")
     csip.seal(root)
-    told = found(root)
-    note = told.pop("CSIP6")
+    reported = found(root)
+    note = reported.pop("CSIP6")
     assert "newer than metspack knows; judged by 2.2.0" in note.message
     assert (note.path, note.severity) == (csip.REPRESENTATION_METS, Severity.INFO)
     edit(mets, 'LABEL="CSIP"', 'LABEL="XSIP"')
     csip.seal(root)
     assert Severity.ERROR in {
-        each.severity for id_, each in found(root).items() if id_ not in {"CSIP6", *told}
+        each.severity for id_, each in found(root).items() if id_ not in {"CSIP6", *reported}
     }
 
 
-@pytest.mark.parametrize(
-    ("agent", "requirements"),
-    [
-        (_SUBMITTER, set()),
-        ('ROLE="CREATOR" TYPE="ORGANIZATION"', {"SIP9"}),
-        ('ROLE="OTHER" OTHERROLE="Submitter" TYPE="ORGANIZATION"', {"SIP11"}),
-        ('ROLE="CREATOR" OTHERROLE="SUBMITTER" TYPE="ORGANIZATION"', {"SIP10"}),
-        ('ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="OTHER"', {"SIP12"}),
-        ('ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="OTHER" OTHERTYPE="SOFTWARE"', set()),
-    ],
-)
-def test_the_submitting_agent_of_sip_2_3_0(tmp_path: Path, agent: str, requirements: set[str]) -> None:
+@tabled
+def test_the_submitting_agent_of_sip_2_3_0(tmp_path: Path, agent: str, requirements: list[str]) -> None:
     made = csip.forge(tmp_path / "package", both(declaring("-v2-3-0"), package(_SUBMITTER, agent)))
-    assert set(found(made)) == requirements
+    assert sorted(found(made)) == requirements
     assert {dict(each.facts)["standard"] for each in found(made).values()} <= {"E-ARK SIP 2.3.0"}
 
 
-def test_an_other_type_of_a_submitting_agent_is_said_to_lack_its_name(tmp_path: Path) -> None:
+def test_an_other_type_of_a_submitting_agent_is_reported_without_its_name(tmp_path: Path) -> None:
     agent = package(_SUBMITTER, 'ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="OTHER"')
     made = csip.forge(tmp_path / "package", both(declaring("-v2-3-0"), agent))
     assert "found 'OTHER' without OTHERTYPE" in found(made)["SIP12"].message
@@ -154,44 +127,31 @@ def test_the_good_package_is_one_in_every_version(tmp_path: Path, version: str) 
     assert list(check(csip.forge(tmp_path / "package", declaring(version)))) == []
 
 
-_UNPOINTED = package('<fptr FILEID="documentation"/>', "")
-_UNNAMED = without(r"<name>Northwind Traders</name>")
-_UNLISTED = package("text/plain", "text/x-notes")
-_GROUPED = package('USE="Representations/rep1"', 'USE="Representations"')
-
-
-@pytest.mark.parametrize(
-    ("damage", "requirement", "codes"),
-    [
-        (_UNPOINTED, "CSIP96", {"-v2-0-4": "M030", "-v2-1-0": "M030", "-v2-2-0": "M031", "": "M031"}),
-        (_UNNAMED, "SIP12", {"-v2-0-4": "M032", "-v2-1-0": "M032", "-v2-2-0": "M030", "": "M030"}),
-        (_UNLISTED, "CSIP68", {"-v2-0-4": "M030", "-v2-1-0": "M030", "-v2-2-0": "M031", "": "M031"}),
-        (_GROUPED, "CSIP114", {"-v2-0-4": None, "-v2-1-0": "M030", "-v2-2-0": "M030", "": "M030"}),
-        (
-            package('LABEL="Representations/rep1"', 'LABEL="representations/rep1/METS.xml"'),
-            "CSIP107",
-            {"-v2-0-4": None, "-v2-1-0": "M030", "": "M030"},
-        ),
-        (package('ID="top" LABEL="package"', 'ID="top"'), "CSIP86", {"-v2-0-4": "M030", "-v2-2-0": None}),
-    ],
-)
+@tabled
 def test_the_version_decides(
-    tmp_path: Path, damage: Damage, requirement: str, codes: dict[str, str | None]
+    tmp_path: Path, edit: list[str], requirement: str, codes: dict[str, str]
 ) -> None:
+    """Codes are by the version that is declared; an empty one says that the requirement is kept."""
     for version, code in codes.items():
-        made = csip.forge(tmp_path / version / "package", both(declaring(version), damage))
+        made = csip.forge(tmp_path / version / "package", both(declaring(version), package(edit[0], edit[1])))
         finding = found(made).get(requirement)
-        assert (finding and finding.code) == code, version
+        assert (finding.code if finding else "") == code, version
         if finding is not None:
             number = version.removeprefix("-v").replace("-", ".") or "2.2.0"
             assert dict(finding.facts)["standard"].endswith(number)
 
 
-def test_that_none_is_declared_is_said_where_versions_differ(tmp_path: Path) -> None:
+_UNPOINTED = package('<fptr FILEID="documentation"/>', "")
+_UNLISTED = package("text/plain", "text/x-notes")
+
+
+def test_that_none_is_declared_is_reported_where_versions_differ(tmp_path: Path) -> None:
     damage = both(declaring(""), _UNPOINTED, package('LABEL="Metadata"', 'LABEL="metadata"'))
-    told = found(csip.forge(tmp_path / "package", damage))
-    assert told["CSIP96"].message.endswith("; the METS declares no version of the standard, 2.2.0 is assumed")
-    assert "assumed" not in told["CSIP90"].message
+    reported = found(csip.forge(tmp_path / "package", damage))
+    assert reported["CSIP96"].message.endswith(
+        "; the METS declares no version of the standard, 2.2.0 is assumed"
+    )
+    assert "assumed" not in reported["CSIP90"].message
     listed = found(csip.forge(tmp_path / "listed" / "package", both(declaring(""), _UNLISTED)))
     assert "(a MUST until 2.1.0; the METS declares no version)" in listed["CSIP68"].message
     declared = found(csip.forge(tmp_path / "declared" / "package", _UNPOINTED))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,8 @@ from hypothesis import strategies as st
 from metspack.checking import Level, check, options, similarity
 from metspack.checking.files import fixity
 from metspack.files import reading
-from metspack.model import Digest, Finding
-from tests.findings import ordered
+from metspack.model import Digest
+from tests.findings import codes, ordered
 from tests.laws import spread
 from tests.packages import forge, steps
 from tests.packages.forge import CHILD, FIRST, LOBS, SECOND, md5
@@ -24,22 +23,13 @@ HASHLIB = {"MD5": "md5", "SHA-1": "sha1", "SHA-256": "sha256", "SHA-384": "sha38
 LEVELS = [Level.FIXITY, Level.FULL]
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    return forge.forge(tmp_path / "package")
-
-
-def codes(findings: Iterable[Finding]) -> list[str]:
-    return [each.code for each in ordered(findings)]
-
-
 def computed(algorithm: str, data: bytes) -> str:
     if algorithm in HASHLIB:
         return hashlib.new(HASHLIB[algorithm], data, usedforsecurity=False).hexdigest()
     return f"{(zlib.crc32 if algorithm == 'CRC32' else zlib.adler32)(data):08x}"
 
 
-def said_by_mets(package: Path, algorithm: str, digest: str) -> None:
+def stated_by_mets(package: Path, algorithm: str, digest: str) -> None:
     """Let the METS give the first LOB another kind of digest."""
     old = f'CHECKSUM="{md5(LOBS[0].data)}" CHECKSUMTYPE="MD5"'
     forge.edit(package / CHILD, old, f'CHECKSUM="{digest}" CHECKSUMTYPE="{algorithm}"')
@@ -51,7 +41,7 @@ def said_by_mets(package: Path, algorithm: str, digest: str) -> None:
 
 @pytest.mark.parametrize("algorithm", [*spread(HASHLIB, 2), "Adler-32", "CRC32"])
 def test_every_algorithm_that_can_be_computed_is(package: Path, algorithm: str) -> None:
-    said_by_mets(package, algorithm, computed(algorithm, LOBS[0].data))
+    stated_by_mets(package, algorithm, computed(algorithm, LOBS[0].data))
     assert codes(check(package)) == []
     (package / FIRST).write_bytes(LOBS[0].data.swapcase())
     (found,) = [each for each in check(package, Level.FIXITY) if each.code == "F003"]
@@ -61,12 +51,16 @@ def test_every_algorithm_that_can_be_computed_is(package: Path, algorithm: str) 
     assert facts["expected"] == computed(algorithm, LOBS[0].data)
 
 
-def test_what_cannot_be_computed_is_told_and_the_rest_is_checked(package: Path) -> None:
+def test_what_cannot_be_computed_is_reported_and_the_rest_is_checked(package: Path) -> None:
     algorithm = "WHIRLPOOL"
-    said_by_mets(package, algorithm, "0" * 48)
+    stated_by_mets(package, algorithm, "0" * 48)
     (package / SECOND).write_bytes(LOBS[1].data.swapcase())
-    (told, changed, *_) = sorted(check(package, Level.FIXITY), key=lambda each: each.code != "F007")
-    assert (told.code, told.place, dict(told.facts)["found"]) == ("F007", "s0.t2.c4.r1", algorithm)
+    (reported, changed, *_) = sorted(check(package, Level.FIXITY), key=lambda each: each.code != "F007")
+    assert (reported.code, reported.place, dict(reported.facts)["found"]) == (
+        "F007",
+        "s0.t2.c4.r1",
+        algorithm,
+    )
     assert (changed.code, changed.path) == ("F003", SECOND)
     assert not [each for each in check(package, Level.LINKS) if each.code == "M020"], "METS has the name"
 
@@ -79,15 +73,15 @@ def converted(data: bytes, end: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("end", "said"),
+    ("end", "stated"),
     [(b"\r\n", "matches with LF line endings"), (b"\n", "matches with CRLF line endings")],
 )
-def test_converted_line_ends_are_told(package: Path, end: bytes, said: str) -> None:
+def test_converted_line_ends_are_reported(package: Path, end: bytes, stated: str) -> None:
     was = converted(b"line\r\n" * 9, b"\n" if end == b"\r\n" else b"\r\n")
-    said_by_mets(package, "SHA-256", hashlib.sha256(was).hexdigest())
+    stated_by_mets(package, "SHA-256", hashlib.sha256(was).hexdigest())
     (package / FIRST).write_bytes(converted(was, end))
     found = {each.code: each.message for each in check(package, Level.FIXITY)}
-    assert said in found["F003"]
+    assert stated in found["F003"]
     assert "line ends" not in found["F002"]
 
 
@@ -114,9 +108,9 @@ def test_line_ends_are_converted_as_if_all_bytes_came_at_once(pieces: list[bytes
     for end, word in ((b"\n", "with LF line"), (b"\r\n", "with CRLF line")):
         expected = Digest(algorithm="CRC32", value=computed("CRC32", converted(data, end)))
         other = converted(data, b"\n" if end == b"\r\n" else b"\r\n")
-        said = similarity.line_end_likeness(blocks, expected)
-        assert said
-        assert word in said or other == converted(data, end)
+        stated = similarity.line_end_likeness(blocks, expected)
+        assert stated
+        assert word in stated or other == converted(data, end)
 
 
 def test_a_missing_file_is_renamed_only_once(package: Path) -> None:
@@ -153,7 +147,7 @@ def test_an_unlisted_file_that_cannot_be_read_stays_unlisted(
     assert {"F001", "F010"} <= set(codes(check(package, Level.FIXITY)))
 
 
-def test_swapped_files_are_told_where_only_manifests_have_digests(package: Path) -> None:
+def test_swapped_files_are_reported_where_only_manifests_have_digests(package: Path) -> None:
     for lob in LOBS[:2]:
         forge.edit(package / CHILD, f' CHECKSUM="{md5(lob.data)}" CHECKSUMTYPE="MD5"', "")
     forge.seal(package)
@@ -169,13 +163,12 @@ SIZES = (100, 100, 203)
 
 
 def in_parts(package: Path, *, size: int | None = len(LOBS[0].data), digest: str = md5(LOBS[0].data)) -> None:
-    """Split the first LOB, and let the parent's METS say what the whole is, and its parts in order."""
+    """Split the first LOB; the parent's METS states the whole and the order of its parts."""
     forge.split(package, 1, SIZES)
-    said = "" if size is None else f' SIZE="{size}"'
-    said += f' CHECKSUM="{digest}" CHECKSUMTYPE="MD5"' if digest else ""
-    group = (
-        f'<mets:fileGrp ID="ID_SPLIT_LOBS" USE="split LOB"><mets:file ID="s0.t2.c4.r1"{said}/></mets:fileGrp>'
-    )
+    stated = "" if size is None else f' SIZE="{size}"'
+    stated += f' CHECKSUM="{digest}" CHECKSUMTYPE="MD5"' if digest else ""
+    whole = f'<mets:file ID="s0.t2.c4.r1"{stated}/>'
+    group = f'<mets:fileGrp ID="ID_SPLIT_LOBS" USE="split LOB">{whole}</mets:fileGrp>'
     forge.edit(
         package / "mets.xml", "</mets:fileGrp></mets:fileSec>", f"{group}</mets:fileGrp></mets:fileSec>"
     )
@@ -228,7 +221,7 @@ def test_parts_that_are_right_and_yet_not_the_whole(package: Path, level: Level)
     assert {each.code for each in check(package, level)} <= {"S010", "S017"}
 
 
-def test_a_whole_that_nothing_is_said_of_is_not_at_fault(package: Path) -> None:
+def test_a_whole_without_statements_is_not_at_fault(package: Path) -> None:
     in_parts(package, size=None, digest="")
     with_cells(package, (CELL_DIGEST, ""), (f' length="{len(LOBS[0].data)}"', ""))
     swap_parts(package)

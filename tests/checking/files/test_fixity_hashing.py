@@ -32,23 +32,25 @@ def whole_length(data: bytes) -> TextLength:
     size=st.integers(1, 50),
     boundary=st.integers(0, 50),
 )
-def test_all_that_is_asked_is_found_whatever_the_blocks(data: bytes, size: int, boundary: int) -> None:
-    told: list[int] = []
-    request = DigestRequest(algorithms=("MD5", "SHA-256"), boundary=boundary, as_text=True)
-    found = hash_blocks((data[at : at + size] for at in range(0, len(data), size)), request, told.append)
+def test_all_that_is_requested_is_found_whatever_the_blocks(data: bytes, size: int, boundary: int) -> None:
+    reported: list[int] = []
+    requested = DigestRequest(algorithms=("MD5", "SHA-256"), boundary=boundary, as_text=True)
+    found = hash_blocks(
+        (data[at : at + size] for at in range(0, len(data), size)), requested, reported.append
+    )
     assert found.digests["SHA-256"] == hashlib.sha256(data).hexdigest()
     if boundary <= len(data):
         assert found.until["MD5"] == hashlib.md5(data[:boundary], usedforsecurity=False).hexdigest()
-    assert found.size == len(data) == sum(told)
+    assert found.size == len(data) == sum(reported)
     assert found.text is not None
     assert str(found.text) == str(whole_length(data))
-    assert hash_blocks(iter([data]), replace(request, as_text=False), told.append).text is None
+    assert hash_blocks(iter([data]), replace(requested, as_text=False), reported.append).text is None
 
 
 def test_what_was_found_can_be_sent(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes("äö".encode())
-    request = DigestRequest(algorithms=("MD5",), as_text=True)
-    runs = [FileRun(root=tmp_path, folder=(), names="a/lost/a", request=request)]
+    requested = DigestRequest(algorithms=("MD5",), as_text=True)
+    runs = [FileRun(root=tmp_path, folder=(), names="a/lost/a", request=requested)]
     sent = pickle.loads(pickle.dumps(runs))  # noqa: S301 -- our own
     (found,) = pickle.loads(pickle.dumps(hash_runs(sent, lambda _: None)))  # noqa: S301
     first, lost, again = map(found.outcome, range(3))
@@ -85,19 +87,19 @@ def test_parts_and_whole_are_hashed_in_one_reading(
     of_part = DigestRequest(algorithms=("SHA-256",), boundary=boundary)
     of_whole = DigestRequest(algorithms=("MD5", "CRC32"), boundary=boundary, as_text=True)
     files = tuple((folder, (str(number),), of_part) for number in range(len(parts)))
-    told: list[int] = []
-    found = hash_parts((of_whole, files), told.append)
+    reported: list[int] = []
+    found = hash_parts((of_whole, files), reported.append)
     there = [b"" if number == lost else data for number, data in enumerate(parts)]
     for number, (part, data) in enumerate(zip(found.parts, there, strict=True)):
         assert isinstance(part, FileNotFoundError if number == lost else Hashed)
         if isinstance(part, Hashed):
             assert (part.size, part.digests) == (len(data), {"SHA-256": hashlib.sha256(data).hexdigest()})
     whole = b"".join(there)
-    alone = hash_blocks([whole], of_whole, lambda _: None)
-    assert (found.whole.size, found.whole.digests) == (len(whole), alone.digests)
-    assert found.whole.until == alone.until
+    single = hash_blocks([whole], of_whole, lambda _: None)
+    assert (found.whole.size, found.whole.digests) == (len(whole), single.digests)
+    assert found.whole.until == single.until
     assert str(found.whole.text) == str(whole_length(whole))
-    assert sum(told) == len(whole)
+    assert sum(reported) == len(whole)
 
 
 def outcome(package: Path, level: Level, jobs: int | None) -> tuple[list[Finding], CheckSummary]:
@@ -126,12 +128,12 @@ def test_several_processes_find_the_same_in_the_same_order(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fixity, "_FILES_AT_ONCE", 7)
-    alone = outcome(package, Level.FULL, 1)
-    assert {"F003", "F004", "F005"} & {each.code for each in alone[0]}
-    assert outcome(package, Level.FULL, 2) == alone
+    single = outcome(package, Level.FULL, 1)
+    assert {"F003", "F004", "F005"} & {each.code for each in single[0]}
+    assert outcome(package, Level.FULL, 2) == single
 
 
-def test_files_that_cannot_be_read_by_the_time_are_told_in_their_place(
+def test_files_that_cannot_be_read_by_the_time_are_reported_in_their_place(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone(self: fixity.Fixity, sql: str, jobs: int) -> Iterator[Finding]:

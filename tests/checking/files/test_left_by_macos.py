@@ -1,4 +1,4 @@
-"""What macOS leaves in folders, zip and tar files is one note on each package, and taken for nothing else."""
+"""Files that macOS leaves in folders, zip and tar files give one note on each package."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +18,8 @@ DOUBLE = b"\0\5\x16\7\0\2\0\0Mac OS X        " + bytes(20)
 OF_MACOS = {"F010", "F024", "F041", "M012", "M016", "M045"}
 
 
-def told(root: Path, level: Level = Level.FULL) -> list[tuple[str, str]]:
-    """Return code and severity of the findings that files can have which belong to nothing."""
+def reported(root: Path, level: Level = Level.FULL) -> list[tuple[str, str]]:
+    """Return code and severity of the findings on stray files."""
     return sorted((each.code, each.severity.value) for each in check(root, level) if each.code in OF_MACOS)
 
 
@@ -60,14 +60,14 @@ FORMS: dict[str, Callable[[Path], Path]] = {
 def test_it_is_one_note_on_the_package(tmp_path: Path, form: str, level: Level) -> None:
     (tmp_path / "d").mkdir()
     root = FORMS[form](tmp_path)
-    assert told(root, level) == [("F010", "info")] * (level is not Level.LINKS)  # which looks at no file
+    assert reported(root, level) == [("F010", "info")] * (level is not Level.LINKS)  # which looks at no file
     assert not any(each.severity is Severity.ERROR for each in check(root, level))
 
 
 def test_a_manifest_of_the_package_need_not_list_it(tmp_path: Path) -> None:
     forge.forge(tmp_path / "x")
     doubled(tmp_path / "x", tmp_path / "x")
-    assert told(tmp_path / "x") == [("F010", "info")]
+    assert reported(tmp_path / "x") == [("F010", "info")]
 
 
 def test_what_mets_lists_is_a_file_as_any_other(tmp_path: Path) -> None:
@@ -79,15 +79,15 @@ def test_what_mets_lists_is_a_file_as_any_other(tmp_path: Path) -> None:
         lines = manifest.read_text().splitlines(keepends=True)
         manifest.write_text("".join(line for line in lines if not line.endswith(f"/{lob.name}\n")))
     lob.rename(lob.with_name(f"._{lob.name}"))
-    assert told(tmp_path / "x") == [("F024", "error")] * 2
+    assert reported(tmp_path / "x") == [("F024", "error")] * 2
 
 
 def test_in_a_bag_its_manifest_decides(tmp_path: Path) -> None:
     own(tmp_path / "bag/data")
     put_in_a_bag(tmp_path / "bag")
-    assert told(tmp_path / "bag") == [("F010", "info")]
+    assert reported(tmp_path / "bag") == [("F010", "info")]
     (tmp_path / "bag/data/S1/representations/.DS_Store").write_bytes(b"\0\1Bud1")
-    found = told(tmp_path / "bag")
+    found = reported(tmp_path / "bag")
     assert {each for each in found if each[0] != "F010"} == {("F041", "error")}
     assert ("F010", "info") in found
 
@@ -98,7 +98,7 @@ def test_in_a_delivery_it_is_no_package_and_no_archive(tmp_path: Path) -> None:
     doubled(tmp_path / "all", tmp_path / "all")
     (tmp_path / "all/._x.siard").write_bytes(DOUBLE)
     (tmp_path / "all/.DS_Store").write_bytes(b"\0\1Bud1")
-    assert told(tmp_path / "all") == [("M045", "info")] * 4
+    assert reported(tmp_path / "all") == [("M045", "info")] * 4
 
 
 def test_it_is_one_note_for_a_package_of_several_packed_files(tmp_path: Path) -> None:

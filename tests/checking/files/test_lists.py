@@ -22,8 +22,8 @@ from tests.packages.spread import tarred, zipped
 LISTED = {"F007", "F010", "F021", "F023", "F026", "F040", "F041", "F042", "F043", "F044", "P007", "P012"}
 
 
-def told(root: Path, level: Level = Level.FULL, *, below: str = "") -> list[tuple[str, str]]:
-    """Return the findings on lists and what they cover, by the path behind all steps up."""
+def reported(root: Path, level: Level = Level.FULL, *, below: str = "") -> list[tuple[str, str]]:
+    """Return the findings on lists and listed files, by the path behind all steps up."""
     found = [each for each in ordered(check(root, level)) if each.code in LISTED]
     paths = [each.path.removeprefix(f"{root}/").rpartition("../")[2] for each in found]
     return sorted({(each.code, below + path) for each, path in zip(found, paths, strict=True)})
@@ -82,10 +82,10 @@ FAULTS: dict[str, tuple[Callable[[Path], object], list[tuple[str, str]]]] = {
 
 @pytest.mark.parametrize(("fault", "bag"), by_turns(FAULTS, [("S1", "S2"), ("S2",)]), indirect=["bag"])
 def test_a_bag_of_packed_packages_is_held_against_its_manifests(bag: Path, fault: str) -> None:
-    assert told(bag) == []
+    assert reported(bag) == []
     harm, expected = FAULTS[fault]
     harm(bag)
-    assert told(bag) == expected
+    assert reported(bag) == expected
 
 
 @pytest.mark.parametrize(("form", "names"), [("folder", ["S1", "S2"]), ("zip", ["S1"])])
@@ -100,7 +100,7 @@ def test_a_file_beside_packages_in_folders_of_a_bag_is_in_no_manifest(
     (bag / "data/more").mkdir()
     (bag / "data/more/a").touch()
     packed = zipped(bag, tmp_path / "bag.zip", inside="b") if form == "zip" else bag
-    assert told(packed) == [("F041", "data/.DS_Store"), ("F041", "data/more/a")]
+    assert reported(packed) == [("F041", "data/.DS_Store"), ("F041", "data/more/a")]
 
 
 def test_a_link_beside_packages_is_no_file_of_the_bag(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_link_beside_packages_is_no_file_of_the_bag(tmp_path: Path) -> None:
     put_in_a_bag(bag)
     (bag / "data/note").rename(tmp_path / "note")
     (bag / "data/note").symlink_to(tmp_path / "note")
-    assert told(bag) == [("F040", "data/note")]
+    assert reported(bag) == [("F040", "data/note")]
 
 
 def test_a_bag_that_is_a_package_itself_has_its_tag_files_compared(tmp_path: Path) -> None:
@@ -118,18 +118,18 @@ def test_a_bag_that_is_a_package_itself_has_its_tag_files_compared(tmp_path: Pat
     (bag / "data").mkdir()
     (bag / "data/note").write_text("x")
     put_in_a_bag(bag)
-    clean = told(bag)
+    clean = reported(bag)
     (bag / INFO).write_text((bag / INFO).read_text() + "More: 1\n")
-    assert [each for each in told(bag) if each not in clean] == [("F042", INFO)]
+    assert [each for each in reported(bag) if each not in clean] == [("F042", INFO)]
 
 
-def test_a_package_alone_is_not_asked_for_the_others_of_its_bag(tmp_path: Path) -> None:
+def test_a_single_package_needs_no_others_of_its_bag(tmp_path: Path) -> None:
     for name in ("S1", "S2"):
         one(tmp_path / "bag/data", name)
     put_in_a_bag(tmp_path / "bag")
     (tmp_path / "bag/data/S2/documentation/readme.txt").write_text("Another\n")
     (tmp_path / "bag/data/note").write_text("x")
-    assert told(tmp_path / "bag/data/S1") == [("F041", "data/note")]
+    assert reported(tmp_path / "bag/data/S1") == [("F041", "data/note")]
 
 
 def test_of_many_bags_one_at_a_time_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_of_many_bags_one_at_a_time_is_held(tmp_path: Path, monkeypatch: pytest.
     for number in range(5):
         one(tmp_path / f"all/{number}/data", f"S{number}")
         put_in_a_bag(tmp_path / f"all/{number}")
-    assert told(tmp_path / "all") == []
+    assert reported(tmp_path / "all") == []
     assert (most, held) == (2, set())
 
 
@@ -160,11 +160,11 @@ def test_a_bag_in_a_bag_is_held_against_both(tmp_path: Path) -> None:
     put_in_a_bag(tmp_path / "inner")
     zipped(tmp_path / "inner", tmp_path / "outer/data/inner.zip", inside="inner")
     put_in_a_bag(tmp_path / "outer")
-    assert told(tmp_path / "outer") == []
+    assert reported(tmp_path / "outer") == []
     manifest = tmp_path / "outer" / PAYLOAD
     manifest.write_text(f"{'0' * 64}  data/inner.zip\n")
     seal_tags(tmp_path / "outer")
-    assert told(tmp_path / "outer") == [("F042", "data/inner.zip")]
+    assert reported(tmp_path / "outer") == [("F042", "data/inner.zip")]
 
 
 def listed(folder: Path, name: str = PAYLOAD) -> Path:
@@ -204,9 +204,9 @@ def test_a_list_over_several_packages_is_compared(delivery: Path, form: str) -> 
         digest = hashlib.sha256((delivery / name).read_bytes()).hexdigest()
         text = text.replace(f"{digest}  {name}", f"{'0' * 64}  {name}")
     manifest.write_text(f"{text}{'0' * 64}  S3/METS.xml\n{'0' * 64}  S1/no\nnothing\n")
-    found = told(delivery, Level.STRUCTURE)
+    found = reported(delivery, Level.STRUCTURE)
     assert [path for code, path in found if code == "F026"] == ["S1/METS.xml"]
-    found = told(FORMS[form](delivery))
+    found = reported(FORMS[form](delivery))
     paths = {
         (code, path.removeprefix("t/").rpartition("S1/")[2].rpartition("S2/")[2]) for code, path in found
     }
@@ -224,16 +224,16 @@ def test_a_list_over_packed_packages_is_compared(tmp_path: Path) -> None:
     for name in ("S1", "S2"):
         zipped(one(tmp_path, name), root / f"{name}.zip", inside=name)
     manifest = listed(root)
-    assert told(root) == []
+    assert reported(root) == []
     (root / "S2.zip").unlink()
     digest = hashlib.sha256((root / "S1.zip").read_bytes()).hexdigest()
     manifest.write_text(manifest.read_text().replace(digest, f"{'0' * 64}"))
-    assert told(root) == [("F023", PAYLOAD), ("F026", "S1.zip")]
+    assert reported(root) == [("F023", PAYLOAD), ("F026", "S1.zip")]
 
 
-def test_a_list_around_one_package_that_is_given_is_not_asked(delivery: Path) -> None:
+def test_a_list_around_one_package_that_is_given_is_not_read(delivery: Path) -> None:
     (delivery / PAYLOAD).write_text(f"{'0' * 64}  S1/METS.xml\n")
-    assert told(delivery / "S1") == []
+    assert reported(delivery / "S1") == []
 
 
 # --- Lists of other names ------------------------------------------------------------------------------
@@ -271,8 +271,8 @@ def summed(root: Path, algorithm: str, path: str) -> str:
     return hashlib.new(algorithm, (root / path).read_bytes()).hexdigest()
 
 
-def all_told(root: Path) -> list[tuple[str, str]]:
-    """Return all findings but those on what the packages themselves lack, by path below a folder."""
+def all_reported(root: Path) -> list[tuple[str, str]]:
+    """Return all findings except F020, by path below a folder."""
     found = [each for each in check(root) if each.code != "F020"]
     return sorted((each.code, each.path.removeprefix(f"{root}/").rpartition("../")[2]) for each in found)
 
@@ -284,48 +284,48 @@ def test_a_list_of_another_name_is_read_in_zip_and_tar_files(delivery: Path, for
     (delivery / "deeper/checksums.txt").write_text(
         f"{summed(delivery, 'md5', 'deeper/S2/METS.xml')}  S2/METS.xml\n"
     )
-    assert told(FORMS[form](delivery)) == []
+    assert reported(FORMS[form](delivery)) == []
     if form == "folder":
         (delivery / "SHA256SUMS").write_text(zeros)
-        assert told(delivery) == [("F026", "letter.txt")]
+        assert reported(delivery) == [("F026", "letter.txt")]
 
 
 @pytest.mark.parametrize("name", ["SHA256SUMS", "S1.sha256", "notes.txt"])
 def test_what_holds_no_lines_of_digests_is_but_a_file(delivery: Path, name: str) -> None:
     (delivery / PAYLOAD).unlink()
-    before = all_told(delivery)
+    before = all_reported(delivery)
     (delivery / name).write_text("Add the digests by hand.\nAdd more\n")
-    assert [each for each in all_told(delivery) if each not in before] == [("M045", name)]
+    assert [each for each in all_reported(delivery) if each not in before] == [("M045", name)]
 
 
 @pytest.mark.parametrize("text", ["{0}", "MD5(S1.zip)= {0}\n"])
-def test_a_list_of_one_packed_package_lies_beside_it(tmp_path: Path, text: str) -> None:
+def test_a_list_of_one_packed_package_is_beside_it(tmp_path: Path, text: str) -> None:
     root = tmp_path / "delivery"
     for name in ("S1", "S2"):
         zipped(one(tmp_path, name), root / f"{name}.zip", inside=name)
-    before = all_told(root)
+    before = all_reported(root)
     (root / "S1.zip.md5").write_text(text.format(summed(root, "md5", "S1.zip")))
-    assert all_told(root) == before
+    assert all_reported(root) == before
     (root / "S1.zip.md5").write_text(text.format("0" * 32))
-    assert [each for each in all_told(root) if each not in before] == [("F026", "S1.zip")]
+    assert [each for each in all_reported(root) if each not in before] == [("F026", "S1.zip")]
     (root / "S1.zip.md5").unlink()
     (root / "S1.zip.blake2b").write_text(f"{'0' * 128}\n")
-    assert [each for each in all_told(root) if each not in before] == [("F007", "S1.zip.blake2b")]
+    assert [each for each in all_reported(root) if each not in before] == [("F007", "S1.zip.blake2b")]
 
 
-def test_what_no_list_names_is_told(delivery: Path) -> None:
-    before = all_told(delivery)
+def test_what_no_list_names_is_reported(delivery: Path) -> None:
+    before = all_reported(delivery)
     for name in ("a/b", "note", "deeper/note", "S2.zip.part"):
         (delivery / name).parent.mkdir(exist_ok=True)
         (delivery / name).write_text("x")
-    more = [each for each in all_told(delivery) if each not in before]
+    more = [each for each in all_reported(delivery) if each not in before]
     assert more == [("M044", "S2.zip.part"), ("M045", "a"), ("M045", "deeper/note"), ("M045", "note")]
     with (delivery / PAYLOAD).open("a") as manifest:
         manifest.write(f"{summed(delivery, 'sha256', 'deeper/note')}  deeper/note\n")
     (delivery / "a/c").write_text("x")
     (delivery / "a/MD5SUMS").write_text("")
     (delivery / "MD5SUMS").write_text(f"{summed(delivery, 'md5', 'a/c')}  a/c\n")
-    more = [each for each in all_told(delivery) if each not in before]
+    more = [each for each in all_reported(delivery) if each not in before]
     assert more == [("M044", "S2.zip.part"), ("M045", "a/MD5SUMS"), ("M045", "a/b"), ("M045", "note")]
     assert ("M045", "note") not in [(each.code, each.path) for each in check(delivery, Level.LINKS)]
 
@@ -339,15 +339,15 @@ def test_what_a_list_names_is_no_result_of_the_check(delivery: Path) -> None:
 
 
 @pytest.mark.parametrize("manifest", [True, False])
-def test_links_and_pipes_beside_packages_are_told(delivery: Path, manifest: bool) -> None:
+def test_links_and_pipes_beside_packages_are_reported(delivery: Path, manifest: bool) -> None:
     if not manifest:
         (delivery / PAYLOAD).unlink()
-    before = all_told(delivery)
+    before = all_reported(delivery)
     (delivery / "S3").symlink_to(delivery / "S1")
     (delivery / "deeper/lost.zip").symlink_to("nowhere")
     os.mkfifo(delivery / "pipe")
     found = {each.path: dict(each.facts)["found"] for each in check(delivery) if each.code == "M045"}
-    assert [each for each in all_told(delivery) if each not in before] == [
+    assert [each for each in all_reported(delivery) if each not in before] == [
         ("M045", "S3"),
         ("M045", "deeper/lost.zip"),
         ("M045", "pipe"),
@@ -356,19 +356,19 @@ def test_links_and_pipes_beside_packages_are_told(delivery: Path, manifest: bool
     assert found[f"{delivery}/pipe"] == "a named pipe"
 
 
-def test_links_in_the_payload_of_a_bag_beside_its_packages_are_told(bag: Path) -> None:
+def test_links_in_the_payload_of_a_bag_beside_its_packages_are_reported(bag: Path) -> None:
     (bag / "data/S3.zip").symlink_to("S1.zip")
     os.mkfifo(bag / "data/pipe")
-    assert {("P008", "data/S3.zip"), ("P009", "data/pipe")} <= set(all_told(bag))
+    assert {("P008", "data/S3.zip"), ("P009", "data/pipe")} <= set(all_reported(bag))
 
 
 def test_a_list_with_a_name_that_is_not_utf_8_is_compared(delivery: Path) -> None:
     name = Path(os.fsdecode(bytes(delivery / "L") + b"\xf6sung.md5"))
     name.write_text(f"{'0' * 32}  S1/METS.xml\n")
-    assert [path for code, path in told(delivery) if code == "F026"] == ["S1/METS.xml"]
+    assert [path for code, path in reported(delivery) if code == "F026"] == ["S1/METS.xml"]
     inside = one(delivery.parent / "alone", "S3")
     Path(os.fsdecode(bytes(inside / "L") + b"\xf6sung.md5")).write_text(f"{'0' * 32}  METS.xml\n")
-    assert ("F026", "METS.xml") in told(inside)
+    assert ("F026", "METS.xml") in reported(inside)
 
 
 @pytest.mark.parametrize(
@@ -386,11 +386,11 @@ def test_a_list_that_has_itself_is_not_compared_with_itself(delivery: Path) -> N
     listed(delivery, "SHA256SUMS")
     with (delivery / "SHA256SUMS").open("a") as file:
         file.write(f"{hashlib.sha256().hexdigest()}  ./SHA256SUMS\n")
-    assert told(delivery) == []
+    assert reported(delivery) == []
 
 
 def charged(root: Path) -> dict[str, int]:
-    """Return the errors of each package as it is called, and those about none."""
+    """Return the errors of each package as it is called, and those beside packages."""
     run = check(root)
     for _ in run:
         pass
@@ -399,7 +399,7 @@ def charged(root: Path) -> dict[str, int]:
 
 
 def in_forms(tmp_path: Path, form: str, *names: str) -> Path:
-    """Return a delivery of packages of these names, packed or not, and of nothing else."""
+    """Return a delivery of packages of these names, packed or not, without manifests."""
     root = tmp_path / "delivery"
     for name in names:
         one(root, name)
@@ -446,8 +446,8 @@ def test_a_digest_of_a_packed_package_that_differs_is_that_packages(
     last = f"deep/{names[-1]}.{form}"
     text = lines_of(root).replace(summed(root, "sha256", last), "0" * 64)
     (root / "SHA256SUMS").write_text(f"{text}{'1' * 64}  lost\n")
-    told = [(each.code, each.path) for each in ordered(check(root))]
-    assert [each for each in told if each[0][0] == "F"] == [
+    reported = [(each.code, each.path) for each in ordered(check(root))]
+    assert [each for each in reported if each[0][0] == "F"] == [
         ("F023", f"{root}/SHA256SUMS"),
         ("F026", f"{root}/{last}"),
     ]

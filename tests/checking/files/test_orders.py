@@ -1,4 +1,4 @@
-"""In whatever order files are listed, by METS, manifests or the system, the findings are the same."""
+"""Findings do not depend on the order of files in METS, manifests or folders."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LINE = re.compile(r"\bline [0-9]+")
 
 
 def damaged(package: Path) -> Path:
-    """Let a package have all kinds of damage to what is said of its files and to their bytes."""
+    """Damage the statements on files of a package and their bytes in many ways."""
     held = [package / f"Northwind_lobseg_{each.segment}" / each.path for each in LOBS]
     first, second = held[0].read_bytes(), held[1].read_bytes()
     held[0].write_bytes(second)
@@ -90,7 +90,7 @@ def shuffle_lines(path: Path, chance: random.Random) -> None:
 
 
 def facts_of(found: list[Finding]) -> Counter[tuple[object, ...]]:
-    """Return findings as they are but for numbers of lines, and without that a manifest is out of order."""
+    """Return findings without numbers of lines, and without F022."""
     return Counter(
         (each.code, each.severity, each.path, each.place, _LINE.sub("line", each.message))
         for each in found

@@ -1,4 +1,4 @@
-"""Zip and tar files around packages: what is in none of them, and bytes that are no entry's."""
+"""Zip and tar files around packages: stray files, and bytes outside of entries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.packages.spread import tarred, zipped
 SEGMENT = "Northwind_lobseg_1"
 
 
-def told(path: Path, level: Level = Level.FULL) -> list[tuple[str, str]]:
+def reported(path: Path, level: Level = Level.FULL) -> list[tuple[str, str]]:
     return [(each.code, each.path) for each in ordered(check(path, level))]
 
 
@@ -49,38 +49,40 @@ def cut_at_its_end(pack: Path) -> int:
 
 
 @pytest.mark.parametrize("form", ["zip", "tar"])
-def test_files_beside_a_packed_package_are_told(tmp_path: Path, form: str) -> None:
+def test_files_beside_a_packed_package_are_reported(tmp_path: Path, form: str) -> None:
     pack = packed(forge.forge(tmp_path / "ip"), form, "ip")
-    assert told(pack) == []
+    assert reported(pack) == []
     added(pack, "letter.txt")
     added(pack, "other/a")
     added(pack, "other/deeper/b")
-    assert told(pack) == [("F010", "../letter.txt"), ("F010", "../other/a")]
+    assert reported(pack) == [("F010", "../letter.txt"), ("F010", "../other/a")]
     assert "more below 'other'" in ordered(check(pack))[1].message
 
 
 @pytest.mark.parametrize("form", ["zip", "tar"])
-def test_files_beside_several_packages_in_one_file_are_told_once(tmp_path: Path, form: str) -> None:
+def test_files_beside_several_packages_in_one_file_are_reported_once(tmp_path: Path, form: str) -> None:
     for name in ("one", "two"):
         forge.forge(tmp_path / f"all/{name}")
         forge.edit(tmp_path / f"all/{name}/mets.xml", 'OBJID="', f'OBJID="{name}-')
     pack = packed(tmp_path / "all", form)
-    before = told(pack)
+    before = reported(pack)
     assert "F010" not in [code for code, _ in before]
     added(pack, "three/data/a")
-    assert [each for each in told(pack) if each not in before] == [("F010", f"{pack}/one/../three/data/a")]
+    assert [each for each in reported(pack) if each not in before] == [
+        ("F010", f"{pack}/one/../three/data/a")
+    ]
 
 
 @pytest.mark.parametrize("form", ["zip", "tar"])
 @pytest.mark.parametrize("inside", [SEGMENT, ""])
-def test_files_beside_a_packed_segment_are_told(tmp_path: Path, form: str, inside: str) -> None:
+def test_files_beside_a_packed_segment_are_reported(tmp_path: Path, form: str, inside: str) -> None:
     root = forge.forge(tmp_path / "ip")
     pack = packed(root / SEGMENT, form, inside)
-    assert [code for code, _ in told(root)] in ([], ["L011"])
+    assert [code for code, _ in reported(root)] in ([], ["L011"])
     added(pack, "other/a")
     if inside:
         added(pack, "other/mets.xml")
-    found = [each for each in told(root) if each[0] == "F010"]
+    found = [each for each in reported(root) if each[0] == "F010"]
     inner = f"{pack.name}/other" if inside else f"{SEGMENT}/other"
     assert {path.rpartition("/")[0] for _, path in found} == {inner}
 
@@ -97,7 +99,7 @@ def the_one(path: Path, code: str = "P012") -> Finding:
     return finding
 
 
-def test_a_tar_that_is_cut_off_between_packages_is_told(tmp_path: Path) -> None:
+def test_a_tar_that_is_cut_off_between_packages_is_reported(tmp_path: Path) -> None:
     pack = packed(forge.forge(tmp_path / "ip"), "tar", "ip")
     end = cut_at_its_end(pack)
     finding = the_one(pack)
@@ -110,21 +112,21 @@ def test_a_tar_that_is_cut_off_between_packages_is_told(tmp_path: Path) -> None:
     assert the_one(tmp_path / "d").path == f"{tmp_path}/d/a.tar/."
 
 
-def test_a_second_tar_behind_the_first_is_told(tmp_path: Path) -> None:
+def test_a_second_tar_behind_the_first_is_reported(tmp_path: Path) -> None:
     pack = packed(forge.forge(tmp_path / "ip"), "tar", "ip")
     size = pack.stat().st_size
     pack.write_bytes(pack.read_bytes() + packed(forge.forge(tmp_path / "more"), "tar", "more").read_bytes())
     assert f"bytes from byte {size:,} on, behind its end" in the_one(pack).message
 
 
-def test_a_packed_segment_that_is_cut_off_is_told(tmp_path: Path) -> None:
+def test_a_packed_segment_that_is_cut_off_is_reported(tmp_path: Path) -> None:
     root = forge.forge(tmp_path / "ip")
     cut_at_its_end(packed(root / SEGMENT, "tar", SEGMENT))
     assert the_one(root).path == f"{SEGMENT}.tar"
 
 
 @pytest.mark.parametrize("place", ["before", "behind"])
-def test_a_packed_segment_with_bytes_around_is_told(tmp_path: Path, place: str) -> None:
+def test_a_packed_segment_with_bytes_around_is_reported(tmp_path: Path, place: str) -> None:
     root = forge.forge(tmp_path / "ip")
     pack = packed(root / SEGMENT, "zip", SEGMENT)
     size, data = pack.stat().st_size, pack.read_bytes()
@@ -135,7 +137,7 @@ def test_a_packed_segment_with_bytes_around_is_told(tmp_path: Path, place: str) 
     assert at in finding.message
 
 
-def test_a_damaged_header_in_a_packed_segment_is_told_where_it_is_read(tmp_path: Path) -> None:
+def test_a_damaged_header_in_a_packed_segment_is_reported_where_it_is_read(tmp_path: Path) -> None:
     root = forge.forge(tmp_path / "ip")
     pack = packed(root / SEGMENT, "zip", SEGMENT)
     data = pack.read_bytes()
@@ -143,10 +145,10 @@ def test_a_damaged_header_in_a_packed_segment_is_told_where_it_is_read(tmp_path:
     pack.write_bytes(data[:at] + b"?" + data[at + 1 :])
     with zipfile.ZipFile(pack, "a") as archive:
         archive.comment = b"x"
-    assert "P012" in [code for code, _ in told(root)]
+    assert "P012" in [code for code, _ in reported(root)]
 
 
-def test_what_lies_between_the_entries_of_a_zip_is_told(tmp_path: Path) -> None:
+def test_what_is_between_the_entries_of_a_zip_is_reported(tmp_path: Path) -> None:
     root = forge.forge(tmp_path / "ip")
     pack = packed(root / SEGMENT, "zip", SEGMENT)
     with zipfile.ZipFile(pack, "a") as archive:

@@ -1,4 +1,4 @@
-"""Ancestors lead one way by design (RODA): the child names its parent, the parent names nobody."""
+"""Ancestors lead one way by design (RODA): only the child names its parent."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_one_verdict_however_the_two_are_given(both: Path, how: str) -> None:
     assert (LinkState.ONE_WAY_UP, False) in edges
 
 
-def test_the_place_of_a_parent_beside_is_told(both: Path) -> None:
+def test_the_place_of_a_parent_beside_is_reported(both: Path) -> None:
     run = check([both / "kid", both / "plain"], Level.LINKS)
     list(run)
     drawn = "\n".join(line for graph in run.graphs for line in linkgraph.tree(graph))

@@ -1,4 +1,4 @@
-"""What one cause does to many links is one finding with all its places, and what differs is told apart."""
+"""Faults of many links with one cause are one finding with all its places."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def partitioned(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]
     return [each for each in every if each.code[0] == "L"], [each for each in every if each.code[0] != "L"]
 
 
-def test_links_changed_in_other_ways_are_told_apart(tmp_path: Path) -> None:
+def test_links_changed_in_other_ways_are_reported_apart(tmp_path: Path) -> None:
     root = forge.forge(tmp_path / "ip", forge.lobs(6, 6))
     for number, name in enumerate(("IP_", "IP_", "id_", "id_", "ID_x")):
         forge.edit(
@@ -187,11 +187,11 @@ def test_neither_the_child_itself_nor_its_siblings_are_the_nearest_parent(tmp_pa
     assert (found.code, found.count) == ("L022", 3)
     assert dict(found.facts)["nearest"] == "AVID.SA.18005"
     shutil.rmtree(tmp_path / "top")
-    alone = list(check(tmp_path, Level.LINKS))
-    assert [(each.code, "nearest" in dict(each.facts)) for each in alone] == [("L022", False)] * 3
+    single = list(check(tmp_path, Level.LINKS))
+    assert [(each.code, "nearest" in dict(each.facts)) for each in single] == [("L022", False)] * 3
 
 
-def test_children_that_the_parent_calls_otherwise_are_told_where_it_does(tmp_path: Path) -> None:
+def test_children_that_the_parent_calls_otherwise_are_reported_where_it_does(tmp_path: Path) -> None:
     kids = [f"ID.kid.{number}" for number in range(COUNT)]
     aip(tmp_path / "top", "top", children=[each.replace("ID", "IP") for each in kids])
     for each in kids:
@@ -221,23 +221,23 @@ def test_of_more_places_than_are_kept_the_first_are_and_the_number_is_right() ->
     causes = CommonCauses(9)
     for each in found:
         causes.take(cause(each, ""), each, owner="", rank=(each.path,))
-    ((told, owners),) = causes.release()
+    ((reported, owners),) = causes.release()
     assert owners == ("",)
-    assert (told.line, told.count) == (1, len(found))
-    assert [each.line for each in told.others] == list(range(2, MOST_PLACES + 1))
+    assert (reported.line, reported.count) == (1, len(found))
+    assert [each.line for each in reported.others] == list(range(2, MOST_PLACES + 1))
 
 
-def test_what_is_told_does_not_depend_on_the_order() -> None:
+def test_what_is_reported_does_not_depend_on_the_order() -> None:
     found = [replace(each, path=f"{each.line % 3}/mets.xml") for each in many(40)]
-    told = []
+    reported = []
     for seed in range(3):
         random.Random(seed).shuffle(found)  # noqa: S311 -- any order
         causes = CommonCauses(9)
         for each in found:
             causes.take(cause(each, ""), each, owner=each.path[:1], rank=("mets.xml", each.path))
-        told.append(list(causes.release()))
-    assert told[0] == told[1] == told[2]
-    assert told[0][0][1] == ("0", "1", "2")
+        reported.append(list(causes.release()))
+    assert reported[0] == reported[1] == reported[2]
+    assert reported[0][0][1] == ("0", "1", "2")
 
 
 def test_without_anything_near_there_is_no_cause_to_share() -> None:
@@ -245,14 +245,14 @@ def test_without_anything_near_there_is_no_cause_to_share() -> None:
     assert not cause(Code.FILE_MISSING.at("a", expected="a", source="b", nearest="c"), "")
 
 
-def test_more_causes_than_are_held_are_each_told_at_once() -> None:
+def test_more_causes_than_are_held_are_each_reported_at_once() -> None:
     found = [
         replace(each, facts=(("href", f"{each.line}x"), ("nearest", f"y{each.line}"))) for each in many(5)
     ]
     causes = CommonCauses(3)
     taken = [causes.take(cause(each, ""), each, owner="", rank=(each.path,)) for each in (*found, found[0])]
     assert taken == [True, True, True, False, False, True]
-    assert [told.count for told, _ in causes.release()] == [2, 1, 1]
+    assert [reported.count for reported, _ in causes.release()] == [2, 1, 1]
 
 
 def test_of_very_many_places_each_cause_keeps_its_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +262,7 @@ def test_of_very_many_places_each_cause_keeps_its_first(monkeypatch: pytest.Monk
     causes = CommonCauses(9)
     for each in (*found[2:], *other, *found[:2]):
         assert causes.take(cause(each, ""), each, owner="", rank=(each.path,))
-    told = sorted(
+    reported = sorted(
         (each.line, each.count, [place.line for place in each.others]) for each, _ in causes.release()
     )
-    assert told == [(1, 9, []), (1, 9, [2, 3])]
+    assert reported == [(1, 9, []), (1, 9, [2, 3])]

@@ -10,7 +10,8 @@ import pytest
 from metspack.checking import Level, check
 from metspack.checking.links import links as links_of_check
 from metspack.checking.links.graph import LinkState
-from tests.checking.links.test_roots import aip, beside, codes, mets, url
+from tests.checking.links.test_roots import aip, beside, mets, url
+from tests.findings import codes
 from tests.packages.forge import edit, forge, lobs
 from tests.packages.placed import fptrs, mptr, structmap, urn
 
@@ -43,7 +44,7 @@ def parent(
 
 
 def in_one_division(root: Path, pointers: str, *, listed: int) -> Path:
-    """Write a package with three children, one of which is listed, with the ID ``m``."""
+    """Write a package with three children; one is listed, with the ID ``m``."""
     children = {f"child_{number}": f"urn:x:{number}" for number in range(3)}
     return parent(root, {"m": f"child_{listed}/METS.xml"}, children, pointers)
 
@@ -80,13 +81,13 @@ def test_a_location_is_followed_where_it_is_that_of_the_objid_beside_it(
     assert [(nodes[each.child].folder, each.state, each.href) for each in linked] == children
 
 
-def test_a_child_that_is_missing_is_told_once_and_then_named_twice(tmp_path: Path) -> None:
+def test_a_child_that_is_missing_is_reported_once_and_then_named_twice(tmp_path: Path) -> None:
     root = aip(tmp_path / "ip", "urn:x:top")
     maps = structmap("child", url("c/METS.xml"), url("./c/METS.xml"), url("d/METS.xml"))
     (root / "METS.xml").write_text(mets("urn:x:top", maps))
     run = check(root, Level.LINKS)
-    told = [(each.code, dict(each.facts)["href"], dict(each.facts)["expected"]) for each in run]
-    assert sorted(told) == [
+    reported = [(each.code, dict(each.facts)["href"], dict(each.facts)["expected"]) for each in run]
+    assert sorted(reported) == [
         ("L002", "c/METS.xml", "c/METS.xml"),
         ("L002", "d/METS.xml", "d/METS.xml"),
         ("L004", "./c/METS.xml", "c/METS.xml"),
@@ -95,7 +96,7 @@ def test_a_child_that_is_missing_is_told_once_and_then_named_twice(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("use", "expected"), [("child IP", ["L005"]), ("Representations", [])])
-def test_an_entry_is_of_a_child_where_its_group_says_so_wherever_that_lies(
+def test_an_entry_is_of_a_child_where_its_group_says_so_in_any_folder(
     tmp_path: Path, use: str, expected: list[str]
 ) -> None:
     root = aip(tmp_path / "ip", "top")
@@ -162,8 +163,10 @@ def test_an_entry_that_leads_to_no_mets_means_that_of_the_mptr_beside_its_fptr(t
 
 def nearest(root: Path, code: str) -> list[str]:
     found = sorted(check(root, Level.LINKS), key=lambda each: each.line)
-    alike = [[dict(each.facts).get("nearest", "")] * each.count for each in found if each.code == code]
-    return [name for names in alike for name in names]
+    names_of_each = [
+        [dict(each.facts).get("nearest", "")] * each.count for each in found if each.code == code
+    ]
+    return [name for names in names_of_each for name in names]
 
 
 @pytest.fixture
@@ -199,7 +202,7 @@ BY_FILE_ID = '<mets:mptr xlink:href="m{}" LOCTYPE="OTHER" OTHERLOCTYPE="file ID"
 
 
 def disagreements(root: Path, form: str, *maps: Sequence[int]) -> list[str]:
-    """Return what is told of a package with structMaps of the labels A, B ... that name these children."""
+    """Return the messages on a package with structMaps labelled A, B ... that name these children."""
     path = located(root) / "METS.xml"
     written = [
         structmap(f"child {label}", *map(form.format, children))
@@ -218,7 +221,7 @@ def test_structmaps_that_name_the_same_children_agree(tmp_path: Path, form: str)
 
 
 @pytest.mark.parametrize(("form", "name"), [(BY_LOCATION, "child_{}/METS.xml"), (BY_FILE_ID, "m{}")])
-def test_a_child_that_one_structmap_leaves_out_is_told_once_for_each_that_names_it(
+def test_a_child_that_one_structmap_leaves_out_is_reported_once_for_each_that_names_it(
     tmp_path: Path, form: str, name: str
 ) -> None:
     def leaves_out(one: str, child: int, other: str) -> str:

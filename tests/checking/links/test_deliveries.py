@@ -149,7 +149,7 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[Path]]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a package is put, and whether it is given by itself or by that folder."""
+    """The folder of a package, and how it is given: by its path or by that folder."""
 
     folder: str
     is_named: bool
@@ -162,30 +162,34 @@ PLACES = st.builds(Place, st.sampled_from(FOLDERS), st.booleans())
 def placed(
     packages: Sequence[Path], places: Iterator[Place], root: Path
 ) -> tuple[list[Path], dict[str, str]]:
-    """Put packages where they are to be; return what is given, and the packages by their paths."""
+    """Copy packages to places; return the given paths, and the packages by path."""
     named: list[Path] = []
     folders: set[Path] = set()
-    known: dict[str, str] = {}
+    names_by_path: dict[str, str] = {}
     for each in packages:
         place = next(places)
         target = root / (f"named/{place.folder}" if place.is_named else place.folder) / each.name
         target.parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if each.is_dir() else shutil.copyfile)(each, target)
-        known[str(target)] = each.name
+        names_by_path[str(target)] = each.name
         if place.is_named:
             named.append(target)
         else:
             folders.add(root / place.folder.partition("/")[0])
-    return [*named, *sorted(folders)], known
+    return [*named, *sorted(folders)], names_by_path
 
 
-def told(paths: Sequence[Path], known: Mapping[str, str], level: Level) -> Counter[tuple[str, str, str]]:
+def reported(
+    paths: Sequence[Path], names_by_path: Mapping[str, str], level: Level
+) -> Counter[tuple[str, str, str]]:
     """Return the findings by package, path in it, and code."""
     found = Counter[tuple[str, str, str]]()
     for each in check(paths, level):
-        at = next((name for name in known if f"{each.path}/".startswith(f"{name}/")), None)
-        assert at is not None or len(known) == 1, each
-        name, path = (known[at], each.path[len(at) + 1 :]) if at else (*known.values(), each.path)
+        at = next((name for name in names_by_path if f"{each.path}/".startswith(f"{name}/")), None)
+        assert at is not None or len(names_by_path) == 1, each
+        name, path = (
+            (names_by_path[at], each.path[len(at) + 1 :]) if at else (*names_by_path.values(), each.path)
+        )
         found[name, path, each.code] += 1
     return found
 
@@ -208,9 +212,9 @@ def test_the_same_packages_give_the_same_findings_however_they_are_given(
     if {"_siblings", "_by_parts"} <= set(kinds):
         packages = [each for kind in kinds if kind != "_by_parts" for each in stock[kind]]
     root = tmp_path_factory.mktemp("law")
-    one_by_one = told(packages, {str(each): each.name for each in packages}, level)
-    paths, known = placed(packages, iter(places * 2), root)
-    found = told(paths[:: 1 if places[0].is_named else -1], known, level)
+    one_by_one = reported(packages, {str(each): each.name for each in packages}, level)
+    paths, names_by_path = placed(packages, iter(places * 2), root)
+    found = reported(paths[:: 1 if places[0].is_named else -1], names_by_path, level)
     shutil.rmtree(root)
     assert found == one_by_one
 
@@ -291,7 +295,7 @@ def test_a_zip_or_tar_file_may_hold_several_packages(tmp_path: Path) -> None:
     assert found == [f"{packed}/in/a/note"]
 
 
-def test_what_no_package_has_is_told_with_the_command_that_makes_one(tmp_path: Path) -> None:
+def test_what_no_package_has_is_reported_with_the_command_that_makes_one(tmp_path: Path) -> None:
     good = numbered(tmp_path / "in/good", 21)
     _loose(tmp_path / "in")
     found = {each.path.removeprefix(f"{tmp_path}/in/"): each for each in check(tmp_path / "in")}
@@ -322,7 +326,7 @@ def _zip_of(name: str, data: bytes) -> bytes:
     return packed.getvalue()
 
 
-def test_what_else_lies_in_a_delivery_is_named_with_what_it_seems_to_be(tmp_path: Path) -> None:
+def test_other_files_in_a_delivery_are_named_with_what_they_seem_to_be(tmp_path: Path) -> None:
     numbered(tmp_path / "in/good", 21)
     whole = zipped(tmp_path / "in/good", tmp_path / "whole.zip", keep=True).read_bytes()
     for name, data in (
@@ -347,7 +351,7 @@ def test_what_else_lies_in_a_delivery_is_named_with_what_it_seems_to_be(tmp_path
     assert list(check(tmp_path / "in")) == []
 
 
-def test_an_archive_beside_packages_in_a_zip_file_is_told_too(tmp_path: Path) -> None:
+def test_an_archive_beside_packages_in_a_zip_file_is_reported_too(tmp_path: Path) -> None:
     numbered(tmp_path / "in/good", 21)
     (tmp_path / "in/a/x").mkdir(parents=True)
     (tmp_path / "in/a/x/Other.siard").write_bytes(b"PK")
@@ -357,7 +361,7 @@ def test_an_archive_beside_packages_in_a_zip_file_is_told_too(tmp_path: Path) ->
     assert f"Take it out of {packed}" in found.message
 
 
-def test_what_is_missing_or_unreadable_is_told_of_the_one_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_what_is_missing_or_unreadable_is_reported_and_the_rest_is_checked(tmp_path: Path) -> None:
     good = numbered(tmp_path / "in/good", 21)
     (good / "note").touch()
     (tmp_path / "in/cut.zip").write_bytes(b"PK\3\4")
@@ -370,9 +374,9 @@ def test_what_is_missing_or_unreadable_is_told_of_the_one_and_the_rest_goes_on(t
         ("in/good/note", "F010"),
         ("in/good/note", "F024"),
     }
-    for alone, said in (("nowhere", "does not exist"), ("in/cut.zip", "zip"), ("in/other.7z", "7z")):
-        with pytest.raises(SourceError, match=said):
-            list(check(tmp_path / alone))
+    for single, words in (("nowhere", "does not exist"), ("in/cut.zip", "zip"), ("in/other.7z", "7z")):
+        with pytest.raises(SourceError, match=words):
+            list(check(tmp_path / single))
 
 
 def test_of_two_copies_a_link_leads_to_the_nearest(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""METS documents among the files of a package, which nothing makes a child's or a representation's."""
+"""METS documents among the files of a package, of no child and no representation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PLACES = {
 
 
 def with_document(path: str, text: str = BOOK) -> Callable[[Path], None]:
-    """Put a METS among the files, and list it in a group of the package's METS or the representation's."""
+    """Put a METS among the files; a group of the package's or representation's METS lists it."""
     mets, group = PLACES[path]
 
     def put(root: Path) -> None:
@@ -51,21 +51,21 @@ def with_document(path: str, text: str = BOOK) -> Callable[[Path], None]:
     return put
 
 
-def told(root: Path, level: Level = Level.FULL) -> list[tuple[str, str]]:
+def reported(root: Path, level: Level = Level.FULL) -> list[tuple[str, str]]:
     return [(each.code, each.path) for each in ordered(check(root, level))]
 
 
 @pytest.mark.parametrize(("path", "level"), by_turns(PLACES, [Level.LINKS, Level.FULL]))
 def test_a_document_among_files_is_one_of_them(tmp_path: Path, path: str, level: Level) -> None:
-    plain = told(csip.forge(tmp_path / "plain"), level)
+    plain = reported(csip.forge(tmp_path / "plain"), level)
     root = csip.forge(tmp_path / "ip", with_document(path))
-    found = told(root, level)
+    found = reported(root, level)
     assert [each for each in found if each not in plain and each[0] not in {"M006", "M031"}] == []
     document = (root / PLACES[path][0]).parent / path
     document.write_text(BOOK.replace("p2", "p3"))
     if level is Level.FULL:
         where = document.relative_to(root).as_posix()
-        assert ("F003", where) in told(root)
+        assert ("F003", where) in reported(root)
 
 
 @pytest.mark.parametrize("path", ["documentation/book/METS.xml", "documentation/mets.xml"])
@@ -76,11 +76,11 @@ def test_one_that_names_the_package_as_its_parent_is_its_child(tmp_path: Path, p
     root = csip.forge(
         tmp_path / "again" / "ip", with_document(path, child.replace("<mets ", '<mets OBJID="c" '))
     )
-    assert ("L005", "METS.xml") in told(root, Level.LINKS)
+    assert ("L005", "METS.xml") in reported(root, Level.LINKS)
 
 
 def test_one_in_the_folder_of_a_segment_is_a_child(tmp_path: Path) -> None:
     root = forge.forge(tmp_path / "ip")
     forge.edit(root / "mets.xml", '<mets:mptr xlink:href="ID_Northwind_lobseg_1_mets"', "<mets:fptr")
     forge.edit(root / "Northwind_lobseg_1/mets.xml", forge.PARENT_OBJID, "urn:x:another")
-    assert ("L005", "mets.xml") in told(root, Level.LINKS)
+    assert ("L005", "mets.xml") in reported(root, Level.LINKS)

@@ -166,7 +166,7 @@ def test_a_child_that_cannot_be_read_or_is_not_there(tmp_path: Path) -> None:
 
 
 def test_parents_in_other_packages(tmp_path: Path) -> None:
-    """One that does not name its child, an ancestor that need not, and a name beside that of the parent."""
+    """A parent without a link to its child, an ancestor, and a second name."""
     kid = aip(tmp_path / "kid", "kid", parent="over")
     over = aip(tmp_path / "over", "urn:x:over") / "METS.xml"
     found = graph(kid, tmp_path / "over")
@@ -217,7 +217,7 @@ def test_a_parent_is_one_however_often_it_is_named_and_nobody_is_its_own(tmp_pat
     assert graph(root).edges == (link(1, 2, "urn:x:top", LinkState.ONE_WAY_UP, names_parent=True),)
 
 
-def test_what_a_location_and_an_objid_lead_to_is_a_child_wherever_it_lies(tmp_path: Path) -> None:
+def test_what_a_location_and_an_objid_lead_to_is_a_child_in_any_folder(tmp_path: Path) -> None:
     root = aip(tmp_path / "ip", "top")
     path = "representations/rep1/METS.xml"
     (root / "METS.xml").write_text(mets("top", structmap("child AIPs", urn("rep1") + url(path))))

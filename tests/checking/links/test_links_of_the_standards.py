@@ -52,9 +52,9 @@ def _without_pages(text: str) -> str:
 
 def test_the_recommendations_parent_and_child(recommended: Path) -> None:
     found = ordered(check(recommended, Level.LINKS))
-    told = [(each.code, each.path, each.facts) for each in found if each.code[0] == "L"]
-    assert [(code, path) for code, path, _ in told] == [("L002", "mets.xml")] * 2
-    assert [dict(facts)["expected"] for *_, facts in told] == [
+    reported = [(each.code, each.path, each.facts) for each in found if each.code[0] == "L"]
+    assert [(code, path) for code, path, _ in reported] == [("L002", "mets.xml")] * 2
+    assert [dict(facts)["expected"] for *_, facts in reported] == [
         "Northwind_lobseg_1/mets.xml",
         "Northwind_lobseg_2/mets.xml",
     ]

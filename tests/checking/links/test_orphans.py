@@ -14,7 +14,7 @@ from tests.packages.forge import CHILD, edit, forge
 
 @pytest.fixture
 def forgotten(tmp_path: Path) -> Path:
-    """A package with the three METS of another one below it, none of which its own METS names."""
+    """A package with the three METS of another one below it, without links to them."""
     root = forge(tmp_path / "set")
     (root / "other").mkdir()
     csip.divide(root / "other")
@@ -32,14 +32,14 @@ def test_what_a_forgotten_mets_leads_to_is_none_of_its_own_faults(forgotten: Pat
 
 
 @pytest.mark.parametrize("level", [Level.LINKS, Level.STRUCTURE])
-def test_a_broken_mptr_of_a_forgotten_mets_is_told(forgotten: Path, level: Level) -> None:
+def test_a_broken_mptr_of_a_forgotten_mets_is_reported(forgotten: Path, level: Level) -> None:
     edit(forgotten / "other/top/METS.xml", 'href="child_1"', 'href="child_7"')
     edit(
         forgotten / "other/top/METS.xml", 'href="../child_1/METS.xml"', 'href="../child_7/METS.xml"', count=2
     )
-    said = found(forgotten, level)
-    assert ("L002", "other/top/METS.xml") in said
-    assert ("L006", "other/top/METS.xml") in said
+    found_all = found(forgotten, level)
+    assert ("L002", "other/top/METS.xml") in found_all
+    assert ("L006", "other/top/METS.xml") in found_all
 
 
 def test_files_of_a_forgotten_mets_are_held_against_it(forgotten: Path) -> None:
@@ -53,11 +53,11 @@ def test_a_child_of_another_objid_below_a_forgotten_mets(forgotten: Path) -> Non
     assert ("L003", "other/child_0/METS.xml") in found(forgotten, Level.LINKS)
 
 
-def test_nothing_is_told_twice(tmp_path: Path) -> None:
+def test_nothing_is_reported_twice(tmp_path: Path) -> None:
     root = tmp_path / "ip"
     forge(root)
     edit(root / CHILD, 'OBJID="', 'OBJID="x')
     (root / "stray").mkdir()
     (root / "stray/mets.xml").write_bytes((root / CHILD).read_bytes())
-    said = [each.code for each in check(root, Level.LINKS)]
-    assert said.count("L003") == 1
+    found_all = [each.code for each in check(root, Level.LINKS)]
+    assert found_all.count("L003") == 1

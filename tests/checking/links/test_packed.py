@@ -15,7 +15,7 @@ from tests.packages import forge
 from tests.packages.spread import tarred, zipped
 
 
-def told(paths: Path | Sequence[Path], roots: Sequence[Path] = ()) -> list[tuple[str, dict[str, str]]]:
+def reported(paths: Path | Sequence[Path], roots: Sequence[Path] = ()) -> list[tuple[str, dict[str, str]]]:
     return [(each.code, dict(each.facts)) for each in ordered(check(paths, Level.LINKS, roots=roots))]
 
 
@@ -31,7 +31,7 @@ def test_the_entry_of_a_segment_may_be_of_the_file_in_which_it_is_packed(tmp_pat
     (graph,) = run.graphs
     assert [each.path for each in graph.nodes[2:]] == ["Northwind_lobseg_1/mets.xml"]
     (root / name).unlink()
-    ((code, facts),) = told(root)
+    ((code, facts),) = reported(root)
     assert (code, facts["expected"]) == ("L002", name)
 
 
@@ -41,7 +41,7 @@ def test_of_packed_children_the_one_that_names_the_parent_is_taken(tmp_path: Pat
         folder = aip(tmp_path / name, "urn:x:one", parent=parent)
         zipped(folder, tmp_path / f"disk/{name}.zip", inside="one")
     mine = tmp_path / "disk/b.zip/one/METS.xml"
-    assert told(root, [tmp_path / "disk"]) == [("L011", {"found": str(mine), "href": "urn:x:one"})]
+    assert reported(root, [tmp_path / "disk"]) == [("L011", {"found": str(mine), "href": "urn:x:one"})]
 
 
 def test_a_folder_without_its_mets_is_no_place_for_what_is_packed_elsewhere(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_folder_without_its_mets_is_no_place_for_what_is_packed_elsewhere(tmp_
     shutil.copytree(root / "Northwind_lobseg_0", tmp_path / "copy")
     packed = zipped(tmp_path / "copy", tmp_path / "disk/0.zip")
     (root / "Northwind_lobseg_0/mets.xml").unlink()
-    ((code, facts),) = told(root, [packed])
+    ((code, facts),) = reported(root, [packed])
     assert code == "L002"
     assert facts["nearest"] == f"{packed}/mets.xml"
     assert facts["likeness"] == "the same package under another name"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from metspack.checking import Level, check
 from metspack.checking.links.graph import LinkState
 from metspack.reporting import linkgraph
 from metspack.reporting.linkmap import link_map
 from metspack.reporting.model import below, parents
 from tests.packages import csip
+from tests.tables import tabled
 
 _MPTR = 'LOCTYPE="URL" xlink:type="simple" xlink:href="representations/rep1/METS.xml" xlink:title="rep1"'
 
@@ -34,15 +33,7 @@ def linked(root: Path, level: Level = Level.LINKS) -> list[str]:
     return sorted(each.code for each in check(root, level) if each.code[0] in "LP")
 
 
-@pytest.mark.parametrize(
-    "mptr",
-    [
-        "",
-        f"<mptr {_MPTR}/>".replace('"URL"', '"URN"').replace("representations/rep1/METS.xml", "rep1-mets"),
-        f"<mptr {_MPTR}/>".replace('"URL"', '"OTHER" OTHERLOCTYPE="X"'),
-    ],
-    ids=["missing", "by the ID of its file", "location of another type"],
-)
+@tabled
 def test_a_representation_is_no_child_however_it_is_linked(tmp_path: Path, mptr: str) -> None:
     root = edited(tmp_path / "ip", (f"<mptr {_MPTR}/>", mptr))
     assert linked(root) == []
@@ -51,7 +42,7 @@ def test_a_representation_is_no_child_however_it_is_linked(tmp_path: Path, mptr:
     assert {each.code for each in found} <= {"M020", "M024", "M026", "M030", "M031"}
 
 
-def test_a_missing_representation_is_told(tmp_path: Path) -> None:
+def test_a_missing_representation_is_reported(tmp_path: Path) -> None:
     root = edited(tmp_path / "ip", (f"<mptr {_MPTR}/>", f"<mptr {_MPTR}/>".replace("/rep1/", "/rep2/")))
     assert linked(root) == ["L002"]
 

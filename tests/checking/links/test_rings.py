@@ -27,7 +27,7 @@ def child(number: int, folder: str = "", objid: str = "", *, found: str | None =
 
 
 def rings(leads: Sequence[int | None]) -> list[list[int]]:
-    """Return the rings among children of which each leads to the one at its number."""
+    """Return the rings among children; each leads to the one at its number."""
     children = [child(number) for number in range(len(leads))]
 
     def follow(each: swaps._Child) -> swaps._Child | None:
@@ -40,7 +40,7 @@ def rings(leads: Sequence[int | None]) -> list[list[int]]:
 @given(
     st.integers(1, 7).flatmap(lambda n: st.lists(st.none() | st.integers(0, n - 1), min_size=n, max_size=n))
 )
-def test_whoever_comes_back_to_itself_is_in_one_ring_if_not_alone(leads: list[int | None]) -> None:
+def test_whoever_comes_back_to_itself_is_in_one_ring_if_it_has_others(leads: list[int | None]) -> None:
     found = rings(leads)
     members = [each for ring in found for each in ring]
     for number in range(len(leads)):

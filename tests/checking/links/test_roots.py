@@ -12,25 +12,15 @@ from metspack.checking.links.graph import LinkState
 from metspack.errors import ConfigError
 from metspack.files import reading
 from metspack.limits import Budgets
-from metspack.model import Finding
-from tests.findings import ordered
+from tests.findings import codes, ordered
 from tests.packages import forge
 from tests.packages.placed import structmap, urn
 from tests.packages.spread import moved, tarred, zipped
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    return forge.forge(tmp_path / "package")
-
-
 def four(root: Path) -> Path:
     """A package of four segments."""
     return forge.forge(root, forge.lobs(8, 4))
-
-
-def codes(findings: Iterable[Finding]) -> list[str]:
-    return [each.code for each in ordered(findings)]
 
 
 def mets(objid: str, *maps: str) -> str:
@@ -43,7 +33,7 @@ def mets(objid: str, *maps: str) -> str:
 
 
 def aip(folder: Path, objid: str, *, parent: str = "", children: Iterable[str] = ()) -> Path:
-    """Write a package whose links are those of E-ARK's AIP, and nothing else."""
+    """Write a package with the links of E-ARK's AIP."""
     maps = [structmap("parent AIP", urn(parent))] if parent else []
     if children:
         maps.append(structmap("child AIPs", *(urn(each) for each in children)))
@@ -72,7 +62,7 @@ def test_segments_on_three_disks_and_in_a_zip_are_found_and_clean(tmp_path: Path
     ]
 
 
-def test_empty_folders_and_links_in_packed_segments_are_told(package: Path, tmp_path: Path) -> None:
+def test_empty_folders_and_links_in_packed_segments_are_reported(package: Path, tmp_path: Path) -> None:
     one, two = moved(package, 0, "disk"), moved(package, 1, "disk")
     for each in (one, two):
         (each / "empty").mkdir()
@@ -125,7 +115,7 @@ def test_several_packages_are_checked_once_each_with_their_names(tmp_path: Path)
     assert weight([one, root]) == weight(one) + weight(root)
 
 
-def test_what_cannot_be_read_in_a_root_is_told_and_the_rest_goes_on(
+def test_what_cannot_be_read_in_a_root_is_reported_and_the_rest_is_checked(
     package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved(package, 1, "disk/b")
@@ -216,7 +206,7 @@ def test_links_up_from_a_child(tmp_path: Path, maps: list[str], expected: list[s
         ([structmap("parent", urn("child"))], ["L009"]),
     ],
 )
-def test_links_up_from_a_child_alone(tmp_path: Path, maps: list[str], expected: list[str]) -> None:
+def test_links_up_from_a_single_child(tmp_path: Path, maps: list[str], expected: list[str]) -> None:
     assert sorted(codes(check(beside(tmp_path, *maps) / "c", Level.LINKS))) == expected
 
 
@@ -235,7 +225,7 @@ def test_a_location_and_an_objid_in_one_div_are_one_link(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("folder", ["", "children/", "a/b/"])
-def test_a_child_that_is_packed_in_its_parent_lies_where_it_would_be_unpacked(
+def test_a_child_that_is_packed_in_its_parent_is_where_it_would_be_unpacked(
     tmp_path: Path, folder: str
 ) -> None:
     root = aip(tmp_path / "top", "urn:x:top", children=["urn:x:one"])

@@ -20,6 +20,7 @@ from metspack.mets.reader import METS, XLINK
 from metspack.model import Finding
 from tests.checking import grammar_corpus as corpus
 from tests.laws import law
+from tests.tables import tabled
 
 HEAD = f'<m:mets xmlns:m="{METS}" xmlns:l="{XLINK}">\n'
 EVERYTHING = corpus.BASES["everything"].read_bytes()
@@ -35,12 +36,12 @@ def reference_findings(name: str, blocks: Callable[[], Iterable[bytes]]) -> Iter
         yield from found.findings(blocks)
 
 
-def said(body: str) -> list[tuple[str, int, str]]:
+def words(body: str) -> list[tuple[str, int, str]]:
     return [(each.code, each.line, each.message) for each in reference_findings("mets.xml", document(body))]
 
 
 def codes(body: str) -> list[str]:
-    return [code for code, _line, _message in said(body)]
+    return [code for code, _line, _message in words(body)]
 
 
 def test_a_document_without_fault_gives_nothing() -> None:
@@ -50,7 +51,7 @@ def test_a_document_without_fault_gives_nothing() -> None:
 
 def test_a_reference_to_nothing_names_attribute_element_line_and_count() -> None:
     body = '<m:file ADMID="gone"/>\n<m:file ADMID="gone"/>\n<m:div ADMID="gone"/>'
-    assert said(body) == [
+    assert words(body) == [
         (
             "M022",
             2,
@@ -60,97 +61,28 @@ def test_a_reference_to_nothing_names_attribute_element_line_and_count() -> None
     ]
 
 
-@pytest.mark.parametrize(
-    ("body", "found"),
-    [
-        ('<m:techMD ID="a"/><m:div ADMID="a"/>', []),
-        ('<m:div ADMID="a"/><m:techMD ID="a"/>', []),
-        ('<m:amdSec ID="a"/><m:div ADMID="a"/>', []),
-        ('<m:techMD ID=" a "/><m:div ADMID="  a  "/>', []),
-        ('<m:techMD ID="a"/><m:div ADMID="a b"/>', ["M022"]),
-        ('<m:dmdSec ID="a"/><m:div ADMID="a"/>', ["M023"]),
-        ('<m:dmdSec ID="a"/><m:div DMDID="a"/>', []),
-        ('<m:techMD ID="a"/><m:div DMDID="a"/>', ["M023"]),
-        ('<m:div ID="a"/><m:behavior STRUCTID="a"/>', []),
-        ('<m:behaviorSec/><m:file ID="a"/><m:behavior STRUCTID="a"/>', ["M023"]),
-        ('<m:behavior ID="a"/><m:transformFile TRANSFORMBEHAVIOR="a"/>', []),
-        ('<m:mechanism ID="a"/><m:transformFile TRANSFORMBEHAVIOR="a"/>', ["M023"]),
-        ('<x xmlns="urn:x" ADMID="nothing"/>', []),
-        ('<x xmlns="urn:x" ID="a"/><m:div ADMID="a"/>', ["M022"]),
-    ],
-)
+@tabled
 def test_a_reference_wants_an_id_of_its_kind(body: str, found: list[str]) -> None:
     assert codes(body) == found
 
 
-@pytest.mark.parametrize(
-    ("body", "found"),
-    [
-        ('<m:div l:label="a"/><m:div l:label="b"/><m:smLink l:from="a" l:to="b"/>', []),
-        ('<m:div ID="a"/><m:div ID="b"/><m:smLink l:from="a" l:to="b"/>', []),
-        ('<m:div l:label="a"/><m:smLink l:from="a" l:to="b"/>', ["M022"]),
-        ('<m:smLinkGrp><m:smLocatorLink l:label="a"/><m:smArcLink l:from="a" l:to="a"/></m:smLinkGrp>', []),
-        (
-            '<m:smLinkGrp><m:smLocatorLink l:label="a"/><m:smArcLink l:from="a" l:to="b"/></m:smLinkGrp>',
-            ["M022"],
-        ),
-        (
-            (
-                '<m:smLinkGrp><m:smLocatorLink l:label="a"/></m:smLinkGrp>'
-                '<m:smLinkGrp><m:smArcLink l:from="a"/></m:smLinkGrp>'
-            ),
-            ["M022"],
-        ),
-        ('<m:div l:label="a"/><m:smLinkGrp><m:smArcLink l:from="a"/></m:smLinkGrp>', ["M022"]),
-    ],
-)
+@tabled
 def test_links_between_divisions_want_a_label(body: str, found: list[str]) -> None:
     assert codes(f"<m:structLink>{body}</m:structLink>") == found
 
 
-@pytest.mark.parametrize(
-    ("element", "found"),
-    [
-        ('mptr LOCTYPE="OTHER" OTHERLOCTYPE="OBJID"', []),
-        ('mptr LOCTYPE="OTHER"', ["M024"]),
-        ('FLocat LOCTYPE="OTHER" OTHERLOCTYPE=" "', ["M024"]),
-        ('FLocat LOCTYPE="URL" OTHERLOCTYPE="OBJID"', ["M025"]),
-        ('mdRef LOCTYPE="URL" MDTYPE="OTHER"', ["M024"]),
-        ('mdRef LOCTYPE="URL" MDTYPE="OTHER" OTHERMDTYPE="own"', []),
-        ('mdWrap MDTYPE="DC" OTHERMDTYPE="own"', ["M025"]),
-        ('agent ROLE="OTHER" TYPE="OTHER"', ["M024", "M024"]),
-        ('agent ROLE="CREATOR" TYPE="INDIVIDUAL" OTHERTYPE="SOFTWARE"', ["M025"]),
-        ('agent ROLE="CREATOR" OTHERTYPE="SOFTWARE"', []),
-        ('div TYPE="OTHER"', []),
-    ],
-)
+@tabled
 def test_other_says_what_it_is_and_nothing_else_does(element: str, found: list[str]) -> None:
     assert codes(f"<m:{element}/>") == found
 
 
 def test_two_kinds_at_once_names_both() -> None:
-    ((_code, line, message),) = said('<m:FLocat LOCTYPE="URL" OTHERLOCTYPE="path"/>')
+    ((_code, line, message),) = words('<m:FLocat LOCTYPE="URL" OTHERLOCTYPE="path"/>')
     assert line == 2
     assert message == "LOCTYPE of FLocat is 'URL', but OTHERLOCTYPE names another kind (elements: 1)"
 
 
-@pytest.mark.parametrize(
-    ("loctype", "right", "wrong"),
-    [
-        ("URN", ["urn:uuid:1", "URN:isbn:0-395-36341-1"], ["uuid:1", "urn:x", "urn::a", "http://a/"]),
-        ("URL", ["child/mets.xml", "http://a/b?c#d", "a%20b", ""], ["a b", "a%2", "é", "a\\b"]),
-        ("PURL", ["http://purl.org/x"], ["purl.org/x"]),
-        (
-            "DOI",
-            ["10.1000/182", "doi:10.1/x", "https://doi.org/10.1/x", "info:doi/10.1/x"],
-            ["11.1/x", "doi:x"],
-        ),
-        ("HANDLE", ["4263537/4000", "https://hdl.handle.net/1/2", "urn:uuid:1"], ["a b", ""]),
-        ("ARK", ["ark:/12025/654", "https://n2t.net/ark:/1/2"], ["12025/654"]),
-        ("OTHER", ["anything at all"], []),
-        ("nonsense", ["anything at all"], []),
-    ],
-)
+@tabled
 def test_an_href_is_of_its_loctype(loctype: str, right: list[str], wrong: list[str]) -> None:
     for quote in "\"'":
         for href in (*right, *wrong):
@@ -184,13 +116,13 @@ def test_a_tag_over_many_blocks_is_not_missed() -> None:
     assert [each.code for each in reference_findings("mets.xml", lambda: cut)] == ["M022"]
 
 
-def test_an_undeclared_prefix_is_said() -> None:
+def test_an_undeclared_prefix_is_reported() -> None:
     assert codes('<m:div ADMID="a" x:y="1"/>') == ["X001"]
 
 
-def test_many_references_are_told_once_for_each_value() -> None:
+def test_many_references_are_reported_once_for_each_value() -> None:
     body = "".join(f'<m:file ID="f{number}" ADMID="t{number % 3}"/>\n' for number in range(5_000))
-    assert [message.rpartition("(")[2] for *_, message in said(f"{body}<m:techMD ID='t0'/>")] == [
+    assert [message.rpartition("(")[2] for *_, message in words(f"{body}<m:techMD ID='t0'/>")] == [
         "references: 1,667)",
         "references: 1,666)",
     ]

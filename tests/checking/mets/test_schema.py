@@ -63,7 +63,7 @@ def schema_findings(
     shown: int = schema.SHOWN,
     grammar: schema.Grammar | None = None,
 ) -> Iterator[Finding]:
-    """Yield the findings on a document by the schema; raises ``XmlError`` for what is no METS."""
+    """Yield the findings on a document by the schema; raises ``XmlError`` for other XML."""
     validation = schema.Validation(grammar or schema.project_grammar(), name, shown=shown)
     for _ in reader.read(validation.watched(blocks())):
         pass
@@ -75,7 +75,7 @@ def found(blocks: Callable[[], Iterable[bytes]], **options: Any) -> list[tuple[s
 
 
 def expected(data: bytes) -> Iterator[tuple[int, str]]:
-    """Yield line and message of what lxml has against a document that it holds as a tree."""
+    """Yield line and message of each fault that lxml finds in a document as a tree."""
     grammar = grammars.project_grammar().schema
     grammar.validate(etree.fromstring(data))
     log: Any = grammar.error_log
@@ -117,7 +117,7 @@ def test_the_verdict_does_not_depend_on_the_blocks(mutants: Sequence[Mutant], si
         assert found(lambda cut=cut: cut) == found(lambda data=data: [data])  # type: ignore[misc]
 
 
-def test_a_document_told_again_gets_the_same_verdict(mutants: Sequence[Mutant]) -> None:
+def test_a_retold_document_gets_the_same_verdict(mutants: Sequence[Mutant]) -> None:
     for mutant in mutants[::41]:
         straight, again = (safexml.Validator(grammars.project_grammar().schema) for _ in range(2))
         straight.feed(mutant.data)
@@ -179,7 +179,7 @@ def test_a_huge_attribute_is_over_the_budget() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be", "iso-8859-1"])
-def test_other_encodings_are_judged_alike(encoding: str) -> None:
+def test_other_encodings_are_judged_equally(encoding: str) -> None:
     declared = {"utf-8-sig": "utf-8", "utf-16-be": "utf-16"}.get(encoding, encoding)
     start = f'<?xml version="1.0" encoding="{declared}"?>\n{HEAD.decode()}\n'
     text = f'{start}<structMap LABEL="é">%s</structMap></mets>'
@@ -240,7 +240,7 @@ def test_what_libxml2_cannot_read_is_found_in_the_second_reading(monkeypatch: py
     assert found(document(MAP)) == [("X003", 0)]
 
 
-def test_a_document_that_changed_in_between_is_told_where_it_broke() -> None:
+def test_a_document_that_changed_in_between_is_reported_where_it_broke() -> None:
     readings = iter(([HEAD + b"<structMap/></mets>"], [HEAD + b"\n<structMap>"]))
     assert found(lambda: next(readings)) == [("X001", 2)]
 

@@ -21,17 +21,17 @@ SCHEMA = etree.XMLSchema(
 )
 
 
-def told(data: bytes, size: int = 1 << 16) -> list[schema.MarkupPiece]:
+def reported(data: bytes, size: int = 1 << 16) -> list[schema.MarkupPiece]:
     return list(retold(data[start : start + size] for start in range(0, len(data), size)))
 
 
 def together(data: bytes, size: int = 1 << 16) -> bytes:
-    return b"".join(piece.data for piece in told(data, size))
+    return b"".join(piece.data for piece in reported(data, size))
 
 
 def test_pieces_have_the_line_and_the_id_of_their_element() -> None:
     data = b'<a>\n<b ID="x"\n c="1">text</b>\n<c/></a>'
-    assert [(piece.data.strip(), piece.line, piece.id) for piece in told(data)] == [
+    assert [(piece.data.strip(), piece.line, piece.id) for piece in reported(data)] == [
         (b"<a>", 1, ""),
         (b"", 1, ""),
         (b'<b ID="x" c="1">', 2, "x"),
@@ -46,7 +46,7 @@ def test_pieces_have_the_line_and_the_id_of_their_element() -> None:
 
 def test_what_is_not_well_formed_raises() -> None:
     with pytest.raises(safexml.XmlError):
-        told(b"<a>")
+        reported(b"<a>")
 
 
 TEXT = st.text(
@@ -85,6 +85,6 @@ def test_shortened_base64_gets_the_same_verdict(stretches: list[str], long: int,
     assert SCHEMA.validate(etree.fromstring(shortened)) == SCHEMA.validate(etree.fromstring(data))
 
 
-def test_long_base64_is_told_in_short() -> None:
+def test_long_base64_is_retold_in_short() -> None:
     assert len(together(b"<a>" + b"QUJD\n" * 200_000 + b"</a>")) < 100_000
     assert len(together(b"<a>" + b"=\n" * 500_000 + b"</a>")) < 100_000

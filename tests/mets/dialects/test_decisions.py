@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from metspack.mets import dialects
-from tests.laws import of_each
+from tests.tables import tabled
 from tests.test_static_rules import TREES, found
 
 FOLDER = "mets/dialects/"
@@ -117,39 +117,11 @@ def test_the_registry_and_what_dialects_share_know_none_of_them() -> None:
         assert sum(is_imported(node) for node in ast.walk(TREES[name])) == lines, name
 
 
-@of_each(
-    [
-        'if dialect == "csip": pass',
-        "if self.options.dialect != recommendation.NAME: pass",
-        "if dialect is Csip: pass",
-        "if type(self.dialect) is Csip: pass",
-        'x = 1 if params.get("dialect") == "csip" else 2',
-        "assert isinstance(self.dialect, Recommendation)",
-        "if isinstance(made, dialects.Csip | None): pass",
-        "checksum = CHECKSUMS[dialect]",
-        'checksums = {"recommendation": "MD5", "csip": "SHA-256"}',
-        'match options.dialect:\n    case "csip": pass',
-        "from metspack.mets.dialects import csip",
-        "def f():\n    from metspack.mets.dialects.csip.terms import PROFILES",
-        'import_module("metspack.mets.dialects.csip")',
-    ]
-)
+@tabled
 def test_the_rule_sees_what_it_forbids(source: str) -> None:
     assert list(decisions(ast.parse(source)))
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "checksum = dialects.facts(options.dialect).checksum",
-        "if self.dialect is None: pass",
-        "if dialect not in dialects.DIALECTS: pass",
-        'if profile == "csip": pass',
-        "if isinstance(source, Archive): pass",
-        'attributes = {"csip:TYPE": kind}',
-        "from metspack.mets import dialects",
-        "from metspack.checking.eark import csip",
-    ],
-)
+@tabled
 def test_the_rule_lets_be_what_is_fine(source: str) -> None:
     assert not list(decisions(ast.parse(source)))

@@ -1,4 +1,4 @@
-"""Changes in the archive, whose messageDigest then is that of what it has become."""
+"""Changes of the archive, after which its messageDigest is right again."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def _of_archive(change: Changing, *, seals: bool = True) -> Callable[[Package, R
     def apply(package: Package, chance: Random) -> Change | None:
         path = chance.choice(package.archives)
         archive = Archive.read(package.files[path])
-        told = change(archive, chance)
-        if told is None:
+        change_made = change(archive, chance)
+        if change_made is None:
             return None
         if not seals:
             archive.digest = ""
         package.files[path] = archive.written()
         # Nothing but the row tells whose a LOB in the archive is.
-        moves = told[0] == _ROWS_EXCHANGED and archive.holds_lobs
-        return Change(told[0], f"{path}: {told[1]}", is_of_other_lobs=moves)
+        moves = change_made[0] == _ROWS_EXCHANGED and archive.holds_lobs
+        return Change(change_made[0], f"{path}: {change_made[1]}", is_of_other_lobs=moves)
 
     return apply
 
@@ -43,9 +43,9 @@ def _tabled(change: Callable[[Document, Random], tuple[str, str] | None]) -> Cha
     def apply(archive: Archive, chance: Random) -> tuple[str, str] | None:
         table = chance.choice(archive.tables)
         document = Document.parsed(table.data)
-        told = change(document, chance)
+        change_made = change(document, chance)
         table.data = document.written()
-        return told and (told[0], f"{table.name} {told[1]}")
+        return change_made and (change_made[0], f"{table.name} {change_made[1]}")
 
     return apply
 
@@ -54,9 +54,9 @@ def _with_metadata(change: Callable[[Document, Random], tuple[str, str] | None])
     def apply(archive: Archive, chance: Random) -> tuple[str, str] | None:
         entry = archive[METADATA]
         document = Document.parsed(entry.data)
-        told = change(document, chance)
+        change_made = change(document, chance)
         entry.data = document.written()
-        return told and (told[0], f"{METADATA} {told[1]}")
+        return change_made and (change_made[0], f"{METADATA} {change_made[1]}")
 
     return apply
 
@@ -137,7 +137,7 @@ def _cell_exchanged(document: Document, chance: Random) -> tuple[str, str] | Non
 
 
 def _cell_copied(document: Document, chance: Random) -> tuple[str, str] | None:
-    """Let a cell say what another one says: both name one LOB, and one LOB is named by none."""
+    """Let a cell say what another one says: both name one LOB, and the other LOB loses its cell."""
     if not (two := _two_cells(document, chance)):
         return None
     for key in _CELL:

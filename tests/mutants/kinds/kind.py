@@ -11,7 +11,7 @@ from tests.mutants.package import Package
 
 @dataclass(frozen=True)
 class Change:
-    """What was changed (the same words wherever that is), and where; whether LOBs are others by right."""
+    """The kind of a change, its place, and whether it replaces LOBs rightly."""
 
     what: str
     place: str

@@ -28,7 +28,7 @@ def _deleted(name: str) -> Callable[[Package, Random], Change | None]:
 
 
 def _packed(package: Package, chance: Random) -> tuple[str, list[str]] | None:
-    """Return a packed IP and the files in it, None where nothing is packed."""
+    """Return a packed IP and the files in it, or None."""
     if not package.containers:
         return None
     name = chance.choice(sorted(package.containers))

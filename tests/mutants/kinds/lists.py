@@ -1,4 +1,4 @@
-"""Changes of what lists files: the manifests of the package, mapping.txt and manifest.txt of the archive."""
+"""Changes of lists of files: the manifests of the package, mapping.txt and manifest.txt of the archive."""
 
 from __future__ import annotations
 

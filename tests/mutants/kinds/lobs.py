@@ -14,7 +14,7 @@ from tests.mutants.archives import Archive
 from tests.mutants.documents import HREF, Document, local, remove
 from tests.mutants.kinds.kind import Change, Kind
 from tests.mutants.package import Package
-from tests.mutants.sealing import digest, known, parts, target
+from tests.mutants.sealing import digest, parts, target, whole_bytes
 
 
 def _flipped(data: bytes, chance: Random) -> bytes:
@@ -54,10 +54,10 @@ def _altered(
             return None
         path = chance.choice(lobs)
         wholes = parts(package)
-        before = known(package, wholes)
+        before = whole_bytes(package, wholes)
         package.files[path] = alter(package.files[path], chance)
         if with_cell:
-            for name, data in known(package, wholes).items():
+            for name, data in whole_bytes(package, wholes).items():
                 if before[name] != data:
                     _tell_cells(package, before[name], data)
         what = f"{_kind_of(package, path)} {words}{' with its cell' if with_cell else ''}"

@@ -1,4 +1,4 @@
-"""Changes that mean nothing: XML written in another way, locations spelt otherwise."""
+"""Changes without a meaning: XML written in another way, locations spelt otherwise."""
 
 from __future__ import annotations
 

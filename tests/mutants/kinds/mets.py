@@ -13,18 +13,9 @@ from lxml import etree
 from tests.mutants.documents import METS, Document, attribute_name, exchange, local, remove
 from tests.mutants.kinds.kind import Change, Kind
 from tests.mutants.package import Package
+from tests.tables import tables_of
 
-_OTHERS: Mapping[str, tuple[str, ...]] = {
-    "LOCTYPE": ("URL", "URN", "OTHER", "PURL", "HANDLE", "DOI"),
-    "CHECKSUMTYPE": ("MD5", "SHA-1", "SHA-256", "SHA-512", "CRC32", "TIGER"),
-    "OAISPACKAGETYPE": ("SIP", "AIP", "DIP", "AIU"),
-    "ROLE": ("CREATOR", "EDITOR", "ARCHIVIST", "OTHER"),
-    "RECORDSTATUS": ("NEW", "COMPLETE", "OLD"),
-    "MDTYPE": ("DC", "PREMIS", "EAD", "OTHER"),
-    "TRANSFORMTYPE": ("decompression", "decryption"),
-    "TYPE": ("PHYSICAL", "LOGICAL", "SPLITLOB", "LOBPOINTER", "logical", "OTHER"),
-    "STATUS": ("CURRENT", "SUPERSEDED"),
-}
+_OTHERS: Mapping[str, list[str]] = tables_of(__file__)["others"]
 _HINTS = {"schemaLocation"}
 _LINKING = {
     *("OBJID", "href", "FILEID", "GROUPID", "SEQ", "ORDER", "SIZE", "CHECKSUM", "CHECKSUMTYPE", "LOCTYPE"),
@@ -151,7 +142,7 @@ def _attribute_exchanged(package: Package, chance: Random) -> Change | None:
 
 
 def _attribute_copied(package: Package, chance: Random) -> Change | None:
-    """Give an attribute the value of another one, or give it to an element that has none."""
+    """Give an attribute the value of another one, or give it to an element without it."""
     documents = Documents(package)
     found = documents.attributes()
     name, key = _chosen(found, chance)

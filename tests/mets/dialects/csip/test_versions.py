@@ -26,6 +26,7 @@ from metspack.mets.dialects.csip.terms import CSIP_VERSIONS, SIP_VERSIONS, Agent
 from metspack.mets.reader import Agent, Fact, Root
 from tests import siards
 from tests.kept import copied
+from tests.tables import tabled
 
 _SIP = "https://earksip.dilcis.eu/profile/E-ARK-SIP"
 _CSIP = "https://earkcsip.dilcis.eu/profile/E-ARK-CSIP"
@@ -69,7 +70,7 @@ def documents(package: Path) -> list[Path]:
 
 
 def broken(package: Path) -> set[str]:
-    """Return the requirements of which a package breaks a MUST."""
+    """Return the requirements whose MUST a package breaks."""
     found = checking.check(package, checking.Level.STRUCTURE)
     return {each.requirement for each in found if each.code == "M030"}
 
@@ -123,19 +124,7 @@ def test_the_address_of_a_profile_is_enough(tmp_path: Path, version: str) -> Non
     assert list(checking.check(package)) == []
 
 
-@pytest.mark.parametrize(
-    ("terms", "message"),
-    [
-        ({"sip_version": "2.1.0"}, "--sip-version does not go with --profile csip"),
-        ({"csip_version": "2.1.0", "profile": "cits-siard"}, "does not go with --profile cits-siard"),
-        ({"csip_version": "2.3.0"}, "no version of CSIP '2.3.0'"),
-        ({"profile": "sip", "sip_version": "9.9.9"}, "no version of E-ARK SIP '9.9.9'"),
-        ({"profile": "sip", "sip_version": "2.1.0", "csip_version": "2.2.0"}, "not belong to CSIP 2.2.0"),
-        ({"profile": "sip", "sip_version": "2.1.0", "mets_profile": f"{_SIP}.xml"}, "is not the address"),
-        ({"csip_version": "2.1.0", "mets_profile": address(_SIP, "2.1.0")}, "is not the address"),
-        ({"csip_version": "2.1.0", "mets_profile": "https://archives.example/p.xml"}, "is not the address"),
-    ],
-)
+@tabled
 def test_versions_that_contradict_other_options_are_refused(
     tmp_path: Path, terms: dict[str, str], message: str
 ) -> None:
@@ -145,13 +134,7 @@ def test_versions_that_contradict_other_options_are_refused(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    "terms",
-    [
-        {"profile": "sip", "sip_version": "2.3.0", "csip_version": "2.2.0"},
-        {"profile": "sip", "csip_version": "2.1.0"},
-    ],
-)
+@tabled
 def test_versions_that_belong_together_are_taken(tmp_path: Path, terms: dict[str, str]) -> None:
     assert list(checking.check(built(tmp_path, **terms))) == []
 
@@ -198,17 +181,7 @@ def test_a_converted_package_keeps_the_version_and_the_agents_of_its_source(tmp_
     assert all("SIP-v2-3-0" not in path.read_text("utf-8") for path in documents(tmp_path / "usual"))
 
 
-@pytest.mark.parametrize(
-    ("mets_profile", "terms", "message"),
-    [
-        (_OWN, {"package_type": "SIP", "content_type": "SIARD2"}, f"profile {_OWN} is none for a package of"),
-        (_OWN, {"package_type": "SIP", "profile": "sip"}, "is none for a package of type SIP"),
-        (_OWN, {"package_type": "AIP"}, "is none for a package of type AIP with citssiard_v1_0"),
-        (_AIP, {"package_type": "SIP"}, f"{_AIP} is none for a package of type SIP"),
-        (f"{_SIP}.xml", {"package_type": "AIP"}, "does not go with the package type AIP"),
-        (_SIARD, {"content_type": "SIARD2"}, "does not go with the content information type SIARD2"),
-    ],
-)
+@tabled
 def test_an_address_that_the_own_check_would_report_is_refused_before_the_first_byte(
     tmp_path: Path, mets_profile: str, terms: dict[str, str], message: str
 ) -> None:
@@ -285,15 +258,15 @@ def test_the_options_are_named_when_the_own_check_fails(
     source = siards.siard(tmp_path / "Small.siard", b"one")
     wanted = options(f"{_SIP}.xml", package_type="AIP")
     monkeypatch.setattr(Terms, "check", lambda *_: None)
-    with pytest.raises(TargetError, match="SIP4") as told:
+    with pytest.raises(TargetError, match="SIP4") as refusal:
         build.build(source, tmp_path / "out", wanted)
-    assert told.value.hint.startswith(
+    assert refusal.value.hint.startswith(
         "--mets-profile or --type or --submitter may have led there: "
         "leave out what does not go with the profile, with --restart. "
     )
-    assert "out.partial keeps what is done" in told.value.hint
-    assert "report it" not in told.value.hint
-    assert "again" not in told.value.hint
+    assert "out.partial keeps what is done" in refusal.value.hint
+    assert "report it" not in refusal.value.hint
+    assert "again" not in refusal.value.hint
 
 
 def test_a_version_to_come_is_one_note_of_packages_and_representations(tmp_path: Path) -> None:
