@@ -261,7 +261,7 @@ def test_lobs_inside_the_archive_are_left_to_it(tmp_path: Path) -> None:
     segmented_folders.write(folder / "x_lobseg_0/1.bin", b"one")
     result = described(folder)
     assert (result.files, result.inside) == (1, 1)
-    assert "1 LOB inside the archive: described by the archive alone" in result.warnings
+    assert "1 LOB inside the archive: METS lists only the archive" in result.warnings
     assert codes(folder) == set()
 
 

@@ -257,7 +257,7 @@ def test_a_plan_with_another_name(metspack: Commands, place: Path, northwind: Pa
     metspack("plan", northwind, "-o", place / "plan", "--name", "One")
     outcome = refused(metspack, place, northwind, "--plan", place / "plan", "--name", "Two")
     assert outcome.code == 2
-    assert "the plan names the package One, --name says Two" in outcome.err
+    assert "the plan names the package One, and --name gives Two" in outcome.err
 
 
 def test_a_plan_names_the_package_safely(metspack: Commands, place: Path, northwind: Path) -> None:

@@ -96,11 +96,11 @@ def test_split_lobs(tmp_path: Path) -> None:
     )
     splits = gathered(package).splits
     (package / "Northwind_lobseg_1" / forge.LOBS[2].path).unlink()
-    lost = [[part.is_lost for part in each.parts] for each in gathered(package).splits]
+    lost = [[is_lost for *_, is_lost in held] for *_, held in gathered(package).splits]
     assert lost == [[False], [True], [False]]
-    assert not any(part.is_lost for each in gathered(package, Level.LINKS).splits for part in each.parts)
-    assert not any(part.is_lost for each in splits for part in each.parts)
-    assert [(each.id, each.size, [(p.id, p.size) for p in each.parts]) for each in splits] == [
+    assert not any(part[-1] for *_, held in gathered(package, Level.LINKS).splits for part in held)
+    assert not any(part[-1] for *_, held in splits for part in held)
+    assert [(lob, whole, [(part, size) for part, _, size, _ in held]) for lob, whole, held in splits] == [
         ("s0.t2.c4.r1", None, [("s0.t2.c4.r1", 403)]),
         ("s0.t2.c4.r3", None, [("s0.t2.c4.r3", 299)]),
         ("s0.t2.c4.r9", None, [("s0.t2.c4.r9.p2", None)]),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from metspack.errors import ConfigError, SourceError
 from metspack.packages.package import Package
-from metspack.restoring.joining import JoinedLob, extracted, open_lob
+from metspack.restoring.joining import JoinedLob, extract, open_lob
 from metspack.sizes import parsed_range
 from tests.conftest import CHECKOUT
 from tests.laws import law
@@ -38,7 +38,7 @@ def part(root: Path, number: int) -> Path:
 
 def all_of(root: Path, lob: str = SPLIT, *ranges: str, verify: bool = True) -> bytes:
     with Package(root) as package:
-        return b"".join(extracted(package, lob, [parsed_range(each) for each in ranges], verify=verify))
+        return b"".join(extract(package, lob, [parsed_range(each) for each in ranges], verify=verify))
 
 
 def damaged(root: Path, number: int) -> None:
@@ -51,7 +51,7 @@ def damaged(root: Path, number: int) -> None:
 def test_every_lob_of_a_golden_package_comes_out_whole(name: str) -> None:
     with Package(CHECKOUT / "samples" / "northwind" / "golden" / name) as package:
         for lob in package.lobs():
-            data = b"".join(extracted(package, lob.id))
+            data = b"".join(extract(package, lob.id))
             assert data == package.root.joinpath(*lob.parts[0].path).read_bytes()
             with open_lob(package, lob.id) as file:
                 assert file.read() == data
@@ -73,7 +73,7 @@ def test_a_range_over_parts_is_what_dd_gives(root: Path, first: int, last: int, 
 
 def test_a_range_outside_is_refused_before_anything_is_yielded(root: Path) -> None:
     with Package(root) as package, pytest.raises(ConfigError, match="which has 46 bytes"):
-        extracted(package, SPLIT, [parsed_range("0-3"), parsed_range("40-46")])
+        extract(package, SPLIT, [parsed_range("0-3"), parsed_range("40-46")])
 
 
 def test_the_file_seeks_as_files_do(root: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_touched_part_is_verified_whole_before_a_byte_of_it_is_given(root: Pat
         all_of(root, SPLIT, "20-20")
     assert all_of(root, SPLIT, "20-20", verify=False) == WHOLE[20:21]
     with Package(root) as package:
-        blocks = extracted(package, SPLIT, [parsed_range("10-20")])
+        blocks = extract(package, SPLIT, [parsed_range("10-20")])
         assert next(blocks) == WHOLE[10:16]
         with pytest.raises(SourceError):
             next(blocks)
@@ -175,7 +175,7 @@ def test_a_link_or_a_pipe_in_place_of_a_part_is_not_read(root: Path) -> None:
 def test_of_the_whole_a_wrong_part_is_told_after_its_last_block(root: Path) -> None:
     damaged(root, 1)
     with Package(root) as package:
-        blocks = extracted(package, SPLIT)
+        blocks = extract(package, SPLIT)
         assert next(blocks) == LOBS[1].pieces[0]
         assert next(blocks)[1:] == LOBS[1].pieces[1][1:]
         with pytest.raises(
@@ -189,7 +189,7 @@ def test_of_the_whole_a_wrong_part_is_told_after_its_last_block(root: Path) -> N
 def test_right_parts_of_a_wrong_whole_are_told_at_the_end(root: Path) -> None:
     splitting.edit(root / "mets.xml", forge.md5(WHOLE), forge.md5(b"another"))
     with Package(root) as package:
-        blocks = extracted(package, SPLIT)
+        blocks = extract(package, SPLIT)
         assert b"".join(next(blocks) for _ in range(3)) == WHOLE
         with pytest.raises(
             SourceError, match=r"LOB s0\.t2\.c4\.r2: the whole \(.*\) has the MD5 .*, but METS says"
@@ -235,8 +235,8 @@ def test_an_archive_that_cannot_be_read_is_told_before_any_byte(root: Path) -> N
     (root / "Northwind.siard").unlink()
     with Package(root) as package:
         with pytest.raises(SourceError, match=r"Northwind\.siard cannot be opened: No such file"):
-            next(extracted(package, SPLIT))
-        assert next(extracted(package, SPLIT, verify=False)) == LOBS[1].pieces[0]
+            next(extract(package, SPLIT))
+        assert next(extract(package, SPLIT, verify=False)) == LOBS[1].pieces[0]
     text = (root / "mets.xml").read_text()
     (root / "mets.xml").write_text(text.replace("Northwind.siard", "Northwind.zip"))
     assert all_of(root) == WHOLE
@@ -246,7 +246,7 @@ def test_a_digest_of_an_unknown_algorithm_cannot_be_verified(root: Path) -> None
     splitting.edit(root / mets(1), 'CHECKSUMTYPE="MD5"', 'CHECKSUMTYPE="TIGER"')
     with Package(root) as package:
         with pytest.raises(SourceError, match=r"cannot be verified.* 'TIGER'") as caught:
-            next(extracted(package, SPLIT))
+            next(extract(package, SPLIT))
         assert "--no-verify" in caught.value.hint
     with pytest.raises(SourceError, match="cannot be verified: its CHECKSUMTYPE is 'TIGER'"):
         all_of(root, SPLIT, "20-20")
@@ -278,7 +278,7 @@ def test_a_wrong_unknown_digest_of_the_whole_is_told_too(root: Path) -> None:
 
 def test_a_part_that_is_cut_while_it_is_read_is_told(root: Path) -> None:
     with Package(root) as package:
-        blocks = extracted(package, SPLIT, verify=False)
+        blocks = extract(package, SPLIT, verify=False)
         assert next(blocks)
         lob, files = package.lob(SPLIT), package.index.files
     with JoinedLob(files, lob, verify=False) as file:
@@ -330,7 +330,7 @@ def test_any_split_and_any_range_equal_slicing(data: bytes, cuts: list[int], dra
     with tempfile.TemporaryDirectory() as folder:
         root = splitting.forged(Path(folder) / "package", [lob])
         with Package(root) as package:
-            assert b"".join(extracted(package, lob.id)) == data
+            assert b"".join(extract(package, lob.id)) == data
             verify = draw.draw(st.booleans())
             with open_lob(package, lob.id, verify=verify) as file:
                 assert hashlib.md5(file.read(), usedforsecurity=False).hexdigest() == forge.md5(data)
@@ -342,5 +342,5 @@ def test_any_split_and_any_range_equal_slicing(data: bytes, cuts: list[int], dra
                 first = draw.draw(st.integers(0, len(data) - 1))
                 last = draw.draw(st.integers(first, len(data) - 1))
                 ranges = [parsed_range(f"{first}-{last}"), parsed_range(f"-{last + 1}")]
-                found = b"".join(extracted(package, lob.id, ranges, verify=verify))
+                found = b"".join(extract(package, lob.id, ranges, verify=verify))
                 assert found == data[first : last + 1] + data[-last - 1 :]

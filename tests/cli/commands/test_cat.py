@@ -126,7 +126,7 @@ def test_without_its_archive_a_lob_is_proven_by_mets_if_that_is_asked_for(cat: C
     (root / "Northwind.siard").unlink()
     said = cat.refused(root, SPLIT)
     assert f"error: LOB {SPLIT} cannot be verified by its cell: Northwind.siard cannot be opened" in said
-    assert "hint: --range 0- verifies it by METS alone, and --no-verify writes it unverified." in said
+    assert "hint: --range 0- verifies it only by METS, and --no-verify writes it unverified." in said
     assert cat(root, SPLIT, "--range", "0-") == cat(root, SPLIT, "--no-verify") == WHOLE
 
 

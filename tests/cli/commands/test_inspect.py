@@ -303,9 +303,7 @@ def test_every_form_of_a_source_is_said(metspack: Commands, tmp_path: Path, nort
 def test_the_unit_of_the_lengths_of_texts_is_said(metspack: Commands, tmp_path: Path) -> None:
     given = [siards.Lob(data="é".encode(), attributes=f'length="{length}"') for length in (1, 2)]
     source = siards.packed(tmp_path / "N.siard", siards.parts(given, kind="CLOB"))
-    line = (
-        "lengths   of texts: 1 in bytes, 1 in characters (or texts of ASCII alone; SiardApi reads lengths as "
-    )
+    line = "lengths   of texts: 1 in bytes, 1 in characters (or texts in ASCII; SiardApi reads lengths as "
     assert f"\n{line}characters)\n" in metspack.fine("inspect", source)
     (column,) = json.loads(metspack.fine("inspect", source, "--json"))["columns"]
     assert column["text_lengths"] == {"bytes": 1, "characters": 1}

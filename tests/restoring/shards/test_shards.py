@@ -20,7 +20,7 @@ from metspack.files import walking
 from metspack.mets.reader import SIP
 from metspack.packages.package import Package
 from metspack.restoring.shards import reading
-from metspack.restoring.shards.reading import FoundExtent, FoundShard, concatenated, read_shard
+from metspack.restoring.shards.reading import FoundExtent, FoundShard, read_bytes, read_shard
 from metspack.restoring.shards.writing import Shard, ShardFile, doms_document, shards, to_doms
 from tests.conftest import CHECKOUT
 from tests.laws import law
@@ -84,7 +84,7 @@ def metadata(*files: str) -> str:
 
 
 def read(path: Path, root: Path, unit: str | None = None, lob: str | None = None) -> bytes:
-    return b"".join(concatenated(read_shard(path, root=root, unit=unit, lob=lob)))
+    return b"".join(read_bytes(read_shard(path, root=root, unit=unit, lob=lob)))
 
 
 def test_a_split_lob_is_a_shard_of_its_parts(root: Path) -> None:
@@ -210,7 +210,7 @@ def test_a_shard_of_three_files_equals_dd(tmp_path: Path, store: Path) -> None:
     path = written(tmp_path, metadata(*parts))
     found = read_shard(path, root=store)
     assert found.size == sum(length for _offset, length in extents)
-    assert b"".join(concatenated(found)) == expected
+    assert b"".join(read_bytes(found)) == expected
 
 
 def test_the_patterns_own_example_counts_seconds_and_is_refused(tmp_path: Path, store: Path) -> None:
@@ -441,10 +441,10 @@ def test_a_file_that_changes_before_it_is_read_is_told(tmp_path: Path, store: Pa
     found = read_shard(written(tmp_path, metadata(one("ten", 2, 5))), root=store)
     (store / "ten").write_bytes(bytes(4))
     with pytest.raises(SourceError, match="ten ended 3 bytes early"):
-        list(concatenated(found))
+        list(read_bytes(found))
     (store / "ten").unlink()
     with pytest.raises(SourceError, match="ten cannot be read"):
-        list(concatenated(found))
+        list(read_bytes(found))
 
 
 @law(40)
