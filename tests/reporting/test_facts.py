@@ -12,7 +12,6 @@ from metspack.checking.links.graph import LinkState
 from metspack.reporting.facts import facts_of
 from metspack.reporting.model import ReportFacts
 from tests.packages import forge
-from tests.packages.spread import moved
 from tests.reporting.reports import checked
 
 PARENT, CHILD = "mets.xml", "Northwind_lobseg_1/mets.xml"
@@ -35,17 +34,6 @@ def package(tmp_path: Path) -> Path:
     return forge.forge(tmp_path / "package")
 
 
-def test_a_missing_child(package: Path) -> None:
-    (package / CHILD).unlink()
-    facts = gathered(package)
-    assert states(facts)[CHILD] == (LinkState.MISSING, True, False)
-    assert facts.children[1].child.objid == "ID_Northwind_lobseg_1_mets"
-    assert [(each.name, each.is_missing) for each in facts.children] == [
-        ("Northwind_lobseg_0", False),
-        ("Northwind_lobseg_1", True),
-    ]
-
-
 def test_a_child_nobody_names(package: Path) -> None:
     other = package / "Northwind_lobseg_10"
     other.mkdir()
@@ -60,13 +48,6 @@ def test_a_child_nobody_names(package: Path) -> None:
     forge.edit(other / "mets.xml", forge.PARENT_OBJID, "urn:uuid:another")
     assert states(gathered(package))["Northwind_lobseg_10/mets.xml"] == (LinkState.EXTRA, False, False)
     assert facts.children[-1].parent.path == PARENT
-
-
-def test_a_child_that_is_elsewhere(package: Path) -> None:
-    there = moved(package, 1, "disk")
-    facts = gathered(package, roots=[there.parent])
-    assert states(facts)[CHILD] == (LinkState.ELSEWHERE, True, True)
-    assert [each.child.found for each in facts.children] == ["", f"{there}/mets.xml"]
 
 
 def test_parents_that_are_no_part_of_the_package(package: Path) -> None:

@@ -18,9 +18,7 @@ from tests.reporting.reports import node, related
     st.integers(1, 99),
     st.integers(1, 10**13),
 )
-def test_bars_are_shares_of_the_limit_or_of_the_fullest(
-    held: list[tuple[int, int]], most: int, largest: int
-) -> None:
+def test_bars_are_shares_of_the_limit(held: list[tuple[int, int]], most: int, largest: int) -> None:
     child = related(node("s/mets.xml"))
     segments = [replace(child, files=files, bytes=size) for files, size in held]
     for limits in (Limits(), Limits(files=most, bytes=largest)):
