@@ -48,7 +48,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 875,
     "inspecting": 550,
     "packages": 3_006,
-    "checking": 14_032,
+    "checking": 14_029,
     "building": 3_049,
     "reporting": 2_319,
     "restoring": 1_806,

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from metspack.checking.held import SegmentLook
-from metspack.checking.options import Looking
+from metspack.checking.options import Level, Looking
 from metspack.checking.reconciliation import parts_of
 from metspack.checking.segmentreader import look_at, look_in_two, places
 from metspack.checking.segments import Agreement
@@ -32,7 +32,8 @@ def hold_segments(
 
     A small package has no held segments, and neither has one that is checked in part or by other schemas.
     """
-    if not looking.is_of_every_file:
+    are_other_schemas = looking.strict or looking.grammar is not None
+    if are_other_schemas or not looking.takes_all_files or looking.level is Level.LINKS:
         return
     try:
         sizes = [size for _, size in _looks(package.absolute(), looking)]

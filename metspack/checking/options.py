@@ -474,15 +474,9 @@ class Looking:
     cluster: str | None = None
 
     @property
-    def leaves_none_out(self) -> bool:
-        """Return whether no files are left out by a sample or a ledger."""
+    def takes_all_files(self) -> bool:
+        """Return whether all files are checked, without a sample or a ledger."""
         return self.sample is None and self.ledger is None
-
-    @property
-    def is_of_every_file(self) -> bool:
-        """Return whether all files are compared, and METS validated only by the project's schemas."""
-        is_part = not self.leaves_none_out or self.level is Level.LINKS
-        return not (is_part or self.strict or self.grammar is not None)
 
     def __post_init__(self) -> None:
         if self.sample is not None and not self.level.hashes:

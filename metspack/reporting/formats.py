@@ -194,7 +194,7 @@ class KeptCheck(Checking):
 
     def _weight(self) -> int | None:
         looked = self._looked
-        return weight(self.paths, whole=looked.level.hashes) if looked.leaves_none_out else None
+        return weight(self.paths, whole=looked.level.hashes) if looked.takes_all_files else None
 
     def end(self) -> Interrupted | None:
         """Run the check to its end, or until it is interrupted, and return the interruption or None."""
