@@ -53,7 +53,7 @@ class Relocation:
     def __post_init__(self) -> None:
         self._version = self.archive.metadata.version if self.upgrade is None else TARGET
         self._digest_of = _make_digest_lookup(self.work, self.corrected)
-        self._renamed: set[Column] = set()
+        self._renamed_inside: set[Column] = set()
         self._tables = {column[:2] for column in (*self.assigned.runs, *self.stays)}
 
     def write(
@@ -105,11 +105,10 @@ class Relocation:
         def value(run: CellRun) -> NewCells:
             column = column_of(run.place(0))
             if column in runs:
-                self._renamed.add(column)
                 return self._outside(run, self._use(column).before, of_column(column))
             files = [self._inside(table, cell) for cell in run.cells()]
             if self._version != "1.0" or files != list(run.files):
-                self._renamed.add(column)
+                self._renamed_inside.add(column)
             return files, ()
 
         return value
@@ -154,7 +153,8 @@ class Relocation:
     def left_out(self) -> Iterator[str]:
         """Yield sentences on omissions of the written archive, besides the moved LOBs."""
         # The upgrade itself reports the columns' folders.
-        yield from left_out(self.archive, self._renamed if self.upgrade is None else ())
+        renamed = {*self.assigned.runs, *self._renamed_inside} if self.upgrade is None else ()
+        yield from left_out(self.archive, renamed)
 
     def _inside(self, table: Table, cell: LobCell) -> str:
         """Return the full name of the entry of a LOB that stays: its column has no lobFolder."""
