@@ -72,9 +72,9 @@ def planned(lobs: int, files: int, work: Path) -> Assignment:
             Division(limits=Limits(files=files)),
             work,
             sharing=sharing,
-            departs=lambda _: None,
-            agreed=lambda _: None,
-            grown=grown,
+            record_departure=lambda _: None,
+            compare=lambda _: None,
+            report_growth=grown,
         )
 
 
@@ -119,7 +119,7 @@ def scheduled(tasks: int) -> dict[str, Any]:
 
     The scheduler is a part of it.
     """
-    with cluster.opened("local:1") as helpers:
+    with cluster.connect("local:1") as helpers:
         if helpers is None:
             raise AssertionError("a cluster was named")
         executor = ClusterExecutor(helpers, partial(ClusterPool, helpers, RemoteWork(), ()))

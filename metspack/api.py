@@ -160,7 +160,7 @@ def plan(source: StrPath, options: BuildOptions | None = None, *, progress: Prog
 
     Iterate over it for the segments. Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
-    return draft.drafted(as_place(source), _stated(_given(options, BuildOptions)), progress)
+    return draft.draft_plan(as_place(source), _stated(_given(options, BuildOptions)), progress)
 
 
 def build(
@@ -342,7 +342,7 @@ def inspect(
     jobs = optionfields.whole("jobs", jobs)
     with opening.opened(as_place(source), budgets, grants or Grants()) as opened:
         taken = accepted if verify else None
-        return reporting_inspection.inspection_of(opened, taken, jobs, progress or Silent())
+        return reporting_inspection.inspect_source(opened, taken, jobs, progress or Silent())
 
 
 def restore(

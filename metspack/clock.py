@@ -28,7 +28,7 @@ def now(environment: Mapping[str, str]) -> str:
 
 
 def ago(seconds: int) -> str:
-    """Return the clock's time ``seconds`` ago as xs:dateTime in UTC, for any SOURCE_DATE_EPOCH."""
+    """Return the clock's time ``seconds`` ago as xs:dateTime in UTC; ignores SOURCE_DATE_EPOCH."""
     return xs_datetime(datetime.now(UTC) - timedelta(seconds=seconds))
 
 
@@ -38,7 +38,7 @@ def xs_datetime(moment: datetime) -> str:
 
 
 def parsed(text: str) -> str:
-    """Return a person's text as xs:dateTime; raises ``ConfigError`` without a time zone."""
+    """Return a given time as xs:dateTime; raises ``ConfigError`` without a time zone."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -59,5 +59,5 @@ def operator() -> str:
     """Return the login name of the user, or else the user's number."""
     try:
         return getpass.getuser()
-    except (OSError, KeyError, ImportError):  # in a container, users need not have names
+    except (OSError, KeyError, ImportError):  # users of a container may have no names
         return f"user {os.getuid()}"

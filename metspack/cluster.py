@@ -1,8 +1,8 @@
 """Work on a cluster of Dask: the check of its workers, their tasks and their results.
 
-A worker gets paths and offsets, never bytes, and each attempt at a task writes into a folder of its own:
-only this process accepts a result, once. So the result is the same when a worker dies, when one is slow and
-another does its task again, and when a task is done twice.
+A worker gets paths and offsets, never bytes, and each attempt at a task writes into a separate folder. Only
+this process accepts a result, once: so a task that is done twice, after a worker died or was slow, gives the
+same result.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ _ADDRESS = re.compile(r"tcp://(?:[^\s/:\[\]]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
 _LOCAL = re.compile(r"local:([1-9][0-9]{0,3})")
 _ANSWER = 10.0  # seconds in which a scheduler answers
 _PATIENCE = 60.0  # seconds for which a cluster may be without any worker: they may be starting again
-_TRIES = 3  # after which a result that cannot be fetched, or a worker that is not reached, is given up
+_TRIES = 3  # to fetch a result, or to reach a worker
 _ENDING = 10.0  # seconds in which a worker notices that its task is no longer wanted
-_REST = 1.0  # seconds before workers are checked again after one could not be reached
-_LOOK = 0.1  # seconds between two looks at the results
-_ASK = 3.0  # seconds between two requests for the list of workers
-_REPORTED = 1 << 18  # bytes that a worker moves before it looks whether they are still wanted
+_RETRY_AFTER = 1.0  # seconds before workers are checked again after one could not be reached
+_POLL = 0.1  # seconds between two checks for results
+_LIST_EVERY = 3.0  # seconds between two requests for the list of workers
+_REPORTED = 1 << 18  # bytes that a worker moves before it checks whether they are still wanted
 _PAUSE = 0.5  # seconds between two progress reports of a worker
 _CRITICAL = 50  # logging.CRITICAL, whose module is slow to import
 _NAMED = 5  # workers that a message names
 _AGAIN = "Start it again (dask scheduler, dask worker) and run the same command again."
 
 
-Sight = tuple[str, tuple[int, ...]]
-"""A path that every worker must see, and the stamp of its file; of a folder the inode."""
+SharedPath = tuple[str, tuple[int, ...]]
+"""A path that every worker must see, and its stamp: inode, and size and time of a file."""
 
 
-def sight_of(path: Path) -> Sight:
-    """Return what this process sees at a path; raises ``OSError``."""
+def shared_path(path: Path) -> SharedPath:
+    """Return a path with the stamp that this process finds there; raises ``OSError``."""
     return (full := os.path.abspath(path)), _stamp(full)
 
 
@@ -72,8 +72,8 @@ _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 class WorkerTerms:
     """The versions that a worker must have, and the paths that it must see.
 
-    ``address`` is the cluster's. ``wanted`` is a file that exists while the work is wanted, "" to ask Dask
-    instead. ``run`` names the work, and a worker checks ``sights`` once for it.
+    ``address`` is the cluster's. ``wanted`` is a file that exists as long as the work is wanted; where it is
+    "", Dask's state of the task counts. A worker checks ``paths`` once for each ``run``.
     """
 
     address: str
@@ -81,22 +81,22 @@ class WorkerTerms:
     python: str = _PYTHON
     wanted: str = ""
     run: str = ""
-    sights: tuple[Sight, ...] = ()
+    paths: tuple[SharedPath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteWork(Generic[Task, Result]):
-    """The workers' side of some work, and the treatment of their results.
+    """The functions that workers call for a task, and this process for its result.
 
-    Each worker calls ``work``, a function of a module, or for None the function given out. ``known`` returns
-    the result of a task that needs no worker, else None. ``accept`` makes the result from the value that a
-    worker returned, and gets the worker's name; this process calls it once for each task, or does the task
-    itself where it ``doubts`` the value. ``stop`` removes the file ``wanted``, without which workers give up;
-    ``clear`` removes the files that they left.
+    Workers call ``work``, a function of a module; None stands for the submitted function. This process calls
+    the others: ``finished`` returns the result of a task that an earlier run finished, or None; ``accept``
+    makes the result from a worker's value and name, once for each task; where it ``doubts`` a value, it does
+    the task itself. ``stop`` removes the file ``wanted``, which stops the workers; ``clear`` removes the
+    files that they left.
     """
 
     work: Work[Task, Any] | None = None
-    known: Callable[[Task], Result | None] = lambda _task: None
+    finished: Callable[[Task], Result | None] = lambda _task: None
     accept: Callable[[Task, Any, str], Result] = lambda _task, made, _worker: made
     doubts: Callable[[Any], bool] = lambda _made: False
     wanted: Path | None = None
@@ -113,22 +113,22 @@ class _TaskEnd(NamedTuple):
     error: MetspackError | None = None
 
 
-class _SilentError(TargetError):
-    """The cluster's answer is overdue."""
+class _NoAnswerError(TargetError):
+    """The scheduler has not answered in time."""
 
 
 def unique_name() -> str:
-    """Return a unique name for a run or an attempt, which no output shows."""
+    """Return a unique name for a run or an attempt; no output contains it."""
     return os.urandom(8).hex()
 
 
-def opened(
+def connect(
     address: str | None, credit: Credit = lambda _workers: None
 ) -> AbstractContextManager[Cluster | None]:
-    """Return what gives a cluster for the length of a block, or None without an address.
+    """Return a context manager that gives the cluster, or None without an address.
 
-    ``credit`` gets the bytes done by each worker. Raises ``ConfigError`` for an invalid address and where
-    Dask is not installed, ``TargetError`` where no scheduler answers.
+    ``credit`` is called with the bytes done by each worker. Raises ``ConfigError`` for an invalid address and
+    where Dask is not installed, ``TargetError`` where no scheduler answers.
     """
     if address is not None:
         check_available("--cluster")
@@ -174,7 +174,7 @@ class Cluster:
             self.client = distributed.Client(
                 self._local or self.address, timeout=_ANSWER, set_as_default=False, name="metspack"
             )
-            self.jobs = len(self.ask(self.client.ncores))
+            self.jobs = len(self.call(self.client.ncores))
         except (OSError, ValueError, RuntimeError) as error:
             raise TargetError(
                 f"no Dask scheduler answers at {self.address} within {_ANSWER:.0f} seconds",
@@ -186,7 +186,7 @@ class Cluster:
         answers = self._answers(terms)
         for _ in range(1, _TRIES):
             if any(isinstance(answer, OSError) for answer in answers.values()):
-                time.sleep(_REST)  # in which the scheduler notices who is dead
+                time.sleep(_RETRY_AFTER)  # in which the scheduler notices who is dead
                 answers = self._answers(terms)
         if not answers:
             raise TargetError(
@@ -194,43 +194,43 @@ class Cluster:
                 hint="Start some on machines that see the same files: "
                 f"dask worker {self.address} --nthreads 1",
             )
-        if unfit := [_fault(worker, answer) for worker, answer in sorted(answers.items()) if answer]:
+        if unfit := [_answer_fault(worker, answer) for worker, answer in sorted(answers.items()) if answer]:
             raise _refusal(self.address, unfit)
 
     def _answers(self, terms: WorkerTerms) -> dict[str, str | Exception]:
         """Return each worker's answer: why it is unfit, "" when it is fit, or an error."""
         try:
             with _quiet():
-                return dict(self.ask(self.client.run, _unfitness, terms, on_error="return"))
-        except _SilentError:
+                return dict(self.call(self.client.run, _worker_fault, terms, on_error="return"))
+        except _NoAnswerError:
             raise TargetError(
                 f"the workers at {self.address} do not all answer within {counted(int(_PATIENCE), 'second')}",
                 hint="End the one that stands still, and run the same command again.",
             ) from None
 
-    def ask(self, function: Callable[..., Any], *given: object, **named: object) -> Any:
-        """Return the result of a client's function, waiting for ``_PATIENCE`` seconds at most.
+    def call(self, function: Callable[..., Any], *given: object, **named: object) -> Any:
+        """Call a function of the client and return its result, within ``_PATIENCE`` seconds.
 
-        Raises ``TargetError`` when the scheduler is gone or silent.
+        Raises ``TargetError`` when the scheduler is gone or does not answer.
         """
         from concurrent.futures import CancelledError  # noqa: PLC0415 -- heavy, though Dask has loaded it
 
-        coming = self.begun(_called(function, *given, **named))
+        pending = self.begin(_call(function, *given, **named))
         try:
-            return coming.result(_PATIENCE)
+            return pending.result(_PATIENCE)
         except (CancelledError, OSError, RuntimeError, ValueError) as error:
-            kind = TargetError if coming.done() else _SilentError
-            coming.cancel()
-            raise self.gone(kind) from error
+            kind = TargetError if pending.done() else _NoAnswerError
+            pending.cancel()
+            raise self.lost_scheduler(kind) from error
 
-    def begun(self, coroutine: Coroutine[Any, Any, Result]) -> Future[Result]:
+    def begin(self, coroutine: Coroutine[Any, Any, Result]) -> Future[Result]:
         """Begin a coroutine in the client's loop, and return its future."""
         import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
 
         return asyncio.run_coroutine_threadsafe(coroutine, self.client.loop.asyncio_loop)
 
-    def gone(self, kind: type[TargetError] = TargetError) -> TargetError:
-        """Return the error of a scheduler that no longer answers."""
+    def lost_scheduler(self, kind: type[TargetError] = TargetError) -> TargetError:
+        """Return the error for a scheduler that no longer answers."""
         return kind(f"the Dask scheduler at {self.address} no longer answers", hint=_AGAIN)
 
     def close(self) -> None:
@@ -244,7 +244,7 @@ class Cluster:
 
 
 class ClusterExecutor(Executor):
-    """A cluster's workers in place of this machine's processes; ``opening`` gives their pool."""
+    """The executor of a cluster's workers; ``opening`` opens their pool."""
 
     _least = 1
 
@@ -253,16 +253,16 @@ class ClusterExecutor(Executor):
         self._opening = opening
 
     def useful(self, wanted: int | None, *, files: int, size: int) -> int:
-        """Return the number of workers, at least 2: 1 would stand for this process."""
+        """Return the number of workers, at least 2: with 1 this process would do the work."""
         del wanted, files, size
         return max(2, self._cluster.jobs)
 
     def of_large(self, jobs: int) -> int:
-        """Return how many to use for large files: all, as each worker is one process."""
+        """Return the number for large files: all, as each worker is one process."""
         return jobs
 
     def prepare(self, work: Callable[..., object], wanted: int | None, *, files: int) -> None:
-        """Accept the call: the workers run already."""
+        """Return at once: the workers run already."""
 
     def _open(self, jobs: int) -> Pool:
         del jobs
@@ -270,10 +270,10 @@ class ClusterExecutor(Executor):
 
 
 @dataclass(slots=True)
-class _Errand:
-    """A submitted task, Dask's future for it, and the future of its end, fetched at once.
+class _Submitted:
+    """A submitted task: Dask's future, ``given``, and the future of its fetched ``end``.
 
-    ``moved`` are the bytes done so far by the ``worker`` that does it.
+    ``moved`` are the bytes that its ``worker`` has done so far.
     """
 
     key: str
@@ -288,31 +288,33 @@ class _Errand:
 class ClusterPool(Generic[Task, Result]):
     """The workers of a cluster, each checked to be fit for the work; a ``processes.Pool``.
 
-    They must see ``sights``. Raises ``TargetError`` for an unfit worker.
+    They must see ``paths``. Raises ``TargetError`` for an unfit worker.
     """
 
-    def __init__(self, cluster: Cluster, remote: RemoteWork[Task, Result], sights: Sequence[Sight]) -> None:
+    def __init__(
+        self, cluster: Cluster, remote: RemoteWork[Task, Result], paths: Sequence[SharedPath]
+    ) -> None:
         wanted, run = str(remote.wanted or ""), f"metspack-{unique_name()}"
-        self._terms = WorkerTerms(address=cluster.address, wanted=wanted, run=run, sights=tuple(sights))
+        self._terms = WorkerTerms(address=cluster.address, wanted=wanted, run=run, paths=tuple(paths))
         cluster.check(self._terms)
         self._cluster = cluster
         self._client = cluster.client
         self._remote = remote
         self._numbers = count()
-        self.waiting: dict[Future[Result], _Errand] = {}
+        self.waiting: dict[Future[Result], _Submitted] = {}
         self._moved = self._shown = 0
         self._changed = threading.Event()
         self._requested = self._seen = time.monotonic()
         self.jobs = cluster.jobs
-        self._client.subscribe_topic(run, self._hear)
+        self._client.subscribe_topic(run, self._take_report)
 
     def submit(self, work: Work[Task, Result], task: Task, /) -> Future[Result]:
-        """Give out a task, unless its result is known."""
+        """Submit a task, unless an earlier run finished it."""
         from concurrent.futures import Future  # noqa: PLC0415 -- heavy, though Dask has loaded it
 
         future = Future[Result]()
-        if (known := self._remote.known(task)) is not None:
-            future.set_result(known)
+        if (result := self._remote.finished(task)) is not None:
+            future.set_result(result)
             return future
         key = f"{self._terms.run}-{next(self._numbers)}"
         remote = self._remote.work or work
@@ -320,26 +322,26 @@ class ClusterPool(Generic[Task, Result]):
             try:
                 given = self._client.submit(_run, self._terms, remote, task, key, key=key, pure=False)
             except (OSError, RuntimeError) as error:
-                raise self._cluster.gone() from error
-        # Ends are fetched side by side: a worker that dies later has none that is wanted.
-        end = self._cluster.begun(_fetched(self._client, given))
+                raise self._cluster.lost_scheduler() from error
+        # Ends are fetched at once: what a worker that dies later had done is here by then.
+        end = self._cluster.begin(_fetch(self._client, given))
         end.add_done_callback(lambda _: self._changed.set())
-        self.waiting[future] = _Errand(key, task, work, given, end)
+        self.waiting[future] = _Submitted(key, task, work, given, end)
         return future
 
     def count(self, moved: Moved) -> None:
         """Accept finished tasks, and report the bytes moved since the last call."""
-        for future, errand in list(self.waiting.items()):
-            if errand.given.status == "cancelled" or errand.end.cancelled():
-                raise self._cluster.gone()
-            if errand.end.done():
-                self._take(future, errand)
-        # Bytes that were moved twice, as a worker died, are reported once.
+        for future, submitted in list(self.waiting.items()):
+            if submitted.given.status == "cancelled" or submitted.end.cancelled():
+                raise self._cluster.lost_scheduler()
+            if submitted.end.done():
+                self._take(future, submitted)
+        # Bytes that two workers moved, as the first one died, are reported once.
         shares, done = self._cluster.moved.copy(), self._moved
-        for errand in self.waiting.values():
-            if errand.moved:
-                shares[errand.worker] += errand.moved
-                done += errand.moved
+        for submitted in self.waiting.values():
+            if submitted.moved:
+                shares[submitted.worker] += submitted.moved
+                done += submitted.moved
         if done > self._shown:
             self._cluster.credit(dict(sorted(shares.items())))
             moved(done - self._shown)
@@ -351,41 +353,41 @@ class ClusterPool(Generic[Task, Result]):
         Workers may be away for ``_PATIENCE``.
         """
         if self._client.status not in {"running", "connecting"}:
-            raise self._cluster.gone()
-        if (now := time.monotonic()) - self._requested >= _ASK:
+            raise self._cluster.lost_scheduler()
+        if (now := time.monotonic()) - self._requested >= _LIST_EVERY:
             self._requested = now
             with _quiet():
-                if self._cluster.ask(self._client.ncores):
+                if self._cluster.call(self._client.ncores):
                     self._seen = now
             if now - self._seen > _PATIENCE:
                 raise TargetError(
                     f"the cluster at {self._cluster.address} has had no workers for {_PATIENCE:.0f} seconds",
                     hint=_AGAIN,
                 )
-        self._changed.wait(_LOOK)
+        self._changed.wait(_POLL)
         self._changed.clear()
 
     def shutdown(self) -> None:
         """Stop the submitted tasks, and remove their unfinished results."""
         self._remote.stop()
-        left = [errand.given for errand in self.waiting.values()]
+        left = [submitted.given for submitted in self.waiting.values()]
         self.waiting.clear()
         is_noticed = self._terms.wanted and self._client.status == "running"
         latest = time.monotonic() + _ENDING if is_noticed else 0
         with _quiet(), suppress(Exception):  # an unwanted task must not make the end fail
             while time.monotonic() < latest and not all(each.done() for each in left):
-                time.sleep(_LOOK)
-            self._cluster.ask(self._client.cancel, left, force=True)
+                time.sleep(_POLL)
+            self._cluster.call(self._client.cancel, left, force=True)
             self._client.unsubscribe_topic(self._terms.run)
         self._remote.clear()
 
-    def _take(self, future: Future[Result], errand: _Errand) -> None:
-        """Take the end of a task, which was fetched or could not be."""
-        outcome = errand.end.exception() or errand.end.result()
-        if isinstance(outcome, BaseException) and errand.given.status != "error":
-            raise self._cluster.gone() from outcome
-        # Dask would do it again if its worker died, as long as the result is wanted.
-        errand.given.release()
+    def _take(self, future: Future[Result], submitted: _Submitted) -> None:
+        """Take the fetched end of a task, or the error of fetching it."""
+        outcome = submitted.end.exception() or submitted.end.result()
+        if isinstance(outcome, BaseException) and submitted.given.status != "error":
+            raise self._cluster.lost_scheduler() from outcome
+        # Else Dask would do the task again if its worker died.
+        submitted.given.release()
         del self.waiting[future]
         self._changed.set()
         if isinstance(outcome, BaseException):
@@ -393,30 +395,30 @@ class ClusterPool(Generic[Task, Result]):
         elif outcome.error is not None:
             future.set_exception(outcome.error)
         elif self._remote.doubts(outcome.result):
-            future.set_result(errand.work(errand.task, self._add))
+            future.set_result(submitted.work(submitted.task, self._add))
         else:
-            future.set_result(self._remote.accept(errand.task, outcome.result, outcome.worker))
+            future.set_result(self._remote.accept(submitted.task, outcome.result, outcome.worker))
             self._add(outcome.moved)
             self._cluster.moved[outcome.worker] += outcome.moved
 
     def _add(self, moved: int) -> None:
         self._moved += moved
 
-    def _hear(self, event: Any) -> None:
+    def _take_report(self, event: Any) -> None:
         """Take a worker's progress report; called in a thread of Dask's."""
         _when, report = event
-        for errand in list(self.waiting.values()):
-            if errand.key == report["key"] and report["bytes"] > errand.moved:
-                errand.worker, errand.moved = report["worker"], report["bytes"]
+        for submitted in list(self.waiting.values()):
+            if submitted.key == report["key"] and report["bytes"] > submitted.moved:
+                submitted.worker, submitted.moved = report["worker"], report["bytes"]
 
 
-async def _called(function: Callable[..., Any], *given: object, **named: object) -> Any:
-    """Return the result of a client's function, awaited in the client's loop."""
+async def _call(function: Callable[..., Any], *given: object, **named: object) -> Any:
+    """Call a function of the client in the client's loop, and return its result."""
     return await function(*given, **named)
 
 
-async def _fetched(client: Any, given: Any) -> _TaskEnd:
-    """Return the end of a task, fetched from its worker; raises the error of the last try."""
+async def _fetch(client: Any, given: Any) -> _TaskEnd:
+    """Fetch the end of a task from its worker; raises the error of the last try."""
     import asyncio  # noqa: PLC0415 -- heavy, though Dask has loaded it
 
     ended = asyncio.Event()
@@ -425,27 +427,27 @@ async def _fetched(client: Any, given: Any) -> _TaskEnd:
     tries = 0
     while True:
         try:
-            # A worker that stands still is taken for dead, but earlier requests to it stay unanswered.
+            # Dask takes a worker that stands still for dead, but leaves earlier requests to it unanswered.
             end: _TaskEnd = await asyncio.wait_for(client.gather(given, asynchronous=True), _PATIENCE)
         except Exception:
             if given.status == "error" or tries == _TRIES:
                 raise
-            tries += given.done()  # otherwise another worker is at it
+            tries += given.done()  # otherwise another worker does the task
         else:
             return end
 
 
 def _failure(error: Any) -> Exception:
-    """Return the exception for an error that no worker could return."""
+    """Return the exception for a task that ended without a result from a worker."""
     if type(error).__name__ == "KilledWorker":
         return TargetError(
             f"workers of the cluster died again and again at one task, the last one {error.last_worker.name}",
-            hint="Their machines may be out of memory; what Dask logged there says more.",
+            hint="Their machines may be out of memory: see Dask's log there.",
         )
     return error if isinstance(error, Exception) else RuntimeError(str(error))
 
 
-def _fault(worker: str, answer: str | Exception) -> str:
+def _answer_fault(worker: str, answer: str | Exception) -> str:
     """Return why a worker is unfit, from its answer."""
     if isinstance(answer, OSError):
         return f"{worker} does not answer: {answer}"
@@ -468,10 +470,10 @@ def _refusal(address: str, unfit: Sequence[str]) -> TargetError:
 # --- On a worker ---
 
 
-_sighted: set[str] = set()  # the runs whose sights this worker has checked
+_checked_runs: set[str] = set()  # the runs whose shared paths this worker has checked
 
 
-def _unfitness(terms: WorkerTerms, dask_worker: Any) -> str:
+def _worker_fault(terms: WorkerTerms, dask_worker: Any) -> str:
     """Return the reason why this worker is unfit, or ""."""
     name, threads = dask_worker.name, dask_worker.state.nthreads
     if threads != 1:
@@ -482,16 +484,16 @@ def _unfitness(terms: WorkerTerms, dask_worker: Any) -> str:
         return f"worker {name} runs Python {_PYTHON}, expected {terms.python}"
     if terms.wanted and not os.path.lexists(terms.wanted):
         return f"worker {name} does not see the target's folder: {terms.wanted} is not there"
-    if terms.run not in _sighted:
-        if unseen := next(filter(None, (_blindness(each, name) for each in terms.sights)), ""):
+    if terms.run not in _checked_runs:
+        if unseen := next(filter(None, (_path_fault(each, name) for each in terms.paths)), ""):
             return unseen
-        _sighted.add(terms.run)
+        _checked_runs.add(terms.run)
     return ""
 
 
-def _blindness(sight: Sight, name: str) -> str:
-    """Return why this worker lacks a sight, "" when it sees the same as its client."""
-    path, stamp = sight
+def _path_fault(shared: SharedPath, name: str) -> str:
+    """Return why this worker does not see a shared path as its client does, or ""."""
+    path, stamp = shared
     try:
         is_same = _stamp(path) == stamp
     except OSError as error:
@@ -505,7 +507,7 @@ def _run(terms: WorkerTerms, work: Work[Any, Any], task: Any, key: str) -> _Task
 
     worker = distributed.get_worker()
     name = str(worker.name)
-    if unfit := _unfitness(terms, worker):
+    if unfit := _worker_fault(terms, worker):
         return _TaskEnd(name, error=_refusal(terms.address, [unfit]))
     done = unreported = 0
     reported = time.monotonic()
@@ -517,7 +519,7 @@ def _run(terms: WorkerTerms, work: Work[Any, Any], task: Any, key: str) -> _Task
         if unreported < _REPORTED:
             return
         unreported = 0
-        if not (os.path.lexists(terms.wanted) if terms.wanted else _is_held(worker, key)):
+        if not (os.path.lexists(terms.wanted) if terms.wanted else _is_wanted(worker, key)):
             raise Stopped
         if (now := time.monotonic()) - reported > _PAUSE:
             reported = now
@@ -531,7 +533,7 @@ def _run(terms: WorkerTerms, work: Work[Any, Any], task: Any, key: str) -> _Task
     return _TaskEnd(name, result, done)
 
 
-def _is_held(worker: Any, key: str) -> bool:
+def _is_wanted(worker: Any, key: str) -> bool:
     """Return whether Dask still wants the result of this worker's task."""
     state = worker.state.tasks.get(key)
     return state is not None and state.state != "cancelled"

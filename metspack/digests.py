@@ -15,7 +15,7 @@ from metspack.model import Digest
 _HASHLIB = ("MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512")
 _HASHLIB_NAMES = {name: name.replace("-", "").lower() for name in _HASHLIB}
 _ZLIB = {"Adler-32": zlib.adler32, "CRC32": zlib.crc32}
-_SHORT = 4  # bytes of a checksum, of which some tools leave out leading zeros
+_SHORT = 4  # bytes of a checksum; some tools leave out its leading zeros
 OCTETS = {
     **{name: hashlib.new(each, usedforsecurity=False).digest_size for name, each in _HASHLIB_NAMES.items()},
     **dict.fromkeys(_ZLIB, _SHORT),
@@ -93,7 +93,7 @@ class Seal:
 
 
 class Sealed:
-    """A result with a seal, or with None if no package was made."""
+    """A result with the seal of a package, or with None if no package was made."""
 
     __slots__ = ()
 
@@ -143,9 +143,9 @@ class ReplacedDigest:
         if self.found is None:
             compared = "compared with its content"
         else:
-            compared = f"that of its content, {_named(self.found)}"
-        written = "none" if self.written is None else _named(self.written)
-        return f"messageDigest of the source {_named(self.stated)}, not {compared}; in the package {written}"
+            compared = f"that of its content, {_worded(self.found)}"
+        written = "none" if self.written is None else _worded(self.written)
+        return f"messageDigest of the source {_worded(self.stated)}, not {compared}; in the package {written}"
 
     @classmethod
     def parsed(cls, words: str) -> Self | None:
@@ -154,17 +154,17 @@ class ReplacedDigest:
         if held is None:
             return None
         return cls(
-            stated=_unnamed(held["stated"]),
-            found=_unnamed(held["found"]) if held["found"] else None,
-            written=None if held["written"] == "none" else _unnamed(held["written"]),
+            stated=_digest_of(held["stated"]),
+            found=_digest_of(held["found"]) if held["found"] else None,
+            written=None if held["written"] == "none" else _digest_of(held["written"]),
         )
 
 
-def _named(digest: Digest) -> str:
+def _worded(digest: Digest) -> str:
     return f"{digest.algorithm} {digest.value}"
 
 
-def _unnamed(words: str) -> Digest:
+def _digest_of(words: str) -> Digest:
     algorithm, _, value = words.partition(" ")
     return Digest(algorithm=algorithm, value=value)
 
@@ -217,13 +217,13 @@ def digest_function(algorithm: str) -> Callable[[bytes | memoryview], str]:
 
 
 class Hashers:
-    """Several digests over one stream of bytes, in the order named; ``known`` ones are given."""
+    """Several digests of one stream of bytes; those in ``computed`` are taken from there."""
 
-    __slots__ = ("_hashers", "_known", "size")
+    __slots__ = ("_computed", "_hashers", "size")
 
-    def __init__(self, algorithms: Iterable[str], known: Mapping[str, str] | None = None) -> None:
-        self._known = known or {}
-        self._hashers = {each: hasher(each) for each in algorithms if each not in self._known}
+    def __init__(self, algorithms: Iterable[str], computed: Mapping[str, str] | None = None) -> None:
+        self._computed = computed or {}
+        self._hashers = {each: hasher(each) for each in algorithms if each not in self._computed}
         self.size = 0
 
     def update(self, block: bytes) -> None:
@@ -238,29 +238,29 @@ class Hashers:
             self.update(block)
         return self
 
-    def passing(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield blocks after adding each."""
+    def pass_on(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """Add each block and yield it."""
         for block in blocks:
             self.update(block)
             yield block
 
     def copy(self) -> Hashers:
         """Return an independent copy, which continues after the bytes so far."""
-        other = Hashers((), self._known)
+        other = Hashers((), self._computed)
         other.size = self.size
         other._hashers = {name: each.copy() for name, each in self._hashers.items()}
         return other
 
     def digest(self, algorithm: str) -> Digest:
         """Return one digest of the bytes so far; raises KeyError for one that is not computed."""
-        value = self._known.get(algorithm)
+        value = self._computed.get(algorithm)
         if value is None:
             value = self._hashers[algorithm].hexdigest()
         return Digest(algorithm=algorithm, value=value)
 
     def digests(self) -> dict[str, str]:
         """Return all digests of the bytes so far, by their algorithms."""
-        return {each: self.digest(each).value for each in (*self._known, *self._hashers)}
+        return {each: self.digest(each).value for each in (*self._computed, *self._hashers)}
 
 
 _SPELLINGS = {name.upper().replace("-", ""): name for name in OCTETS}
@@ -282,13 +282,13 @@ def parsed(text: str, algorithm: str | None = None) -> Digest | None:
     letter case. Any other value counts as absent.
     """
     if algorithm in OCTETS and len(text) == 2 * OCTETS[algorithm] and _HEX.fullmatch(text):
-        return Digest(algorithm=algorithm, value=text.lower())  # as nearly all are written
-    held = _held(text, algorithm)
+        return Digest(algorithm=algorithm, value=text.lower())  # the usual form
+    held = _find_digest(text, algorithm)
     return None if held is None else held[0]
 
 
-def usual(texts: Sequence[str], algorithm: str | None) -> list[str] | None:
-    """Return the digests of attributes in lower case, or None unless all are bare and in hex."""
+def bare_digests(texts: Sequence[str], algorithm: str | None) -> list[str] | None:
+    """Return digests in lower case if all attributes are bare hex values, else None."""
     if algorithm is None or algorithm not in OCTETS:
         return None
     size = 2 * OCTETS[algorithm]
@@ -303,7 +303,7 @@ def in_form_of(text: str, algorithm: str | None, digest: Digest) -> str:
     Both are of one algorithm. Prefix, white space, hex or Base64, and the letter case of hex stay; a text
     without a digest stays as a whole.
     """
-    held = _held(text, algorithm)
+    held = _find_digest(text, algorithm)
     if held is None:
         return text
     before, start, stop = held
@@ -315,8 +315,8 @@ def in_form_of(text: str, algorithm: str | None, digest: Digest) -> str:
     return f"{text[:start]}{new}{text[stop:]}"
 
 
-def _held(text: str, algorithm: str | None) -> tuple[Digest, int, int] | None:
-    """Return the digest in a text, and where its value begins and ends; None without one."""
+def _find_digest(text: str, algorithm: str | None) -> tuple[Digest, int, int] | None:
+    """Return the digest in a text with the start and end of its value, or None."""
     start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
     prefix = _PREFIX.match(text, start, stop)
     candidates: list[tuple[str | None, int]] = []
@@ -334,7 +334,7 @@ def _held(text: str, algorithm: str | None) -> tuple[Digest, int, int] | None:
 
 
 def _octets(text: str, length: int) -> bytes | None:
-    """Return the bytes that hex or Base64 stands for, or None unless they are ``length``."""
+    """Return the bytes that a text encodes in hex or Base64, or None unless they are ``length``."""
     if length == _SHORT and _HEX.fullmatch(text) and len(text) < 2 * length:
         text = text.zfill(2 * length)
     if len(text) == 2 * length:

@@ -95,7 +95,7 @@ class ConfigError(MetspackError):
 
 
 class Interrupted(BaseException):
-    """Ctrl-C or a request to end; no handler may swallow it, only put it off.
+    """Ctrl-C or a request to end; a handler may delay it, but must raise it again.
 
     ``signal`` is its number; ``kept`` states the work kept for resuming, or is "", and ``hint`` how.
     """
@@ -113,7 +113,7 @@ _FULL = (
 )
 _REFUSED = "Choose a target in a folder you may write to."
 _FAILING = (
-    "The disk or the connection to it may be failing: the system's log says more. "
+    "The disk or the connection to it may be failing: see the system's log. "
     "Work on another disk, or run the same command again."
 )
 _TOO_MANY = "Too many files are open: close other programs, or raise the limit (ulimit -n)."
@@ -124,8 +124,8 @@ _HINTS = {
     errno.EDQUOT: _FULL,
     errno.EFBIG: _FULL,
     errno.EEXIST: "Nothing is overwritten: choose another name, or move that file away.",
-    errno.EPIPE: "Whoever read it went away: start the reader again, or name a file.",
-    errno.ENXIO: "Nobody reads that pipe: start the reader first, or name a file.",
+    errno.EPIPE: "The program that read it has ended: start it again, or name a file.",
+    errno.ENXIO: "No program reads that pipe: start one first, or name a file.",
     errno.ENOENT: "Create the folder first.",
     errno.EXDEV: "It lies on another file system than the folder above it: work where all of it is on one.",
     errno.ENAMETOOLONG: "The file system does not take names this long: choose a shorter one.",
@@ -152,7 +152,7 @@ def hint_of(error: OSError) -> str:
 
 
 _OURS = frozenset({errno.EBADF, errno.EFAULT, errno.EINVAL, None})
-_OF_SQLITE, _MISTAKEN = frozenset({"OperationalError", "DatabaseError"}), 1  # a statement that is wrong
+_OF_SQLITE, _SQL_ERROR = frozenset({"OperationalError", "DatabaseError"}), 1  # SQLITE_ERROR: wrong SQL
 
 
 def of_system(error: Exception, path: object = None) -> TargetError | None:
@@ -161,13 +161,13 @@ def of_system(error: Exception, path: object = None) -> TargetError | None:
     ``path`` is the file or folder in use, for an error that names no file.
     """
     if isinstance(error, OSError) and error.errno not in _OURS:
-        where = path if isinstance(error.filename, int) else error.filename or path  # a number: a descriptor
+        where = path if isinstance(error.filename, int) else error.filename or path  # an int is a descriptor
         return TargetError(
             f"cannot read or write {where or 'a file'}: {error.strerror or error}", hint=hint_of(error)
         )
     # Recognised by name, since SQLite need not have been loaded.
     is_sqlite = type(error).__module__ == "sqlite3" and type(error).__name__ in _OF_SQLITE
-    if is_sqlite and getattr(error, "sqlite_errorcode", None) != _MISTAKEN:
+    if is_sqlite and getattr(error, "sqlite_errorcode", None) != _SQL_ERROR:
         return TargetError(
             f"a temporary database failed: {error}{f' (working on {path})' if path else ''}",
             hint="It lies in the temporary directory; SQLITE_TMPDIR names another with more room.",

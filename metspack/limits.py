@@ -24,16 +24,18 @@ class Limits:
 class Budgets:
     """Upper bounds for reading a source; one that exceeds them is refused as hostile or damaged.
 
-    ``ratio`` is size over compressed size of one zip entry (deflate cannot reach 1,100);
-    ``depth`` counts nested XML elements, ``links`` the mptr of one METS; ``attribute`` and ``metadata`` are
-    bytes, ``elements`` those of metadata.xml, which is held in memory. ``inflated`` is bytes too: of an
-    archive that a zip file holds compressed, which is inflated into a temporary file to be checked.
-    ``holes`` are bytes of a file that were never written (of a sparse file), which a check reads as zeros.
-    ``names`` are different ones of elements and attributes in one document: a parser keeps them all.
-    ``findings`` are those of one code that a check reports one by one, and errors that ``shards`` reports:
-    all others are counted.
-    ``others`` are agents, ``fileGrp`` and elements unknown to METS in one METS.
-    ``missing`` are LOBs of an archive that may be looked for in vain, each in every possible place.
+    * ``entries``: entries of a zip file.
+    * ``ratio``: size over compressed size of a zip entry; deflate cannot reach 1,100.
+    * ``depth``: nested XML elements.
+    * ``links``: mptr of one METS. ``others``: its agents, ``fileGrp`` and elements unknown to METS.
+    * ``attribute``: bytes of an attribute. ``names``: distinct names of elements and attributes in one
+      document, all of which a parser keeps.
+    * ``metadata``, ``elements``: bytes and elements of metadata.xml, which is held in memory.
+    * ``inflated``: bytes of an archive that is compressed in a zip file, and inflated into a temporary file.
+    * ``holes``: bytes of a sparse file that were never written, and are read as zeros.
+    * ``findings``: findings of one code that a check reports one by one, and errors that ``shards`` reports;
+      further ones are counted.
+    * ``missing``: LOBs of an archive that are searched for without success.
     """
 
     entries: int = 200_000_000

@@ -139,10 +139,10 @@ def type_of_bytes(head: bytes) -> str | None:
 
 
 def another_type(kind: str, head: bytes) -> str | None:
-    """Return a file's type by its first bytes where it contradicts ``kind``, or None.
+    """Return the media type of a file's first bytes if it contradicts ``kind``, else None.
 
-    Only formats with a unique beginning are recognised: a media type of any other format is accepted, and a
-    file with the media type of such a format but another beginning is ``DEFAULT``.
+    Only formats with a unique beginning are recognised. A media type of any other format is accepted; a file
+    whose ``kind`` is one of these formats, but whose bytes begin otherwise, is ``DEFAULT``.
     """
     bare = essence(kind)
     is_xml = "xml" in bare

@@ -64,7 +64,7 @@ LONGEST = 1_000
 
 
 class Columnar:
-    """A data class of columns of one length: fields ``OF_EACH``, of which the first is complete."""
+    """A data class of columns: the fields ``OF_EACH``. The first is complete, others may be empty."""
 
     __slots__ = ()
 
@@ -323,7 +323,7 @@ class LobRun(Columnar):
 
     @classmethod
     def of(cls, lobs: Sequence[LobRef]) -> Self:
-        """Return LOBs with the same ``shared`` as a run; one with a ``detail`` is alone."""
+        """Return a run of LOBs with the same ``shared``; a LOB with a ``detail`` is a run of one."""
         firsts = [lob.extents[0] for lob in lobs]
         are_sizes = all(lob.cell.length in {None, lob.size} for lob in lobs)
         return cls(
@@ -334,7 +334,7 @@ class LobRun(Columnar):
             lengths=[] if are_sizes else [lob.cell.length for lob in lobs],
             digests=[lob.cell.digest.value for lob in lobs if lob.cell.digest],
             proofs=[lob.proofs.whole.value for lob in lobs if lob.proofs.whole],
-            extents=list(map(list, zip(*map(_own, firsts), strict=True))),
+            extents=list(map(list, zip(*map(_column_values, firsts), strict=True))),
             entries=tuple(name for lob in lobs for name in lob.entries),
             detail=lobs[0].detail,
         )
@@ -440,11 +440,11 @@ class LobRun(Columnar):
         if self.detail is not None:
             return self.detail.extents[0]
         shared, size = self.shared, self.sizes[number]
-        name, *own = (column[number] for column in self.extents)
+        name, *others = (column[number] for column in self.extents)
         if shared.folders is None:
-            values = dict(zip(OF_ENTRY[1:], own, strict=True))
+            values = dict(zip(OF_ENTRY[1:], others, strict=True))
             return ZipExtent(name=name, **values, size=size, archive=shared.source)
-        values = dict(zip(("modified", "inode", "device"), own, strict=True))
+        values = dict(zip(("modified", "inode", "device"), others, strict=True))
         return FileExtent(root=shared.source, path=(*shared.folders, name), size=size, **values)
 
     def lob(self, number: int) -> LobRef:
@@ -478,8 +478,8 @@ def _place(extent: Extent) -> tuple[int, tuple[str, ...] | None, Sequence[str]]:
     return extent.root, extent.path[:-1], extent.path[-1:]
 
 
-def _own(extent: Extent) -> tuple[Any, ...]:
-    """Return the values of an extent that its run has as columns."""
+def _column_values(extent: Extent) -> tuple[Any, ...]:
+    """Return the values of an extent that a run keeps in columns."""
     if isinstance(extent, ZipExtent):
         return _of_entry(extent)
     return extent.path[-1], extent.modified, extent.inode, extent.device
@@ -647,5 +647,5 @@ _EXPLAINED: list[Callable[[Finding], Explanation]] = []
 
 
 def explain_by(explained: Callable[[Finding], Explanation]) -> None:
-    """Set the function that explains findings, which the catalogue of their codes gives."""
+    """Set the function that explains findings; the catalogue of codes provides it."""
     _EXPLAINED.append(explained)

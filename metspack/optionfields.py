@@ -1,4 +1,4 @@
-"""Fields of options that convert the given value once: words to values, all else an error."""
+"""Fields of options that convert a given value once, and refuse all others."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def name_of(value: object) -> str:
 
 
 def choice(values: Iterable[Any], default: Any) -> OptionField[Any, Any]:
-    """Return the field of one of some values or its name; of None too as a default."""
+    """Return a field that takes one of the values or its name; None only as the default."""
 
     def read(option: str, given: object) -> object:
         return None if given is None and default is None else chosen(option, values, given)
@@ -62,19 +62,19 @@ def choice(values: Iterable[Any], default: Any) -> OptionField[Any, Any]:
 
 
 def words(values: Collection[str]) -> OptionField[frozenset[str], Any]:
-    """Return the field of a set of some words; a single one may be given by itself."""
+    """Return a field that takes several of the words, or a single one, as a set."""
     return OptionField(
         frozenset(), lambda option, given: frozenset(chosen(option, values, each) for each in _each(given))
     )
 
 
 def texts() -> OptionField[tuple[str, ...], Any]:
-    """Return the field of several texts; a single one may be given by itself."""
+    """Return a field that takes several texts, or a single one."""
     return OptionField((), _texts)
 
 
 def text(read: Callable[[str], object], default: str | None = None) -> OptionField[Any, Any]:
-    """Return the field of the default or a text that ``read`` takes."""
+    """Return a field that takes the default, or a text that ``read`` accepts."""
 
     def taken(option: str, given: object) -> object:
         if given != default:
@@ -86,19 +86,19 @@ def text(read: Callable[[str], object], default: str | None = None) -> OptionFie
 
 
 def paths(read: Callable[[Any], tuple[Path, ...]]) -> OptionField[tuple[Path, ...], Any]:
-    """Return the field of several paths, as ``read`` makes them of one or several."""
+    """Return a field that takes one or several paths, which ``read`` converts."""
     return OptionField((), lambda _option, given: read(given))
 
 
 def instance(kind: type[Value], default: Value | None = None) -> OptionField[Value, Value]:
-    """Return the field of an object of one kind; ``kind()`` without a default."""
+    """Return a field that takes an object of one class; ``kind()`` is its default unless given."""
     return OptionField(
         kind() if default is None else default, lambda option, given: checked(option, kind, given)
     )
 
 
 def checked(option: str, kind: type[Value], given: object) -> Value:
-    """Return the given value if it is of a kind; raises ``ConfigError`` for all others."""
+    """Return the given value if it is of the class; raises ``ConfigError`` for any other."""
     if isinstance(given, kind):
         return given
     raise ConfigError(
@@ -107,24 +107,24 @@ def checked(option: str, kind: type[Value], given: object) -> Value:
 
 
 def flag(*, default: bool = False) -> OptionField[bool, Any]:
-    """Return the field of True or False."""
+    """Return a field that takes True or False."""
     return OptionField(default, _flag)
 
 
 def number(default: int | None, read: Callable[[str, str], int | None]) -> OptionField[int | None, Any]:
-    """Return the field of a whole number from 1 on, or None, or a text for ``read``."""
+    """Return a field that takes a whole number from 1 on, None, or a text for ``read``."""
     return OptionField(
         default, lambda option, given: read(given, option) if isinstance(given, str) else whole(option, given)
     )
 
 
 def size(default: int | None = None) -> OptionField[int | None, Any]:
-    """Return the field of bytes, which takes ``45000``, ``"4GB"``, ``"none"`` and None."""
+    """Return a field of bytes that takes ``45000``, ``"4GB"``, ``"none"`` and None."""
     return number(default, sizes.size)
 
 
 def jobs(default: int | None = 1) -> OptionField[int | None, Any]:
-    """Return the field of a number of processes, None for as many as are of use."""
+    """Return a field of a number of processes; None stands for as many as help."""
     return OptionField(default, whole)
 
 

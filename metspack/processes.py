@@ -1,7 +1,6 @@
-"""Worker processes, and results in the order of the tasks.
+"""Worker processes that do tasks, and return results in the order of the tasks.
 
-A task and its result are sent from one process to the other, so both are small. With one process the work
-is done in the calling process.
+Tasks and results pass through pipes, so both are small. With one process the caller does the work.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 _REPORTED = 1 << 18  # bytes a worker moves before it reports them, and checks whether it is still wanted
 _WAITING = 4  # results for each process from which on there are no further tasks for it
-_LOOK = 0.1  # seconds between two looks at the workers' reports
+_POLL = 0.1  # seconds between two checks of the results
 # Less than this is read before further processes have started.
 _SMALL_FILES, _SMALL_BYTES = 2_000, 100_000_000
 
@@ -41,12 +40,12 @@ Work = Callable[[Task, Moved], Result]
 
 
 def are_many(files: int) -> bool:
-    """Return whether so many files are worth processes, however small they are."""
+    """Return whether a number of files justifies processes, even if the files are small."""
     return files >= _SMALL_FILES
 
 
 class Pool(Protocol):
-    """Workers under way: an executor as those of ``concurrent.futures`` are, which reports bytes moved."""
+    """Running workers: an executor as in ``concurrent.futures`` that also reports bytes moved."""
 
     jobs: int
 
@@ -55,7 +54,7 @@ class Pool(Protocol):
         """The futures whose tasks are not done."""
 
     def submit(self, work: Work[Any, Any], task: Any, /) -> Future[Any]:
-        """Give out a task, a call of ``work``."""
+        """Submit a task, a call of ``work``."""
 
     def count(self, moved: Moved) -> None:
         """Report the bytes moved since the last call."""
@@ -70,7 +69,7 @@ class Pool(Protocol):
 class Underway(Generic[Task, Result]):
     """Work in progress; ``is_beside`` if workers do it while this process does other work.
 
-    Tasks that are ``added`` while results are taken are done before those that are left.
+    Tasks in ``added`` are submitted before the remaining ones; it may grow while results are taken.
     """
 
     def __init__(
@@ -85,10 +84,10 @@ class Underway(Generic[Task, Result]):
         self._pending: deque[Future[Result]] = deque()
         self.is_beside = pool is not None
 
-    def look(self) -> None:
-        """Give out further tasks without waiting; raises as ``results`` does for a dead process."""
+    def submit_more(self) -> None:
+        """Submit further tasks without waiting; raises as ``results`` does for a dead process."""
         if self._pool is not None:
-            self._give_out(self._pool)
+            self._submit_tasks(self._pool)
             self._pool.count(self._moved)
 
     def results(self) -> Generator[Result, None, None]:
@@ -101,7 +100,7 @@ class Underway(Generic[Task, Result]):
             while True:
                 # Results wait here until they are taken: a slow reader must not make them pile up.
                 if len(self._pending) <= _WAITING * pool.jobs:
-                    self._give_out(pool)
+                    self._submit_tasks(pool)
                 if not self._pending:
                     break
                 while self._pending[0] in pool.waiting:
@@ -110,7 +109,7 @@ class Underway(Generic[Task, Result]):
                 pool.count(self._moved)
                 yield self._pending.popleft().result()
             self._pool = None
-            _let_go(pool)
+            _release(pool)
 
     def close(self) -> None:
         """End the work, finished or not, and its workers."""
@@ -118,8 +117,8 @@ class Underway(Generic[Task, Result]):
             self._pool.shutdown()
             self._pool = None
 
-    def _give_out(self, pool: Pool) -> None:
-        """Give out tasks until twice as many wait as there are workers."""
+    def _submit_tasks(self, pool: Pool) -> None:
+        """Submit tasks until twice as many wait as there are workers."""
         for task in islice(self._tasks, max(0, 2 * pool.jobs + 1 - len(pool.waiting))):
             self._pending.append(pool.submit(self._work, task))
 
@@ -144,14 +143,14 @@ class Executor:
         return max(1, jobs // 2)
 
     def prepare(self, work: Callable[..., object], wanted: int | None, *, files: int) -> None:
-        """Start processes for coming work with files, if these are many and ``keeping`` is on."""
+        """Start processes for coming work with many files, in a block of ``keep``."""
         if not are_many(files) or not _keepers:
             return
         jobs = self.useful(wanted, files=files, size=0)
         if jobs > 1 and all(each.jobs < jobs for each in _kept):
             _kept.append(pool := Processes(jobs))
             for _ in range(min(jobs, cores())):
-                pool.submit(_get_ready, work)
+                pool.submit(_import_work, work)
 
     def begin(
         self,
@@ -164,9 +163,9 @@ class Executor:
     ) -> Underway[Task, Result]:
         """Begin some work with up to ``jobs`` workers, if they pay; taking its results completes it.
 
-        With ``is_growing`` it is worth them, and ``tasks`` may pause
-        until the first result is taken. The first error, in the order of the tasks, stops the rest and is
-        raised; ``TargetError`` when a process was killed.
+        With ``is_growing`` they always pay, and ``tasks`` may pause until the first result is taken. The
+        first error, in the order of the tasks, stops the rest and is raised; ``TargetError`` when a process
+        was killed.
         """
         tasks = iter(tasks)
         begun = list(islice(tasks, self._least)) if jobs > 1 and not is_growing else []
@@ -181,7 +180,7 @@ class Executor:
             yield from underway.results()
 
     def _open(self, jobs: int) -> Pool:
-        """Return at least ``jobs`` processes, those that were kept if there are such."""
+        """Return at least ``jobs`` processes: kept ones, or else new ones."""
         if (kept := next((each for each in _kept if each.jobs >= jobs), None)) is None:
             return Processes(jobs)
         _kept.remove(kept)
@@ -196,7 +195,7 @@ _keepers: list[None] = []
 
 
 @contextmanager
-def keeping() -> Iterator[None]:
+def keep() -> Iterator[None]:
     """Keep processes that were started in the block for further work in it, until it ends.
 
     For one thread of the process.
@@ -210,8 +209,8 @@ def keeping() -> Iterator[None]:
             _kept.pop().shutdown()
 
 
-def _let_go(pool: Pool) -> None:
-    """Keep the processes whose work is done for further work, if ``keeping`` is on, or end them."""
+def _release(pool: Pool) -> None:
+    """End the processes whose work is done, or keep them in a block of ``keep``."""
     if _keepers and isinstance(pool, Processes):
         _kept.append(pool)
     else:
@@ -221,13 +220,13 @@ def _let_go(pool: Pool) -> None:
 class Processes:
     """Up to ``jobs`` worker processes of this machine; a ``Pool``.
 
-    Each has a pipe, and a thread of this process that gives it one task after the other. A killed
-    process may hold whatever is shared, as the queues of Python's pools, which then wait without end: here
-    each has its own; and this process takes no lock with its threads, which a signal could leave taken.
+    Each has a separate pipe, and a thread of this process that sends it one task after the other. A shared
+    queue, as in Python's pools, would wait forever once a killed process held its lock; and this process
+    shares no lock with its threads, which a signal could leave taken.
     """
 
     def __init__(self, jobs: int) -> None:
-        # Heavy, and most packages are too small for a second process.
+        # Slow to import, and most packages are too small for a second process.
         import multiprocessing  # noqa: PLC0415
 
         with _starting():
@@ -245,14 +244,14 @@ class Processes:
         self._begun = 0
         self._threads: list[threading.Thread] = []
         self._todo: SimpleQueue[tuple[Future[Any], tuple[Any, ...]] | None] = SimpleQueue()
-        self._came: SimpleQueue[None] = SimpleQueue()
+        self._arrived: SimpleQueue[None] = SimpleQueue()
         self._fault: Exception | None = None  # after which there are no further results
 
     def submit(self, work: Work[Any, Any], task: Any, /) -> Future[Any]:
-        """Give out a task, to a process that is free or may be started."""
+        """Submit a task to a process that is free, or to a new one."""
         if self._begun < min(self.jobs, len(self.waiting) + 1):
             with _starting():
-                threading.Thread(target=self._employ, args=(self._begun,), daemon=True).start()
+                threading.Thread(target=self._run_worker, args=(self._begun,), daemon=True).start()
             self._begun += 1
         from concurrent.futures import Future  # noqa: PLC0415 -- heavy; loaded while processes start
 
@@ -271,7 +270,7 @@ class Processes:
         if self._fault is not None:
             raise self._fault
         with suppress(Empty):
-            self._came.get(timeout=_LOOK)
+            self._arrived.get(timeout=_POLL)
 
     def shutdown(self) -> None:
         """End the processes, busy or not; it can be repeated where a signal ended it."""
@@ -285,9 +284,9 @@ class Processes:
         for process in self.processes:
             process.join()
 
-    def _employ(self, number: int) -> None:
-        """Have a process do one task after the other, in a thread, until no further one is to come."""
-        self._threads.append(threading.current_thread())  # whatever ends the waiting for its start
+    def _run_worker(self, number: int) -> None:
+        """Have a process do one task after the other, in a thread, until there are no more."""
+        self._threads.append(threading.current_thread())  # here: a signal may end the starting
         worker = None
         while (todo := self._todo.get()) is not None:
             future, call = todo
@@ -295,11 +294,11 @@ class Processes:
                 worker = worker or self._start(number)
                 pipe, process = worker
                 pipe.send(call)
-                result, error = _received(pipe, process)
+                result, error = _receive(pipe, process)
             except (EOFError, OSError):
                 result, error = None, _ended()
                 self._fault = error
-            except Exception as fault:  # noqa: BLE001 -- what cannot be sent or read, for who waits for it
+            except Exception as fault:  # noqa: BLE001 -- raised where the result is taken
                 result, error = None, fault
                 self._fault = error if worker is None else self._fault
             if error is None:
@@ -307,8 +306,8 @@ class Processes:
             else:
                 future.set_exception(error)
             self.waiting.discard(future)
-            self._came.put(None)
-            del todo, future, call, result, error  # else they would be held while the next is waited for
+            self._arrived.put(None)
+            del todo, future, call, result, error  # else they would stay in memory until the next task comes
         self._todo.put(None)  # for the next thread
         if worker is not None:
             worker[0].close()
@@ -334,23 +333,24 @@ class Ahead(Generic[Result]):
     """A process that computes the results of ``work`` ahead of their reading.
 
     ``work`` is a function of a module and, like its arguments and results, sent from one process to the
-    other. ``rest`` raises the error of ``work``, and ``TargetError`` when the process was killed.
+    other. ``remaining_results`` raises the error of ``work``, and ``TargetError`` when the process was
+    killed.
     """
 
     def __init__(self, work: Callable[..., Iterable[Result]], *given: object) -> None:
         self._pool = Processes(1)
         self._task = work, given
-        self._coming = deque(self._pool.submit(_advance, self._task) for _ in range(_WAITING))
+        self._queue = deque(self._pool.submit(_advance, self._task) for _ in range(_WAITING))
 
-    def come(self) -> Iterator[Result]:
-        """Yield the results that have arrived by now, without waiting for more; never raises."""
-        while self._coming and self._coming[0] not in self._pool.waiting and not self._coming[0].exception():
+    def ready_results(self) -> Iterator[Result]:
+        """Yield the results that have arrived, without waiting; never raises."""
+        while self._queue and self._queue[0] not in self._pool.waiting and not self._queue[0].exception():
             yield from self._next()
 
-    def rest(self) -> Iterator[Result]:
-        """Yield all further results, waiting for them."""
-        while self._coming:
-            if self._coming[0] in self._pool.waiting:
+    def remaining_results(self) -> Iterator[Result]:
+        """Yield all further results, waiting for each."""
+        while self._queue:
+            if self._queue[0] in self._pool.waiting:
                 self._pool.wait()
             else:
                 yield from self._next()
@@ -362,21 +362,21 @@ class Ahead(Generic[Result]):
         self._pool.shutdown()
 
     def _next(self) -> list[Result]:
-        found: list[Result] = self._coming.popleft().result()
+        found: list[Result] = self._queue.popleft().result()
         if found:
-            self._coming.append(self._pool.submit(_advance, self._task))
+            self._queue.append(self._pool.submit(_advance, self._task))
         else:
-            self._coming.clear()
+            self._queue.clear()
         return found
 
 
 # --- In a worker process ---
 
 
-def _received(pipe: Connection, process: SpawnProcess) -> Any:
-    """Return what a process sends; raises ``EOFError`` when it ends instead.
+def _receive(pipe: Connection, process: SpawnProcess) -> Any:
+    """Receive the next object from a process; raises ``EOFError`` when it ends instead.
 
-    On Windows the pipe does not end if the process ended before it took its own end.
+    On Windows the pipe stays open if the process ended before it took its side of the pipe.
     """
     from multiprocessing import connection  # noqa: PLC0415 -- heavy
 
@@ -387,7 +387,7 @@ def _received(pipe: Connection, process: SpawnProcess) -> Any:
 
 def _serve(pipe: Connection, counts: Any, number: int, stop: Any) -> None:
     """Run a worker process: do the tasks that come through the pipe, until it is closed."""
-    _begin()
+    _prepare_worker()
     unreported = 0
 
     def moved(amount: int, least: int = _REPORTED) -> None:
@@ -410,8 +410,8 @@ def _serve(pipe: Connection, counts: Any, number: int, stop: Any) -> None:
                 pipe.send((None, error))
 
 
-def _begin() -> None:
-    """Settle what signals, the end of the parent and the own end mean to this process."""
+def _prepare_worker() -> None:
+    """Prepare this worker for signals, for the end of its parent, and for its end."""
     import multiprocessing  # noqa: PLC0415 -- heavy, though not here: it began this process
 
     # Ctrl-C reaches every process of the terminal; only the parent decides on its meaning.
@@ -419,10 +419,10 @@ def _begin() -> None:
     let_signals_through()
     _parent.append(multiprocessing.parent_process())
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    if sys.gettrace() is None:  # what measures coverage writes its file when a process has ended
+    if sys.gettrace() is None:  # a tool that measures coverage writes its file at the regular end
         from multiprocessing import util  # noqa: PLC0415 -- loaded in a worker
 
-        # Nothing is left to be done then, and to take all modules apart takes longer than many a task.
+        # Nothing is left to do, and tearing down all modules takes longer than many a task.
         util.Finalize(None, os._exit, (0,), exitpriority=-100)  # noqa: SLF001 -- a function for all
 
 
@@ -437,7 +437,7 @@ def _outcome(moved: Callable[..., None], work: Work[Any, Any], task: Any) -> tup
     try:
         result = work(task, moved)
         moved(0, least=0)
-    except Exception as error:  # noqa: BLE001 -- the parent's to deal with
+    except Exception as error:  # noqa: BLE001 -- raised in the parent
         if not isinstance(error, (MetspackError, Stopped)):
             import traceback  # noqa: PLC0415 -- heavy
 
@@ -446,8 +446,8 @@ def _outcome(moved: Callable[..., None], work: Work[Any, Any], task: Any) -> tup
     return result, None
 
 
-def _get_ready(_work: Callable[..., object], _moved: Moved) -> None:
-    """Import the modules of the work, as reading its name does."""
+def _import_work(_work: Callable[..., object], _moved: Moved) -> None:
+    """Return at once: receiving the work has imported its module."""
 
 
 def _advance(
@@ -460,7 +460,7 @@ def _advance(
     return list(islice(_ahead[0], 1))
 
 
-class Stopped(Exception):  # noqa: N818 -- not an error: the parent asked for it
+class Stopped(Exception):  # noqa: N818 -- not an error, but a request of the parent
     """The parent no longer wants the result."""
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """An observer of long work, which may show how far it is.
+    """An observer of long work, which may show its progress.
 
     With a method ``expect_lobs(count)`` it takes the number of LOBs of a stage that has just begun, with
     ``credit(workers)`` the bytes done so far by each worker of a cluster.
@@ -94,7 +94,7 @@ _OPTIONAL = {"Looking at sizes"}
 
 
 class StageNumbers:
-    """The numbers of the stages of a command; one that is not needed is passed over.
+    """The numbers of the stages of a command; stages that are not needed are skipped.
 
     ``is_writing``: the command's output is removed when it is interrupted.
     """
@@ -108,7 +108,7 @@ class StageNumbers:
         """Return "stage 3 of 5" for the stage that begins, "" for one without a number."""
         if name not in self._names[self._at :]:
             return ""
-        if self._at == 0 and name not in _OPTIONAL:  # those that few options ask for come first
+        if self._at == 0 and name not in _OPTIONAL:  # optional stages come first
             self._names = [each for each in self._names if each not in _OPTIONAL]
         self._at = self._names.index(name, self._at) + 1
         return f"stage {self._at} of {len(self._names)}"
@@ -123,10 +123,10 @@ class Pace:
 
     SOUND = 5.0
     """Seconds before the first estimate."""
-    _LAST = 3.0
-    _LATE = 10.0
-    _APART = 2.0
-    _LEAST = 0.02
+    _LAST = 3.0  # seconds of the pace of late
+    _LATE = 10.0  # seconds that are remembered
+    _APART = 2.0  # the ratio of paces at which there is no estimate
+    _LEAST = 0.02  # the share done before the first estimate
 
     def __init__(self, total: int | None, now: float) -> None:
         self.total = total

@@ -147,7 +147,7 @@ def feed_block(parser: expat.XMLParserType, block: bytes, *, final: bool) -> Non
     try:
         parser.Parse(block, final)
         if final:
-            # They refer to the parser, and would keep it and all that they refer to in memory.
+            # Handlers and parser refer to each other: without this, all that they hold would stay in memory.
             parser.StartDoctypeDeclHandler = parser.StartElementHandler = None
             parser.EndElementHandler = parser.CharacterDataHandler = None
     except expat.ExpatError as error:

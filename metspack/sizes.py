@@ -100,16 +100,12 @@ class Histogram:
         self._lobs = [0] * len(_BOUNDS)
         self._bytes = [0] * len(_BOUNDS)
 
-    def add(self, size: int) -> None:
-        """Count one size."""
-        number = bisect_right(_BOUNDS, size) - 1
-        self._lobs[number] += 1
-        self._bytes[number] += size
-
     def add_all(self, sizes: Iterable[int]) -> None:
-        """Count many sizes."""
+        """Count sizes."""
         for size in sizes:
-            self.add(size)
+            number = bisect_right(_BOUNDS, size) - 1
+            self._lobs[number] += 1
+            self._bytes[number] += size
 
     def classes(self) -> Iterator[SizeClass]:
         """Yield the classes from the first that has any to the last one, those between included."""
@@ -137,7 +133,7 @@ _UNITS = {
     **{f"{letter}B": 1000 ** (n + 1) for n, letter in enumerate("KMGTPE")},
     **{f"{letter}IB": 1024 ** (n + 1) for n, letter in enumerate("KMGTPE")},
 }
-_WHOLE = "[0-9][0-9_,]{0,39}"  # far more than any limit needs, far less than int() refuses
+_WHOLE = "[0-9][0-9_,]{0,39}"  # more digits than any limit needs, fewer than int() refuses
 _SIZE = re.compile(rf"({_WHOLE})(?:\.([0-9]{{1,40}}))?\s*([A-Za-z]*)")
 _SHOWN = ("kB", "MB", "GB", "TB", "PB", "EB")
 _NO_LIMIT = "none"

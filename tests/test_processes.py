@@ -57,20 +57,20 @@ def test_a_process_ahead_is_taken_from_as_far_as_it_has_come() -> None:
     got: list[int] = []
     with closing(processes.Ahead(counted, 9)) as ahead:
         while len(got) < 5:
-            got += ahead.come()
-        got += ahead.rest()
+            got += ahead.ready_results()
+        got += ahead.remaining_results()
         assert got == list(range(9))
-        assert list(ahead.come()) == list(ahead.rest()) == []
+        assert list(ahead.ready_results()) == list(ahead.remaining_results()) == []
 
 
 def test_an_error_ahead_is_raised_where_it_is_taken() -> None:
     got: list[int] = []
     with closing(processes.Ahead(counted, 101)) as ahead:
         while len(got) < 100:
-            got += ahead.come()
-        assert not list(ahead.come())  # which has nothing to do with what went wrong
+            got += ahead.ready_results()
+        assert not list(ahead.ready_results())  # which has nothing to do with what went wrong
         with pytest.raises(ValueError, match="too many"):
-            list(ahead.rest())
+            list(ahead.remaining_results())
     assert got == list(range(100))
 
 
@@ -79,14 +79,14 @@ def test_a_process_ahead_that_is_ended_from_outside_is_told() -> None:
     got: list[int] = []
     with closing(processes.Ahead(ended_from_outside)) as ahead:
         while not got:
-            got += ahead.come()
+            got += ahead.ready_results()
         with pytest.raises(TargetError, match="worker process was killed"):
-            list(ahead.rest())
+            list(ahead.remaining_results())
 
 
 def test_a_process_ahead_that_is_closed_ends() -> None:
     ahead = processes.Ahead(itertools.count)
-    assert next(ahead.rest()) == 0
+    assert next(ahead.remaining_results()) == 0
     ahead.close()
     assert not multiprocessing.active_children()
 
@@ -164,7 +164,7 @@ def pids() -> set[int]:
 
 @pytest.mark.slow
 def test_kept_processes_do_the_next_work_and_end_with_the_block() -> None:
-    with processes.keeping():
+    with processes.keep():
         found = pids()
         assert os.getpid() not in found
         assert pids() & found
@@ -179,7 +179,7 @@ def own_pid(_task: int, _moved: Callable[[int], None]) -> int:
 
 
 def test_work_that_is_not_taken_to_its_end_leaves_no_process() -> None:
-    with processes.keeping():
+    with processes.keep():
         with closing(processes.results(own_pid, range(100), 2, lambda _: None)) as taken:
             next(taken)
         assert not processes._kept
@@ -188,7 +188,7 @@ def test_work_that_is_not_taken_to_its_end_leaves_no_process() -> None:
 
 def test_work_that_was_begun_and_is_not_wanted_leaves_no_process() -> None:
     with closing(processes.HERE.begin(own_pid, range(100), 2, lambda _: None)) as begun:
-        begun.look()
+        begun.submit_more()
         while not multiprocessing.active_children():
             time.sleep(0.01)
     assert not multiprocessing.active_children()
@@ -251,7 +251,7 @@ def test_a_process_that_ends_before_it_takes_its_end_of_the_pipe_is_reported(
 def test_a_process_that_is_killed_when_it_has_nothing_to_do_keeps_no_other(
     *, is_before_the_end: bool
 ) -> None:
-    with processes.keeping():
+    with processes.keep():
         assert list(processes.results(process_id_soon, range(9), 3, lambda _: None))
         idle = multiprocessing.active_children()
         assert len(idle) == 3
@@ -309,4 +309,4 @@ def test_a_process_ahead_that_is_killed_as_it_sends_is_told() -> None:
         closing(processes.Ahead(half_sent)) as ahead,
         pytest.raises(TargetError, match="worker process was killed"),
     ):
-        list(ahead.rest())
+        list(ahead.remaining_results())

@@ -216,7 +216,7 @@ def test_a_range_within_a_lob_is_pythons_slice(data: bytes, draw: st.DataObject)
 def classes(*sizes: int) -> list[SizeClass]:
     histogram = Histogram()
     for each in sizes:
-        histogram.add(each)
+        histogram.add_all([each])
     return list(histogram.classes())
 
 

@@ -13,7 +13,7 @@ from metspack.model import Finding, Notice, Severity
 from metspack.progress import Progress
 from metspack.sizes import counted
 
-_TOLD = {
+_REPORTED = {
     Code.CELL_WITH_BOTH.id,
     Code.CELLS_WITHOUT_DIGEST.id,
     Code.LOB_IN_NO_CELL.id,
@@ -21,7 +21,7 @@ _TOLD = {
     Code.NO_SIARD.id,
     Code.PSEUDO_ABSOLUTE.id,
 }
-"""Codes of findings that a build warns of, like all conventions, or that options request."""
+"""Codes of findings that the build has reported itself, or that its options request."""
 OF_SOURCE = Code.ROWS_DIFFER.id
 """The error that an archive may have had in the source already."""
 _CONVENTIONS = "P1"
@@ -41,13 +41,13 @@ def check_outcome(
     *,
     whole: bool,
     budgets: Budgets | None = None,
-    known: Collection[str] = (),
+    miscounted: Collection[str] = (),
     jobs: int | None = 1,
 ) -> tuple[list[Finding], tuple[Notice, ...]]:
     """Check a package in ``jobs`` processes; return errors, and a warning for each other code.
 
-    With ``whole`` every byte is checked, else everything but the LOBs' bytes. ``known`` are the tables whose
-    number of rows differed from metadata.xml in the source already; these errors are skipped.
+    With ``whole`` every byte is checked, else everything but the LOBs' bytes. ``miscounted`` are the tables
+    whose number of rows differed from metadata.xml in the source already; these errors are skipped.
     """
     level = checking.Level.FULL if whole else checking.Level.STRUCTURE
     progress.stage("Checking the new package", checking.weight(package, whole=whole))
@@ -57,22 +57,22 @@ def check_outcome(
         package, level, progress=progress.advance, budgets=budgets, jobs=jobs, keeps_links=False
     )
     for each in run:
-        if each.code == OF_SOURCE and each.place in known:
+        if each.code == OF_SOURCE and each.place in miscounted:
             continue
         if each.severity is Severity.ERROR:
             errors.append(each)
         elif (
             each.severity is Severity.WARNING
-            and each.code not in _TOLD
+            and each.code not in _REPORTED
             and not each.code.startswith(_CONVENTIONS)
         ):
-            first, count = warned.get(checking.told_as(each), (each, 0))
-            warned[checking.told_as(each)] = first, count + 1
+            first, count = warned.get(checking.reported_id(each), (each, 0))
+            warned[checking.reported_id(each)] = first, count + 1
     return errors, tuple(_notice(name, *each) for name, each in warned.items())
 
 
 def _notice(name: str, first: Finding, count: int) -> Notice:
-    """Return the sentence about warnings of one code or requirement."""
+    """Return one warning for all findings of a code or requirement."""
     more = f" (and {count - 1:,} more of {name})" if count > 1 else ""
     return Notice(name, f"the package was checked: {first.path}: {first.code} {first.message}{more}")
 
@@ -82,20 +82,20 @@ def check_made(
     progress: Progress,
     *,
     whole: bool,
-    known: Collection[str] = (),
+    miscounted: Collection[str] = (),
     jobs: int | None = 1,
     given: Sequence[str] = (),
     note: Callable[[Collection[str]], object],
 ) -> tuple[Notice, ...]:
     """Return the warnings of a package that was just written.
 
-    Raises ``TargetError`` when the check finds errors, after calling ``note`` with their paths. ``given`` are
-    the options that decide what METS states, to be named where a requirement is broken.
+    Raises ``TargetError`` when the check finds errors, after calling ``note`` with their paths. Where a
+    requirement is broken, the hint names ``given``, the options that decide what METS states.
     """
-    wrong, warnings = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
+    wrong, warnings = check_outcome(package, progress, whole=whole, miscounted=miscounted, jobs=jobs)
     if wrong:
         first = wrong[0]
-        again, _ = check_outcome(package, progress, whole=whole, known=known, jobs=jobs)
+        again, _ = check_outcome(package, progress, whole=whole, miscounted=miscounted, jobs=jobs)
         note({each.path for each in (*wrong, *again)})
         if again != wrong or any(each.code == Code.UNREADABLE.id for each in wrong):
             raise TargetError(

@@ -1,4 +1,4 @@
-"""Have segments made on other machines, and accept one attempt for each task.
+"""Place segments on other machines, and accept one attempt for each task.
 
 Each attempt has a separate folder. A worker that dies leaves its attempt, and a slow one continues while
 another makes a second; the package contains neither. Only this process moves an attempt to its place and
@@ -18,7 +18,7 @@ from typing import Any
 from metspack import cluster
 from metspack.building import segments
 from metspack.building.segments import SegmentDone, SegmentTask, TaskPlaced
-from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, Sight, sight_of
+from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, SharedPath, shared_path
 from metspack.errors import SourceError, TargetError
 from metspack.files import reading, writing
 from metspack.files.byteranges import FileBelow, FileRange
@@ -30,7 +30,7 @@ from metspack.system import os
 _ATTEMPTS = "attempts"  # the folder of the attempts in the working folder of a run
 _GONE = "attempts-gone"
 _WANTED = "wanted"
-_ASKED = 20  # files of a source that each worker must see at the start; reading reports missing others
+_CHECKED = 20  # files of a source that each worker must see at the start; reading reports other missing ones
 
 
 Attempt = tuple[str, tuple[SegmentDone, ...]]
@@ -38,9 +38,9 @@ Attempt = tuple[str, tuple[SegmentDone, ...]]
 
 
 def executor(of: Cluster | None, work: Path, found: ByteSources, attempted: RemoteWork[Any, Any]) -> Executor:
-    """Return the executor of a run with a working folder: a cluster's workers, if there is one.
+    """Return the executor of a run: the workers of a cluster, or this machine's processes.
 
-    They see the files and roots of ``found``; ``attempted`` is the work of their attempts.
+    Workers must see the files and roots of ``found``; ``attempted`` is the work of their attempts.
     """
     return HERE if of is None else ClusterExecutor(of, partial(_open_pool, of, work, found, attempted))
 
@@ -56,20 +56,20 @@ def _open_pool(
     writing.NewFile(wanted).close()
     remote = replace(attempted, wanted=wanted, stop=partial(_stop, work), clear=partial(_clear, work))
     try:
-        return ClusterPool(of, remote, list(_sights(found)))
+        return ClusterPool(of, remote, list(_shared_paths(found)))
     except BaseException:
         remote.stop()
         remote.clear()
         raise
 
 
-def _sights(found: ByteSources) -> Iterator[Sight]:
+def _shared_paths(found: ByteSources) -> Iterator[SharedPath]:
     """Yield the roots of a source and the first of its files, which workers must see."""
     files = (path for held in found.archives for path in held.paths)
-    for each in (*found.roots, *islice(files, _ASKED)):
+    for each in (*found.roots, *islice(files, _CHECKED)):
         path = each.file if isinstance(each, FileRange) else each
         with suppress(OSError):  # reading the file reports the reason
-            yield sight_of(path.path if isinstance(path, FileBelow) else path)
+            yield shared_path(path.path if isinstance(path, FileBelow) else path)
 
 
 def byte_sources(found: ByteSources, of: Cluster | None) -> ByteSources:
@@ -80,18 +80,18 @@ def byte_sources(found: ByteSources, of: Cluster | None) -> ByteSources:
 def attempt(task: SegmentTask, moved: Callable[[int], None]) -> Attempt:
     """Place a task's segments like ``segments.place``, but in a new folder and unrecorded."""
     changed = {"plan": task.work, "journal": None, "clears": bool(task.finished)}
-    with making(task, task.label, **changed) as (own, disk):
+    with begin_attempt(task, task.label, **changed) as (attempted, disk):
         if task.finished:
-            _copy_notes(task, own)
-        return own.work.parent.name, tuple(segments.place_rest(own, moved, disk))
+            _copy_notes(task, attempted)
+        return attempted.work.parent.name, tuple(segments.place_rest(attempted, moved, disk))
 
 
 @contextmanager
-def making(task: Any, label: str, **changed: object) -> Iterator[tuple[Any, writing.SyncedTogether]]:
+def begin_attempt(task: Any, label: str, **changed: object) -> Iterator[tuple[Any, writing.SyncedTogether]]:
     """Begin an attempt at a task in a new folder; the block may write only below it.
 
-    Yield the task with the folders of the attempt and further ``changed`` fields, and what puts its files on
-    disk. ``label`` is the task's. An error in the block removes the folder.
+    Yield the task with the folders of the attempt and further ``changed`` fields, and the object that syncs
+    its files to disk. ``label`` is the task's. An error in the block removes the folder.
     """
     folder = task.work / _ATTEMPTS / f"{label}-{cluster.unique_name()}"
     package, work, elsewhere = folder / "package", folder / "work", replace(task.sources, elsewhere=True)
@@ -103,7 +103,7 @@ def making(task: Any, label: str, **changed: object) -> Iterator[tuple[Any, writ
         with open_stretch(work) as disk:
             yield replace(task, package=package, work=work, sources=elsewhere, **changed), disk
     except BaseException:
-        with suppress(TargetError):  # the first error counts; whichever process gave the task cleans up
+        with suppress(TargetError):  # the first error counts; the process that submitted the task cleans up
             writing.remove(folder)
         raise
     finally:
@@ -111,25 +111,26 @@ def making(task: Any, label: str, **changed: object) -> Iterator[tuple[Any, writ
 
 
 @contextmanager
-def accepting(task: Any, label: str, name: str) -> Iterator[writing.SyncedTogether]:
+def accept_attempt(task: Any, label: str, name: str) -> Iterator[writing.SyncedTogether]:
     """Move an attempt's files to their places for a block; then remove the other attempts.
 
-    ``name`` is that of the attempt's folder. The block records the task with what puts files on disk.
+    ``name`` is that of the attempt's folder. Yield the object that syncs files to disk: the block records the
+    task with it.
     """
     folder = task.work / _ATTEMPTS / name
     with writing.SyncedTogether(task.work) as disk:
-        for own, target in ((folder / "package", task.package), (folder / "work", task.work)):
-            _move_into(own, target)
+        for source, target in ((folder / "package", task.package), (folder / "work", task.work)):
+            _move_into(source, target)
         yield disk
     _remove_others(task.work, label)
 
 
-def _copy_notes(task: SegmentTask, own: SegmentTask) -> None:
+def _copy_notes(task: SegmentTask, attempted: SegmentTask) -> None:
     """Copy the notes on the segments that an earlier run finished."""
     for kind, size in zip(segments.NOTES, task.finished[-1].sizes, strict=True):
         with (
             reading.opening(segments.notes_path(task.work, kind, task.label)) as descriptor,
-            writing.NewFile(segments.notes_path(own.work, kind, own.label)) as copy,
+            writing.NewFile(segments.notes_path(attempted.work, kind, attempted.label)) as copy,
         ):
             copy.write_all(reading.chunks(descriptor, 0, size), size)
 
@@ -147,25 +148,25 @@ def accept(task: SegmentTask, made: Attempt, worker: str) -> TaskPlaced:
     name, done = made
     if task.clears:
         segments.clear(task)
-    with accepting(task, task.label, name) as disk:
+    with accept_attempt(task, task.label, name) as disk:
         for each in done:
             segments.record(task, each, disk, worker=worker)
     return *task.finished, *done
 
 
-PLACING = RemoteWork(work=attempt, known=_finished, accept=accept)
+PLACING = RemoteWork(work=attempt, finished=_finished, accept=accept)
 """Attempts at the tasks of a build."""
 
 
 def _move_into(folder: Path, target: Path) -> None:
     """Move a folder's content into another folder, merging folders and replacing files."""
     for name in sorted(os.listdir(folder)):
-        own, place = folder / name, target / name
-        if own.is_dir() and place.is_dir():
-            _move_into(own, place)
+        source, place = folder / name, target / name
+        if source.is_dir() and place.is_dir():
+            _move_into(source, place)
         else:
-            writing.supersede(own, place, is_synced=False)
-    writing.sync_directory(target)  # once for all: there may be thousands
+            writing.supersede(source, place, is_synced=False)
+    writing.sync_directory(target)  # once for all files: there may be thousands
 
 
 def _remove_others(work: Path, label: str) -> None:

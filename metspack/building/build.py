@@ -90,9 +90,9 @@ def build_from(
     progress = progress or Silent()
     building_options.check_reader(options)
     run = building_options.run_facts(command, options, identity or opening.identity(source))
-    with processes.keeping(), Sharing(shares=isinstance(source, Archive)) as sharing:
+    with processes.keep(), Sharing(shares=isinstance(source, Archive)) as sharing:
         work = BuildWork(source, sharing, options, progress)
-        helping = cluster.opened(options.cluster, credit_of(progress))
+        helping = cluster.connect(options.cluster, credit_of(progress))
         with helping as helpers, stage(target, run, options.terms) as staging:
             if staging.created != options.created:
                 options = replace(options, created=staging.created)
@@ -273,7 +273,7 @@ class BuildWork:
         return found
 
     def _about_lobs(self, assigned: Assignment, notes: Mapping[str, int]) -> Iterator[Notice]:
-        """Yield warnings about the LOBs; ``notes`` counts LOBs by the tasks' remark on them."""
+        """Yield warnings about the LOBs; ``notes`` counts LOBs by the remark on them."""
         archive = self.archive
         if assigned.undigested and archive is not None and not self.options.add_digests:
             yield Notice(
@@ -308,7 +308,7 @@ class BuildWork:
             )
 
     def needed(self, assigned: Assignment) -> tuple[int, int]:
-        """Return the largest possible number of new files and folders, and of their bytes."""
+        """Return upper bounds of the number of new files and folders, and of their bytes."""
         footprint, ips = self.dialect.footprint, assigned.segments + 1
         archive = 0 if self.archive is None else max(0, self.archive.size - assigned.compressed)
         copies = 1 if self.parent.pack is None else 2  # the parent is packed from a folder
@@ -335,7 +335,7 @@ class BuildWork:
             staging.package,
             self.progress,
             whole=self.options.verify and not self.sending.is_remote,
-            known=() if self.archive is None else self.archive.miscounted,
+            miscounted=() if self.archive is None else self.archive.miscounted,
             jobs=self.options.jobs,
             given=building_options.mets_options(self.options),
             note=lambda paths: self._earlier.record_faults(
@@ -360,15 +360,15 @@ class BuildWork:
             self.division,
             staging.work,
             sharing=self.sharing,
-            departs=removed.add_lobs,
-            agreed=self.plan.make_comparison(self.source.size, self.source.metadata_document)
+            record_departure=removed.add_lobs,
+            compare=self.plan.make_comparison(self.source.size, self.source.metadata_document)
             if self.plan
             else lambda _segment: None,
-            grown=lambda assigned: self._place_ahead(staging, assigned),
+            report_growth=lambda assigned: self._place_ahead(staging, assigned),
         )
 
     def _expect(self, lobs: int) -> None:
-        """Count further LOBs, and start the processes that place them once there are many."""
+        """Count further LOBs; once there are many, start the processes that place them."""
         self._expected += lobs
         if self._placing is None and self.cluster is None:
             processes.prepare(segments.place, self.options.jobs, files=self._expected)
@@ -396,14 +396,14 @@ class BuildWork:
         if self.archive is not None and placing.is_beside and not written and not self.options.add_digests:
             with suppress(SourceError, TargetError):
                 written = self._write_archive(
-                    self.archive, staging, assigned, removed, corrected={}, meanwhile=placing.look
+                    self.archive, staging, assigned, removed, corrected={}, meanwhile=placing.submit_more
                 )
-        described = segments.described_segments(
+        described = segments.describe_segments(
             placing.results(), partial(self._task, staging, assigned), placing.added.append
         )
         spots = self.spots(assigned)
         placed = PlacedSegments(spots, self.packing)
-        for each in self.sending.sent(described, staging.package, spots.of, self.packing):
+        for each in self.sending.send_each(described, staging.package, spots.of, self.packing):
             placed.take(each)
         corrected = placed.corrected
         is_corrected = self._earlier.archive is not None and self._earlier.archive["is_corrected"]
@@ -426,7 +426,7 @@ class BuildWork:
         """
         options = self.options
         if self._placing is not None:
-            self._placing.look()
+            self._placing.submit_more()
         elif (
             # Without an archive the OBJID follows from the plan; that dialect names segments without it.
             (self.objid or not (self.packing or self.cluster))
@@ -437,7 +437,7 @@ class BuildWork:
         ):
             staging.keep_room()
             self._placing = self._begin_placing(staging, assigned, jobs, is_worth=True)
-            self._placing.look()
+            self._placing.submit_more()
 
     def _advance(self, count: int) -> None:
         """Count placed bytes, and show them once the stage of placing has begun."""
@@ -492,7 +492,7 @@ class BuildWork:
         )
         is_first = not is_described and not stretch.start
         if earlier.is_there and is_first and earlier.begun(assigned, numbers[0]) is None:
-            segments.clear_segment(task, task.segments[0])  # begun as a whole, perhaps
+            segments.clear_segment(task, task.segments[0])  # an earlier run may have begun all of it
         return task
 
     def _path_of(self, spot: SegmentSpot) -> str:
@@ -520,7 +520,7 @@ class BuildWork:
     ) -> tuple[Hashers, list[str]]:
         """Write the archive; return its digests, and sentences on its omissions.
 
-        ``meanwhile`` is called now and then to continue other work; progress is shown when it is None.
+        ``meanwhile`` is called regularly to continue other work; progress is shown when it is None.
         """
         moved = Relocation(
             archive=archive,

@@ -124,8 +124,8 @@ def _check_never_had_mets(folder: Path) -> None:
     for place, _, names in os.walk(folder):
         for name in sorted(names):
             found = Path(place, name)
-            is_own = place == str(folder) and is_manifest(name)
-            listed = next(delivery.mets_listed(found), "") if is_own else ""
+            is_manifest_here = place == str(folder) and is_manifest(name)
+            listed = next(delivery.mets_listed(found), "") if is_manifest_here else ""
             if not (listed or is_mets_name(name)):
                 continue
             what = f"{found}, which lists {listed}" if listed else f"{found}"

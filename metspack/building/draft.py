@@ -128,15 +128,15 @@ class Draft:
         return spots.at(segment.index, segment.container, segment.index)
 
 
-class _Leaving:
-    """The ``lobs`` that leave an archive: their number, their ``bytes`` in it, and the ``last`` ones."""
+class _DepartingLobs:
+    """The LOBs that leave an archive: their number, their bytes in it, and the last run."""
 
     def __init__(self) -> None:
         self.lobs = self.bytes = 0
         self.last: LobRun | None = None
 
     def take(self, run: LobRun) -> LobRun:
-        """Count LOBs that move; returns them."""
+        """Count LOBs that move, and return them."""
         self.last = run
         self.lobs += len(run)
         spans, packed = sum(run.limits) - sum(run.offsets), run.compressed
@@ -150,7 +150,7 @@ class _Leaving:
         return run
 
 
-def drafted(path: Path, options: BuildOptions, progress: Progress | None = None) -> Draft:
+def draft_plan(path: Path, options: BuildOptions, progress: Progress | None = None) -> Draft:
     """Return the plan that ``build.build`` follows for a source with the same options.
 
     Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
@@ -158,7 +158,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
     progress = progress or Silent()
     segments: list[PlannedSegment] = []
     split = 0
-    leaving = _Leaving()
+    departing = _DepartingLobs()
     with (
         opening.opened(path, options.budgets, options.grants) as source,
         Sharing(shares=isinstance(source, Archive)) as sharing,
@@ -166,13 +166,13 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         work = BuildWork(source, sharing, options, progress)
         archive, division = work.archive, work.division
         stays = assignment.columns_inside(source, options.min_size, progress)
-        own = (
+        placed = (
             first
             for found in map(work.traits.take, assignment.moving_lobs(source, stays, progress))
             for first in sharing.firsts(found, division.layout.container(found.place))
         )
         for _container, _segment, run in planned(
-            map(leaving.take, own),
+            map(departing.take, placed),
             division.limits,
             split=division.split,
             layout=division.layout,
@@ -180,7 +180,7 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
         ):
             split += run.part is not None and not run.is_continued
         source.check_unchanged()
-        last = leaving.last
+        last = departing.last
         readership, missed = work.readership(split)
         containers = len({each.container for each in segments})
         words = () if archive is None else assignment.words_on_columns(archive, stays, options.min_size or 0)
@@ -196,16 +196,16 @@ def drafted(path: Path, options: BuildOptions, progress: Progress | None = None)
             objid=work.objid,
             version=None if archive is None else archive.metadata.version,
             pack=options.pack,
-            archive_bytes=max(0, source.size - leaving.bytes),
+            archive_bytes=max(0, source.size - departing.bytes),
             lob_path=division.layout.lob_path(last.place, last.shared.extension) if last else "",
             segments=tuple(segments),
-            lobs=leaving.lobs,
+            lobs=departing.lobs,
             split=split,
             kept=sum(stays.values()),
             readers=readership,
             warnings=(
                 *ids.name_words(source.stem, options.name),
-                *slip_words(division.limits, len(segments), containers, leaving.lobs),
+                *slip_words(division.limits, len(segments), containers, departing.lobs),
                 *words,
                 *sharing.words(),
                 *(() if archive is None else archive.conventions()),

@@ -1,6 +1,6 @@
-"""Describe in place a folder whose LOBs are in segments already, making it a package.
+"""Describe in place a folder whose LOBs are in segments already, which makes it a package.
 
-METS files and manifests are added. Existing files keep their bytes, places and names.
+METS files and manifests are added; existing files keep their bytes, places and names.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Described(MadePackage):
     inside: int
     unreferenced: int
 
-    def own_facts(self) -> dict[str, object]:
-        """Return what a described folder alone has, for JSON."""
+    def kind_facts(self) -> dict[str, object]:
+        """Return the members that only a described folder has, for JSON."""
         return {"kept_inside": self.inside, "unreferenced_files": self.unreferenced}
 
 
@@ -111,8 +111,8 @@ class _InPlaceWork:
             fragments += [(f"{name}/", len(spots))] if archive.container is None else []
             work, top = self.staging.work, self.dialect.mets
             sealed = manifests.write(self.staging.package, work, fragments, files, top)
-            own = sum(each.size for each in files.values()) + manifests.size(self.staging.package)
-            own += archive.size if archive.container is None else 0
+            parent = sum(each.size for each in files.values()) + manifests.size(self.staging.package)
+            parent += archive.size if archive.container is None else 0
             self.puts += [*sorted(manifests.NAMES.values()), top]
             archive.check_unchanged()
             self.folder.check_unchanged()
@@ -131,7 +131,7 @@ class _InPlaceWork:
             unopened=(archive.name,) if archive.metadata.version == "1.0" and lobs.lobs else (),
             made_of=made_of,
             children=children,
-            handed_over=HandedOver.of(((each.path, each.total) for each in children), "", own),
+            handed_over=HandedOver.of(((each.path, each.total) for each in children), "", parent),
             sealed=sealed,
         )
         self.staging.publish(self.puts, check=lambda: self._check(archive))
@@ -325,7 +325,7 @@ class _InPlaceWork:
             self.progress,
             whole=options.verify,
             budgets=options.budgets,
-            known=archive.miscounted,
+            miscounted=archive.miscounted,
         )
         self.warnings += warnings
         if wrong:

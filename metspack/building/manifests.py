@@ -130,5 +130,5 @@ def _write_file(path: Path, blocks: Iterable[bytes], algorithms: Sequence[str]) 
     """Write a file of these bytes, and return its digests."""
     hashers = Hashers(algorithms)
     with writing.NewFile(path) as file:
-        file.write_all(hashers.passing(blocks), 0)
+        file.write_all(hashers.pass_on(blocks), 0)
     return hashers

@@ -60,8 +60,8 @@ class PackageOptions:
     """Options of a package: its name, its description and its proofs.
 
     ``created`` is the only time written, as xs:dateTime (2026-05-01T12:00:00Z); the functions of the public
-    API take SOURCE_DATE_EPOCH or the clock when it is empty. ``is_dated`` means that it comes from elsewhere
-    than the clock, and that a resuming run must have the same. ``terms`` decide about a run that was stopped.
+    API take SOURCE_DATE_EPOCH or the clock when it is empty. ``is_dated`` means that it was given, not read
+    from the clock: a resuming run must have the same. ``terms`` decide about a run that was stopped.
     ``grants`` are the folders beside the archive's that may hold LOBs. ``accepted`` are faults of
     ``lobstream.ACCEPTABLE``; ``verify`` reads every byte once more at the end. ``require_message_digest``
     refuses an archive unless its messageDigest is found right. ``dialect`` is a name in
@@ -176,7 +176,7 @@ class MadePackage(Sealed):
             "objid": self.objid,
             "name": self.name,
             "lobs": self.files,
-            **self.own_facts(),
+            **self.kind_facts(),
             "unopened_archives": list(self.unopened),
             "bytes": self.bytes,
             "source": None if self.made_of is None else self.made_of.document(),
@@ -185,9 +185,9 @@ class MadePackage(Sealed):
             "seal": self.seal,
         }
 
-    def own_facts(self) -> dict[str, object]:
-        """Return what results of this kind alone have, for JSON."""
-        raise NotImplementedError  # an abstract method: each kind of result has its own
+    def kind_facts(self) -> dict[str, object]:
+        """Return the members that only this kind of result has, for JSON."""
+        raise NotImplementedError  # an abstract method: each kind of result defines it
 
     def to_json(self) -> dict[str, object]:
         """Return the result as data for JSON."""
@@ -210,8 +210,8 @@ class Built(MadePackage):
     readers: Readership | None = None
     linked: int | None = None
 
-    def own_facts(self) -> dict[str, object]:
-        """Return what a build alone has, for JSON."""
+    def kind_facts(self) -> dict[str, object]:
+        """Return the members that only a build has, for JSON."""
         return {
             "layout": self.layout,
             "split_lobs": self.split,
@@ -276,22 +276,22 @@ def source_facts(options: PackageOptions, source: Source, progress: Progress) ->
     return facts
 
 
-def written_version(archive: Archive | None, asked: str | None) -> str | None:
+def written_version(archive: Archive | None, requested: str | None) -> str | None:
     """Return the SIARD version in which an archive is written, or None without an archive.
 
-    ``asked`` is the version of an upgrade, None for the archive's present one. Raises ``ConfigError`` for any
-    upgrade but that of an archive of SIARD 1.0.
+    ``requested`` is the version of an upgrade, None for the archive's present one. Raises ``ConfigError`` for
+    any upgrade but that of an archive of SIARD 1.0.
     """
     found = None if archive is None else archive.metadata.version
-    if asked is None or found == upgrade.SOURCE:
-        return asked or found
+    if requested is None or found == upgrade.SOURCE:
+        return requested or found
     if found is None:
         raise ConfigError(
             "--siard-version requires a SIARD archive, and the source is not one",
             hint="Leave --siard-version out.",
         )
     raise ConfigError(
-        f"--siard-version {asked} rewrites an archive of SIARD {upgrade.SOURCE}, and this one is of "
+        f"--siard-version {requested} rewrites an archive of SIARD {upgrade.SOURCE}, and this one is of "
         f"SIARD {found}",
         hint="Leave --siard-version out: archives of later versions can have LOBs outside as they are.",
     )
@@ -307,8 +307,8 @@ def dialect(
     """Return the dialect that describes the package of an archive or, for None, of loose LOBs.
 
     ``objid`` is the parent's, "" before it is decided; ``version`` is that of SIARD in which the archive is
-    written, None for its present one. Raises ``ConfigError`` for facts that the dialect cannot express:
-    now instead of after an hour of copying.
+    written, None for its present one. Raises ``ConfigError`` for facts that the dialect cannot express,
+    before any LOB is copied.
     """
     package = PackageFacts(
         name=name,
@@ -343,8 +343,8 @@ def check_reader(options: BuildOptions) -> None:
     if options.reader is not None:
         reader = readers.named(options.reader)
         given = options.dialect_options or dialects.named(options.dialect).options({})
-        own = {name: getattr(given, name, None) for name in reader.required(is_packed=True)}
-        reader.check(own | {"dialect": options.dialect}, options.pack)
+        required = {name: getattr(given, name, None) for name in reader.required(is_packed=True)}
+        reader.check(required | {"dialect": options.dialect}, options.pack)
 
 
 _NOT_OF_BYTES = {"created", "is_dated", "terms", "budgets", "jobs", "cluster", "verify", "given"}
@@ -360,7 +360,7 @@ def run_facts(command: str, options: PackageOptions, source: str) -> RunFacts:
         command=command,
         created=options.created,
         is_dated=options.is_dated,
-        # Links that stay would be unwanted names of the source's files.
+        # Hard links that a stopped run left would be unwanted names of the source's files.
         is_resumable=getattr(options, "link_mode", None) is not LinkMode.HARDLINK,
         facts={"source": source, **option_facts(options)},
     )
@@ -368,32 +368,32 @@ def run_facts(command: str, options: PackageOptions, source: str) -> RunFacts:
 
 def option_facts(options: Any) -> dict[str, str]:
     """Return the options of a command that decide bytes, as words by their names."""
-    told = ((name.replace("_", "-"), _words(name, value)) for name, value in _told(options))
-    return {name: words for name, words in told if words not in {"", "none"}}
+    stated = ((name.replace("_", "-"), _words(name, value)) for name, value in _values_of(options))
+    return {name: words for name, words in stated if words not in {"", "none"}}
 
 
 _FLAGS = {"agents": "--submitter", "package-type": "--type"}
 
 
 def mets_options(options: PackageOptions) -> tuple[str, ...]:
-    """Return the given options that decide what METS states, as the command line has them."""
-    own = dialects.named(options.dialect).options({})
-    usual = option_facts(replace(options, mets_profile=None, dialect_options=own))
+    """Return the given options that decide the content of METS, as on the command line."""
+    defaults = dialects.named(options.dialect).options({})
+    usual = option_facts(replace(options, mets_profile=None, dialect_options=defaults))
     given = option_facts(options).items()
     return tuple(_FLAGS.get(name, f"--{name}") for name, words in given if usual.get(name) != words)
 
 
-def _told(options: Any) -> Iterator[tuple[str, Any]]:
+def _values_of(options: Any) -> Iterator[tuple[str, Any]]:
     for each in fields(options):
         value = getattr(options, each.name)
         if each.name in {"grants", "dialect_options"} and value is not None:
-            yield from _told(value)
+            yield from _values_of(value)
         elif each.name not in _NOT_OF_BYTES:
             yield each.name, value
 
 
 def _words(name: str, value: Any) -> str:  # noqa: PLR0911 -- one for each kind of value
-    """Return the value of an option as words, the same in every run."""
+    """Return the value of an option as words that are the same in every run."""
     if isinstance(value, Enum):
         return str(value.value)
     if is_dataclass(value):

@@ -48,7 +48,7 @@ class SegmentSpots:
 
 
 class PlacedSegments(Sequence[ChildMets]):
-    """The segments in the parent's order, taken task by task and made on access.
+    """The segments in the parent's order: a sequence that makes each child on access.
 
     ``split`` are the tasks with split LOBs, ``corrected`` those that wrote digests for cells, by the numbers
     of their segments; ``notes`` count the notes on all LOBs. Facts that follow from a segment's number are
@@ -59,7 +59,7 @@ class PlacedSegments(Sequence[ChildMets]):
         self._spots = spots
         self._packing = packing
         self._algorithms = tuple(dict.fromkeys((*MANIFEST_ALGORITHMS, spots.dialect.checksum_type)))
-        self._facts = [b""] * len(spots.keys)  # as text, which takes little memory
+        self._facts = [b""] * len(spots.keys)  # JSON takes less memory than objects
         self.split: list[int] = []
         self.corrected: dict[int, int] = {}
         self.ordered = spots.keys.ordered()
@@ -153,9 +153,9 @@ class Parent:
         sizes: Counter[str] = Counter()
         for path, each in files.items():
             sizes[path.partition("/")[0] if "/" in path or self.pack else ""] += each.size
-        own = sizes.pop(self.path) + (0 if self.path else manifests.size(package))
+        size = sizes.pop(self.path) + (0 if self.path else manifests.size(package))
         children = ((each.path, each.total) for each in placed)
-        return HandedOver.of(chain(sizes.items(), children), self.path, own)
+        return HandedOver.of(chain(sizes.items(), children), self.path, size)
 
     def content(self, work: Path, placed: PlacedSegments) -> ParentContent:
         """Return the content of the parent without an archive."""

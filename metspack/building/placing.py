@@ -40,7 +40,7 @@ def link_words(linked: int, lobs: int) -> Iterator[Notice]:
 
 
 def planned_links(work: Path, segments: Iterable[int], device: int) -> tuple[int, int]:
-    """Return number and bytes of the LOBs in some segments that can be hard-linked: whole files.
+    """Return number and bytes of the LOBs in segments that can be hard-linked: whole files.
 
     ``work`` holds the slices, ``device`` is that of the target. Raises ``TargetError`` for a whole file on
     another device.
@@ -76,9 +76,9 @@ def place_together(
 ) -> PlacedRun:
     """Place files in their order and return them with digests; small ones are proven together.
 
-    ``stated`` gives algorithms, each with its values; the proof is that bytes have them. ``checksum`` is the
-    algorithm in METS. Bytes are ``put`` at their path, unless they are there already. A file without bytes,
-    or that fails the proof, is placed ``apart`` by its number, which reports the reason.
+    ``stated`` has the stated digests by algorithm, which the bytes must have. ``checksum`` is the algorithm
+    in METS. ``put`` writes bytes at a path; it is None where they are there already. A file whose bytes are
+    missing or differ is placed singly: ``apart`` gets its number, and reports the reason.
     """
     kept = algorithms(checksum)
     sizes = list(listed.size)
@@ -94,8 +94,8 @@ def place_together(
         hashers = apart(number)
         sizes[number] = hashers.size
         digests.append([hashers.digest(name).value for name in kept])
-    own = dict(zip(kept, zip(*digests, strict=True), strict=True))
-    return replace(listed, size=sizes, checksum=own[checksum], md5=own["MD5"], sha256=own["SHA-256"])
+    values = dict(zip(kept, zip(*digests, strict=True), strict=True))
+    return replace(listed, size=sizes, checksum=values[checksum], md5=values["MD5"], sha256=values["SHA-256"])
 
 
 @dataclass(slots=True)
@@ -103,12 +103,11 @@ class Placing:
     """Copies LOBs and parts of LOBs to their places in order, hashing each byte once.
 
     The parts of a LOB are placed in order and by one ``Placing``, so that the whole is read once.
-    ``checksum`` is the METS algorithm, ``algorithms`` are those that the whole of each LOB gets beside it;
-    files get those of the manifests as well. ``moved`` is called with numbers of bytes copied, ``ended`` with
-    each LOB when its last byte was taken and proven, except LOBs of runs that agree with their cells;
-    ``joined`` as well with a LOB in parts.
-    With ``links`` a whole file becomes a hard link in folders, and is read and proven all the same.
-    With ``goes_on`` a run that was stopped may have placed earlier parts of the first LOB.
+    ``checksum`` is the algorithm in METS; each file also gets the digests of the manifests, and each whole
+    LOB those of ``algorithms``. ``moved`` is called with numbers of bytes copied; ``ended`` with the reader
+    of each proven LOB, except LOBs of runs that agree with their cells; ``joined`` also with that of a LOB in
+    parts. With ``links`` whole files become hard links in folders, and are still read and proven. With
+    ``is_resumed`` an earlier run may have placed the first parts of the first LOB.
     """
 
     sources: OpenSources
@@ -121,7 +120,7 @@ class Placing:
     ended: Callable[[LobReader], object] = lambda _: None
     joined: Callable[[LobReader], object] = lambda _: None
     links: bool = False
-    goes_on: bool = False
+    is_resumed: bool = False
     _split: LobReader | None = field(default=None, init=False)
 
     def place(self, runs: Iterable[LobRun], segment: Destination | None) -> Iterator[PlacedRun]:
@@ -139,9 +138,9 @@ class Placing:
         paths = lob_paths(self.layout, run)
         links = self._link_folder(segment) if shared.folders is not None else None
         contents: Contents = repeat(None, number)
-        # Others need more than to be read whole and compared with their stated digests.
-        is_asked = bool(self.algorithms) and shared.digest is None
-        if not is_asked and not run.is_apart:
+        # Other LOBs are placed singly: they need digests for cells, or are in parts.
+        adds_digests = bool(self.algorithms) and shared.digest is None
+        if not adds_digests and not run.is_apart:
             contents = (
                 self.sources.small_contents(run) if links is None else self._link_run(run, paths, links)
             )
@@ -151,7 +150,7 @@ class Placing:
                 links.take_back(paths[number])
             return self._place_apart(run.lob(number), part, paths[number], segment)
 
-        # A piece of a film is no film: only the whole gets the media type of its bytes.
+        # A part of a LOB is no file of its format: only the whole has a media type.
         kind = shared.mets_type if part is None else shared.media_type
         listed = PlacedRun(
             id=run.ids(),
@@ -234,12 +233,12 @@ class Placing:
             reader.end()
 
     def _place_part(self, lob: LobRef, part: Part, path: str, segment: Destination | None) -> Hashers:
-        if part.number == 0 or self.goes_on:
+        if part.number == 0 or self.is_resumed:
             wanted = (self.checksum, *self.algorithms)
             self._split = LobReader(lob, self.sources, wanted, self.accepted)
             for _ in self._split.portion(part.offset):  # the parts before it are in their places already
                 pass
-        self.goes_on = False
+        self.is_resumed = False
         reader = self._split
         if reader is None or reader.lob != lob:
             raise AssertionError(f"part {part.number} of {lob.place.id} does not follow the one before it")
@@ -253,7 +252,7 @@ class Placing:
 
 
 def _put(segment: Destination | None, path: str, blocks: Iterable[bytes], size: int) -> None:
-    """Put a file into a segment or, without one, take its bytes, which proves them."""
+    """Put a file into a segment or, without one, only read its bytes, which proves them."""
     if segment is not None:
         segment.put(path, blocks, size)
         return

@@ -1,4 +1,4 @@
-"""Give a rewritten archive new cells with places and digests, an upgrade, and notes."""
+"""Rewrite an archive: new places and digests in its cells, an upgrade, and notes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Relocation:
 
     def __post_init__(self) -> None:
         self._version = self.archive.metadata.version if self.upgrade is None else TARGET
-        self._digest_of = _digests(self.work, self.corrected)
+        self._digest_of = _make_digest_lookup(self.work, self.corrected)
         self._renamed: set[Column] = set()
         self._tables = {column[:2] for column in (*self.assigned.runs, *self.stays)}
 
@@ -115,26 +115,26 @@ class Relocation:
         return value
 
     def _outside(self, run: CellRun, before: str, segments_of: SegmentsOfColumn) -> NewCells:
-        """Return the new values of cells; those that share a LOB get the values of the first one."""
+        """Return the new values of cells; cells that share a LOB get those of the first one."""
         firsts = self.sharing.firsts_of(run)
-        alone = [number for number, first in enumerate(firsts) if first is None]
-        those = replace(
+        unshared = [number for number, first in enumerate(firsts) if first is None]
+        cells = replace(
             run,
             algorithm=None,
-            rows=[run.rows[number] for number in alone],
-            files=[run.files[number] for number in alone],
+            rows=[run.rows[number] for number in unshared],
+            files=[run.files[number] for number in unshared],
             lengths=(),
             digests=(),
             starts=(),
         )
-        own = self._own_values(those, before, segments_of)
-        self.sharing.tell_files(those, [file for file, _ in own], [digest for _, digest in own])
+        values = self._unshared_values(cells, before, segments_of)
+        self.sharing.store_files(cells, [file for file, _ in values], [digest for _, digest in values])
         shared = {first: self.sharing.stored(first) for first in {*firsts} if first is not None}
-        placed = iter(own)
+        placed = iter(values)
         new = [next(placed) if first is None else shared[first] for first in firsts]
         return [file for file, _ in new], [digest for _, digest in new]
 
-    def _own_values(
+    def _unshared_values(
         self, run: CellRun, before: str, segments_of: SegmentsOfColumn
     ) -> list[tuple[str, Digest | None]]:
         """Return the new ``file`` and any new digest of cells that share no files."""
@@ -144,15 +144,15 @@ class Relocation:
                 segment, taken = segments_of.take(which.stop - start)
                 rows = run.rows[start : start + taken]
                 index = self.assigned.keys[segment][1]
-                own = self.layout.cell_files(self.name, index, run.place(start), rows, extension)
+                files = self.layout.cell_files(self.name, index, run.place(start), rows, extension)
                 found += [
                     (f"{before}{file}", self._digest_of(f"{run.id_stem}{row}", segment))
-                    for row, file in zip(rows, own, strict=True)
+                    for row, file in zip(rows, files, strict=True)
                 ]
         return found
 
     def left_out(self) -> Iterator[str]:
-        """Yield sentences on what the written archive lacks, besides the moved LOBs."""
+        """Yield sentences on omissions of the written archive, besides the moved LOBs."""
         # The upgrade itself reports the columns' folders.
         yield from left_out(self.archive, self._renamed if self.upgrade is None else ())
 
@@ -163,8 +163,8 @@ class Relocation:
         return entry if self._version == "1.0" else uris.quoted(entry.split("/"))
 
 
-def _digests(work: Path, tasks: Mapping[int, int]) -> Callable[[str, int], Digest | None]:
-    """Return a function for the cells' digests that ``tasks`` wrote, called in the cells' order."""
+def _make_digest_lookup(work: Path, tasks: Mapping[int, int]) -> Callable[[str, int], Digest | None]:
+    """Return a function that looks up the digests that ``tasks`` wrote, in the cells' order."""
     lines: dict[int, Iterator[tuple[str, str, str]]] = {}
     waiting: dict[int, tuple[str, str, str] | None] = {}
 
@@ -236,7 +236,7 @@ def history(
     if (before or made_of.digests) and (extent := written.extent(metadata.NAME)) is not None:
         digests = metadata.read(b"".join(written.contents(extent))).digests
     parsed = ((words, ReplacedDigest.parsed(words)) for words in before)
-    known = (words if each is None else each.renewed(digests).words() for words, each in parsed)
+    renewed = (words if each is None else each.renewed(digests).words() for words, each in parsed)
     replaced = (each.words() for each in made_of.replaced(digests))
     styled = () if style is FolderStyle.DILCIS else (style.note,)
-    return tuple(dict.fromkeys((*known, *names, *replaced, *archive.missing_notes, *styled)))
+    return tuple(dict.fromkeys((*renewed, *names, *replaced, *archive.missing_notes, *styled)))

@@ -68,7 +68,7 @@ class EarlierRun(FinishedStretches[SegmentDone]):
         return amounts([each for each in found.values() if each.digest == assigned.digests[each.number]])
 
     def _is_there(self, done: SegmentDone) -> bool:
-        """Return whether a recorded segment exists; the last check looks beyond name and size."""
+        """Return whether a recorded segment exists by name and size; the final check reads it."""
         child = done.child
         if child is None:
             return True
@@ -83,10 +83,10 @@ class EarlierRun(FinishedStretches[SegmentDone]):
 
         ``parent`` is the folder in which the parent is written, ``archive`` the path of the archive there.
         """
-        package, own = self.staging.package, {archive} if self.archive is not None else set()
-        keep_only(package, {*kept, *(own if parent == package else ())})
+        package, archives = self.staging.package, {archive} if self.archive is not None else set()
+        keep_only(package, {*kept, *(archives if parent == package else ())})
         if parent != package and os.path.lexists(parent):
-            keep_only(parent, own)
+            keep_only(parent, archives)
 
     def record_faults(self, paths: Collection[str], segments: Iterable[tuple[int, str]]) -> None:
         """Record the segments, or the rest, that findings at ``paths`` concern.
@@ -112,16 +112,16 @@ class EarlierRun(FinishedStretches[SegmentDone]):
         )
 
     def written_archive(self, assigned: Assignment, target: Path) -> tuple[Hashers, list[str]] | None:
-        """Return digests and words of the archive written for a plan, or None without one."""
-        said = self.archive
+        """Return digests and omissions of the archive that was written for a plan, or None."""
+        event = self.archive
         try:
-            if said is None or said["plan"] != assigned.digest or os.lstat(target).st_size != said["size"]:
+            if event is None or event["plan"] != assigned.digest or os.lstat(target).st_size != event["size"]:
                 return None
         except OSError:
             return None
-        hashers = Hashers(said["digests"], said["digests"])
-        hashers.size = said["size"]
-        return hashers, list(said["left_out"])
+        hashers = Hashers(event["digests"], event["digests"])
+        hashers.size = event["size"]
+        return hashers, list(event["left_out"])
 
 
 def _progress(done: SegmentDone) -> PlacedBefore:

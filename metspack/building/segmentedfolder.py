@@ -134,13 +134,13 @@ class SegmentedFolder(tempdb.Scratch):
     def set_apart(self, archive: str) -> None:
         """Take the files of an archive, whole, in parts or unpacked, out of the segments."""
         sql = "SELECT path FROM file WHERE segment IS NULL"
-        own = [
+        files = [
             (path,)
             for (path,) in self._database.execute(sql)
             if (found := ARCHIVE.fullmatch(path)) and found[1] == archive
         ]
         below = f"{archive}/"
-        self._database.executemany("UPDATE file SET lob = '' WHERE path = ?", own)
+        self._database.executemany("UPDATE file SET lob = '' WHERE path = ?", files)
         self._database.execute(
             "UPDATE file SET lob = '', segment = NULL WHERE substr(path, 1, ?) = ?", (len(below), below)
         )
@@ -182,7 +182,7 @@ class SegmentedFolder(tempdb.Scratch):
         found = [
             each
             for (path,) in self._database.execute(_SEGMENTS)
-            if (each := segment_folder(f"{path}/x")) is not None  # always true of a file's path
+            if (each := segment_folder(f"{path}/x")) is not None  # true for the path of a file
         ]
         found.sort(key=lambda each: (each.series, each.number or 0))
         self._check_numbers(found)
@@ -206,7 +206,7 @@ class SegmentedFolder(tempdb.Scratch):
             if after.number == before.number:
                 raise SourceError(
                     f"{self.root}: {shown(before.path)} and {shown(after.path)} have the same number",
-                    hint="Each segment has a number of its own.",
+                    hint="Give each segment folder another number.",
                 )
 
     def segment_of(self, path: str) -> str:
@@ -422,9 +422,9 @@ class SegmentedLobs(tempdb.Scratch):
     def _take(self, run: PlacedRun) -> str:
         """Keep files of one folder; return the folder of their segment."""
         segment = self._folder.segment_of(run.path[0])
-        own = replace(run, path=[path[len(segment) + 1 :] for path in run.path])
+        inner = replace(run, path=[path[len(segment) + 1 :] for path in run.path])
         sql = "INSERT INTO placed (segment, files) VALUES (?, ?)"
-        self._database.execute(sql, (segment, filetable.text_of(own)))
+        self._database.execute(sql, (segment, filetable.text_of(inner)))
         return segment
 
     def files(self, segment: str) -> Iterator[PlacedRun]:

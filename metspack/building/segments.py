@@ -38,7 +38,7 @@ from metspack.sources.lobstream import ByteSources, LobReader, OpenSources
 class SegmentTask:
     """Segments to be placed and described together: one, or those with shared split LOBs.
 
-    ``segments`` are in order. ``parent`` is the parent's OBJID; ``packing`` that of each IP, None for
+    ``segments`` are in order. ``parent`` is the parent's OBJID; ``packing`` is that of each IP, None for
     folders. ``add_digests`` is the algorithm of digests for cells without one; ``accepted`` are the faults
     that a LOB may have; with ``links`` LOBs that are whole files are hard-linked.
     ``stretch`` is the part of the slice to be placed; with ``is_described`` it is all of the slice, and the
@@ -191,8 +191,8 @@ class _ProvenLobs:
         return self.digests.size, self.wholes.size, self.parts.size
 
     def note_lob(self, reader: LobReader) -> None:
-        said, added = reader.lob.cell.digest, self._task.add_digests
-        algorithm = added if said is None else said.algorithm if reader.is_part_digest else None
+        stated, added = reader.lob.cell.digest, self._task.add_digests
+        algorithm = added if stated is None else stated.algorithm if reader.is_part_digest else None
         if algorithm is not None:
             digest = reader.hashers.digest(algorithm)
             self.digests.write(json_line(reader.lob.place.id, digest.algorithm, digest.value))
@@ -206,7 +206,7 @@ def whole_line(reader: LobReader, checksum: str) -> bytes:
 
 
 def remarks(reader: LobReader) -> Iterator[str]:
-    """Yield the remarks on a LOB that was read, which are counted."""
+    """Yield the remarks on a LOB that was read; callers count them."""
     if reader.is_part_digest:
         yield PART_DIGESTS
     if reader.unit == "UTF-16 units":
@@ -254,7 +254,7 @@ def place_rest(
                 ended=proven.note_lob,
                 joined=lambda reader: proven.wholes.write(whole_line(reader, task.dialect.checksum_type)),
                 links=task.links,
-                goes_on=bool(task.finished),
+                is_resumed=bool(task.finished),
             )
             for at, spot in enumerate(task.segments[len(task.finished) :], len(task.finished)):
                 child, files, size = _place_segment(task, spot, placer, proven, disk)
@@ -282,12 +282,12 @@ def place_rest(
     return done
 
 
-def record(task: SegmentTask, done: SegmentDone, disk: writing.SyncedTogether, **said: str) -> None:
-    """Sync a segment or stretch to disk, and then record it with the fields in ``said``."""
+def record(task: SegmentTask, done: SegmentDone, disk: writing.SyncedTogether, **more: str) -> None:
+    """Sync a segment or stretch to disk, and then record it with the further fields ``more``."""
     (spot,) = (each for each in task.segments if each.number == done.number)
     disk.sync(*([task.package / spot.ip] if task.packing is None else []))
     if task.journal is not None:
-        done.record(task.journal, **said)
+        done.record(task.journal, **more)
 
 
 def clear(task: SegmentTask) -> None:
@@ -355,15 +355,15 @@ def _place_segment(
         return child, placements.count, placements.size
 
 
-def described_segments(
+def describe_segments(
     results: Iterable[TaskPlaced],
     task_of: Callable[[tuple[int, ...]], SegmentTask],
-    do: Callable[[SegmentTask], object],
+    submit: Callable[[SegmentTask], object],
 ) -> Iterator[TaskPlaced]:
-    """Yield the results of described segments, and pass tasks for the others to ``do``.
+    """Yield the results of described segments; submit tasks that describe the others.
 
-    ``task_of`` returns the task of some segments. ``do`` is called with the task that describes a segment
-    once its stretches were placed; the result of that task comes among the ``results``.
+    ``task_of`` returns the task of some segments. Once all stretches of a segment were placed, the task that
+    describes it is submitted by ``submit``; its result comes later among the ``results``.
     """
     stretches: list[SegmentDone] = []
     for each in results:
@@ -373,7 +373,7 @@ def described_segments(
             continue
         stretches.append(last)
         if last.stretch.is_last:
-            do(replace(task_of((last.number,)), placed=tuple(stretches)))
+            submit(replace(task_of((last.number,)), placed=tuple(stretches)))
             stretches.clear()
 
 
@@ -410,7 +410,7 @@ def _describe_together(task: SegmentTask, disk: writing.SyncedTogether) -> TaskP
 
 
 def _describe_again(placements: Placements, spot: SegmentSpot, task: SegmentTask) -> ChildMets:
-    """Describe a segment as ``describe`` does, where an earlier run may have begun to do so."""
+    """Describe a segment as ``describe`` does, replacing what an earlier run may have left."""
     work = task.work / f"again-{spot.number}"
     for each in (work, *(placing.fragment(task.work, spot.number, name) for name in MANIFEST_ALGORITHMS)):
         writing.remove(each)

@@ -1,4 +1,4 @@
-"""Build to a target on disk, or in a store that gets each segment once it is finished."""
+"""Build to a target on disk, or to a store: each finished segment is sent there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from metspack.model import LinkMode
 from metspack.planning.assignment import Assignment
 from metspack.system import os
 
-_AHEAD = 7  # segments for each process that may wait on disk until their turn has come
+_AHEAD = 7  # finished segments for each process that may wait on disk to be sent
 _SHA256 = "SHA-256"
 
 
@@ -59,25 +59,25 @@ class Sending:
     def begin(self, staging: Staging, run: RunFacts, *, restarts: bool) -> None:
         """Mark the prefix as unfinished; raises as ``StoreTarget.begin`` does."""
         if self._store is not None:
-            # The source is looked at on the machine that makes the package, where its journal is.
+            # The journal on the machine that makes the package identifies the source.
             facts = {name: each for name, each in run.facts.items() if name != "source"}
-            told = {"command": run.command, "facts": facts}
-            self._store.begin(told, staging.package, is_resumed=staging.is_resumed, restarts=restarts)
+            stated = {"command": run.command, "facts": facts}
+            self._store.begin(stated, staging.package, is_resumed=staging.is_resumed, restarts=restarts)
 
     def room(self, size: int, assigned: Assignment, segment: int | None, jobs: int | None) -> int:
-        """Return how many of ``size`` bytes the disk needs; ``segment`` is a segment's limit."""
+        """Return the bytes of ``size`` that are on disk at once; ``segment`` is a segment's limit."""
         if not self.is_remote or segment is None:
             return size
         return min(size, max(0, size - assigned.bytes) + segment * (_AHEAD * assigned.jobs(jobs) + 2))
 
-    def sent(
+    def send_each(
         self,
         placed: Iterable[TaskPlaced],
         package: Path,
         spot: Callable[[int], SegmentSpot],
         packing: Packing | None,
     ) -> Iterator[TaskPlaced]:
-        """Yield each result after sending its files, which then take no room on disk."""
+        """Send the files of each result and remove them from disk; yield the result."""
         for each in placed:
             if self._store is not None:
                 for done in each:

@@ -14,7 +14,7 @@ from metspack.model import Explanation, Finding, explain_by
 
 if TYPE_CHECKING:
     from metspack.checking.checks import Checking, check
-    from metspack.checking.codes import ALL_CODES, Code, Rule, standard_of, told_as
+    from metspack.checking.codes import ALL_CODES, Code, Rule, reported_id, standard_of
     from metspack.checking.eark.profiles import Profile
     from metspack.checking.eark.requirements import Requirement
     from metspack.checking.options import Level
@@ -35,14 +35,14 @@ __all__ = [
     "Rule",
     "check",
     "explained",
+    "reported_id",
     "standard_of",
-    "told_as",
     "weight",
 ]
 
 _HOMES = {
     "checks": ("Checking", "check"),
-    "codes": ("ALL_CODES", "Code", "Rule", "standard_of", "told_as"),
+    "codes": ("ALL_CODES", "Code", "Rule", "standard_of", "reported_id"),
     "eark.profiles": ("Profile",),
     "options": ("Level",),
     "packages": ("weight",),
@@ -87,9 +87,9 @@ def explained(code: str, standard: str = "") -> Explanation:
 
 
 def _explained_finding(finding: Finding) -> Explanation:
-    from metspack.checking.codes import standard_of, told_as  # noqa: PLC0415
+    from metspack.checking.codes import reported_id, standard_of  # noqa: PLC0415
 
-    return explained(told_as(finding), standard_of(finding))
+    return explained(reported_id(finding), standard_of(finding))
 
 
 explain_by(_explained_finding)
@@ -102,8 +102,8 @@ def _explained_requirement(code: str, standard: str) -> Explanation:
     requirement = named(code)
     if requirement is None:
         letter = code.strip()[:1].upper() if code.strip()[1:].isdecimal() else ""
-        alike = sorted(each.id for each in ALL_CODES if each.id[:1] == letter)
-        hint = f"Codes with this letter are {', '.join(alike)}." if alike else _CODES
+        ids = sorted(each.id for each in ALL_CODES if each.id[:1] == letter)
+        hint = f"Codes with this letter are {', '.join(ids)}." if ids else _CODES
         raise ConfigError(f"there is no code {code!r}", hint=hint)
     usual, requirement = requirement, of_version(requirement.id, standard) or requirement
     is_usual = requirement.says == usual.says
@@ -119,12 +119,12 @@ def _explained_requirement(code: str, standard: str) -> Explanation:
 
 
 def _meaning(requirement: Requirement) -> str:
-    said = f"{requirement.need.value}; {requirement.state.value}."
+    text = f"{requirement.need.value}; {requirement.state.value}."
     if requirement.note:
-        said += f" {requirement.note}"
+        text += f" {requirement.note}"
     if requirement.codes:
-        said += f" Also reported under {', '.join(requirement.codes)}."
-    return said
+        text += f" Also reported under {', '.join(requirement.codes)}."
+    return text
 
 
 def _elsewhere(requirement: Requirement) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum, unique
 from functools import cached_property, lru_cache
@@ -65,7 +66,7 @@ CREATE TABLE statement (
     algorithm TEXT, digest TEXT, boundary INTEGER
 );
 CREATE INDEX statement_archive ON statement (path) WHERE source = 'archive';
-CREATE INDEX statement_alone ON statement (path) WHERE source = 'PREMIS alone';
+CREATE INDEX statement_only ON statement (path) WHERE source = 'PREMIS only';
 CREATE INDEX statement_read ON statement (path) WHERE source = 'read';
 CREATE INDEX statement_lost ON statement (path) WHERE source = 'cell';
 CREATE INDEX statement_whole ON statement (xml_id) WHERE source = 'whole';
@@ -75,10 +76,9 @@ CREATE TABLE technical (
     xml_id TEXT, algorithm TEXT, line INTEGER, smallest INTEGER, largest INTEGER, first TEXT, last TEXT,
     PRIMARY KEY (xml_id, algorithm)
 ) WITHOUT ROWID;
-CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER, div INTEGER, step INTEGER);
+CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER, div INTEGER);
 CREATE INDEX fptr_div ON fptr (mets, div) WHERE div IS NOT NULL;
 CREATE INDEX fptr_beside ON fptr (mets, fileid, div) WHERE div IS NOT NULL;
-CREATE INDEX fptr_run ON fptr (step) WHERE step IS NOT NULL;
 CREATE TABLE ident (
     id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, element TEXT, line INTEGER
 );
@@ -245,7 +245,7 @@ _BATCH = 2_000
 _NEAR = 500
 Row = tuple[Any, ...]
 _CACHE = 2000  # KiB: more would gain no time, as the file is in the system's memory
-# Lower-case names of the usual characters, none of which Windows would not hold: each its own folded form.
+# Lower-case names of the usual characters, which Windows can hold, and which are their folded form.
 _USUAL = b"abcdefghijklmnopqrstuvwxyz0123456789._-/"
 _UNUSUAL = re.compile(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")
 
@@ -262,10 +262,10 @@ class Catalogue(tempdb.Scratch):
     """All data of a check on one package, in a private temporary database; a context manager."""
 
     def __init__(self) -> None:
-        # One transaction, never ended: the database is discarded, so that nothing needs a commit.
+        # One transaction, never ended: the database is discarded without a commit.
         super().__init__("BEGIN", cache=_CACHE, schema=_SCHEMA)
         self._are_entries_indexed = False
-        self._entries = self._cells = 0
+        self._reserved = Counter[str]()
         self.structmap = lru_cache(1_000)(self._structmap_number)
         self.routes: list[ArchiveRoutes] = []
         """The routes of each archive to its LOBs outside, for the report."""
@@ -277,7 +277,7 @@ class Catalogue(tempdb.Scratch):
         """The folders of swapped children, each with the one it is in; all end with a slash."""
 
     def number(self, sql: str, *values: object) -> int:
-        """Return the one number that a query gives, or 0 when it gives none."""
+        """Return the one number that a query gives, or 0 without a row."""
         found = self.row(sql, *values)
         return int(found[0]) if found and found[0] is not None else 0
 
@@ -326,25 +326,16 @@ class Catalogue(tempdb.Scratch):
         """Run a statement for each row."""
         self._database.executemany(sql, rows)
 
-    def insert(self, insertion: tempdb.BulkInsert, shared: Row, rows: Iterable[Row]) -> None:
-        """Insert rows with the ``shared`` values in each."""
-        insertion.run(self._database, shared, rows)
-
-    def insert_columns(
+    def insert(
         self, insertion: tempdb.BulkInsert, shared: Row, columns: Sequence[Sequence[Any] | None]
     ) -> None:
         """Insert rows given as columns, with the ``shared`` values in each."""
         insertion.run_columns(self._database, shared, columns)
 
-    def take_entries(self, count: int) -> int:
-        """Reserve numbers for so many entries and return the first; entries may be put in later."""
-        self._entries += count
-        return self._entries - count + 1
-
-    def take_cells(self, count: int) -> int:
-        """Reserve numbers for so many cells and return the first, as ``take_entries`` does."""
-        self._cells += count
-        return self._cells - count + 1
+    def reserve(self, table: str, count: int) -> int:
+        """Reserve numbers for rows of a table, which may be put in later; return the first."""
+        self._reserved[table] += count
+        return self._reserved[table] - count + 1
 
     def _structmap_number(self, kind: str | None, label: str | None) -> int:
         """Return the number of structMaps with a TYPE and a LABEL, sections of METS 0."""
@@ -371,10 +362,10 @@ class Catalogue(tempdb.Scratch):
         METS.
         """
         key = None if called is None else bare(called)
-        known = (parent, called, done, key, found, named_by, package, *self._depth_below(parent))
+        values = (parent, called, done, key, found, named_by, package, *self._depth_below(parent))
         folder = folder_of(path)
         is_segment = SEGMENT.fullmatch(shown(folder[:-1].rpartition(b"/")[2])) is not None
-        return self.put(_PUT_METS, path, folder, is_segment, *known)
+        return self.put(_PUT_METS, path, folder, is_segment, *values)
 
     def _depth_below(self, parent: int | None) -> tuple[int, int | None]:
         """Return the depth of a METS below ``parent``, and a METS far above it, for ``is_above``."""
@@ -478,7 +469,7 @@ def folded_name(name: bytes) -> bytes:
 
 
 def are_usual(names: bytes) -> bool:
-    """Return whether none of the names, joined by ``/``, can give a finding."""
+    """Return whether names, joined by ``/``, are all free of findings."""
     return not names.translate(None, _USUAL) and not _UNUSUAL.search(names)
 
 

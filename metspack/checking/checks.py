@@ -43,9 +43,9 @@ from metspack.system import os
 class Checking(Iterator[Finding]):
     """A check under way: an iterator of findings, whose ``summary`` counts the work so far.
 
-    ``graphs`` are the links of each package that was checked, in that order; none unless ``keeps_links``, as
-    they grow with the METS documents. Each package is shown to the ``observer``. Raises ``SourceError`` when
-    there is nothing at a path to check, ``TargetError`` when the temporary directory has no room; a fault of
+    ``graphs`` are the links of each checked package, in that order, if it ``keeps_links``: they grow with the
+    METS documents. Each package is shown to the ``observer``. Raises ``SourceError`` when
+    a path has no package, ``TargetError`` when the temporary directory has no room; a fault of
     a package is only ever a finding. With several packages, each finding's path begins with the package's.
     The files read are noted in the ``ledger``, if any; ``credit`` is called with the work of each worker of a
     cluster.
@@ -173,7 +173,7 @@ class Checking(Iterator[Finding]):
         budgets = self._looking.budgets
         check_no_store(self._looking.cluster, (*self._paths, *self._granted))
         with (
-            cluster.opened(self._looking.cluster, self._credit) as helpers,
+            cluster.connect(self._looking.cluster, self._credit) as helpers,
             closing(OpenPacks(budgets)) as packs,
             ExitStack() as stack,
         ):
@@ -183,7 +183,9 @@ class Checking(Iterator[Finding]):
             whole = [each for each in found if each.is_package]
             self._is_one, several = len(found) == 1, len(whole) > 1
             self._executor = fixity.executor(helpers, whole, granted)
-            options.check_alone(self._looking, sum(not (each.source or each.other) for each in found))
+            options.check_single_package(
+                self._looking, sum(not (each.source or each.other) for each in found)
+            )
             for each in found:
                 self._found[each.shown] = packages.identity(each, packs, budgets)
             left = [(each, packages.finding(each)) for each in found if not each.is_package]
@@ -241,7 +243,7 @@ class Checking(Iterator[Finding]):
             if not (each.source or each.other)
         ]
         owners = {self._path(each): each.shown for each in found}
-        for package, finding in self._looking.expected.compared(given, {*index.own_names()}):
+        for package, finding in self._looking.expected.compared(given, {*index.checked_names()}):
             self._owner = "" if package is None else owners[package.path]
             yield finding
 
@@ -274,16 +276,14 @@ class Checking(Iterator[Finding]):
     def _of_one(self, each: DeliveredPackage, index: ObjidIndex) -> Iterator[Finding]:
         if self._ledger is not None:
             self._ledger.begin(self._found[each.shown].objid, each.tree(self._open_packs).shown)
-        with processes.keeping(), self._under_way(each, index) as (catalogue, places):
+        with processes.keep(), self._under_way(each) as (catalogue, places):
             software = self._found[each.shown].software
             run = PackageCheck(each, software, catalogue, places, index, self._shared)
             for finding in run.findings():
                 yield self._as_given(finding, each, places)
 
     @contextmanager
-    def _under_way(
-        self, each: DeliveredPackage, index: ObjidIndex
-    ) -> Iterator[tuple[Catalogue, CheckedTree]]:
+    def _under_way(self, each: DeliveredPackage) -> Iterator[tuple[Catalogue, CheckedTree]]:
         """Give a catalogue for a package, which ends with the block."""
         looking = self._looking
         with (
@@ -293,7 +293,6 @@ class Checking(Iterator[Finding]):
             # Only a package that is one folder, all of it, with a METS has segments to be held.
             if each.mets is not None and not (each.is_packed or each.members or each.top):
                 hold_segments(agreement, each.path, looking, self._count_bytes)
-            index.agreed = agreement if self._is_one else None
             places = CheckedTree(each.tree(self._open_packs), agreement, looking.budgets.holes)
             agreement.begin_reading(self._count_bytes)
             self._open = each, catalogue, places

@@ -1,7 +1,7 @@
-"""Group findings: a missing, renamed or foreign folder is reported once for its files.
+"""Group findings: a missing, renamed or unlisted folder is reported once for its files.
 
-A requirement that every METS of a kind breaks is reported once as well, as its cause is the tool that wrote
-them. So are links that are wrong in the same way, because one name or one beginning of names was changed.
+A requirement that every METS of a kind breaks is reported once too, as its cause is the tool that wrote them.
+So are links with the same difference, as one edit of names caused them all.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from metspack.checking.similarity import TextEdit
 from metspack.model import MOST_PLACES, Finding, FindingPlace
 
 _PLACES_KEPT = 100_000  # of all causes together
-_KEPT = 1_000  # groups held at a time: a package has a few, a hostile one endless many
+_KEPT = 1_000  # groups held at a time: a package has few, a hostile one any number
 
-_COME = f"SELECT path FROM mark WHERE mark = '{Mark.RENAMED}' AND other = ?"  # noqa: S608 -- a constant
+_ORIGIN = f"SELECT path FROM mark WHERE mark = '{Mark.RENAMED}' AND other = ?"  # noqa: S608 -- a constant
 _IS_GONE = f"""
 SELECT 1 WHERE {is_marked(Mark.LOST_METS, "?1")}
 OR EXISTS (SELECT 1 FROM entry e WHERE e.path = ?1 AND {IS_GONE})
@@ -67,27 +67,27 @@ class FindingGroups:
     def __init__(self) -> None:
         self._held: dict[tuple[str, bytes | None, Hashable], _Held] = {}
 
-    def take(self, folder: bytes | None, finding: Finding, alike: Hashable = None) -> Iterator[Finding]:
+    def take(self, folder: bytes | None, finding: Finding, kind: Hashable = None) -> Iterator[Finding]:
         """Take a finding on a file below a folder that is at fault; yield the findings now due.
 
-        Findings of one code are reported together when they share the folder and ``alike``. Without a folder
+        Findings of one code are reported together when they share the folder and ``kind``. Without a folder
         the finding is due at once.
         """
         if folder is None:
             yield finding
             return
-        key = (finding.code, folder, alike)
+        key = (finding.code, folder, kind)
         if key not in self._held and len(self._held) >= _KEPT:
             yield from self.release()
-        if not self.count(folder, finding.code, alike):
+        if not self.count(folder, finding.code, kind):
             self._held[key] = _Held(finding)
 
-    def count(self, folder: bytes | None, code: str, alike: Hashable = None, number: int = 1) -> bool:
-        """Count findings if another one of their group is held; return whether it is."""
-        held = self._held.get((code, folder, alike))
+    def count(self, folder: bytes | None, code: str, kind: Hashable = None) -> bool:
+        """Count a finding if another one of its group is held; return whether it is."""
+        held = self._held.get((code, folder, kind))
         if held is None:
             return False
-        held.count += number
+        held.count += 1
         return True
 
     def release(self) -> Iterator[Finding]:
@@ -108,12 +108,12 @@ def _extended(finding: Finding, more: str, /, **facts: str) -> Finding:
 class SharedFaults:
     """Groups the faults that all documents of a kind share; the others are reported for each.
 
-    ``kind`` is a word for several: ``packages``. ``alike`` are the names of facts that separate faults of a
-    code.
+    ``kind`` is a word for several documents: ``packages``. ``separating`` are the names of facts in which
+    separate faults of a code differ.
     """
 
-    def __init__(self, *alike: str) -> None:
-        self._alike = frozenset(alike)
+    def __init__(self, *separating: str) -> None:
+        self._separating = frozenset(separating)
         self._held: dict[str, dict[Hashable, _Held]] = {}
 
     def take(self, kind: str, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -144,7 +144,7 @@ class SharedFaults:
         return (
             finding.code,
             finding.requirement,
-            *(each for each in finding.facts if each[0] in self._alike),
+            *(each for each in finding.facts if each[0] in self._separating),
         )
 
     def _each(self, kind: str, fault: _Held) -> Iterator[Finding]:
@@ -163,11 +163,10 @@ def _of_all(finding: Finding, kind: str, count: int) -> Finding:
 def each_counted(
     catalogue: Catalogue, sql: str, most: int, finding: Callable[..., Finding], *values: object
 ) -> Iterator[Finding]:
-    """Yield a finding for each row of a query, and one for all rows that will only be counted.
+    """Yield a finding for each row of a query, and one that counts the rows beyond the limit.
 
-    The finding is made of the row's values. ``most`` are reported one by one; ``FurtherFindings`` keeps no
-    place of those far behind. The last ORDER BY of ``sql``, if any, may be followed only by the order of its
-    rows.
+    ``finding`` makes a finding of a row. ``most`` are reported one by one, and ``FurtherFindings`` names
+    ``MOST_PLACES`` more. ``sql`` may end with ``ORDER BY e.id``.
     """
     last = most + MOST_PLACES
     for number, row in enumerate(catalogue.rows(f"{sql} LIMIT {last + 1}", *values)):
@@ -208,11 +207,11 @@ class FurtherFindings:
             yield self._together(held, requirement or code), tuple(owners)
         self._held.clear()
 
-    def _together(self, held: _Held, told_as: str) -> Finding:
+    def _together(self, held: _Held, name: str) -> Finding:
         if held.count == 1:
             return held.first
         more = (
-            f"and {held.count - 1:,} more findings {told_as}, counted and not reported one by one "
+            f"and {held.count - 1:,} more findings {name}, counted and not reported one by one "
             f"(--budget findings=N reports N of each code, not {self._most:,})"
         )
         finding = _extended(held.first, more, places=f"{held.count:,}")
@@ -256,7 +255,7 @@ def cause(finding: Finding, package: str) -> str:
         return ""
     if finding.code in _PARENTS:
         return json.dumps((finding.code, stated, meant))
-    # Files lie in folders of any name: what differs is the same all the same.
+    # A renamed file keeps its folder: the edit is that of the part that differs.
     edit = (TextEdit.within if finding.code == Code.RENAMED.id else TextEdit.of)(stated, meant)
     return json.dumps((finding.code, package, edit.before, edit.now, edit.is_case))
 
@@ -316,28 +315,25 @@ class CommonCauses:
         self._held.clear()
 
 
-def absent(catalogue: Catalogue) -> Folder:
-    """Return a function that gives the uppermost missing folder above a missing file, or None."""
-    return climbing(
+def make_missing_folder_lookup(catalogue: Catalogue) -> Folder:
+    """Return a function from a missing file to the uppermost missing folder above it, or None."""
+    return make_climb(
         lambda folder: not catalogue.is_folder(folder),
         lambda: catalogue.number("SELECT max(length(path)) FROM disk WHERE kind = 'd'"),
     )
 
 
-def is_reported(catalogue: Catalogue) -> Callable[[bytes, bytes | None], bool]:
-    """Return a function that gives whether a missing file or its lost METS has a finding.
+def make_reported_test(catalogue: Catalogue) -> Callable[[bytes, bytes | None], bool]:
+    """Return a test whether a missing file or its lost METS has a finding.
 
-    It takes the path, and the uppermost folder above it that is missing too (``absent``).
+    It takes the path, and the uppermost missing folder above it or None.
     """
-    is_lost_with_mets = lost_with_mets(catalogue)
+    is_lost_with_mets = make_lost_mets_test(catalogue)
     return lambda path, folder: catalogue.has(_IS_GONE, path) or is_lost_with_mets(folder)
 
 
-def lost_with_mets(catalogue: Catalogue) -> Callable[[bytes | None], bool]:
-    """Return a function that gives whether a missing folder had a METS; False for None.
-
-    Such a METS has a finding.
-    """
+def make_lost_mets_test(catalogue: Catalogue) -> Callable[[bytes | None], bool]:
+    """Return a test whether a missing folder had a METS, which has a finding; False for None."""
 
     @lru_cache(1)
     def is_lost(folder: bytes | None) -> bool:
@@ -362,21 +358,21 @@ def with_manifests(catalogue: Catalogue, path: bytes, finding: Finding) -> Findi
     return _extended(finding, f"{' and '.join(lines)} {verb} it too")
 
 
-def without(catalogue: Catalogue, sql: str, *values: object) -> Folder:
-    """Return a function that gives the uppermost folder around a file without rows of a kind.
+def make_folder_without_lookup(catalogue: Catalogue, sql: str, *values: object) -> Folder:
+    """Return a function from a file to the uppermost folder around it without rows of a query.
 
-    ``sql`` finds such rows: its last two parameters are paths between which a folder's files are, and
-    ``values`` those before. The package's root folder is never given.
+    ``values`` are the first parameters of ``sql``; the last two are the bounds of a folder's paths. The
+    package's root is never returned.
     """
 
     def is_shared(folder: bytes) -> bool:
         return catalogue.is_folder(folder) and not catalogue.has(sql, *values, *span_below(folder + b"/"))
 
-    return climbing(is_shared)
+    return make_climb(is_shared)
 
 
 def moved(path: bytes, to: bytes) -> tuple[bytes, bytes] | None:
-    """Return the folder that was moved with a file, and its new path; None for a single file."""
+    """Return the folder that was moved with a file, and its new path, or None for a single file."""
     before, now = path.split(b"/"), to.split(b"/")
     shared = 0
     while shared < min(len(before), len(now)) and before[~shared] == now[~shared]:
@@ -386,11 +382,11 @@ def moved(path: bytes, to: bytes) -> tuple[bytes, bytes] | None:
     return b"/".join(before[:-shared]), b"/".join(now[:-shared])
 
 
-def come(catalogue: Catalogue) -> Folder:
-    """Return a function that gives the folder to which an unlisted file was moved with others."""
+def make_origin_lookup(catalogue: Catalogue) -> Folder:
+    """Return a function from an unlisted file to the folder that was moved with it, or None."""
 
     def folder(path: bytes) -> bytes | None:
-        row = catalogue.row(_COME, path)
+        row = catalogue.row(_ORIGIN, path)
         both = None if row is None else moved(path, row[0])
         return None if both is None else both[0]
 
@@ -403,11 +399,10 @@ def some_of(sources: Sequence[str], most: int) -> str:
     return ", ".join(sources if more <= 1 else (*sources[:most], f"{more:,} more"))
 
 
-def climbing(is_shared: Callable[[bytes], bool], longest: Callable[[], int] | None = None) -> Folder:
-    """Return a function that climbs from a file's folder as long as folders share the fault.
+def make_climb(is_shared: Callable[[bytes], bool], longest: Callable[[], int] | None = None) -> Folder:
+    """Return a function from a file to the uppermost folder above it that shares its fault.
 
-    The last answer is kept. All folders with paths longer than ``longest()`` share it; it is called only for
-    very long paths.
+    Paths longer than ``longest()`` all share the fault; it is called only for very long paths.
     """
 
     @lru_cache(1)

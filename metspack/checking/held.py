@@ -1,4 +1,4 @@
-"""Files of a segment as columns: what METS, folder and manifests say alike of them."""
+"""Files of a segment as columns: the statements on which METS, folder and manifests agree."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ WHERE folder = ? AND start >= ? ORDER BY start
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentLook:
-    """A segment to compare, by paths below the package's root, with its sources.
+    """A segment to reconcile: paths below the package's root, and the manifests of the package.
 
-    ``mets`` is that of its METS, ``data`` that of the folder whose files this lists: its own, or of a
-    representation that below it; ``pack`` is the zip file that holds it, if one does. ``manifests`` are the
-    algorithms of those that the package has. The files are compared in ``parts``.
+    ``mets`` is its METS, ``data`` the folder of the listed files: the METS's folder, or in a representation
+    the folder below. ``manifests`` are the algorithms of the package's manifests. The files are compared in
+    ``parts``.
     """
 
     root: Path
@@ -50,7 +50,6 @@ class SegmentLook:
     data: bytes
     manifests: tuple[str, ...]
     budgets: Budgets
-    pack: bytes = b""
     parts: int = 1
 
     @property
@@ -114,7 +113,7 @@ class AgreedColumns:
 class AgreedSegment:
     """A segment whose METS, folder and manifests agree but for missing files.
 
-    ``facts`` are those of its METS without its files, ``opening`` is the METS's own, ``size`` and ``own``
+    ``facts`` are those of its METS without its files, ``opening`` is the METS's own, ``size`` and ``digests``
     are its bytes and digests; ``folders`` are the paths below the one of its data, ``total`` is the bytes of
     its files, whose digests METS states by ``algorithm``; ``stretches`` are those of manifests by algorithm.
     Archives are not counted as files: ``kept`` has their paths and sizes, and they are known as all files of
@@ -126,9 +125,8 @@ class AgreedSegment:
 
     mets: bytes
     data: bytes
-    pack: bytes
     size: int
-    own: Mapping[str, str]
+    digests: Mapping[str, str]
     opening: Opening
     facts: tuple[Fact, ...]
     folders: tuple[bytes, ...] = ()
@@ -189,7 +187,7 @@ def _value(plain: Any) -> Any:
 
 
 class CellKind(NamedTuple):
-    """The common values of cells that name files: their archive, lengths and digests or none."""
+    """The common values of cells that name files: archive, whether they have lengths, algorithm or None."""
 
     archive: bytes
     has_length: bool

@@ -33,18 +33,18 @@ from metspack.files.byteranges import FileBelow
 from metspack.files.tempdb import BulkInsert
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
-from metspack.packages.files import FolderTree, PackageTree, PackedTree, path_of
+from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.system import os
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
 _FILES = BulkInsert("disk", "(?{0}, 'f', ?{1})", shared=0, per_row=2)
 # Folders found since lie below the last one, and so behind it.
 _NEXT_FOLDER = "SELECT path FROM disk WHERE kind = 'd' AND path > ? ORDER BY path LIMIT 1"
-_ALIKE = """
+_COLLIDING = """
 SELECT f.path, coalesce(
     (SELECT d.path FROM disk d WHERE d.path = f.other),
     (SELECT min(g.path) FROM mark g WHERE g.mark = f.mark AND g.other = f.other AND g.path < f.path)
-) AS alike FROM mark f WHERE f.mark = ? AND alike IS NOT NULL ORDER BY f.path
+) AS first FROM mark f WHERE f.mark = ? AND first IS NOT NULL ORDER BY f.path
 """
 # Microsoft, Naming Files, Paths, and Namespaces: characters, device names, and characters cut off at the end.
 _NOT_FOR_WINDOWS = re.compile(
@@ -67,9 +67,7 @@ def findings(
     """
     tree, _ = places.held(start)
     taking = _Taking(catalogue, start, whole=whole)
-    if (agreed := places.agreement.at(start)) is not None:
-        taking.take_agreed(agreed)
-    elif isinstance(tree, FolderTree):
+    if isinstance(tree, FolderTree):
         yield from _walk(taking, tree, places.agreement)
     else:
         yield from _list_packed(taking, tree, start)
@@ -92,10 +90,10 @@ def empty_folders(catalogue: Catalogue) -> Iterator[Finding]:
             yield Code.EMPTY_FOLDER.at(shown(path) or ".")
 
 
-def alike(catalogue: Catalogue) -> Iterator[Finding]:
+def name_collisions(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield findings on names in one folder that differ only in letter case or Unicode form."""
-    for path, other in catalogue.rows(_ALIKE, Mark.FOLDED):
-        yield Code.ALIKE.at(path, other=other)
+    for path, other in catalogue.rows(_COLLIDING, Mark.FOLDED):
+        yield Code.NAMES_COLLIDE.at(path, other=other)
 
 
 def _walk(taking: _Taking, tree: FolderTree, agreement: Agreement) -> Iterator[Finding]:
@@ -142,8 +140,7 @@ class _Taking:
         if _METS in lot.files.lower():
             self._keep_documents(prefix, names)
         if self.whole:
-            rows = zip(map(prefix.__add__, names), lot.sizes, strict=True)
-            self.catalogue.insert(_FILES, (), rows)
+            self.catalogue.insert(_FILES, (), ([prefix + name for name in names], lot.sizes))
             if not are_usual(lot.files):
                 for name in names:
                     self._keep_name(prefix + name)
@@ -242,12 +239,12 @@ def beside(
     covers: Callable[[str], bool] | None,
     together: grouping.FindingGroups,
 ) -> Iterator[Finding]:
-    """Yield findings on bytes outside the entries of packed files, and files in no package.
+    """Yield findings on bytes between the entries of packed files, and files outside packages.
 
-    ``packages`` are the folders of those under check, by their roots: a file in a granted root may hold
-    others. Files that were ``seen`` are passed over, and those of segments that agree. Files for which
-    ``covers`` is true are on a list and not noted; without ``covers`` only bytes are looked at. ``together``
-    keeps the note on files that macOS left behind.
+    ``packages`` are the folders of packages under check, by their roots: a packed file in a granted root may
+    hold other packages. Packed files that were ``seen`` are left out. Files for which ``covers`` is true are
+    on a list and have no finding; without ``covers`` only the bytes between entries are checked.
+    ``together`` keeps the note on files that macOS left behind.
     """
     packed: dict[FileBelow, list[PackedTree]] = {}
     for tree in places.trees:
@@ -255,9 +252,8 @@ def beside(
             packed.setdefault(tree.file, []).append(tree)
     seen.update(packed)
     for file, trees in packed.items():
-        if places.agreement.in_pack(path_of(file.segments)) is None:
-            with suppress(PackedError):  # reported where the file is listed
-                yield from _beside(file, trees, packages, covers, together)
+        with suppress(PackedError):  # reported where the file is listed
+            yield from _beside(file, trees, packages, covers, together)
 
 
 def _beside(
@@ -285,7 +281,7 @@ def _beside(
 
 
 def _in_none(whole: PackedTree, folders: Iterable[bytes]) -> Iterator[Item]:
-    """Yield the files of a zip or tar file that lie in none of some folders."""
+    """Yield the files of a zip or tar file outside some folders."""
     around = list(outermost(sorted(folder + b"/" if folder else b"" for folder in folders)))
     for item in whole.items():
         at = item.name + b"/"

@@ -36,7 +36,7 @@ _HAS_FACT = "SELECT 1 FROM verified_fact WHERE path = ? AND fact = ?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedFile:
-    """A file whose bytes agreed: its stamp before it was read, and the stated facts, as texts."""
+    """A file whose bytes agreed: its stamp before the reading, and its verified facts as texts."""
 
     path: bytes
     stamp: FileStamp
@@ -54,22 +54,24 @@ class Remembering(Protocol):
         """Begin with a package, by its OBJID and path."""
 
     def not_due(self) -> Iterator[tuple[VerifiedFile, str]]:
-        """Yield the files that need no reading while unchanged, by path, with the time of each."""
+        """Yield the files verified recently, in the order of paths, with the time of each."""
 
     def take(self, taken: Iterable[tuple[bytes, str]]) -> None:
         """Note the files that were not read, with the time of each."""
 
-    def note(self, verified: Sequence[VerifiedFile], odd: Sequence[bytes] = (), *, read: int = 0) -> None:
-        """Note files that agree, files that do not (``odd``), and how many were ``read``."""
+    def note(
+        self, verified: Sequence[VerifiedFile], differing: Sequence[bytes] = (), *, read: int = 0
+    ) -> None:
+        """Note files that agree, files that do not (``differing``), and how many were ``read``."""
 
     def end(self) -> None:
         """End the check, which is complete."""
 
 
 class LedgerUse:
-    """The use of a ledger by the check of one package; without one nothing is done.
+    """The use of a ledger by the check of a package; without one each method returns at once.
 
-    ``stated`` is a query for the statements on files: ``path`` and ``fact``, as texts.
+    ``stated`` is a query that yields the ``path`` and the ``fact`` of each statement on a file.
     """
 
     def __init__(
@@ -88,12 +90,12 @@ class LedgerUse:
         return self._ledger is not None
 
     def leave_out(self) -> None:
-        """Leave out the files that are unchanged and verified for all that is stated now."""
+        """Leave out unchanged files with all stated facts verified in the ledger."""
         if self._ledger is None:
             return
         self._catalogue.put(_FACTS)
-        known = self._ledger.not_due()
-        while some := list(islice(known, _FILES_AT_ONCE)):
+        candidates = self._ledger.not_due()
+        while some := list(islice(candidates, _FILES_AT_ONCE)):
             stamps = self._stamps_of([file.path for file, _ in some])
             same = [(file, time) for file, time in some if stamps.get(file.path) == file.stamp]
             remembered = ((Mark.REMEMBERED, file.path, None, time) for file, time in same)
@@ -105,7 +107,7 @@ class LedgerUse:
         self._catalogue.put(_PUT_DONE, Mark.DONE, Mark.TAKEN)
 
     def is_taken(self, parts: Sequence[bytes], facts: Sequence[str]) -> bool:
-        """Return whether a whole with ``facts`` is verified with all its parts; if not, read all."""
+        """Return whether a whole with ``facts`` and its parts are verified; if not, unmark them."""
         if self._ledger is None:
             return False
         if all(self._catalogue.is_marked(Mark.TAKEN, path) for path in parts) and all(
@@ -132,23 +134,23 @@ class LedgerUse:
         """Note files that were read, with the facts of those that agree."""
         if self._ledger is None:
             return
-        verified, odd = list[VerifiedFile](), list[bytes]()
+        verified, differing = list[VerifiedFile](), list[bytes]()
         for path, facts in files.items():
             stamp = self._stamps.pop(path, None)
             if facts and stamp is not None:
                 verified.append(VerifiedFile(path=path, stamp=stamp, facts=facts))
             else:
-                odd.append(path)
-        self._last = verified[-1] if verified and not odd else None
-        self._ledger.note(verified, odd, read=read)
+                differing.append(path)
+        self._last = verified[-1] if verified and not differing else None
+        self._ledger.note(verified, differing, read=read)
 
     def note_whole(self, facts: tuple[str, ...]) -> None:
-        """Note facts of a whole, which it has, with the part of it that was noted last."""
+        """Note the verified facts of a whole with its last part."""
         if self._ledger is not None and (last := self._last) is not None:
             self._ledger.note([replace(last, facts=(*last.facts, *facts))])
 
     def _stamps_of(self, paths: Iterable[bytes]) -> dict[bytes, FileStamp]:
-        """Return the present stamps of files; a packed file has that of its zip or tar file."""
+        """Return the stamps of files; a packed file has the stamp of its zip or tar file."""
         found: dict[bytes, FileStamp] = {}
         files = ((*self._file_of(path), path) for path in paths)
         for (root, folder), group in groupby(files, key=itemgetter(0, 1)):
@@ -168,6 +170,6 @@ class LedgerUse:
         if place is None:
             return Path(), (), ""
         if not place.segments:
-            whole = Path(os.path.realpath(place.root))  # it was given by path, and may be a link
+            whole = Path(os.path.realpath(place.root))  # the path was given, and may be a link
             return whole.parent, (), whole.name
         return place.root, place.segments[:-1], place.segments[-1]

@@ -18,19 +18,18 @@ from metspack.processes import HERE
 from metspack.system import os
 
 FEW = 1 << 18
-"""Bytes of METS below which there are too few files to be worth it."""
+"""The bytes of METS below which rows are as fast as held segments."""
 
 _BYTES_OF_A_FILE = 300  # in METS
-_PACKED = 100  # bytes of a packed segment for each byte of its METS
-_AT_ONCE = 1_000  # segments whose sizes are asked for together
+_AT_ONCE = 1_000  # segments whose sizes are read together
 
 
 def hold_segments(
     agreement: Agreement, package: Path, looking: Looking, progress: Callable[[int], None]
 ) -> None:
-    """Look at the segments of a package, given by its folder; hold those without an odd file.
+    """Reconcile the segments of the package in a folder; hold those on which all sources agree.
 
-    At none of a package that is too small to be worth it, nor where less than all is asked for, or more.
+    A small package has no held segments, and neither has one that is checked in part or by other schemas.
     """
     if not looking.is_of_every_file:
         return
@@ -41,7 +40,7 @@ def hold_segments(
         jobs = HERE.useful(looking.jobs, files=sum(sizes) // _BYTES_OF_A_FILE, size=0)
         looks = (look for look, _ in _looks(package.absolute(), looking))
         first = next(looks)
-        if len(sizes) == 1 and jobs > 1 and not first.pack:
+        if len(sizes) == 1 and jobs > 1:
             look_in_two(first, agreement.take)
             return
         with closing(HERE.results(look_at, chain((first,), looks), jobs, progress)) as results:
@@ -49,29 +48,24 @@ def hold_segments(
                 if result is not None:
                     agreement.take(*result)
     except (OSError, StopIteration):
-        return  # what has gone is reported where the package is walked
+        return  # the inventory reports what is missing
 
 
 def _looks(root: Path, looking: Looking) -> Iterator[tuple[SegmentLook, int]]:
-    """Yield the segments on disk, each with about the bytes of its METS; raises ``OSError``.
-
-    Packed ones are left out if bytes are read.
-    """
+    """Yield the segments on disk, each with the bytes of its METS; raises ``OSError``."""
     statuses = reading.statuses(root, (), MANIFESTS.values())
     manifests = tuple(name for name, found in zip(MANIFESTS, statuses, strict=True) if found)
-    found = (each for each in places(root) if not (each[2] and looking.level.hashes))
+    found = places(root)
     while some := list(islice(found, _AT_ONCE)):
-        statuses = reading.statuses(root, (), [os.fsdecode(pack or mets) for mets, _, pack in some])
-        for (mets, data, pack), status in zip(some, statuses, strict=True):
+        statuses = reading.statuses(root, (), [os.fsdecode(mets) for mets, _ in some])
+        for (mets, data), status in zip(some, statuses, strict=True):
             if status is not None:
-                size = status[0] // (_PACKED if pack else 1)
                 look = SegmentLook(
                     root=root,
                     mets=mets,
                     data=data,
-                    manifests=() if pack else manifests,
+                    manifests=manifests,
                     budgets=looking.budgets,
-                    pack=pack,
-                    parts=1 if pack else parts_of(size),
+                    parts=parts_of(status[0]),
                 )
-                yield look, size
+                yield look, status[0]

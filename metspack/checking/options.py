@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 LevelWord = Literal["links", "structure", "fixity", "full"]
 ProfileWord = Literal["auto", "recommendation", "csip", "sip", "cits-siard"]
 SEED = 0
-"""The seed where none is given."""
+"""The default seed."""
 
 _FORM = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?(%)?")
 _STATED = """
@@ -132,8 +132,7 @@ def _refused(text: str, why: str) -> ConfigError:
 def choose(catalogue: Catalogue, sample: FileSample) -> Sampled:
     """Put the paths of a sample into the catalogue; return the number of files to choose from.
 
-    None is hashed so far. The files on disk, the METS documents and the manifests are in the catalogue, and
-    indexed.
+    The catalogue must have the files on disk, the METS documents and the manifests, indexed.
     """
     catalogue.add_function("sample_key", sample.key)
     total = catalogue.number(f"SELECT count(*) FROM ({_STATED})")  # noqa: S608 -- a constant
@@ -151,7 +150,7 @@ _MOST = 64 << 20  # bytes of a list
 _NEAR, _HINTS = 1_000, 100
 _MARK = "\ufeff"
 _NAMES = ("objid", "identifier", "id", "package", "name", "folder", "path", "file")
-_ALONE = ("objid", "identifier", "id", "folder")  # names of a table's only column
+_NAMES_OF_ONE = ("objid", "identifier", "id", "folder")  # names of a table's only column
 _DELIMITERS = ",;\t"
 _FORM_OF_LIST = (
     "It has an OBJID or the name of a folder in each line, is CSV with a header (a column objid or folder), "
@@ -184,12 +183,12 @@ class DeliveredName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedPackages:
-    """The packages in a list, each once; those ``again`` in it; the list's OBJID (``known``)."""
+    """The packages in a list, each once, the repeated ones (``again``), and the list's OBJID."""
 
     path: Path
     packages: tuple[ExpectedPackage, ...]
     again: tuple[tuple[ExpectedPackage, int], ...] = ()
-    known: str = ""
+    objid: str = ""
 
     def compared(
         self, given: Sequence[DeliveredName], within: Collection[str]
@@ -202,7 +201,7 @@ class ExpectedPackages:
         strangers = [
             each
             for each in given
-            if listed.isdisjoint(each.names) and (not self.known or each.objid != self.known)
+            if listed.isdisjoint(each.names) and (not self.objid or each.objid != self.objid)
         ]
         come = {name for each in given for name in each.names} | set(within)
         missing = [
@@ -302,7 +301,7 @@ def _of_csv(path: Path, text: str) -> list[ExpectedPackage] | None:
     rows = csv.reader(lines[first:], delimiter=delimiter, strict=True)
     try:
         header = [cell.strip().casefold() for cell in next(rows)]
-        names = _NAMES if len(header) > 1 else _ALONE
+        names = _NAMES if len(header) > 1 else _NAMES_OF_ONE
         column = next((header.index(name) for name in names if name in header), None)
         if column is None:
             width, rest = len(header), lines[first + 1 :]
@@ -311,8 +310,8 @@ def _of_csv(path: Path, text: str) -> list[ExpectedPackage] | None:
                 and rest
                 and all(line.count(delimiter) == width - 1 for line in rest if line.strip())
             ):
-                known = ", ".join(_NAMES)
-                raise _unfit(path, first + 1, f"has a header without any of the columns {known}")
+                columns = ", ".join(_NAMES)
+                raise _unfit(path, first + 1, f"has a header without any of the columns {columns}")
             return None
         found = []
         for row in rows:
@@ -329,11 +328,11 @@ def _of_csv(path: Path, text: str) -> list[ExpectedPackage] | None:
 
 def _of_mets(path: Path, data: bytes, budgets: Budgets) -> ExpectedPackages:
     """Return the packages that a METS leads down to, and its OBJID."""
-    known, by_div = "", dict[tuple[int, int], list[Mptr]]()
+    objid, by_div = "", dict[tuple[int, int], list[Mptr]]()
     try:
         for fact in reader.read(reading.blocks((data,)), budgets):
             if isinstance(fact, reader.Root):
-                known = (fact.objid or "").strip()
+                objid = (fact.objid or "").strip()
             elif isinstance(fact, Mptr) and fact.href and not fact.is_upward:
                 by_div.setdefault((fact.div, fact.within), []).append(fact)
     except MetspackError as error:
@@ -354,7 +353,7 @@ def _of_mets(path: Path, data: bytes, budgets: Budgets) -> ExpectedPackages:
             found.setdefault(name, package)
     if not found:
         raise _unfit(path, 0, "is a METS that leads to no package")
-    return ExpectedPackages(path=path, packages=tuple(found.values()), known=known)
+    return ExpectedPackages(path=path, packages=tuple(found.values()), objid=objid)
 
 
 def _place(pointer: Mptr) -> str:
@@ -396,7 +395,7 @@ def _seal(given: str, text: str) -> Seal | None:
         ) from None
 
 
-def check_alone(looking: Looking, packages: int) -> None:
+def check_single_package(looking: Looking, packages: int) -> None:
     """Raise ``ConfigError`` for a seal or a ledger where there are several packages."""
     for option, value, hint in (
         ("--ledger", looking.ledger, "Check each package by itself, with a ledger of its own."),

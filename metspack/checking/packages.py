@@ -28,7 +28,7 @@ from metspack.packages.files import PackageTree, PackedTree
 from metspack.system import os
 
 NO_PACKAGE = "no package"
-"""The kind of entries that are no package."""
+"""The kind of an entry that is no package."""
 
 
 def found(
@@ -36,8 +36,8 @@ def found(
 ) -> tuple[DeliveredPackage, ...]:
     """Return the packages at the paths and in the deliveries among them, then other entries.
 
-    Each package comes once. Raises ``SourceError`` if one path is given and there is nothing to check; with
-    several paths that is a finding on the one.
+    Each package comes once. Raises ``SourceError`` if the only path has no package; with several paths such
+    a path has a finding.
     """
     here = [each for path in paths for each in _at(path, packs, budgets, is_only=len(paths) == 1)]
     _check_some(here, paths)
@@ -78,7 +78,7 @@ def _at(path: Path, packs: OpenPacks, budgets: Budgets, *, is_only: bool) -> Ite
 
 
 def _check_some(here: Sequence[DeliveredPackage], paths: Sequence[Path]) -> None:
-    """Raise ``SourceError`` if nothing found is a package, or the one given path is none."""
+    """Raise ``SourceError`` if all found entries are sources, or the only path is no package."""
     if here and all(each.source for each in here):
         first = finding(here[0])
         facts = dict(first.facts)
@@ -144,9 +144,9 @@ def _once(packages: Sequence[DeliveredPackage]) -> list[DeliveredPackage]:
 def put_together(
     packages: Sequence[DeliveredPackage], index: ObjidIndex, packs: OpenPacks, budgets: Budgets
 ) -> Iterator[DeliveredPackage]:
-    """Yield packages in their order, with the IPs under check to which one leads as its members.
+    """Yield packages in their order; the IPs under check to which one leads become its members.
 
-    So they are checked as if they lay in one folder, side by side, which is how their METS name each other.
+    They are checked as if they were side by side in one folder, as their METS name each other.
     """
     given = {each.shown: each for each in packages}
     beside = {(os.path.dirname(os.path.realpath(each.path)), each.folder): each for each in packages}
@@ -162,9 +162,9 @@ def put_together(
                 located, named = delivery.downs(content.blocks(), here.folder, budgets)
                 at = os.path.dirname(os.path.realpath(here.path))
                 children = [beside[at, name] for name in sorted(located) if (at, name) in beside]
-                known = index.of(here)
+                parent = index.of(here)
                 for objid in sorted(named):
-                    called, _ = index.children(objid, None if known is None else known.objid)
+                    called, _ = index.children(objid, None if parent is None else parent.objid)
                     called = [child for child in called if child.given and child.given not in taken]
                     called.sort(key=lambda child: index.distance(index.number(each), child))
                     children += [given[child.given] for child in called[:1]]
@@ -238,13 +238,13 @@ def _widened(
 def _steps_up(package: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> int:
     """Return how many folders above its METS the listed files lie; 0 for an unreadable METS."""
     path = os.fsencode(package.mets or "")
-    own = path.count(b"/")
+    depth = path.count(b"/")
     try:
         with package.tree(packs).content(path) as content:
             if not _holds(content.blocks(), _UP):
                 return 0
             facts = reader.read(content.blocks(), budgets)
-            return max((_climb(fact) - own for fact in facts if isinstance(fact, reader.File)), default=0)
+            return max((_climb(fact) - depth for fact in facts if isinstance(fact, reader.File)), default=0)
     except (OSError, MetspackError):
         return 0  # the check of the package reports its faults
 
@@ -285,27 +285,27 @@ def folders(found: Sequence[DeliveredPackage]) -> Mapping[Path, set[bytes]]:
 
 def ordered(packages: Sequence[DeliveredPackage], index: ObjidIndex) -> list[DeliveredPackage]:
     """Return the packages with each parent before its children, otherwise by OBJID."""
-    known = [(each, index.of(each)) for each in packages]
-    known.sort(key=lambda each: (bare(each[1].objid) if each[1] else "", each[0].path.name, each[0].shown))
+    indexed = [(each, index.of(each)) for each in packages]
+    indexed.sort(key=lambda each: (bare(each[1].objid) if each[1] else "", each[0].path.name, each[0].shown))
     numbers: dict[str, list[int]] = {}
-    for number, (_, found) in enumerate(known):
+    for number, (_, found) in enumerate(indexed):
         if found is not None and found.objid:
             numbers.setdefault(bare(found.objid), []).append(number)
-    parents: list[set[int]] = [set() for _ in known]
-    for number, (_, found) in enumerate(known):
+    parents: list[set[int]] = [set() for _ in indexed]
+    for number, (_, found) in enumerate(indexed):
         if found is not None:
             parents[number].update(each for up in found.ups for each in numbers.get(up, ()))
             for down in found.downs:
                 for child in numbers.get(down, ()):
                     parents[child].add(number)
     after: dict[int, None] = {}
-    for number in range(len(known)):
+    for number in range(len(indexed)):
         _put_after(number, parents, after)
-    return [known[number][0] for number in after]
+    return [indexed[number][0] for number in after]
 
 
 def _put_after(number: int, parents: Sequence[set[int]], after: dict[int, None]) -> None:
-    """Put a package behind its parents, and theirs; one above itself stays where it is met."""
+    """Put a package behind its parents, and these behind theirs; a loop stays in the order met."""
     ahead, under_way = [number], set[int]()
     while ahead:
         here = ahead[-1]
@@ -317,10 +317,10 @@ def _put_after(number: int, parents: Sequence[set[int]], after: dict[int, None])
 
 
 def of_copy(each: DeliveredPackage, index: ObjidIndex, first: dict[str, str]) -> Iterator[Finding]:
-    """Yield that a package has the OBJID of one before; ``first`` maps OBJIDs to these."""
+    """Yield a finding on a package with the OBJID of another; ``first`` maps OBJIDs to these."""
     found = index.of(each)
     if found is not None and found.objid:
         other = first.setdefault(bare(found.objid), each.shown)
         if other != each.shown:
             path = f"{each.shown}/{each.mets}"
-            yield Code.PACKAGES_ALIKE.at(path, found=found.objid, other=other)
+            yield Code.PACKAGES_WITH_ONE_OBJID.at(path, found=found.objid, other=other)

@@ -42,19 +42,12 @@ def parts_of(size: int) -> int:
     return 1 + size // (FILES_OF_A_PART * _BYTES_OF_A_FILE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """Listed files of a part that the folder lacks, by name; lines on files not held.
-
-    The lines are, by algorithm, number, name and digest of each.
-    """
-
-    apart: frozenset[bytes]
-    lines: Mapping[str, Sequence[tuple[int, bytes, str]]]
+Compared = tuple[frozenset[bytes], Mapping[str, Sequence[tuple[int, bytes, str]]]]
+"""Missing files of a part, and lines on files not held (number, name, digest) by algorithm."""
 
 
 class NotHeld(NamedTuple):
-    """A file in METS that is never held: an archive, or the METS itself, which has no digest."""
+    """A listed file that is never held: an archive, or the METS itself, which has no digest."""
 
     name: bytes
     size: int
@@ -130,7 +123,7 @@ class SegmentSources(PartitionStore):
     def take_objects(
         self, algorithm: str, names: Sequence[bytes], sizes: Sequence[int], digests: Sequence[bytes]
     ) -> None:
-        """Take statements of PREMIS on files; no algorithm for sizes alone, -1 for digests alone."""
+        """Take statements of PREMIS on files: "" is the algorithm of sizes, -1 a missing size."""
         if algorithm not in self._objects:
             self._objects[algorithm] = self._parts(f"objects-{algorithm}", "nqn")
         self._objects[algorithm].add(names, sizes, digests)
@@ -153,9 +146,9 @@ class SegmentSources(PartitionStore):
             yield replace(each, digests={**each.digests, **found})
 
     def compare(self, part: int, algorithm_of_mets: str, folders: AbstractSet[bytes]) -> Compared:
-        """Compare the statements on a part's files; raises ``DifferenceError`` if most differ.
+        """Compare the statements on a part's files; raises ``DifferenceError`` unless they agree.
 
-        No file is called as one of the ``folders``, which are names in lower case.
+        ``folders`` are names of folders in lower case, which no file may have.
         """
         names, numbers, sizes, digests = self._listed.columns(part)
         size_of = dict(zip(names, sizes, strict=True))
@@ -174,13 +167,11 @@ class SegmentSources(PartitionStore):
             digest_of = dict(zip(paths, values, strict=True))
             if not size_of.keys() - apart <= digest_of.keys() <= size_of.keys():
                 raise DifferenceError
-            known = stated.setdefault(algorithm, digest_of)
-            of_files = (
-                {name: digest for name, digest in known.items() if name not in apart} if apart else known
-            )
+            expected = stated.setdefault(algorithm, digest_of)
+            of_files = {name: digest for name, digest in expected.items() if name not in apart}
             if list(map(digest_of.get, of_files)) != list(of_files.values()):
                 raise DifferenceError
-            if known is digest_of:
+            if expected is digest_of:
                 held = {
                     name: number for name, number in zip(names, numbers, strict=True) if name not in not_held
                 }
@@ -190,16 +181,16 @@ class SegmentSources(PartitionStore):
             others[algorithm] = [(line, path, value.decode()) for line, path, value in of_others]
         for algorithm, source in self._objects.items():
             _compare_objects(size_of, stated.get(algorithm, {}) if algorithm else None, *source.columns(part))
-        return Compared(apart=apart, lines=others)
+        return apart, others
 
     def _apart(self, in_mets: Mapping[bytes, int], on_disk: Mapping[bytes, int]) -> frozenset[bytes]:
-        """Return the files that are missing; refuses any other difference, and very many."""
+        """Return the missing files; refuse any other difference, and more than a thousand."""
         apart = frozenset(in_mets.keys() - on_disk.keys())
         above, data = self._look.above, self._look.data + b"/"
         are_inside = all((above + name).startswith(data) for name in apart)
-        if len(apart) > _MOST_APART or (apart and (self._look.pack or not are_inside)):
+        if len(apart) > _MOST_APART or (apart and not are_inside):
             raise DifferenceError
-        if on_disk != ({name: in_mets[name] for name in in_mets.keys() - apart} if apart else in_mets):
+        if on_disk != {name: size for name, size in in_mets.items() if name not in apart}:
             raise DifferenceError
         return apart
 

@@ -18,8 +18,8 @@ from metspack.packages.delivery import DeliveredPackage
 class PackageResult:
     """The result of one package: its path as given, OBJID and kind, and its findings' numbers.
 
-    ``is_complete`` is False when its check was interrupted, or not begun. ``makers`` are those who made the
-    package and ``made`` is the date, both from its METS.
+    ``is_complete`` is False when its check was interrupted or never begun. ``makers`` (the creators) and
+    ``made`` (the date) are from its METS.
     """
 
     path: str
@@ -40,12 +40,12 @@ class PackageResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckSummary:
-    """The counts of a check: METS documents, files they list, links, bytes hashed, findings.
+    """The counts of a check: METS documents, listed files, links, hashed bytes, findings.
 
     ``sampled`` counts the files hashed of a sample, None for all; ``routes`` lead to LOBs outside;
     ``results`` are those of each package, in the order of paths; a finding about several counts for each.
-    ``beside`` are the errors about none of them, such as an expected package that did not come; ``apart`` are
-    the paths of findings about none. ``ledger`` has the figures of a check that keeps one.
+    ``beside`` counts the errors outside all packages, such as an expected package that is missing; ``apart``
+    are the paths of all findings outside packages. ``ledger`` has the figures of a check with a ledger.
     """
 
     packages: int
@@ -64,7 +64,7 @@ class CheckSummary:
 
     @property
     def unopened(self) -> tuple[str, ...]:
-        """Return the archives of SIARD 1.0 with LOBs outside, which that version does not have."""
+        """Return the archives of SIARD 1.0 with LOBs outside, which SIARD 1.0 does not define."""
         return tuple(each.path for each in self.routes if each.version == "1.0")
 
     @property
@@ -77,8 +77,8 @@ class CheckSummary:
 class Checked:
     """A package whose check has ended: its catalogue (open for as long), and its file tree.
 
-    ``is_complete`` is False when the check was interrupted. ``is_one`` is False when there are other
-    packages: then the paths of its findings begin with its path.
+    ``is_complete`` is False when the check was interrupted. With ``is_one`` it is the only package;
+    otherwise the paths of its findings begin with its path.
     """
 
     package: DeliveredPackage

@@ -34,7 +34,7 @@ from metspack.system import os
 if TYPE_CHECKING:
     from metspack.checking.eark.package import Judgement
 
-_OWN = "metspack"
+_METSPACK = "metspack"
 _LINKING = "LXM"
 _NAMED_METS = """
 SELECT path FROM disk WHERE kind = 'f' AND instr(path, CAST('/' AS BLOB)) = 0
@@ -99,7 +99,7 @@ class PackageCheck:
     def _steps(self) -> Iterator[Finding]:
         looking, catalogue, places = self._looking, self._catalogue, self._places
         whole = looking.level > Level.LINKS
-        yield from self._own_state()
+        yield from self._state()
         yield from self._listing(whole=whole)
         if whole and not (yield from self._shared.around.findings(catalogue, self._package)):
             yield from manifests.read(catalogue, places)
@@ -110,8 +110,12 @@ class PackageCheck:
         standards = _StandardsCheck(catalogue, places, at := PackageRoot.of(self._package), looking)
         # A file that no METS lists has no place in E-ARK's packages, and a folder without METS is hardly one.
         # Only metspack writes manifests beside the IPs of a set.
-        is_own = bool(self._package.ips) and self._software == _OWN
-        if whole and self._package.mets is not None and (is_own or not standards.claims.of_root(at.top)):
+        is_of_metspack = bool(self._package.ips) and self._software == _METSPACK
+        if (
+            whole
+            and self._package.mets is not None
+            and (is_of_metspack or not standards.claims.of_root(at.top))
+        ):
             yield from manifests.missing(catalogue)
         listed.compare(catalogue, whole=whole)
         if whole:
@@ -123,7 +127,7 @@ class PackageCheck:
             yield from self._fixity.of_documents(manifests=False)
         yield from listed.sizes(catalogue)
 
-    def _own_state(self) -> Iterator[Finding]:
+    def _state(self) -> Iterator[Finding]:
         """Yield that the package is being changed, or differs from the seal that it must have."""
         each = self._package
         if not each.is_packed and (stopped := journal.interrupted(each.path)) is not None:
@@ -172,7 +176,7 @@ class PackageCheck:
     def _files(self, together: grouping.FindingGroups) -> Iterator[Finding]:
         """Compare the files on disk with METS and manifests in the catalogue."""
         catalogue, places, most = self._catalogue, self._places, self._looking.budgets.findings
-        yield from inventory.alike(catalogue)
+        yield from inventory.name_collisions(catalogue)
         yield from listed.documents(catalogue, most)
         if self._looking.level.hashes:
             listed.find(catalogue, places, self._shared.progress)

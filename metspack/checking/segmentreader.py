@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
-from itertools import chain, islice
+from itertools import chain
 from operator import ge
 from pathlib import Path
 
@@ -21,12 +20,11 @@ from metspack.checking.held import AgreedColumns, AgreedSegment, ManifestStretch
 from metspack.checking.mets import schema
 from metspack.checking.mets.documents import sum_of_hashes
 from metspack.checking.mets.references import References
-from metspack.checking.reconciliation import Compared, DifferenceError, NotHeld, SegmentSources, Statement
-from metspack.containers.ipreader import Content, OpenPacks
+from metspack.checking.reconciliation import DifferenceError, NotHeld, SegmentSources, Statement
+from metspack.containers.ipreader import Content
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers
 from metspack.errors import MetspackError, TargetError
 from metspack.files import pread, reading, walking
-from metspack.files.byteranges import FileBelow
 from metspack.files.partitions import PartitionedColumns
 from metspack.layouts.names import SEGMENT, SIARD
 from metspack.locations import mappingtxt
@@ -34,7 +32,7 @@ from metspack.mets import CSIP_METS, PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import Mptr
 from metspack.mets.reader import Fact, File, Fptr, Identified, Root, StatedObject
-from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
+from metspack.packages.files import FolderTree
 from metspack.packages.metsfiles import PlainRun, has_archive, may_be_children, plain_files
 from metspack.system import os
 
@@ -45,12 +43,11 @@ _LOB_MANIFEST = b"manifest.txt"
 _MOST_FACTS = 200
 _DEEPEST = 4  # folders above a segment's
 _MOST_FOLDERS, _MOST_INNER = 100_000, 10_000
-_MOST_NAMES, _MOST_PACKED = 1_000, 25_000
+_MOST_NAMES = 1_000
 _FEW = 100  # files beside an archive, or pieces of it
 _LINE = 1 << 13  # bytes that hold a line of a manifest, as a path is no longer than 4,096
 _HEXADECIMAL = b"0123456789abcdef"
-_ZIP, _BEHIND_SLASH = b".zip", b"0"
-_PACKED = re.compile(SEGMENT.pattern.encode() + rb"\.zip")
+_BEHIND_SLASH = b"0"
 _HELD_AT_ONCE = 1_000  # files at least
 _ID_PARTS = 64
 _METS, _CSIP_METS, _MAPPING = PLAIN_METS.encode(), CSIP_METS.encode(), mappingtxt.NAME.encode()
@@ -63,14 +60,14 @@ _PLAIN_FILE = {"element": "file", "groupid": None, "seq": None, "embedded": Fals
 Moved = Callable[[int], None]
 
 
-def places(root: Path) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Yield METS, data folder and zip file of each segment; none is in another.
+def places(root: Path) -> Iterator[tuple[bytes, bytes]]:
+    """Yield METS and data folder of each segment; segments do not overlap.
 
-    Those are folders that are called as segments are, at the root also in zip files, and representations
-    that have more than an archive; or the root, where a METS but no manifest and no such folder lies.
+    Segments are folders named like segments, and representations with more than an archive. A root with a
+    METS, without manifests and such folders, is one segment.
     """
-    if _is_one_alone(root):
-        yield _METS, b"", b""
+    if _is_single_segment(root):
+        yield _METS, b""
         return
     waiting, count = [b""], 0
     while waiting:
@@ -78,46 +75,40 @@ def places(root: Path) -> Iterator[tuple[bytes, bytes, bytes]]:
         below, files = _entries(root, folder)
         if folder.rpartition(b"/")[0].endswith(_REPRESENTATIONS) and _CSIP_METS in files:
             data = folder + b"/data"
-            if data in below and not _is_archive_alone(*_entries(root, data)):
-                yield folder + b"/" + _CSIP_METS, data, b""
+            if data in below and not _has_only_archive(*_entries(root, data)):
+                yield folder + b"/" + _CSIP_METS, data
                 continue
         count += len(below)
         if count > _MOST_FOLDERS:
             return
-        packed = () if folder else filter(_PACKED.fullmatch, files)
-        packs = {name.removesuffix(_ZIP): name for name in packed}
-        for each, pack in sorted((packs | dict.fromkeys(below, b"")).items()):
+        for each in sorted(below):
             if SEGMENT.fullmatch(os.fsdecode(each.rpartition(b"/")[2])):
-                yield each + b"/" + _METS, each, pack
-            elif not pack and each.count(b"/") < _DEEPEST:
+                yield each + b"/" + _METS, each
+            elif each.count(b"/") < _DEEPEST:
                 waiting.append(each)
 
 
-def _is_one_alone(root: Path) -> bool:
+def _is_single_segment(root: Path) -> bool:
     """Return whether a folder has a METS, and neither manifests nor segments."""
     mets, *manifests = reading.statuses(root, (), (PLAIN_METS, *MANIFESTS.values()))
     if mets is None or any(manifests):
         return False
-    below, files = _entries(root, b"")
-    segments = filter(SEGMENT.fullmatch, map(os.fsdecode, below))
-    return next(segments, None) is None and not any(map(_PACKED.fullmatch, files))
+    return not any(map(SEGMENT.fullmatch, map(os.fsdecode, _entries(root, b"")[0])))
 
 
 def _entries(root: Path, folder: bytes) -> tuple[list[bytes], list[bytes]]:
-    """Return the paths of the folders in a folder, and names of files: of many some, and packed segments."""
+    """Return the paths of a folder's folders, and the first names of its files."""
     below: list[bytes] = []
     files: list[bytes] = []
     for lot in walking.lots(root, (), folder, sizes=False):
         below += lot.folders
         if len(files) < _MOST_NAMES:
             files += lot.names
-        elif _ZIP in lot.files:
-            files += filter(_PACKED.fullmatch, lot.names)
     return below, files
 
 
-def _is_archive_alone(below: Sequence[bytes], files: Sequence[bytes]) -> bool:
-    """Return whether a folder with these folders and files has no LOBs beside its archive."""
+def _has_only_archive(below: Sequence[bytes], files: Sequence[bytes]) -> bool:
+    """Return whether these are the folders and files of an archive without LOBs beside it."""
     return not below and len(files) < _FEW and any(SIARD.encode() in each.lower() for each in files)
 
 
@@ -129,41 +120,36 @@ Take = Callable[[AgreedSegment, Iterator[AgreedColumns]], object]
 
 
 def look_at(look: SegmentLook, _moved: Moved) -> LookedAt | None:
-    """Return the common statements of all sources on a segment, or None if they differ."""
+    """Return a segment on which all sources agree, with its files, or None if they differ."""
     found: list[LookedAt] = []
-    with closing(OpenPacks(look.budgets)) as packs:
-        _look(
-            look, lambda *made: found.append((made[0], tuple(made[1]))), _tree(look, packs), read_mets(look)
-        )
+    _look(look, lambda *made: found.append((made[0], tuple(made[1]))), read_mets(look))
     return next(iter(found), None)
 
 
 def look_in_two(look: SegmentLook, take: Take) -> None:
-    """Do as ``look_at`` while another process reads the METS; ``take`` gets the result.
+    """Reconcile like ``look_at``, with METS read by another process; ``take`` gets the result.
 
-    Memory does not grow with the files.
+    Memory is flat.
     """
     with closing(processes.Ahead(read_mets, look)) as mets:
-        _look(look, take, FolderTree(look.root), mets.rest(), mets.come)
+        _look(look, take, mets.remaining_results(), mets.ready_results)
 
 
 def read_mets(look: SegmentLook) -> Iterator[Statement | AgreedSegment]:
-    """Yield what the METS of a segment states of its files, and at last all else."""
-    with closing(OpenPacks(look.budgets)) as packs:
-        yield from _MetsReader(look).statements(_tree(look, packs))
+    """Yield the statements of a segment's METS on its files, and last the segment."""
+    yield from _MetsReader(look).statements()
 
 
 def _look(
     look: SegmentLook,
     take: Take,
-    tree: PackageTree,
     mets: Iterator[Statement | AgreedSegment],
     come: Callable[[], Iterable[Statement | AgreedSegment]] = tuple,
 ) -> None:
-    """Pass on a segment unless its sources differ; ``come`` gives the statements of METS so far."""
+    """Give a segment to ``take`` unless sources differ; ``come`` gives METS's statements so far."""
     try:
         with SegmentSources(look) as sources:
-            take(_compared(look, tree, sources, mets, come), sources.columns())
+            take(_compared(look, sources, mets, come), sources.columns())
     except TargetError:
         raise
     except (DifferenceError, OSError, MetspackError, safexml.XmlError):
@@ -172,12 +158,10 @@ def _look(
 
 def _compared(
     look: SegmentLook,
-    tree: PackageTree,
     sources: SegmentSources,
     mets: Iterator[Statement | AgreedSegment],
     come: Callable[[], Iterable[Statement | AgreedSegment]],
 ) -> AgreedSegment:
-    """Return a compared segment."""
     stated: AgreedSegment | None = None
 
     def take(statements: Iterable[Statement | AgreedSegment]) -> None:
@@ -188,30 +172,24 @@ def _compared(
             else:
                 sources.take(each)
 
-    folders = _read_folder(look, tree, sources, lambda: take(come()))
+    folders = _read_folder(look, sources, lambda: take(come()))
     stretches = {name: _stretch(look, name, lines) for name, lines in sources.lines.items()}
     sources.end_beside()
     take(mets)
     if stated is None:
         raise DifferenceError
-    _read_references(look, stated, tree, sources)
+    _read_references(look, stated, sources)
     folded = {each.removeprefix(look.above).lower() for each in folders if each != each.lower()}
-    compared: list[Compared] = []
-    if folded or not sources.are_same:
-        compared = [sources.compare(part, stated.algorithm, folded) for part in range(look.parts)]
-    apart = frozenset[bytes]().union(*(each.apart for each in compared))
+    parts = range(look.parts if folded or not sources.are_same else 0)
+    compared = [sources.compare(part, stated.algorithm, folded) for part in parts]
+    apart = frozenset[bytes]().union(*(missing for missing, _ in compared))
     if len(apart) >= stated.files:
         raise DifferenceError
     for algorithm, stretch in stretches.items():
-        others = sorted(line for each in compared for line in each.lines[algorithm])
+        others = sorted(line for _, lines in compared for line in lines[algorithm])
         placed = tuple((number, look.above + name, digest) for number, name, digest in others)
         stretches[algorithm] = replace(stretch, others=placed)
     return replace(stated, folders=folders, stretches=stretches, apart=apart)
-
-
-def _tree(look: SegmentLook, packs: OpenPacks) -> PackageTree:
-    file = FileBelow(root=look.root, segments=names_of(look.pack))
-    return PackedTree(packs, file) if look.pack else FolderTree(look.root)
 
 
 # --- METS ---------------------------------------------------------------------------------------------
@@ -221,7 +199,7 @@ _Row = tuple[str, str, int, str, int]
 
 
 class _MetsReader:
-    """The METS of a segment, which is valid and plain."""
+    """The reading of a segment's METS, which must be valid and have only plain files."""
 
     def __init__(self, look: SegmentLook) -> None:
         self._look = look
@@ -249,10 +227,10 @@ class _MetsReader:
 
             self._survey = Survey(Faults(_OF_REPRESENTATIONS), is_package=False)
 
-    def statements(self, tree: PackageTree) -> Iterator[Statement | AgreedSegment]:
-        """Yield all that is stated; raises ``DifferenceError`` and whatever reading raises."""
+    def statements(self) -> Iterator[Statement | AgreedSegment]:
+        """Yield all statements; raises ``DifferenceError`` and the errors of reading."""
         look = self._look
-        with tree.content(look.mets) as content:
+        with FolderTree(look.root).content(look.mets) as content:
             size = content.size
             yield from self._read(content)
             opening = profiles.opening(content.blocks())
@@ -269,9 +247,8 @@ class _MetsReader:
         yield AgreedSegment(
             mets=look.mets,
             data=look.data,
-            pack=look.pack,
             size=size,
-            own={name: self._hashers.digest(name).value for name in MANIFEST_ALGORITHMS},
+            digests={name: self._hashers.digest(name).value for name in MANIFEST_ALGORITHMS},
             opening=opening,
             facts=tuple(self._facts),
             files=self._count,
@@ -291,7 +268,7 @@ class _MetsReader:
 
     def _read(self, content: Content) -> Iterator[Statement]:
         name = os.fsdecode(self._look.mets)
-        validation = schema.Validation(schema.own(), name)
+        validation = schema.Validation(schema.project_grammar(), name)
         budgets, sink = self._look.budgets, None if self._survey is None else self._survey.elements.feed
         with References(name, budgets) as references:
             blocks = reading.blocks(content.chunks(), self._hashers.update)
@@ -343,7 +320,7 @@ class _MetsReader:
             raise DifferenceError
 
     def _check_division(self, fptr: Fptr) -> None:
-        """Refuse an fptr beside an mptr: both name one package."""
+        """Refuse an fptr in the division of an mptr: both name one package."""
         if fptr.div and fptr.div == self._division:
             raise DifferenceError
 
@@ -353,7 +330,7 @@ class _MetsReader:
             self._pointed.update(fileids)
 
     def _plain(self, run: Run) -> PlainRun:
-        """Return the columns of files without any other finding."""
+        """Return a run of files as columns; refuse a run that may have findings."""
         is_plain = all(getattr(run.fact, name) == value for name, value in _PLAIN_FILE.items())
         if not is_plain or {"groupid", "seq"} & run.columns.keys():
             raise DifferenceError
@@ -389,7 +366,7 @@ class _MetsReader:
             self._end_rows()
 
     def _end_rows(self) -> None:
-        """Pass on the files that were taken so far."""
+        """Put the files that were taken so far into the ready statements."""
         if not self._rows:
             return
         ids, hrefs, sizes, digests, lines = zip(*self._rows, strict=True)
@@ -413,7 +390,7 @@ class _MetsReader:
             self._ids[each % _ID_PARTS].append(each)
 
     def _check_ids(self) -> None:
-        """Refuse an ID that occurs twice, and fptrs that lead neither to each file nor to groups."""
+        """Refuse repeated IDs, and fptrs that do not lead to all files or their groups."""
         named = [each for each in self._facts if isinstance(each, Identified | File) and not _is_file(each)]
         others = [(each.id or "").strip() for each in named]
         pointing = {(each.href or "").strip() for each in self._facts if isinstance(each, Mptr)}
@@ -424,23 +401,21 @@ class _MetsReader:
 
     def _are_grouped(self) -> bool:
         """Return whether fptrs name only groups of files, and each file is in one."""
-        known = {each.id for each in self._facts if isinstance(each, Identified) and each.element == _GROUP}
-        is_all = 0 < len(self._pointed) <= _MOST_FACTS and self._pointed <= known
+        ids = {each.id for each in self._facts if isinstance(each, Identified) and each.element == _GROUP}
+        is_all = 0 < len(self._pointed) <= _MOST_FACTS and self._pointed <= ids
         return is_all and not any(self._pointed.isdisjoint(groups) for groups in self._groups)
 
 
 # --- The folder, and manifests ------------------------------------------------------------------------
 
 
-def _read_folder(
-    look: SegmentLook, tree: PackageTree, sources: SegmentSources, pause: Callable[[], None]
-) -> tuple[bytes, ...]:
+def _read_folder(look: SegmentLook, sources: SegmentSources, pause: Callable[[], None]) -> tuple[bytes, ...]:
     """Read names and sizes in a segment's folder; return its folders, distinct in any case.
 
-    Now and then ``pause`` is called.
+    ``pause`` is called between batches.
     """
     folders: list[bytes] = []
-    for inner, names, sizes in _in_pack(look, tree) if isinstance(tree, PackedTree) else _in_folder(look):
+    for inner, names, sizes in _in_folder(look):
         folders += inner
         sources.take_files(names, sizes)
         pause()
@@ -454,7 +429,7 @@ _Lot = tuple[Sequence[bytes], Sequence[bytes], Sequence[int]]
 
 
 def _in_folder(look: SegmentLook) -> Iterator[_Lot]:
-    """Yield what lies in the folder of the data and below it."""
+    """Yield the folders and files below the folder of the data."""
     folders = [look.data]
     for folder in folders:
         for lot in walking.lots(look.root, (), folder, sizes=True):
@@ -475,29 +450,15 @@ def _in_folder(look: SegmentLook) -> Iterator[_Lot]:
 
 
 def _usual(lot: walking.Lot) -> Iterator[bytes]:
-    """Yield the names of files in the form that metspack writes: of all but archives."""
+    """Yield the names to be checked for unusual characters: all except archives."""
     if SIARD.encode() in lot.files.lower():
         yield from (name for name in lot.names if SIARD.encode() not in name.lower())
     else:
         yield lot.files
 
 
-def _in_pack(look: SegmentLook, pack: PackedTree) -> Iterator[_Lot]:
-    """Yield the entries of a zip file by their paths in its one folder."""
-    items = list(islice(pack.items(), _MOST_PACKED + 2))
-    names = [each.name[len(look.above) :] for each in items]
-    is_plain = all(each.kind == "f" and each.name.startswith(look.above) for each in items)
-    if not is_plain or not are_usual(b"/".join(names)) or sum(map(is_mets_name, names)) != 1:
-        raise DifferenceError
-    if len(items) > _MOST_PACKED or pack.stray():
-        raise DifferenceError
-    parts = {tuple(each.name.split(b"/")[:-1]) for each in items}
-    folders = sorted({b"/".join(each[:stop]) for each in parts for stop in range(2, len(each) + 1)})
-    yield folders, names, [each.size or 0 for each in items]
-
-
 def _stretch(look: SegmentLook, algorithm: str, lines: PartitionedColumns) -> ManifestStretch:
-    """Read a segment's lines in a manifest; refuse those not in metspack's own form."""
+    """Read a segment's lines in a manifest; refuse lines in another form than metspack's."""
     width, above, number = 2 * OCTETS[algorithm], len(look.above), 0
     first = last = ending = b""
     with reading.opening(look.root, (MANIFESTS[algorithm],)) as descriptor:
@@ -522,7 +483,7 @@ def _stretch(look: SegmentLook, algorithm: str, lines: PartitionedColumns) -> Ma
 
 
 def _line_of(descriptor: int, path: bytes, width: int) -> int:
-    """Return the offset of a path's line, or of the next, in a sorted manifest."""
+    """Return the offset of the first line in a sorted manifest that is not before a path."""
     low, high = 0, os.fstat(descriptor).st_size
     while low < high:
         middle = (low + high) // 2
@@ -535,7 +496,7 @@ def _line_of(descriptor: int, path: bytes, width: int) -> int:
 
 
 def _line_behind(descriptor: int, at: int, stop: int) -> tuple[int, bytes | None]:
-    """Return the first line from ``at`` on and its offset, or None if it is far away."""
+    """Return the offset of the first line that starts at ``at`` or later, and the line or None."""
     begin = max(0, at - 1)
     data = pread(descriptor, _LINE, begin)
     skipped = 0 if not at else data.find(b"\n") + 1
@@ -550,21 +511,19 @@ def _line_behind(descriptor: int, at: int, stop: int) -> tuple[int, bytes | None
 # --- Metadata files -----------------------------------------------------------------------------------
 
 
-def _read_references(
-    look: SegmentLook, stated: AgreedSegment, tree: PackageTree, sources: SegmentSources
-) -> None:
-    """Read the metadata files that METS names; refuse one with any finding."""
+def _read_references(look: SegmentLook, stated: AgreedSegment, sources: SegmentSources) -> None:
+    """Read the metadata files that METS names; refuse a file with a finding."""
     for each in stated.facts:
         if not isinstance(each, File) or _is_file(each):
             continue
         if each.href is None or each.others or not uris.are_plain((each.href,)):
             raise DifferenceError
         path = look.above + each.href.encode()
-        with tree.content(path) as content:
+        with FolderTree(look.root).content(path) as content:
             if not metadatafiles.is_sound(each, path, content, look.above, sources.take_objects):
                 raise DifferenceError
 
 
 def _is_file(each: Fact) -> bool:
-    """Return whether a fact is of a file, not of a document of metadata."""
+    """Return whether a fact is a ``file``, as opposed to an ``mdRef``."""
     return isinstance(each, File) and each.element == "file"

@@ -1,9 +1,7 @@
-"""Files on which METS, folder and manifests agree, as columns beside the catalogue.
+"""Files on which METS, folder and manifests agree, held as columns beside the catalogue.
 
-Nearly always a child's METS lists what lies in its folder, and nothing else is to be said of it. Such files
-need no row in the catalogue, and their segments are looked at beside each other. Whatever differs becomes
-rows: nothing is judged here. Where a single file has to be known, its segment is put into the catalogue, as
-if it had never been held.
+Most files agree and need no row in the catalogue. A step of the check that needs one file of a held segment
+puts that segment back: its files become rows, with the numbers and lines that they would have had.
 """
 
 from __future__ import annotations
@@ -47,16 +45,15 @@ from metspack.processes import HERE, Executor, Underway
 from metspack.system import os
 
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read together
-_KEPT = "what is known of segments and their files"
+_KEPT = "the segments and their files"
 _SEGMENTS_KEPT = 100  # in memory
 _APART = NUL  # before the folder of files apart
 
 _SCHEMA = """
 CREATE TABLE segment (
-    folder BLOB UNIQUE, first INTEGER, mets BLOB, data BLOB, pack BLOB, files INTEGER, total INTEGER,
-    algorithm TEXT, entry INTEGER, kept TEXT);
+    folder BLOB UNIQUE, first INTEGER, mets BLOB, data BLOB, files INTEGER, total INTEGER, algorithm TEXT,
+    entry INTEGER, kept TEXT);
 CREATE INDEX segment_data ON segment (data);
-CREATE INDEX segment_pack ON segment (pack) WHERE pack <> X'';
 CREATE TABLE inner (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stem (stem TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stretch (folder BLOB, algorithm TEXT, start INTEGER, line INTEGER);
@@ -85,11 +82,11 @@ WHERE r.id > ? ORDER BY r.id
 
 
 class Agreement(tempdb.Scratch):
-    """The segments of a package with held files, by their folders; a context manager.
+    """The held segments of a package, by their folders; a context manager.
 
-    ``root`` is the package's folder. They are kept on disk, with the columns of their files; ``files`` counts
-    these, with those that were put back. What has to be known of single files is asked of the ``catalogue``,
-    which a segment is put into for that; ``puts`` counts these segments.
+    ``root`` is the package's folder. Segments and the columns of their files are kept in a temporary
+    database. ``files`` counts all files that were held at first, ``puts`` the segments that were put back
+    into the ``catalogue``.
     """
 
     def __init__(self, root: Path, looking: Looking, catalogue: Catalogue, executor: Executor = HERE) -> None:
@@ -110,20 +107,20 @@ class Agreement(tempdb.Scratch):
         self._reading: Underway[StatedBatch, list[HashedRun]] | None = None
 
     def close(self) -> None:
-        """Forget all."""
+        """End the reading processes and drop the database."""
         if self._reading is not None:
             self._reading.close()
         super().close()
 
     def keep_length(self, folder: bytes, number: int, length: int) -> None:
-        """Keep what a cell says of a file with another number of bytes: a text may be so long."""
+        """Keep the length that a cell states for a file with another size: it may count characters."""
         with tempdb.explained(_KEPT):
             self._database.execute("INSERT OR REPLACE INTO length VALUES (?, ?, ?)", (folder, number, length))
 
     def begin_reading(self, progress: Callable[[int], None]) -> None:
-        """Begin to read files in other processes, if bytes are looked at, once these are released.
+        """Begin to hash files in other processes, each once it is released, if the level hashes.
 
-        Where no archive is opened all are at once.
+        At a level that opens no archive all files are released at once.
         """
         if not (self._looking.level.hashes and self.held):
             return
@@ -132,20 +129,20 @@ class Agreement(tempdb.Scratch):
             self._reading = self._executor.begin(read_stated, self._released, jobs, progress, is_growing=True)
             if not self._looking.level.opens_archives:
                 self._release_all()
-                self._reading.look()
+                self._reading.submit_more()
 
     def release(self, folder: bytes, start: int) -> None:
-        """Let files be read that begin at a number: all is known that cells say of them."""
+        """Release the files from a number on for hashing: all cells that name them were compared."""
         if self._reading is not None:
             with tempdb.explained(_KEPT):
                 self._released.add("SELECT rowid FROM columns WHERE folder = ? AND start = ?", folder, start)
-            self._reading.look()
+            self._reading.submit_more()
 
     def unlike(self, progress: Callable[[int], None]) -> Iterator[tuple[list[bytes], list[HashedRun]]]:
-        """Read all files if the level hashes; yield those that differ, in batches.
+        """Hash all files if the level hashes; yield the batches with a file that differs.
 
-        They come as their paths and what was found, once their segment is put back. No other file of it is to
-        be read again; files of segments that were put back before are. The processes are let go.
+        Each batch is its paths and the results, after its segment was put back; the other files of that
+        segment are not read again. Files of segments that were put back before are read with all others.
         """
         if not self._looking.level.hashes:
             return
@@ -171,7 +168,7 @@ class Agreement(tempdb.Scratch):
             self._released.add(columns)
 
     def _batches(self, folder: bytes, start: int) -> Iterator[StatedBatch]:
-        """Yield files that are kept together, as many at a time as are read together."""
+        """Yield the files of one row of columns in batches that are read together."""
         for columns in islice(self.columns(folder, start), 1):
             lengths = {each - start: length for each, length in self._lengths(folder, columns).items()}
             holes = self._looking.budgets.holes
@@ -180,7 +177,7 @@ class Agreement(tempdb.Scratch):
                 yield batch
 
     def _lengths(self, folder: bytes, columns: AgreedColumns) -> dict[int, int]:
-        """Return what cells say of some files with other numbers of bytes, by the files' numbers."""
+        """Return the kept lengths of some files, by the files' numbers."""
         sql = "SELECT number, length FROM length WHERE folder = ? AND number >= ? AND number < ?"
         return dict(self.all(sql, folder, columns.start, columns.stop))
 
@@ -195,10 +192,9 @@ class Agreement(tempdb.Scratch):
                 files += 0 if is_apart else len(some.sizes)
                 total += 0 if is_apart else sum(some.sizes)
         kept = text_of(replace(segment, apart=frozenset(), files=files, total=total))
-        named = segment.mets, segment.data, segment.pack
         with tempdb.explained(_KEPT):
-            row = (folder, self.files, *named, files, total, segment.algorithm, kept)
-            do("INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)", (row,))
+            row = (folder, self.files, segment.mets, segment.data, files, total, segment.algorithm, kept)
+            do("INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)", (row,))
             do("INSERT OR IGNORE INTO inner VALUES (?)", zip(segment.folders))
             do("INSERT OR IGNORE INTO stem VALUES (?)", zip(segment.stems))
             starts = ((folder, name, stretch.start) for name, stretch in segment.stretches.items())
@@ -216,13 +212,13 @@ class Agreement(tempdb.Scratch):
         return self.files - self._put_back
 
     def put_apart(self, segment: AgreedSegment, mets: int) -> None:
-        """Put what a METS, which has a number, says of the files apart into the catalogue.
+        """Put the METS entries of missing files into the catalogue; ``mets`` is the METS's number.
 
-        The numbers of entries of all files of the segment are taken.
+        The numbers of the entries of all files of the segment are reserved.
         """
         catalogue, folder = self._catalogue, segment.folder
         apart = list(self.columns(_APART + folder))
-        first = catalogue.take_entries(segment.files + sum(len(each.sizes) for each in apart))
+        first = catalogue.reserve("entry", segment.files + sum(len(each.sizes) for each in apart))
         self.put("UPDATE segment SET entry = ? WHERE folder = ?", first, folder)
         for each in apart:
             self._put_entries(folder, each, mets, first + each.origin)
@@ -239,7 +235,7 @@ class Agreement(tempdb.Scratch):
         self._catalogue.put_many(PUT_ENTRY, zip(*values, strict=False))
 
     def skip(self, folder: bytes, algorithm: str, line: int) -> None:
-        """Keep the line that a segment's stretch of a manifest begins with, which was not read."""
+        """Keep the number of the first line of a segment's stretch, which is not read."""
         self.put("UPDATE stretch SET line = ? WHERE folder = ? AND algorithm = ?", line, folder, algorithm)
 
     def is_named(self, at: int) -> bool:
@@ -289,7 +285,7 @@ class Agreement(tempdb.Scratch):
                 yield cell, kind.archive, ids[number], 0, path, None, length, kind.algorithm, digest
 
     def _lines_of(self, segment: AgreedSegment) -> Iterator[tuple[int, bytes, str, int]]:
-        """Yield the lines of manifests on a segment's files, but for those that were not passed yet."""
+        """Yield the lines on a segment's files in the manifests that were read so far."""
         folder = segment.folder
         for algorithm, line in self.all(_LISTS_READ, folder):
             (manifest,) = self._catalogue.row(_MANIFEST, MANIFESTS[algorithm].encode()) or (0,)
@@ -335,7 +331,7 @@ class Agreement(tempdb.Scratch):
         self.put_some_back(lambda _: True, where="1" if representations else "data = folder")
 
     def put_named_back(self, table: str) -> None:
-        """Put back the segments that a table of the catalogue has paths of files in."""
+        """Put back the segments with files whose paths are in a table of the catalogue."""
         sql = f"""SELECT path FROM {table} WHERE path >= ? AND path < ?
             AND path NOT IN (SELECT path FROM disk)"""  # noqa: S608 -- names of tables
         listing = "SELECT 1 FROM entry WHERE path = ?"
@@ -343,7 +339,7 @@ class Agreement(tempdb.Scratch):
         def is_named(segment: AgreedSegment) -> bool:
             below = span_below(segment.data + b"/" if segment.data else b"")
             named = {path for (path,) in self._catalogue.rows(sql, *below)}
-            if table == "listed":  # what METS does not have as missing is compared with what is there
+            if table == "listed":  # lines on files that METS lists as missing have their finding
                 return any(not self._catalogue.has(listing, path) for path in named)
             return bool(named) and not named.isdisjoint(self.paths(segment.folder))
 
@@ -363,17 +359,17 @@ class Agreement(tempdb.Scratch):
 
         self.put_some_back(is_unnamed)
 
-    def put_alike_back(
+    def put_matching_back(
         self, ids: AbstractSet[str] = frozenset(), digests: AbstractSet[str] = frozenset()
     ) -> None:
         """Put back the segments that have a file with one of some IDs, or of some digests."""
 
-        def is_alike(columns: AgreedColumns) -> bool:
+        def is_matching(columns: AgreedColumns) -> bool:
             texts = (texts_of(each, algorithm) for algorithm, each in columns.digests.items() if digests)
             are_ids = bool(ids) and not ids.isdisjoint(columns.ids.split("\n"))
             return are_ids or any(not digests.isdisjoint(each) for each in texts)
 
-        self.put_some_back(lambda segment: any(map(is_alike, self.columns(segment.folder))))
+        self.put_some_back(lambda segment: any(map(is_matching, self.columns(segment.folder))))
 
     def put_some_back(self, is_meant: Callable[[AgreedSegment], bool], where: str = "1") -> None:
         """Put back the segments that are meant, of those under a condition."""
@@ -383,7 +379,7 @@ class Agreement(tempdb.Scratch):
                 self.put_back(segment)
 
     def holding(self, path: bytes) -> AgreedSegment | None:
-        """Return the segment that a path leads into, None for any other."""
+        """Return the segment that holds a path, or None."""
         last = self._last  # paths mostly come segment by segment
         if last is not None and (not last.folder or path.startswith(last.folder + b"/")):
             return last
@@ -392,16 +388,12 @@ class Agreement(tempdb.Scratch):
         return self._one(f"folder IN ({', '.join('?' * len(above))}) ORDER BY length(folder)", *above)
 
     def at(self, folder: bytes) -> AgreedSegment | None:
-        """Return the segment with a folder, None without one."""
+        """Return the segment in a folder, or None."""
         return self._one("folder = ?", folder)
 
     def of_data(self, data: bytes) -> AgreedSegment | None:
-        """Return the segment with the data in a folder, None without one."""
+        """Return the segment whose data folder this is, or None."""
         return self._one("data = ?", data)
-
-    def in_pack(self, pack: bytes) -> AgreedSegment | None:
-        """Return the segment in a zip file, None without one."""
-        return self._one("pack <> X'' AND pack = ?", pack)
 
     def _one(self, condition: str, *values: bytes) -> AgreedSegment | None:
         row = self.row(f"SELECT folder FROM segment WHERE {condition} LIMIT 1", *values)  # noqa: S608 -- constants
@@ -446,15 +438,15 @@ class Agreement(tempdb.Scratch):
                 yield segment, segment.stretches[algorithm]
 
     def columns(self, folder: bytes, first: int = 0) -> Iterator[AgreedColumns]:
-        """Yield the files of a segment in their order, some at a time, from a number of a file on."""
+        """Yield the columns of a segment in order, from those that start at a number on."""
         return map(columns_of, self.rows(COLUMNS, folder, first))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedBatch:
-    """Files that are read together, and the statements on all: sizes, digests one behind the other.
+    """Files that are read together, with their stated sizes and concatenated digests.
 
-    ``lengths`` are those of texts, by the file's number in the batch, in units that nobody states.
+    ``lengths`` are the lengths that cells state, by the file's number in the batch, in an unstated unit.
     """
 
     runs: tuple[FileRun, ...]
@@ -464,7 +456,7 @@ class StatedBatch:
 
 
 class _Released(Iterator[StatedBatch]):
-    """The readable files in the order of adding; it resumes when there are more."""
+    """The released files in batches, in the order of their release; more may follow the end."""
 
     def __init__(self, kept: tempdb.Scratch, batches: Callable[[bytes, int], Iterator[StatedBatch]]) -> None:
         self._kept = kept
@@ -523,7 +515,7 @@ def _batched(
 
 
 def read_stated(batch: StatedBatch, moved: Callable[[int], None]) -> list[HashedRun]:
-    """Read a batch of files; return the results if one of them differs."""
+    """Hash a batch of files; return the results if one differs, otherwise an empty list."""
     found = reading.hash_runs(batch.runs, moved)
     sizes = array("q", chain.from_iterable(run.sizes for run in found))
     digests = {name: "".join([run.digests[name] for run in found]) for name in batch.digests}

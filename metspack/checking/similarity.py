@@ -17,7 +17,7 @@ _SHORTEST = 3
 _MOST_LETTERS = 1_000  # difflib takes the square of their number
 _PART = 40
 _EDITS = 8
-_SAID = {
+_LINE_ENDS = {
     b"\n": "matches with LF line endings: line endings were converted",
     b"\r\n": "matches with CRLF line endings: line endings were converted",
 }
@@ -28,13 +28,13 @@ def nearest(text: str, candidates: Iterable[str]) -> str:
     # Only a few messages need it, and difflib is slow to import.
     from difflib import get_close_matches  # noqa: PLC0415
 
-    known = list(candidates)
-    short = [each for each in known if len(each) <= _MOST_LETTERS] if len(text) <= _MOST_LETTERS else []
-    cased = (each for each in known if each.casefold() == text.casefold())
+    names = list(candidates)
+    short = [each for each in names if len(each) <= _MOST_LETTERS] if len(text) <= _MOST_LETTERS else []
+    cased = (each for each in names if each.casefold() == text.casefold())
     found = get_close_matches(text, short, n=1, cutoff=0.7)
     found = found or [
         each
-        for each in known
+        for each in names
         if min(len(text), len(each)) >= _SHORTEST and (each.endswith(text) or text.endswith(each))
     ]
     return next(cased, found[0] if found else "")
@@ -122,7 +122,7 @@ def _differing(text: str, other: str) -> Iterator[tuple[str, str]]:
             yield "".join(before), "".join(now)
 
 
-class KnownEdits:
+class RecentEdits:
     """The edits met last, which give the meaning of a text that was changed in the same way."""
 
     def __init__(self) -> None:
@@ -162,12 +162,12 @@ def _letters_off(text: str, other: str) -> int:
 
 def line_end_likeness(blocks: Iterable[bytes], expected: Digest) -> str:
     """Return a note that bytes have a digest once their line ends are converted, or ""."""
-    hashers = {end: Hashers((expected.algorithm,)) for end in _SAID}
+    hashers = {end: Hashers((expected.algorithm,)) for end in _LINE_ENDS}
     for block in _whole_ends(blocks):
         unix = block.replace(b"\r\n", b"\n")
         hashers[b"\n"].update(unix)
         hashers[b"\r\n"].update(unix.replace(b"\n", b"\r\n"))
-    found = (said for end, said in _SAID.items() if hashers[end].digest(expected.algorithm) == expected)
+    found = (text for end, text in _LINE_ENDS.items() if hashers[end].digest(expected.algorithm) == expected)
     return next(found, "")
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from metspack import uris
 from metspack.checking.catalogue import DEEPEST, folder_of, shown
 from metspack.checking.segments import Agreement
-from metspack.checking.similarity import KnownEdits
+from metspack.checking.similarity import RecentEdits
 from metspack.containers.ipreader import Content
 from metspack.files import reading
 from metspack.files.byteranges import FileBelow
@@ -17,11 +17,11 @@ from metspack.mets.links import target
 from metspack.packages.files import MountedTree, NoTree, PackageTree, path_of
 from metspack.system import os
 
-_GUESSES = 50  # locations outside that get a guess at the meaning
+_GUESSES = 50  # locations outside the package that are searched inside it
 
 
-def _lies(at: bytes, tree: PackageTree) -> list[tuple[bytes, tuple[str, ...]]]:
-    """Return the absolute paths of a tree on disk as names, as given and real; none if packed."""
+def _absolute_names(at: bytes, tree: PackageTree) -> list[tuple[bytes, tuple[str, ...]]]:
+    """Return a tree's absolute paths on disk as names, given and real; an empty list if packed."""
     if tree.is_packed or isinstance(tree, NoTree):
         return []
     forms = dict.fromkeys((os.path.abspath(tree.shown), os.path.realpath(tree.shown)))
@@ -42,14 +42,14 @@ class CheckedTree(MountedTree):
         """The paths of children that are packages under check too, with their given paths."""
         self.members: dict[int, list[tuple[bytes, bytes]]] = {}
         """By the number of a root the IPs in it that are one package: each folder there and here."""
-        self._outside, self._guesses = KnownEdits(), 0
+        self._outside, self._guesses = RecentEdits(), 0
         self._base_of = lru_cache(1)(self._base)  # a document's references come one after the other
-        self._here: list[tuple[bytes, tuple[str, ...]]] = _lies(b"", base)
+        self._here: list[tuple[bytes, tuple[str, ...]]] = _absolute_names(b"", base)
 
     def mount(self, at: bytes, tree: PackageTree, *, apart: bool = False) -> None:
-        """Mount a tree at a path; ``apart`` if the path is a label and no path of the package."""
+        """Mount a tree at a path; ``apart`` if the path is a label outside the package."""
         super().mount(at, tree)
-        self._here += _lies(at + b"/", tree)
+        self._here += _absolute_names(at + b"/", tree)
         if apart:
             self._apart.append(at + b"/")
 
@@ -110,9 +110,9 @@ class CheckedTree(MountedTree):
 
     def nearest_inside(self, document: bytes, href: str) -> str:
         """Return the file, at the root or beside the document, whose path ends a location, or ""."""
-        for known in self._outside.meant(href):
-            if self.is_there(os.fsencode(known)):
-                return known
+        for meant in self._outside.meant(href):
+            if self.is_there(os.fsencode(meant)):
+                return meant
         self._guesses += 1
         if self._guesses > _GUESSES:
             return ""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from metspack.errors import MetspackError
 else:
-    import _signal as signal  # built in; what ``signal`` has besides are enums, which take as long
+    import _signal as signal  # built in; ``signal`` adds enums, which take as long to load
 
 EXIT_USAGE = 2
 EXIT_SOURCE = 3
@@ -63,16 +63,16 @@ def _leave(sent: int, _frame: FrameType | None) -> NoReturn:
 def _interrupt(sent: int, _frame: FrameType | None) -> NoReturn:
     from metspack.errors import Interrupted  # noqa: PLC0415
 
-    _answer(signal.SIG_IGN)  # the first is enough; another would disturb the cleaning up
+    _answer(signal.SIG_IGN)  # a second one would disturb the cleaning up
     if (shown := sys.modules.get("metspack.cli.console")) is not None:
         shown.interrupt()
     raise Interrupted(sent)
 
 
 def _send_again(lost: sys.UnraisableHookArgs) -> bool:
-    """Send a signal again whose interruption Python swallowed, and return whether it did.
+    """Send a signal again if Python swallowed its interruption; return whether it did.
 
-    Python does so when it closes a generator. All further signals are ignored by then.
+    Python swallows it when it closes a generator. All further signals are ignored by then.
     """
     from metspack.errors import Interrupted  # noqa: PLC0415
 
@@ -98,7 +98,7 @@ def main() -> NoReturn:
     answer_closing()
     gc.set_threshold(_GARBAGE)
     code = _run()
-    # The remaining objects end with the process: collecting them, or interrupting it, is useless.
+    # The remaining objects end with the process: collecting them is useless.
     gc.freeze()
     gc.disable()
     _answer(signal.SIG_IGN)
@@ -106,7 +106,7 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
-    from metspack.cli import console as cli_console  # noqa: PLC0415 -- heavy: only once it is clear that we run
+    from metspack.cli import console as cli_console  # noqa: PLC0415 -- slow to import
     from metspack.errors import Interrupted  # noqa: PLC0415
 
     before = sys.unraisablehook
@@ -141,8 +141,8 @@ def _exit_code() -> int:
     except cli_console.ReaderLeft:
         cli_console.forget_output()
         return EXIT_PIPE
-    except Exception as error:  # noqa: BLE001 -- the last line of defence: a bug of ours is shown, not hidden
-        if isinstance(error.__cause__, Interrupted):  # as Python 3.11 has it where a class is made
+    except Exception as error:  # noqa: BLE001 -- a bug of metspack is shown
+        if isinstance(error.__cause__, Interrupted):  # Python 3.11 wraps it where a class is made
             raise error.__cause__ from None
         if (refused := of_system(error, _running())) is None:
             cli_console.fault()
@@ -168,7 +168,7 @@ def _codes() -> tuple[tuple[type[MetspackError], int], ...]:
 
 
 def _running() -> str:
-    """Return a subject for an error of the system that names no file: a file of the command."""
+    """Return the words for the file in an error of the system without a file name."""
     return f"a file of the command {command_line(('metspack', *sys.argv[1:]))}"
 
 

@@ -1,4 +1,4 @@
-"""The commands, with the options that surround them, as one Typer application."""
+"""The commands, with the options that all of them have, as one Typer application."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from metspack.cli.options.groups import (
     Command,
     Group,
     argument,
-    expanded,
     help_switch,
+    make_command,
     option,
 )
 from metspack.errors import ConfigError
@@ -30,7 +30,7 @@ _COMMANDS = (
 """The commands in the order of the help, each a separate module, except the help itself."""
 
 _SHORT = {"explain", "sample", "status"}
-"""Commands that are too short for a log."""
+"""Commands without ``--log``."""
 
 
 class Commands(Mapping[str, Any]):
@@ -54,12 +54,12 @@ def _load(name: str) -> Any:
     """Return a command; its module has the function."""
     single = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
     function = show_help if name == "help" else getattr(import_module(f"metspack.cli.commands.{name}"), name)
-    single.command(name, cls=Command)(expanded(function, *_around(name)))
+    single.command(name, cls=Command)(make_command(function, *_around(name)))
     return typer.main.get_command(single)
 
 
 def _around(name: str) -> tuple[type[Group], ...]:
-    """Return the groups of options that a command has besides its own."""
+    """Return the groups of options that a command has besides those of its function."""
     if name == "help":
         return ()
     from metspack.cli.config import ConfigGroup  # noqa: PLC0415 -- only for those with some

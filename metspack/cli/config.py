@@ -93,7 +93,7 @@ def _unknown(message: str, word: str, names: Iterable[str]) -> ConfigError:
 
 def _document(file: Path) -> dict[str, Any]:
     """Return the tables of a file; raises ``ConfigError``."""
-    import tomllib  # noqa: PLC0415 -- heavy, and most calls find no file
+    import tomllib  # noqa: PLC0415 -- slow to import, and most calls find no file
 
     from metspack.files import reading  # noqa: PLC0415 -- as above
 

@@ -1,4 +1,4 @@
-"""Output for a person: results, errors, progress, and the log of a run."""
+"""Output of the commands: results, errors, progress, and the log of a run."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ def open_log(path: Path) -> None:
     _open.append(log)
 
 
-def tell(event: str, **facts: object) -> None:
-    """Append an event to the log, if there is one; on a failure close it with a warning."""
+def log_event(event: str, **facts: object) -> None:
+    """Append an event to the log, if there is one; close the log with a warning if that fails."""
     for log in _open[:]:
         try:
             _record(log, event, **facts)
-        except TargetError as error:  # the work is worth more than its log
+        except TargetError as error:  # the work goes before its log
             _close()
             warning(f"the log ends here: {error.message}")
 
 
 def end(code: int) -> None:
     """Append the exit code of the run, and close the log."""
-    tell("end", exit_code=code)
+    log_event("end", exit_code=code)
     _close()
 
 
@@ -82,12 +82,12 @@ def escaped(text: str) -> str:
 def error(message: str, hint: str = "", details: Iterable[str] = ()) -> None:
     """Print an error, its details line by line, and the remedy."""
     details = tuple(details)
-    tell("error", message=message, details=details, hint=hint)
-    _say(("error:", "error"), (f" {message}", ""))
+    log_event("error", message=message, details=details, hint=hint)
+    _write_line(("error:", "error"), (f" {message}", ""))
     for each in details:
-        _say((f"  {each}", ""))
+        _write_line((f"  {each}", ""))
     if hint:
-        _say(("hint:", "info"), (f" {hint}", ""))
+        _write_line(("hint:", "info"), (f" {hint}", ""))
 
 
 _result = {"is_json": False, "is_begun": False}
@@ -114,18 +114,18 @@ def end_with_error(name: str, message: str, hint: str = "", details: Iterable[st
 
 def warning(message: str) -> None:
     """Print a warning."""
-    tell("warning", message=message)
-    _say(("warning:", "warning"), (f" {message}", ""))
+    log_event("warning", message=message)
+    _write_line(("warning:", "warning"), (f" {message}", ""))
 
 
 def info(message: str) -> None:
     """Print information that needs no action."""
-    tell("info", message=message)
-    _say(("info:", "info"), (f" {message}", ""))
+    log_event("info", message=message)
+    _write_line(("info:", "info"), (f" {message}", ""))
 
 
-def _say(*pieces: tuple[str, str]) -> None:
-    """Write a line to stderr from texts and their styles; it is no result, so it may get lost."""
+def _write_line(*pieces: tuple[str, str]) -> None:
+    """Write a line to stderr from texts and their styles; errors of writing are ignored."""
     if sys.stderr is not None:
         with suppress(OSError):
             sys.stderr.write(f"{_coloured(sys.stderr, pieces)}\n")
@@ -133,8 +133,8 @@ def _say(*pieces: tuple[str, str]) -> None:
 
 
 def fault() -> None:
-    """Print the traceback of an error that is ours, and how to report it."""
-    tell("fault", traceback=traceback.format_exc())
+    """Print the traceback of a fault of metspack, and how to report it."""
+    log_event("fault", traceback=traceback.format_exc())
     traceback.print_exc()
     end_with_error(
         "fault",
@@ -165,7 +165,7 @@ def forget_output() -> None:
 
 
 def finish() -> None:
-    """Flush the printed text; raises as ``out`` does, for text that it held back."""
+    """Flush the printed text; raises as ``out`` does."""
     if sys.stdout is not None:
         with _delivered():
             sys.stdout.flush()
@@ -226,7 +226,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
 def document(value: Mapping[str, object]) -> None:
     """Print a result as JSON; a member that is an iterator is streamed.
 
-    The first element is computed before anything is printed: an error there leaves no half document.
+    The first element is computed before anything is printed: an error then leaves no half document.
     """
     members = {
         name: chain([*islice(each, 1)], each) if isinstance(each, Iterator) else each
@@ -387,7 +387,7 @@ class _StageDisplay:
         self._name = name
         self._shown = self._logged = now = time.monotonic()
         self._pace = Pace(total, now)
-        tell("stage", name=name, bytes=total, **self._where())
+        log_event("stage", name=name, bytes=total, **self._where())
         if self._bar is not None:
             self._bar.stage(f"{self._number}: {name}" if self._number else name, total)
 
@@ -411,7 +411,7 @@ class _StageDisplay:
         if now - self._logged >= _LOGGED_EVERY:
             self._logged = now
             left = pace.left(now)
-            tell(
+            log_event(
                 "progress",
                 name=self._name,
                 **self._where(),
@@ -438,14 +438,14 @@ class _StageDisplay:
         rate = f"{shown(pace.done)} at {pace.rate(now) / 1e6:.1f} MB/s"
         percent = "" if (done := pace.percent()) is None else f"{done} %"
         name = f"{self._name} ({self._number})" if self._number else self._name
-        _say((f"{name}: {', '.join(_words(pace, now, rate, percent))}", ""))
+        _write_line((f"{name}: {', '.join(_words(pace, now, rate, percent))}", ""))
 
     def interrupt(self) -> None:
         """Remove the bar, and print that unfinished work is being removed, if there is any."""
         if self._bar is not None:
             self._bar.bar.stop()
             if self._numbers.is_writing:
-                _say(("interrupted: what is unfinished is being removed", ""))
+                _write_line(("interrupted: what is unfinished is being removed", ""))
 
     def __enter__(self) -> Self:
         _under_way.append(self)
@@ -458,14 +458,14 @@ class _StageDisplay:
         if self._bar is not None:
             self._bar.bar.stop()
         if self._workers:
-            tell("workers", bytes=self._workers)
+            log_event("workers", bytes=self._workers)
 
 
 _under_way: list[_StageDisplay] = []
 
 
 def interrupt() -> None:
-    """Remove the bar at once: the run was interrupted, and cleans up before it ends."""
+    """Remove the bar of an interrupted run, before it cleans up."""
     while _under_way:
         _under_way.pop().interrupt()
 

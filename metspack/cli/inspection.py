@@ -44,7 +44,7 @@ def show(source: Source, found: Inspection, facts: SourceFacts, columns: int | N
 
 
 def print_errors(column: LobColumn) -> None:
-    """Print the LOBs of a column that were not found: all are counted, the first are named."""
+    """Print the number of LOBs of a column that were not found, and the errors of the first."""
     if not column.lost:
         return
     if column.lost == 1:
@@ -66,8 +66,8 @@ def print_errors(column: LobColumn) -> None:
 
 
 def _lost(error: LobUnresolved, hint: str) -> str:
-    own = f". {error.hint}" if error.hint not in {"", hint} else ""
-    return f"{error.kind}: {error.message}{own}"
+    hint_of_this = f". {error.hint}" if error.hint not in {"", hint} else ""
+    return f"{error.kind}: {error.message}{hint_of_this}"
 
 
 def print_verification(verification: Verification, facts: SourceFacts) -> None:
@@ -207,7 +207,7 @@ def _legend(columns: list[LobColumn]) -> None:
         console.out(f"{'' if number else 'located by':10}  {each.letter}  {each.title}{more}")
 
 
-# --- Sizes, and what no cell names ------------------------------------------------------------------------
+# --- Sizes, and files that no cell names -----------------------------------------------------------------
 
 
 def _sizes(found: Inspection) -> None:

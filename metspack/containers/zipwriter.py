@@ -132,7 +132,7 @@ class ZipWriter:
         self.file.write(central.local_header(large=large, crc=0, compressed=0, size=0))
         start = self.file.size
         sums = Hashers(("CRC32",))
-        for piece in _packed(sums.passing(contents), central.fields[_METHOD]):
+        for piece in _packed(sums.pass_on(contents), central.fields[_METHOD]):
             self.file.write(piece)
         compressed = self.file.size - start
         if not large and max(compressed, sums.size) >= MAX32:

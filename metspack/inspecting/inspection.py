@@ -82,9 +82,9 @@ class LobColumn:
         self.bytes += size
         if largest > self.largest or not self.largest_lob:
             self.largest, self.largest_lob = largest, run.ids()[run.sizes.index(largest)]
-        for convention, group in groupby(conventions):  # as few look-ups as changes
+        for convention, group in groupby(conventions):  # a look-up for each group
             self.conventions[convention] += sum(1 for _ in group)
-        # The length of a text in ASCII alone may be either.
+        # Bytes and characters of ASCII text are the same: the length may be either.
         for length, size in zip(run.stated_lengths, run.sizes, strict=True) if self.found.is_text else ():
             if length:
                 self.lengths["bytes" if length == size else "characters"] += 1
@@ -163,7 +163,7 @@ class Inspection:
         return max((each for each in self.columns if each.lobs), key=lambda each: each.largest, default=None)
 
 
-def inspected(source: Source, progress: Progress | None = None) -> Inspection:
+def inspect(source: Source, progress: Progress | None = None) -> Inspection:
     """Return the contents of a source, reading every table's document and no LOB.
 
     Raises ``SourceError`` where a table cannot be read, or a folder of LOBs has faults.
@@ -207,7 +207,7 @@ def inspected(source: Source, progress: Progress | None = None) -> Inspection:
     return summed
 
 
-def verified(
+def verify_lobs(
     source: Source, inspection: Inspection, accepted: frozenset[str], jobs: int | None, progress: Progress
 ) -> Generator[tuple[Verification, list[Verdict]], None, None]:
     """Verify the LOBs of an inspected source, as ``verification.verify`` does.

@@ -1,4 +1,4 @@
-"""Survey a source's LOBs: each with its column."""
+"""Find the LOBs of a source, each with its column."""
 
 from __future__ import annotations
 
@@ -120,10 +120,10 @@ def paths(held: ByteSources, run: LobRun) -> tuple[str, ...]:
 
 
 def _columns(table: Table) -> ColumnOf:
-    """Return a function for a table's columns; equal array elements share one."""
+    """Return a function that looks up a table's columns; equal elements of an array share one."""
     columns: dict[str, ColumnFound] = {}
 
-    @lru_cache(_REMEMBERED)  # every element of an array has another path
+    @lru_cache(_REMEMBERED)  # each element of an array has another path
     def of(path: str) -> ColumnFound:
         common = _ELEMENT.sub(".a", path)
         found = _column(table, path, common)

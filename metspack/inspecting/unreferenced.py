@@ -22,9 +22,9 @@ from metspack.sources.opening import Source
 from metspack.system import os
 
 NAMED = 20
-"""Number of files that are named; all are counted."""
+"""The most names that are kept; all files are counted."""
 
-_ASKED = 500  # SQLite may take no more than 999 values at once
+_AT_ONCE = 500  # SQLite may take no more than 999 values at once
 _WHAT = "the names of LOBs"
 _NO_LOB = re.compile(rb"mets\.xml|manifest(-[^/]*)?\.txt", re.IGNORECASE)
 
@@ -38,7 +38,7 @@ class Unnamed:
     names: list[str] = field(default_factory=list)
 
     def add(self, name: str, size: int) -> None:
-        """Count a file; it is among the first by name, in whatever order they come."""
+        """Count a file, and keep its name if it is one of the first in order."""
         self.files += 1
         self.bytes += size
         if len(self.names) < NAMED or name < self.names[-1]:
@@ -88,7 +88,7 @@ class Names(tempdb.Scratch):
             self._database.executemany(f"INSERT INTO {table} VALUES (?)", zip(names))  # noqa: S608
 
     def _below(self, root: Path, path: tuple[str, ...]) -> bytes:
-        """Return a file's real path, as two roots may hold the same file; keep its top folder."""
+        """Return a file's real path, as two roots may hold one file; record its top folder."""
         real = _real(root)
         if len(path) > 1:
             top = real + b"/" + _encoded(path[0]), os.fsencode(root / path[0])
@@ -122,7 +122,7 @@ class Names(tempdb.Scratch):
             for kind in ("xml", "xsd")
         }
         entries = archive.tree.sizes("content/")
-        while some := list(islice(entries, _ASKED)):
+        while some := list(islice(entries, _AT_ONCE)):
             named = self._named("entry", [_encoded(name) for name, _ in some])
             for name, size in some:
                 if not (_encoded(name) in named or name in structure or name.endswith("/")):
@@ -137,22 +137,22 @@ class Names(tempdb.Scratch):
                 yield top, written
 
     def _look_through(self, top: bytes, written: bytes, unnamed: Unnamed) -> None:
-        own = _own(self._source)
+        archives = _archive_paths(self._source)
         with closing(walking.checked_lots(Path(os.fsdecode(written)), sizes=True)) as lots:
             for lot in lots:
                 folder, files = b"/" + lot.prefix, zip(lot.names, lot.sizes, strict=True)
-                while some := list(islice(files, _ASKED)):
+                while some := list(islice(files, _AT_ONCE)):
                     named = self._named("file", [top + folder + name for name, _ in some])
                     for name, size in some:
                         path = top + folder + name
                         if path in named or _NO_LOB.fullmatch(name):
                             continue
-                        is_own = any(path == each or path.startswith(each + b"/") for each in own)
-                        if not (is_own or self._is_named(path)):
+                        is_of_archive = any(path == each or path.startswith(each + b"/") for each in archives)
+                        if not (is_of_archive or self._is_named(path)):
                             unnamed.add(_shown(written + folder + name), size)
 
     def _named(self, table: str, names: list[bytes]) -> set[bytes]:
-        """Return those of some entries or files that cells name, apart from packed segments."""
+        """Return the names of entries or files that cells name; packed segments are left out."""
         marks = ", ".join("?" * len(names))
         return {name for (name,) in self.rows(f"SELECT name FROM {table} WHERE name IN ({marks})", *names)}  # noqa: S608
 
@@ -170,7 +170,7 @@ class Names(tempdb.Scratch):
         return count, _shown(example).replace("\0", "/")
 
 
-def _own(source: Source) -> tuple[bytes, ...]:
+def _archive_paths(source: Source) -> tuple[bytes, ...]:
     """Return the files, or the folder, of the archive that is the source."""
     if isinstance(source, Archive) and source.container is not None:
         paths = source.container.medium.paths

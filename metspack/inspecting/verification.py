@@ -146,7 +146,7 @@ def verdict_on(lob: LobRef, sources: OpenSources, accepted: frozenset[str], move
 
 
 def _some_each(found: Iterable[FoundLobs]) -> Iterator[list[FoundLobs]]:
-    """Yield lists of LOBs that are each worth a task."""
+    """Yield lists of LOBs, each large enough for a task."""
     some: list[FoundLobs] = []
     lobs = size = 0
     for each in found:
@@ -175,10 +175,10 @@ def _verify(
         for found in some:
             verdicts += (_failed(lob, Fault.UNREADABLE, error) for lob, error in found.lost)
             for run in found.runs:
-                own = list(_verdicts(run, sources, accepted, count))
+                single = list(_verdicts(run, sources, accepted, count))
                 unit = "bytes" if run.shared.is_measured else None
-                counts.take(Verdict(lob="", algorithm=run.shared.digest, unit=unit), len(run) - len(own))
-                verdicts += own
+                counts.take(Verdict(lob="", algorithm=run.shared.digest, unit=unit), len(run) - len(single))
+                verdicts += single
         sources.check_unchanged()
     for each in verdicts:
         counts.take(each)

@@ -41,7 +41,7 @@ _ABOVE, _DATA = f"/{REPRESENTATIONS_FOLDER}/", f"/{DATA}/"
 
 def data_path(folder: str) -> str:
     """Return SQL for an entry's path below data of the IP in ``folder``, or NULL for others."""
-    rest = f"substr(path, length({folder}) + {len(_ABOVE) + 1})"  # from the representation's name on
+    rest = f"substr(path, length({folder}) + {len(_ABOVE) + 1})"  # begins with the representation's name
     return f"""CASE WHEN substr(path, 1, length({folder}) + {len(_ABOVE)}) = {folder} || '{_ABOVE}'
     AND substr({rest} || '/', instr({rest}, '/'), {len(_DATA)}) = '{_DATA}'
     AND substr(path, -{len(CSIP_METS) + 1}) <> '/{CSIP_METS}'
@@ -68,9 +68,9 @@ _ORDERED = """SELECT * FROM data_file ORDER BY CASE part_of WHEN '' THEN n
 ELSE min(n) OVER (PARTITION BY part_of) END, CASE part_of WHEN '' THEN 0 ELSE seq END, n"""
 _PARTS = "SELECT 1 FROM data_file WHERE part_of <> '' LIMIT 1"
 _ARCHIVES = f"SELECT * FROM data_file WHERE path LIKE '%{SIARD}' ORDER BY n LIMIT 2"  # noqa: S608
-_KNOWN = ", ".join(f"'{each}'" for each in OCTETS)
+_COMPUTABLE = ", ".join(f"'{each}'" for each in OCTETS)
 _WITHOUT_DIGEST = f"""SELECT mets, line, path FROM data_file
-WHERE algorithm IS NULL OR algorithm NOT IN ({_KNOWN}) ORDER BY n LIMIT 1"""  # noqa: S608
+WHERE algorithm IS NULL OR algorithm NOT IN ({_COMPUTABLE}) ORDER BY n LIMIT 1"""  # noqa: S608
 _UNLISTED = """SELECT g.key FROM json_each(?2) g
 WHERE NOT EXISTS (SELECT 1 FROM data d WHERE d.path = g.value AND d.ip = ?1) ORDER BY g.key LIMIT 1"""
 # Other files that the parent lists in its folder.
@@ -80,7 +80,7 @@ AND {data_path("?2")} IS NULL ORDER BY path, id"""  # noqa: S608
 # Children for whose METS the METS above states no digest.
 _UNPROVEN = f"""SELECT id FROM mets WHERE id > 1 AND path NOT IN (
     SELECT path FROM entry WHERE kind = 'file' AND path LIKE '%/{CSIP_METS}'
-    AND algorithm IN ({_KNOWN}))"""  # noqa: S608
+    AND algorithm IN ({_COMPUTABLE}))"""  # noqa: S608
 
 
 def proven_blocks(place: Location, what: str, stated: StatedFixity, *takers: Hashers) -> Iterator[bytes]:
@@ -205,8 +205,8 @@ class DataFiles:
         for number, each in enumerate(ips):
             if not each.is_list:
                 self._compare(number, each)
-        known = {number for (number,) in index.rows(_UNPROVEN)}
-        self.unproven = [each.path / CSIP_METS for each in ips if each.documents[0] in known]
+        unproven = {number for (number,) in index.rows(_UNPROVEN)}
+        self.unproven = [each.path / CSIP_METS for each in ips if each.documents[0] in unproven]
 
     @property
     def representation(self) -> str | None:
@@ -220,8 +220,8 @@ class DataFiles:
     def _runs(self, sql: str) -> Iterator[DataRun]:
         rows = self.index.rows(sql)
         while batch := list(islice(rows, LONGEST)):
-            for _, alike in groupby(batch, _alike):
-                files = list(alike)
+            for _, together in groupby(batch, _shared_values):
+                files = list(together)
                 _, number, mets, algorithm, part_of, *_ = files[0]
                 columns = [*zip(*files, strict=True)][5:]
                 ip = self._ips[number]
@@ -299,8 +299,8 @@ class DataFiles:
                             self.examples += (str(ip.path.joinpath(*path)),)
 
     def _check_listed(self, number: int, paths: Sequence[Names]) -> None:
-        asked = json.dumps(["/".join(path[3:]) for path in paths])
-        if (row := self.index.row(_UNLISTED, number, asked)) is not None:
+        stated = json.dumps(["/".join(path[3:]) for path in paths])
+        if (row := self.index.row(_UNLISTED, number, stated)) is not None:
             raise SourceError(
                 f"{self._ips[number].path} holds {shown('/'.join(paths[row[0]]))}, "
                 "which its METS do not list",
@@ -313,7 +313,7 @@ def _is_data(path: Names) -> bool:
 
 
 def _is_kept(path: Names) -> bool:
-    """Return whether a file of the parent is kept: documentation or description by a person."""
+    """Return whether a file of the parent is kept: documentation, or a given description."""
     if path[:2] == _DUBLIN_CORE[:2]:
         return path != _DUBLIN_CORE
     return path[:1] == _ABOUT[:1] and path != _ABOUT
@@ -321,23 +321,23 @@ def _is_kept(path: Names) -> bool:
 
 def _is_made_anew(path: Names) -> bool:
     """Return whether a file is of a kind that every package has and a merge writes anew."""
-    own = path[2:] if path[:1] == (REPRESENTATIONS_FOLDER,) else path
+    inner = path[2:] if path[:1] == (REPRESENTATIONS_FOLDER,) else path
     return (
         path[0] in _OF_EVERY_IP
-        or own[:2] == _PRESERVATION
-        or own[-1] == CSIP_METS
+        or inner[:2] == _PRESERVATION
+        or inner[-1] == CSIP_METS
         or (path in {_ABOUT, _DUBLIN_CORE})
     )
 
 
-def _alike(row: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the values that files of a run share, from a row of ``data_file``."""
+def _shared_values(row: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the values that the files of a run share, from a row of ``data_file``."""
     size, folder = row[8], row[5].rpartition("/")[0]
     return *row[1:5], folder, size is not None and size <= SMALL
 
 
 class Wholes:
-    """Writes notes on split LOBs: the digests of the wholes, and their parts.
+    """Writer of notes on split LOBs: the digests of the wholes, and their parts.
 
     The parts come LOB by LOB, in their order, and are all in the package ``objid``. ``checksum`` is the
     algorithm of the digests.
@@ -361,7 +361,7 @@ class Wholes:
         return self._hashers
 
     def end(self) -> None:
-        """Note the last LOB with size and digest, after all of its parts were hashed."""
+        """Write the note on the last LOB, with size and digest, after its last part."""
         if self._lob:
             digest = self._hashers.digest(self._checksum).value
             self._lobs.write(json_line(self._lob, self._hashers.size, self._media, digest))

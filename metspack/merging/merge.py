@@ -39,9 +39,8 @@ from metspack.files.staging import (
     record_stretch,
     stage,
 )
-from metspack.merging import representation
 from metspack.merging.datafiles import DATA, DataFiles, DataRun, Wholes, proven_blocks
-from metspack.merging.representation import MergedIp
+from metspack.merging.representation import MergedIp, open_ips
 from metspack.mets import CSIP_METS, dialects, filetable, ids, notes, reader
 from metspack.mets.dialects.interface import Dialect, MergedContent
 from metspack.mets.filetable import ManifestLines, PlacedRun
@@ -116,7 +115,7 @@ def merge_ips(
     for path in paths:
         check_outside(target, path, "the package")
     progress.stage("Reading METS", None)
-    with processes.keeping(), representation.opened(paths, roots, options.budgets) as (index, containers):
+    with processes.keep(), open_ips(paths, roots, options.budgets) as (index, containers):
         found = DataFiles(index, containers)
         run = building_options.run_facts("merge", options, _identity(paths, index))
         with stage(target, run, terms) as staging:
@@ -137,13 +136,13 @@ def _check_dialect(name: str) -> None:
 
 
 def _identity(paths: Sequence[Path], index: Index) -> str:
-    """Return words that differ for other IPs in some folders, or for a change of their METS."""
-    told = hashlib.sha256()
+    """Return an identity of the IPs at some paths: it changes with the IPs, and with their METS."""
+    state = hashlib.sha256()
     for (path,) in index.rows("SELECT path FROM mets ORDER BY id"):
         place = Path(str(index.files.place(tuple(path.split("/")))))
         stamp = tuple(reading.Stamp.of_status(os.stat(place)))
-        told.update(repr((str(place.resolve()), stamp)).encode(errors="surrogateescape"))
-    return f"{', '.join(str(path.resolve()) for path in paths)}, state {told.hexdigest()[:16]}"
+        state.update(repr((str(place.resolve()), stamp)).encode(errors="surrogateescape"))
+    return f"{', '.join(str(path.resolve()) for path in paths)}, state {state.hexdigest()[:16]}"
 
 
 class _MergeWork:
@@ -362,7 +361,7 @@ class _MergeWork:
 
 
 def _bundles(runs: Iterable[DataRun]) -> Iterator[tuple[DataRun, ...]]:
-    """Yield files for one process at a time, in their order."""
+    """Yield the files of one task at a time, in their order."""
     bundle: list[DataRun] = []
     files = size = 0
     for run in runs:
@@ -411,7 +410,7 @@ class _CopyTask:
 def _copy(task: _CopyTask, moved: Callable[[int], None], wholes: Wholes | None = None) -> int:
     """Copy the files of a task to disk, list and record them, and return the task's number.
 
-    ``wholes`` takes note of those that are parts of LOBs. Raises ``SourceError`` and ``TargetError``.
+    Parts of LOBs are added to ``wholes``. Raises ``SourceError`` and ``TargetError``.
     """
     digest = task.digest
     if (found := _finished(task, digest)) is not None:
@@ -456,7 +455,7 @@ def _copy_run(
     """Copy files, together if they are small; return them as METS is to list them.
 
     Each is compared with its size and digest in METS. ``checksum`` is the algorithm of the digests in the new
-    METS, ``moved`` is called with numbers of bytes. ``wholes`` takes note of files that are parts of LOBs.
+    METS, ``moved`` is called with numbers of bytes. Files that are parts of LOBs are added to ``wholes``.
     """
 
     def copy_one(number: int) -> Hashers:

@@ -66,13 +66,13 @@ class MergedIp:
                 elif item.kind != "d":
                     raise SourceError(
                         f"{self.path} holds {shown('/'.join(names))}, expected files in the folder "
-                        f"{'/'.join(below)} alone",
+                        f"{'/'.join(below)} only",
                         hint="An IP that is packed is one folder in one file, without links.",
                     )
 
 
 @contextmanager
-def opened(
+def open_ips(
     paths: Sequence[Path], roots: Sequence[Path], budgets: Budgets
 ) -> Iterator[tuple[Index, tuple[MergedIp, ...]]]:
     """Yield the index of some IPs, and the IPs, the parent first, for the length of a block.
@@ -85,12 +85,12 @@ def opened(
     with closing(OpenPacks(budgets)) as packs:
         given = [_given(each, packs, budgets) for path in paths for each in _delivered(path, packs, budgets)]
     parent = _parent(given)
-    # Children are the given ones, even where others are in their places beside the parent.
+    # The given children count, even where others are in their places beside the parent.
     root = parent.path.parent if parent.is_packed else parent.path
     among = (*dict.fromkeys(ip.path for ip, *_ in given), *roots)
     with closing(Index(root, f"{parent.folder}/{CSIP_METS}", budgets, parent, among)) as index:
-        known = {os.path.realpath(ip.path): f"{ip.path} ({objid})" for ip, objid, _ in given}
-        yield index, _merged(index, known, roots)
+        given_paths = {os.path.realpath(ip.path): f"{ip.path} ({objid})" for ip, objid, _ in given}
+        yield index, _merged(index, given_paths, roots)
 
 
 def _delivered(path: Path, packs: OpenPacks, budgets: Budgets) -> list[DeliveredPackage]:
@@ -130,9 +130,9 @@ def _parent(given: Sequence[_GivenIp]) -> DeliveredPackage:
 
     Raises ``SourceError`` unless exactly one has no parent, and for an IP that is given twice.
     """
-    known: dict[str, DeliveredPackage] = {}
+    by_objid: dict[str, DeliveredPackage] = {}
     for ip, objid, _ in given:
-        if (other := known.setdefault(bare(objid), ip)) is not ip:
+        if (other := by_objid.setdefault(bare(objid), ip)) is not ip:
             raise SourceError(
                 f"{other.path} and {ip.path} are both {objid}", hint="Name each container once."
             )
@@ -140,7 +140,7 @@ def _parent(given: Sequence[_GivenIp]) -> DeliveredPackage:
     if not parents:
         raise SourceError(
             f"no parent is among the containers: {given[0][0].path} names {given[0][2]}",
-            hint="Name the parent IP as well: it knows all children and, as a rule, holds the archive.",
+            hint="Name the parent IP as well: it names all children and, as a rule, holds the archive.",
         )
     if len(parents) > 1:
         shown = " and ".join(f"{ip.path} ({objid})" for ip, objid in parents[:2])
@@ -152,10 +152,10 @@ def _parent(given: Sequence[_GivenIp]) -> DeliveredPackage:
 
 
 def _merged(index: Index, given: Mapping[str, str], roots: Sequence[Path]) -> tuple[MergedIp, ...]:
-    """Return the IPs that the index leads to, which must be ``given`` or be in the ``roots``.
+    """Return the IPs that the index links to: all are ``given`` or in the ``roots``.
 
-    ``given`` has the words for each by its path without links. Raises ``SourceError`` for any other IP, and
-    for given ones that no METS names.
+    ``given`` has the description of each by its path without links. Raises ``SourceError`` for any other IP,
+    and for given ones that no METS names.
     """
     left = dict(given)
     documents: dict[str, list[int]] = {}
@@ -183,7 +183,7 @@ def _merged(index: Index, given: Mapping[str, str], roots: Sequence[Path]) -> tu
                 f"{shown(path)}): a representation is merged from all its parts.",
             )
         places[folder] = place
-        if is_unread:  # then its kind and its children are undecided
+        if is_unread:  # its kind and its children are not determined
             raise _fault(index, places)
         ip = MergedIp(path=place, tree=tree, folder=folder, documents=numbers, representations=_below(tree))
         found.append(ip)
@@ -225,9 +225,9 @@ def _below(tree: PackageTree) -> Names:
 
 
 def _marked(ips: Sequence[MergedIp], naming: Collection[int]) -> Iterator[MergedIp]:
-    """Yield the same IPs, with those marked that only list others.
+    """Yield the IPs; those that only list others have ``is_list``.
 
-    Their METS are among the ``naming``, which name children. Raises ``SourceError`` unless all other IPs have
+    ``naming`` are the METS that name children. Raises ``SourceError`` unless all other IPs have
     at most one representation, all of the same name (AIP1).
     """
     first = next((each for each in ips if each.representations), ips[0])

@@ -84,7 +84,7 @@ def write_document(
     pieces = _environment(folder).get_template(template).generate(facts)
     hashers = ThreadedHashers(algorithms)
     with writing.NewFile(target) as file:
-        for block in hashers.passing(_blocks(pieces)):
+        for block in hashers.pass_on(_blocks(pieces)):
             file.write(block)
     return hashers
 

@@ -23,7 +23,7 @@ from metspack.containers.ipreader import (
     without,
 )
 from metspack.errors import SourceError
-from metspack.files import mirrors, reading, walking
+from metspack.files import reading, walking
 from metspack.files.byteranges import FileBelow, FileRange, Medium
 from metspack.files.reading import Closable, Stamp
 from metspack.limits import Budgets
@@ -85,12 +85,12 @@ class FolderTree:
     def is_there(self, path: bytes) -> bool:
         """Return whether an entry, even a link, exists at a path, in the same letter case."""
         *folders, name = names = [each for each in (*self.names, *names_of(path)) if each]
-        # The root's own join lists folders of a store.
-        place = self.root.joinpath(*names) if mirrors.are_used() else "/".join((str(self.root), *names))
-        try:  # by its path Windows finds a name in any letter case
-            return os.path.lexists(place) and bool(reading.names_there(self.root, folders, [name]))
-        except OSError as error:
-            return error.errno != errno.ENOENT  # an entry behind a link exists; the link has a finding
+        try:
+            # A folder around the package may be closed to reading.
+            is_begun = os.path.lexists(self.root.joinpath(names[0]))
+            return is_begun and bool(reading.names_there(self.root, folders, [name]))
+        except OSError as error:  # an entry behind a link exists; the link has a finding
+            return error.errno not in {errno.ENOENT, errno.ENOTDIR}
 
     def location(self, path: bytes) -> FileBelow:
         """Return the file at a path, whether it exists or not."""

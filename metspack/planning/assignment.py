@@ -1,4 +1,4 @@
-"""Assign LOBs to segments: write their slices of the plan, and note each LOB's segment.
+"""Assign LOBs to segments: write the slices of the plan, and record each LOB's segment.
 
 Memory is taken per segment and per column, never per LOB.
 """
@@ -29,8 +29,8 @@ from metspack.sources.opening import Source
 from metspack.sources.repacking import RemovedEntries
 
 _PER_FILE = 16 << 10  # bytes that take as long as the overhead of a file
-_LARGE = 1 << 30  # the greatest cost of a segment that is placed as a whole during planning
-_LARGEST = 8 << 30  # and after planning: a resumed run may have to repeat as much
+_LARGE = 1 << 30  # greatest cost of a segment that is placed as a whole during planning
+_LARGEST = 8 << 30  # the same after planning: a resumed run may have to repeat it
 _LATE = 1.05  # the multiple of an equal load that a process may get in whole segments
 
 Column = tuple[int, int, int]
@@ -133,34 +133,34 @@ def assign(
     work: Path,
     *,
     sharing: Sharing,
-    departs: Callable[[LobRun], object],
-    agreed: Callable[[PlannedSegment | None], None],
-    grown: Callable[[Assignment], object] = lambda _: None,
+    record_departure: Callable[[LobRun], object],
+    compare: Callable[[PlannedSegment | None], None],
+    report_growth: Callable[[Assignment], object] = lambda _: None,
 ) -> Assignment:
     """Plan, and write every segment's slice of the plan into ``work``.
 
-    ``departs`` is called with all LOBs, before they are in a slice, ``agreed`` with each segment
-    once it is closed and with None at the end, ``grown`` with the assignment so far. Raises
+    ``record_departure`` is called with all LOBs, before they are in a slice; ``compare`` with each closed
+    segment and with None at the end; ``report_growth`` with the assignment after each closed segment. Raises
     ``SourceError``, ``PlanError`` and ``TargetError``.
     """
     writer = _SliceWriter(work)
 
-    def own() -> Iterator[LobRun]:
+    def departing() -> Iterator[LobRun]:
         for each in lobs:
             writer.assigned.runs.setdefault(column_of(each.place), [])
-            departs(each)
+            record_departure(each)
             yield from sharing.firsts(each, division.layout.container(each.place))
 
     def close(segment: PlannedSegment) -> None:
         writer.close(segment)
-        agreed(segment)
-        grown(writer.assigned)
+        compare(segment)
+        report_growth(writer.assigned)
 
-    slots = planned(own(), division.limits, split=division.split, layout=division.layout, closed=close)
+    slots = planned(departing(), division.limits, split=division.split, layout=division.layout, closed=close)
     try:
         for slot in slots:
             writer.take(*slot)
-        agreed(None)
+        compare(None)
     except BaseException:
         writer.discard()
         raise
@@ -187,12 +187,11 @@ class SegmentGroup(NamedTuple):
 class SegmentGroups(Iterator[SegmentGroup]):
     """Groups of segments that one process places, in order.
 
-    A group is all of its slices, as two processes that make files in one folder wait for each other. With
-    several ``jobs`` it is a stretch of one slice where a segment is very large, or would keep one process
-    busy while the others are idle. While segments are planned, the iterator ends before the first group that
-    may still grow, and continues afterwards. Until then segments are described only if ``is_named``: the
-    parent's OBJID is decided. ``begun`` returns an earlier run's progress with a segment, or None without
-    any.
+    A group has whole slices, as two processes that make files in one folder wait for each other. With several
+    ``jobs`` a very large segment, or one that would keep one process busy while others are idle, is divided
+    into stretches of its slice. While segments are planned, the iterator ends before the first group that may
+    still grow, and continues later. Until planning is complete, segments are described only if ``is_named``:
+    the parent's OBJID is decided. ``begun`` returns an earlier run's progress with a segment, or None.
     """
 
     assigned: Assignment
@@ -237,7 +236,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
         first = self._groups[0]
         if not assigned.fingerprint and self._open[assigned.keys[first[0]][0]] is first:
             raise StopIteration
-        if len(first) > 1 and not self._is_ready:  # parts of LOBs are noted with the OBJIDs of their segments
+        if len(first) > 1 and not self._is_ready:  # notes on parts of LOBs contain the OBJIDs of segments
             raise StopIteration
         return self._groups.popleft()
 
@@ -252,7 +251,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
         return cuts
 
     def _is_shared(self, cost: int) -> bool:
-        """Return whether processes are to share the next segment, which has this cost."""
+        """Return whether processes share the next segment, which has this cost."""
         if self.jobs == 1:
             return False
         if not self.assigned.fingerprint:
@@ -262,7 +261,7 @@ class SegmentGroups(Iterator[SegmentGroup]):
 
 
 class _SliceWriter:
-    """Writes slices while LOBs are assigned: those of the open segments, and the assignment so far."""
+    """Writer of the slices of open segments; ``assigned`` is the assignment so far."""
 
     def __init__(self, work: Path) -> None:
         self.assigned = Assignment()
@@ -327,8 +326,8 @@ class SegmentsOfColumn:
 def columns_inside(source: Source, least: int | None, progress: Progress) -> dict[Column, int]:
     """Return the columns that stay inside the archive; without ``least``, all columns move.
 
-    They are those of ``small_columns``. Raises ``ConfigError`` for a source without an archive,
-    ``SourceError`` as ``small_columns``.
+    With ``least`` they are those of ``small_columns``. Raises ``ConfigError`` for a source without an
+    archive, and ``SourceError`` as ``small_columns`` does.
     """
     if least is None:
         return {}

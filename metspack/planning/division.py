@@ -57,11 +57,11 @@ _FEW = 8
 """The least number of segments that a warning is worth."""
 
 _LARGE = 10**9
-"""A byte limit at which a slip is unlikely; some LOBs are larger."""
+"""The least byte limit that is large enough for most LOBs."""
 
 
 def slip(limits: Limits) -> str:
-    """Return a warning, before the division, on a byte limit that looks like a slip, or ""."""
+    """Return a warning on a byte limit whose unit seems to be missing, or ""."""
     if limits.bytes is None or limits.bytes >= _BARE:
         return ""
     allowed = counted(limits.bytes, "byte")
@@ -74,8 +74,8 @@ def slip(limits: Limits) -> str:
 def slip_words(limits: Limits, segments: int, containers: int, lobs: int) -> tuple[Notice, ...]:
     """Return a warning on limits that leave fewer than two LOBs in a segment on average.
 
-    ``segments`` counts those of all ``containers``, with ``lobs`` LOBs. Segments that no limit closed are no
-    slip, and neither is a byte limit of a gigabyte or more.
+    ``segments`` counts those of all ``containers``, with ``lobs`` LOBs. There is no warning where no limit
+    closed the segments, or where the byte limit is a gigabyte or more.
     """
     if segments < _FEW or segments <= containers or lobs >= 2 * segments:
         return ()
@@ -112,13 +112,13 @@ def planned(
     Raises ``PlanError`` for a LOB to be split under ``Split.NEVER``, and for more segments than
     ``PARENT_LIMIT``.
 
-    The order to rely on: the slots of a segment come in the order of the LOBs, and then the segment; only
-    then come slots of the next one in its container. The parts of a LOB come one after the other, with only
-    the segments they fill between, so they are in consecutive segments. In a layout of one series no two
-    segments are open at once. Where each column has its own, the columns of one table may be open together;
-    before the next table they are closed, in the order of the columns' first LOBs, so all segments of a
-    table come before those of the next. Should a table recur, which no source causes, its columns continue
-    with their next numbers.
+    Callers rely on this order. The slots of a segment come in the order of the LOBs, and then the closed
+    segment; only then come slots of the next one in its container. The parts of a LOB follow each other, with
+    only the segments that they fill between them: so they are in consecutive segments. In a layout of one
+    series, one segment is open at a time. Where each column has a series, those of one table may be open
+    together; before the next table they are closed, in the order of the columns' first LOBs: so all segments
+    of a table come before those of the next. If a table recurred, which no source causes, its columns would
+    continue with their next numbers.
     """
     fillings: dict[str, _Filling] = {}
     numbers: dict[str, int] = {}
@@ -187,7 +187,7 @@ class _Filling:
             start = stop
 
     def _fitting(self, sizes: Sequence[int]) -> int:
-        """Return how many of consecutive LOBs fit in the segment; the first one does."""
+        """Return how many of consecutive LOBs fit in the segment: the first one at least."""
         files, limit = self.limits.files, self.limits.bytes
         most = len(sizes) if files is None else min(len(sizes), files - self.files)
         return most if limit is None else bisect_right(list(accumulate(sizes[:most])), limit - self.bytes)
@@ -209,7 +209,7 @@ class _Filling:
             offset += size
 
     def _close_before(self, least: int, *, is_part: bool = False) -> None:
-        """Close the segment when it has no room for ``least`` bytes or must not be shared."""
+        """Close the segment if it lacks room for ``least`` bytes, or must not be shared."""
         if not self.files:
             return
         if self.files == self.limits.files:

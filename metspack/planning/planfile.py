@@ -139,9 +139,9 @@ class PlanFile:
             yield value
 
     def make_comparison(self, size: int, metadata_document: bytes) -> Callable[[PlannedSegment | None], None]:
-        """Return the comparison of each segment, and None at the end, with the plan.
+        """Return a function that compares each segment, and None at the end, with the plan.
 
-        The comparison raises ``PlanError`` for a difference, and this method for a plan of another source or
+        The function raises ``PlanError`` for a difference, and this method for a plan of another source or
         of another state of it.
         """
         digest = hashlib.sha256(metadata_document).hexdigest()

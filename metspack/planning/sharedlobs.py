@@ -1,4 +1,4 @@
-"""Find LOBs shared by several cells: each is placed once, and named by all its cells.
+"""Find LOBs that several cells share: each is placed once, and all its cells name it.
 
 Layouts with a folder for each column are an exception: there (SIARD 2.2 L_7.1-0) a file is below the
 column that names it and has the cell's numbers in its name, so that each column gets one.
@@ -18,7 +18,7 @@ from metspack.model import CellRun, Digest, LobRun, Notice
 from metspack.sizes import counted
 
 _ENTRY = struct.Struct(">cIQ")
-_WHAT = "what cells name twice"
+_WHAT = "the LOBs that cells share"
 _SAME = "SELECT cell FROM named WHERE bytes = ? AND facts = ?"
 _AT_ONCE = 1_000
 _NAMES = ("utf-8", "surrogateescape")
@@ -35,7 +35,7 @@ SELECT max(row, ?2), min(last, ?3), first FROM again WHERE stem = ?1 AND last >=
 """
 _SHARED = "SELECT row FROM value WHERE stem = ? AND row BETWEEN ? AND ?"
 _PUT_VALUE = "INSERT OR IGNORE INTO value (stem, row) VALUES (?, ?)"
-_TELL = "UPDATE value SET file = ?, algorithm = ?, digest = ? WHERE stem = ? AND row = ?"
+_STORE = "UPDATE value SET file = ?, algorithm = ?, digest = ? WHERE stem = ? AND row = ?"
 _OTHER = "SELECT cell FROM named WHERE bytes = ? AND facts <> ? LIMIT 1"
 
 
@@ -54,9 +54,9 @@ class _Holder(NamedTuple):
         """The holder as bytes."""
         return f"{self.number}/{'z' if self.folders is None else '/'.join(self.folders)}".encode(*_NAMES)
 
-    def places(self, own: Sequence[Any]) -> list[_Place]:
+    def places(self, starts: Sequence[Any]) -> list[_Place]:
         """Return the places of LOBs from their offsets in a zip file, or names in a folder."""
-        return [(each, "") for each in own] if self.folders is None else list(map(_by_length, own))
+        return [(each, "") for each in starts] if self.folders is None else list(map(_by_length, starts))
 
     def bytes(self, place: _Place) -> bytes:
         """Return a key for the bytes at a place."""
@@ -84,7 +84,7 @@ def _split(cell: str) -> tuple[str, int]:
 
 
 def _statement(container: str, length: int | None, algorithm: str | None, value: str | None) -> str:
-    """Return the facts that a cell states on its bytes, as one key."""
+    """Return the facts that a cell states on a LOB, as one key."""
     return f"{container} {length} {algorithm} {value}"
 
 
@@ -97,9 +97,9 @@ class Sharing(tempdb.Scratch):
     """Finds cells that name the same bytes, remembered on disk; a context manager.
 
     Two cells share a file when they name the same bytes with the same length and digest, in one
-    ``container``; where these differ, each LOB is placed and proven separately. Without ``shares`` no cells
-    share: in a source without an archive only its file shows that a cell has a LOB. ``count`` is the number
-    of cells that share an earlier cell's LOB, ``copies`` that of cells with a separate file for it.
+    ``container``; where these differ, each LOB is placed and proven separately. Without ``shares`` cells
+    share no LOB: in a source without an archive each file is a LOB. ``count`` is the number of cells that
+    share an earlier cell's LOB, ``copies`` that of cells with a separate file for it.
     """
 
     def __init__(self, *, shares: bool = True) -> None:
@@ -107,7 +107,7 @@ class Sharing(tempdb.Scratch):
         self._last: dict[_Holder, _Place] = {}
         self._waiting: list[tuple[bytes, str, str]] = []
         self._again: list[tuple[str, int, int, str]] = []  # stem, first and last row, first cell
-        self._apart = False  # whether stretches were stored, whose LOBs a look-up has to unfold
+        self._has_stretches = False  # a look-up has to unfold the stored stretches
         self.count = 0
         self.copies = 0
         self._shared = self._copied = ("", "")
@@ -154,51 +154,51 @@ class Sharing(tempdb.Scratch):
             yield first is None
 
     def _are_new(self, run: LobRun, container: str) -> bool:
-        """Return whether a run's LOBs are distinct and behind all named ones; then store them."""
+        """Store a run if its LOBs are distinct and behind all named ones; return whether it did."""
         shared = run.shared
         holder = _Holder(shared.source, shared.folders)
-        own = run.starts
+        starts = run.starts
         key = None if holder.folders is None else _by_length
-        first, last = holder.places((min(own, key=key), max(own, key=key)))
-        if first <= self._before(holder) or len(set(own)) < len(own):
+        first, last = holder.places((min(starts, key=key), max(starts, key=key)))
+        if first <= self._before(holder) or len(set(starts)) < len(starts):
             return False
         self._last[holder] = last
-        self._apart = True
+        self._has_stretches = True
         facts = (container, run.id_stem, shared.digest)
-        columns = [list(column) for column in (own, run.rows, run.stated_lengths, run.digests)]
+        columns = [list(column) for column in (starts, run.rows, run.stated_lengths, run.digests)]
         stretch = holder.key, _sorting(first), _sorting(last), json.dumps((holder, facts, columns))
         with tempdb.explained(_WHAT):
             self._database.execute("INSERT INTO stretch VALUES (?, ?, ?, ?)", stretch)
         return True
 
     def _before(self, holder: _Holder) -> _Place:
-        """Return the last named place of a holder, or one behind all for a forgotten holder."""
+        """Return the last named place of a holder; one behind all places if it was forgotten."""
         return self._last.get(holder, _BEFORE if len(self._last) < _HOLDERS else _BEHIND)
 
-    def _tell_apart(self, holder: _Holder, place: _Place) -> None:
+    def _unfold(self, holder: _Holder, place: _Place) -> None:
         """Unfold the stretches that may include a place into a row for each LOB."""
         at = _sorting(place)
         which = "FROM stretch WHERE holder = ? AND first <= ? AND last >= ?"
         for (stretch,) in self.all(f"SELECT run {which}", holder.key, at, at):
             (number, folders), (container, stem, algorithm), columns = json.loads(stretch)
-            own = _Holder(number, None if folders is None else tuple(folders))
+            stored = _Holder(number, None if folders is None else tuple(folders))
             places, rows, lengths, digests = columns
             values = digests or repeat(None, len(rows))
             self._database.executemany(
                 "INSERT INTO named VALUES (?, ?, ?)",
                 (
-                    (own.bytes(each), _statement(container, length, algorithm, value), f"{stem}{row}")
+                    (stored.bytes(each), _statement(container, length, algorithm, value), f"{stem}{row}")
                     for each, row, length, value in zip(
-                        own.places(places), rows, lengths, values, strict=True
+                        stored.places(places), rows, lengths, values, strict=True
                     )
                 ),
             )
         self._database.execute(f"DELETE {which}", (holder.key, at, at))
 
     def _first_of(self, holder: _Holder, place: _Place, facts: str, stem: str, row: int) -> str | None:
-        """Return the earlier cell that shares another cell's LOB, or None for a LOB to place.
+        """Return the earlier cell that has the LOB of a cell, or None for a LOB to place.
 
-        The other cell is given by the place of its bytes, its facts on them, its stem and its row.
+        The cell is given by the place of its bytes, the facts that it states on them, its stem and its row.
         """
         key = holder.bytes(place)
         cell = f"{stem}{row}"
@@ -210,8 +210,8 @@ class Sharing(tempdb.Scratch):
             return None
         self._flush()
         with tempdb.explained(_WHAT):
-            if self._apart:
-                self._tell_apart(holder, place)
+            if self._has_stretches:
+                self._unfold(holder, place)
             taken = self._database.execute("INSERT OR IGNORE INTO named VALUES (?, ?, ?)", (key, facts, cell))
             is_new = bool(taken.rowcount)
             found = self._database.execute(_OTHER if is_new else _SAME, (key, facts)).fetchone()
@@ -275,18 +275,18 @@ class Sharing(tempdb.Scratch):
         found = self._database.execute(_SHARED, _bounds(run)).fetchall()
         return {row for (row,) in found}.intersection(run.rows)
 
-    def tell(self, cell: str, file: str, digest: Digest | None) -> None:
+    def store(self, cell: str, file: str, digest: Digest | None) -> None:
         """Store the new ``file`` and digest of a cell for the cells that share its LOB."""
         if self.count:
             facts = (digest.algorithm, digest.value) if digest else (None, None)
-            self._database.execute(_TELL, (file, *facts, *_split(cell)))
+            self._database.execute(_STORE, (file, *facts, *_split(cell)))
 
-    def tell_files(self, run: CellRun, files: Sequence[str], digests: Sequence[Digest | None] = ()) -> None:
+    def store_files(self, run: CellRun, files: Sequence[str], digests: Sequence[Digest | None] = ()) -> None:
         """Store the new ``file`` of each cell of a run, and the new digests, if any."""
         if files and (shared := self._shared_rows(run)):
             for number, row in enumerate(run.rows):
                 if row in shared:
-                    self.tell(f"{run.id_stem}{row}", files[number], digests[number] if digests else None)
+                    self.store(f"{run.id_stem}{row}", files[number], digests[number] if digests else None)
 
     def stored(self, first: str) -> tuple[str, Digest | None]:
         """Return the stored file and digest of a cell that others share."""

@@ -16,7 +16,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
-    """Yield the report as CSV with a head; findings outside of all packages have separate lines."""
+    """Yield the report as CSV; findings outside of all packages have separate lines."""
     yield _row(_HEAD)
     grouped = groupby(kept.of_owner(frame.make_package_lookup()), key=lambda each: each[0])
     found = {name: _counted(each for _, each in rows) for name, rows in grouped}
@@ -30,7 +30,7 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
 
 
 def _counted(findings: Iterator[Finding]) -> tuple[int, int, str]:
-    """Return the numbers of errors and warnings, and the first of the worst by its place."""
+    """Return the numbers of errors and warnings, and the worst finding, the first by its place."""
     counts, first = dict.fromkeys(Severity, 0), None
     for each in findings:
         counts[each.severity] += 1

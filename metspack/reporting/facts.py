@@ -16,13 +16,13 @@ from metspack.checking.links.graph import LinkState
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import (
     ARCHIVE,
-    Damage,
-    FixityFigures,
+    FIXITY,
     ListedPart,
     ListedSplitLob,
     Relation,
     ReportFacts,
     below,
+    damage_words,
     parents,
 )
 
@@ -55,7 +55,7 @@ LEFT JOIN disk d ON d.path = x.path AND d.kind = 'f'
 WHERE p.part IS NOT NULL ORDER BY p.id
 """
 _WHOLE = "SELECT size FROM entry WHERE mets = ? AND xml_id = ?"
-# If all statements are wrong, the check keeps the first and a remark on the others.
+# Where all stated digests of a file are wrong, the check records the first, and that the others disagree.
 _FAILED = """
 EXISTS (SELECT 1 FROM wrong w WHERE w.path = s.path AND (
     w.algorithm = s.algorithm AND w.found <> s.digest OR w.others LIKE '%also disagree%'))
@@ -91,15 +91,15 @@ _NONE_READ = "0"
 
 
 def facts_of(checked: Checked, level: Level) -> ReportFacts:
-    """Return the figures of one package from its check, before its catalogue is closed.
+    """Return the figures of one package from its check, whose catalogue is still open.
 
-    An interrupted check has no figures for the bytes that were read.
+    An interrupted check has no figures of the bytes that were read.
     """
     prefix, catalogue, is_complete = checked.prefix, checked.catalogue, checked.is_complete
     catalogue.index()
     links = checked.links_as_given
     relations = sorted(_figured(catalogue, below(links)), key=_by_name)
-    # From the second level on, the check looks for all files on disk.
+    # All levels but links look for the files on disk.
     splits = _splits(catalogue, is_looked=is_complete and level > Level.LINKS)
     shown_splits = tuple(islice(splits, _SPLITS))
     return ReportFacts(
@@ -138,7 +138,7 @@ def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
             if each.path == damaged:
                 continue  # one file with another size and another digest is one damaged file
             damaged = each.path
-        # Children may be very many: their names are needed only for faults of files.
+        # There may be very many children: their folders are collected only for faults of files.
         folders = folders or {"", *(each.child.folder for each in facts.children)}
         number = 1 + int(dict(each.facts).get("more", "0").replace(",", ""))
         kind = "damaged" if each.code in _DAMAGED else "missing" if each.code == _MISSING else "errors"
@@ -152,11 +152,8 @@ def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
                 found[kind] += number
                 found["others"] += kind != "errors" and _LOB.fullmatch(at.place) is None
     damage = {
-        folder: Damage(
-            damaged=found["damaged"],
-            missing=found["missing"],
-            errors=found["errors"],
-            what="file" if found["others"] else "LOB",
+        folder: damage_words(
+            found["damaged"], found["missing"], found["errors"], "file" if found["others"] else "LOB"
         )
         for folder, found in counts.items()
     }
@@ -187,7 +184,7 @@ def _by_name(relation: Relation) -> tuple[bool, str, str]:
 
 
 def _as_long(found: re.Match[str]) -> str:
-    """Return a number padded to a fixed length, so that a key is one string: there is one per child."""
+    """Return a number padded to a fixed length, so that numbers sort as text."""
     return f"\0{found[1]:0>18}"
 
 
@@ -218,30 +215,24 @@ def _archives(checked: Checked) -> Iterator[dict[str, Any]]:
         yield dict(zip(ARCHIVE, values, strict=True))
 
 
-def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool) -> Iterator[FixityFigures]:
+def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool) -> Iterator[dict[str, Any]]:
     # Below the level that reads every byte, only the METS documents themselves are hashed.
     is_sampled = next(catalogue.marked(Mark.SAMPLED), None) is not None
     of_mets = _SAMPLE_READ if is_sampled else _ALL_READ if level.hashes else _METS_READ
     of_manifests = _NONE_READ if level is Level.LINKS else of_mets
-    # A digest that is stated twice counts once; finding those of a million files takes longer than counting.
+    # A digest that is stated twice counts once; grouping a million files takes longer than counting them.
     once = " GROUP BY path, digest" if catalogue.is_any_path_twice else ""
     failed_ones = "0" if catalogue.row("SELECT 1 FROM wrong") is None else _FAILED
     by_mets = _FIXITY.format(statements=_METS_DIGESTS + once, read=of_mets, failed=failed_ones)
-    # Algorithm by algorithm, so that sorting is not needed.
+    # One query for each algorithm needs no sorting.
     stated = chain.from_iterable(catalogue.all(by_mets, *row) for row in catalogue.all(_ALGORITHMS))
     by_manifests = _FIXITY.format(statements=_MANIFEST_DIGESTS, read=of_manifests, failed=failed_ones)
     found = {row[:2]: row[2:] for row in chain(stated, catalogue.all(by_manifests + _BY_SOURCE))}
-    for *key, files, size in catalogue.all(_AGREED_BY_SOURCE):  # all of these are right
+    for *key, files, size in catalogue.all(_AGREED_BY_SOURCE):  # no digest of these failed
         before = found.get(tuple(key), (0, 0, 0, 0))
         more = files, size, files if level.hashes else 0, 0
         found[tuple(key)] = tuple(map(add, before, more))
     in_order = sorted(found.items(), key=lambda each: (each[0][0] != "METS", each[0]))
     for (source, algorithm), (files, size, hashed, failed) in in_order:
-        yield FixityFigures(
-            source=f"{above}{source}",
-            algorithm=algorithm,
-            files=files,
-            bytes=size,
-            read=hashed if is_complete else None,
-            failed=failed if is_complete else None,
-        )
+        results = (hashed, failed) if is_complete else (None, None)
+        yield dict(zip(FIXITY, (f"{above}{source}", algorithm, files, size, *results), strict=True))

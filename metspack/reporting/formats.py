@@ -33,14 +33,14 @@ _LOOKED_AT = 2_048
 
 
 class _ReportForm(NamedTuple):
-    """A form of report: module and function that write it, and a mark near the start of its reports."""
+    """A form of report: the module and function that write it, and a mark near its start."""
 
     home: str
     function: str
     mark: bytes
 
     def blocks(self, frame: Frame, kept: FindingStore) -> Iterator[str]:
-        """Return the text of a report, importing the module that writes it."""
+        """Return the text of a report in blocks; imports the module that writes it."""
         module = import_module(f"metspack.reporting.{self.home}")
         found: Iterator[str] = getattr(module, self.function)(frame, kept)
         return found
@@ -61,15 +61,15 @@ SUFFIXES = tuple(_REPORTS)
 
 
 @contextmanager
-def report_files(
+def open_reports(
     paths: Sequence[Path], packages: Sequence[Path] = ()
 ) -> Iterator[Callable[[Frame, FindingStore], None]]:
-    """Open the reports of a check, before it runs; yield the function that writes them.
+    """Open the reports of a check before it runs; yield the function that writes them.
 
-    Each file appears, whole, when the block ends normally; an earlier one of the same form is replaced, any
-    other file is not. Raises ``ConfigError`` for a suffix without a form, for a file named twice and for one
-    inside one of the ``packages`` that are checked: it would be a file that no METS lists. Raises
-    ``TargetError`` where it cannot be written.
+    Each file appears, complete, when the block ends normally. It replaces an earlier report of the same form,
+    and no other file. Raises ``ConfigError`` for a suffix without a form, for a file that is named twice, and
+    for one inside a package that is checked, where no METS would list it. Raises ``TargetError`` for a file
+    that cannot be written.
     """
     forms = [_form(path) for path in paths]
     roots = [folder.resolve() for each in packages if (folder := _folder(each)) is not None]
@@ -141,10 +141,12 @@ def _check_replaceable(form: _ReportForm, target: Path) -> None:
         )
 
 
-class KeptCheck(Checking):
-    """A check that keeps its findings for reports in any order; to be closed.
+class CheckReport(Checking):
+    """The report of a check: an iterator of its findings, which come as they are found.
 
-    With ``gathers`` the figures of .html, .txt and .xml are gathered on the way.
+    ``ok``, ``findings`` and ``to_json`` wait for the end of the check, and keep the remaining findings for
+    the iterator. ``summary`` and ``graphs`` (the links) are those of the check so far. With ``gathers`` the
+    figures of .html, .txt and .xml are gathered on the way.
     """
 
     def __init__(
@@ -165,6 +167,8 @@ class KeptCheck(Checking):
         self._looked = options.looking()
         self._figures: dict[str, ReportFacts] = {}
         self._is_begun = self._is_complete = False
+        self._returned = 0
+        self._rest: Iterator[Finding] | None = None
         ledger = ledger_of(self._looked)
         self.kept = FindingStore()
         self._ends = [weakref.finalize(self, each.close) for each in (self.kept, ledger) if each is not None]
@@ -180,6 +184,14 @@ class KeptCheck(Checking):
 
     def __next__(self) -> Finding:
         """Return the next finding."""
+        if self._rest is not None:
+            return next(self._rest)
+        finding = self._advance()
+        self._returned += 1
+        return finding
+
+    def _advance(self) -> Finding:
+        """Run the check up to its next finding, and store that."""
         if not self._is_begun:
             self._is_begun = True
             if self._shown is not None:
@@ -199,8 +211,7 @@ class KeptCheck(Checking):
     def end(self) -> Interrupted | None:
         """Run the check to its end, or until it is interrupted, and return the interruption or None."""
         try:
-            for _ in self:
-                pass
+            self._end()
         except Interrupted as interrupted:
             self.stop()
             return interrupted
@@ -229,25 +240,6 @@ class KeptCheck(Checking):
             facts=facts.together([self._figures[prefix] for prefix in sorted(self._figures)]),
         )
 
-
-class CheckReport(KeptCheck):
-    """The report of a check: an iterator of its findings, which come as they are found.
-
-    ``ok``, ``findings`` and ``to_json`` wait for the end of the check, and keep the remaining findings for
-    the iterator. ``summary`` and ``graphs`` (the links) are those of the check so far.
-    """
-
-    _given = 0
-    _rest: Iterator[Finding] | None = None
-
-    def __next__(self) -> Finding:
-        """Return the next finding."""
-        if self._rest is not None:
-            return next(self._rest)
-        finding = super().__next__()
-        self._given += 1
-        return finding
-
     @property
     def ok(self) -> bool:
         """True if there is no error."""
@@ -268,14 +260,14 @@ class CheckReport(KeptCheck):
     def write(self, targets: Sequence[Path], checked: str = "") -> None:
         """Write reports, their forms by the names' endings; see ``report``.
 
-        With the time ``checked`` they also state the place and the operator.
+        With the time ``checked`` they also state place and operator.
         """
         report = self
         if any(each.suffix.lower() in _FIGURED for each in targets) and self._observer is None:
-            if self._is_begun:  # packages that were read without gathering the figures are read again
+            if self._is_begun:  # the figures are missing: the packages are read again
                 report = CheckReport(self.paths, self._options, created=self._created, progress=self._shown)
             report._observer = report._gather
-        with report_files(targets, self.paths) as write:
+        with open_reports(targets, self.paths) as write:
             report._end()
             made = provenance(self.paths, checked) if checked else Provenance()
             write(replace(report.frame(), provenance=made), report.kept)
@@ -284,8 +276,8 @@ class CheckReport(KeptCheck):
         if self._rest is None:
             with suppress(StopIteration):
                 while True:
-                    super().__next__()
-            self._rest = islice(self.kept.as_found(), self._given, None)
+                    self._advance()
+            self._rest = islice(self.kept.as_found(), self._returned, None)
 
 
 def provenance(
@@ -296,9 +288,9 @@ def provenance(
     operator: str | None = None,
     shows_paths: bool = True,
 ) -> Provenance:
-    """Return when, where, by whom and at which paths packages were checked.
+    """Return the time, place, operator and paths of a check.
 
-    With None, ``host`` and ``operator`` are looked up.
+    ``host`` and ``operator`` are those of this process if None.
     """
     return Provenance(
         checked=checked,

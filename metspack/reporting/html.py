@@ -43,7 +43,7 @@ from metspack.sizes import counted
 
 
 def visible(value: object) -> Markup:
-    """Return a value as HTML text, with codes for characters that do not print or reverse text."""
+    """Return a value as HTML text, with escapes for characters that do not print."""
     return value if isinstance(value, Markup) else escape(printable(str(value)))
 
 
@@ -105,7 +105,7 @@ MEANINGS = {
 
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
-    """Yield the report as HTML, with quotations of the lines at which findings point."""
+    """Yield the report as HTML; it quotes the lines that findings refer to."""
     with Excerpts(frame.folders) as excerpts:
         for _, _, found in _found(frame, kept):
             excerpts.want(found)
@@ -128,7 +128,7 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
         list(fills(_shown(frame, segments), frame.limits)),
         lambda each: each["child"].is_fault or each["is_over"],
     )
-    digests, folded_digests = _folded(list(facts.fixity), lambda each: bool(each.failed))
+    digests, folded_digests = _folded(list(facts.fixity), lambda each: bool(each["failed"]))
     anchors = _anchors(frame)
     results = frame.summary.results if anchors else ()
     rows = [(each, standing(each), anchors[printable(each.path)]) for each in results]
@@ -142,11 +142,9 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
         "made_by": "" if frame.are_several else "; ".join(_makers(frame.summary.results)),
         "sheets": _sheets(frame),
         "archives": facts.archives[:_CHILDREN],
-        "archives_left_out": max(len(facts.archives) - _CHILDREN, 0),
         "opens_archives": Level(frame.level).opens_archives,
         "frame": frame,
         "summary": frame.summary,
-        "counts": counts(frame.summary),
         "packages": packages,
         "folded_packages": folded_packages,
         "digests": digests,
@@ -164,11 +162,10 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
         "legend": list(_legend(facts)),
         "has_absent": drawn is not None and any(each.is_missing for each in drawn.arrows),
         "children": children,
-        "children_left_out": len(facts.children) - len(children),
         "representations": _representations(facts),
         "states": [(state, states[state]) for state in MEANINGS if states[state]],
         "faulty": sum(each.is_fault for each in facts.children),
-        "damaged": sum(bool(each.damage.words) for each in facts.children),
+        "damaged": sum(bool(each.damage) for each in facts.children),
         "unverified": "not checked" if frame.level == Level.LINKS.value else "no faults found",
         "fills": filled,
         "folded_fills": folded_fills,
@@ -188,14 +185,14 @@ def _anchors(frame: Frame) -> dict[str, str]:
 
 
 def _folded(rows: list[_T], is_shown: Callable[[_T], bool]) -> tuple[list[_T], list[_T]]:
-    """Return the rows to show and those to fold away: of many rows, all but ``is_shown`` ones."""
+    """Return the shown and the folded rows: of many rows, those without ``is_shown`` are folded."""
     if len(rows) <= _FOLDED:
         return rows, []
     return [each for each in rows if is_shown(each)], [each for each in rows if not is_shown(each)]
 
 
 def _parents(facts: ReportFacts) -> Iterator[str]:
-    """Yield the parents by their OBJIDs, each once, and the number of those left out."""
+    """Yield the OBJIDs of the parents, each once, and the number of those left out."""
     found = {
         f"{each.parent.objid}{' (not checked)' if each.state is LinkState.UNKNOWN else ''}": None
         for each in facts.parents
@@ -218,9 +215,9 @@ def _makers(results: Iterable[PackageResult]) -> Iterator[str]:
 
 
 def _sheets(frame: Frame) -> Markup:
-    """Return the style of printed sheets: the subject of the check at the foot, and page numbers.
+    """Return the style of printed sheets: the subject of the check and page numbers at the foot.
 
-    In it only ASCII letters and digits of a name are unescaped: no name can end the string.
+    All but ASCII letters and digits of a name are escaped: no name can end the string.
     """
     objid = "" if frame.are_several else next((each.objid for each in frame.summary.results), "")
     words = printable(objid or frame.subject)
@@ -256,17 +253,17 @@ def _legend(facts: ReportFacts) -> Iterator[tuple[str, str]]:
 
 
 def _shown(frame: Frame, children: Sequence[Relation]) -> Sequence[Relation]:
-    """Return the children to show: all, or of very many those at fault first.
+    """Return the children to show: of very many, the first ones, which are at fault.
 
-    Of several packages they are in the order of paths.
+    If several packages were checked, they are in the order of paths.
     """
     order = {each.name: number for number, each in enumerate(frame.facts.children)}
-    shown = children[:_CHILDREN]  # those at fault come first
+    shown = children[:_CHILDREN]  # those at fault are first
     return sorted(shown, key=lambda each: order[each.name]) if frame.are_several else shown
 
 
 def _found(frame: Frame, kept: FindingStore) -> Iterator[tuple[str, CodeGroup, Iterator[Finding]]]:
-    """Yield packages with each of their codes and its findings, by path; "" is the only package."""
+    """Yield the codes of each package with findings, by path; "" is that of a single package."""
     if not frame.are_several:
         for group in kept.groups():
             yield "", group, kept.of_group(group, SHOWN)
@@ -281,7 +278,7 @@ def _found(frame: Frame, kept: FindingStore) -> Iterator[tuple[str, CodeGroup, I
 def _packages(
     frame: Frame, kept: FindingStore, excerpts: Excerpts, anchors: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield each package with its findings, if any; findings outside of all have separate parts."""
+    """Yield each package with its findings; findings outside of all have separate parts."""
     results = {printable(each.path): each for each in frame.summary.results} if anchors else {}
     ahead = sorted(results, reverse=True)
     codes = Counter[str]()
@@ -301,7 +298,7 @@ def _packages(
 def _section(
     group: CodeGroup, found: Iterator[Finding], excerpts: Excerpts, codes: Counter[str]
 ) -> dict[str, Any]:
-    """Return the findings of one code; ``codes`` counts its sections so far, for unique anchors."""
+    """Return the findings of one code; ``codes`` counts the sections so far, for unique anchors."""
     codes[group.anchor] += 1
     number = codes[group.anchor]
     return {
@@ -360,7 +357,7 @@ def strips(lobs: Iterable[ListedSplitLob]) -> Iterator[dict[str, Any]]:
         held = sum(part.size or 0 for part in lob.parts)
         lost = sum(part.size is None for part in lob.parts)
         missing = max((lob.size or 0) - held, 0)
-        # Without the whole's size a lost part is drawn as wide as the others are on average.
+        # If the size of the whole is missing, a lost part gets the mean width of the others.
         guess = (missing or held // max(len(lob.parts) - lost, 1) or 1) // max(lost, 1) if lost else 0
         is_listed = not lost and not any(part.is_lost for part in lob.parts)
         yield {

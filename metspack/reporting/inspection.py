@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metspack.inspecting import survey
-from metspack.inspecting.inspection import KINDS, Inspection, LobColumn, inspected, verified
+from metspack.inspecting.inspection import KINDS, Inspection, LobColumn, inspect, verify_lobs
 from metspack.inspecting.survey import ColumnFound, Level
 from metspack.inspecting.unreferenced import Unnamed
 from metspack.inspecting.verification import Verdict, Verification
@@ -216,28 +216,28 @@ class InspectionReport:
         return json_head() | self.document
 
 
-def inspection_of(
+def inspect_source(
     source: Source,
     accepted: frozenset[str] | None,
     jobs: int | None,
     progress: Progress,
-    tell: Callable[[Verdict], object] = lambda _verdict: None,
+    report: Callable[[Verdict], object] = lambda _verdict: None,
 ) -> InspectionReport:
     """Return the contents of a source, whose LOBs are verified unless ``accepted`` is None.
 
-    ``tell`` is called with each fault as it is found.
+    ``report`` is called with each fault as it is found.
     """
     verification: Verification | None = None
     faults: list[Verdict] = []
     facts = opening.source_facts(source, Silent(), compares=False)
-    found = inspected(source, progress)
+    found = inspect(source, progress)
     if accepted is not None:
         verification = Verification()
-        with closing(verified(source, found, accepted, jobs, progress)) as results:
-            for counts, own in results:
+        with closing(verify_lobs(source, found, accepted, jobs, progress)) as results:
+            for counts, verdicts in results:
                 verification.add(counts)
-                for verdict in own:
-                    tell(verdict)
+                for verdict in verdicts:
+                    report(verdict)
                     if len(faults) < KEPT:
                         faults.append(verdict)
         facts = opening.source_facts(source, progress)

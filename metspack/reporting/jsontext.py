@@ -1,4 +1,4 @@
-"""JSON as text in pieces: arrays of any length take little memory."""
+"""JSON written in pieces: arrays of any length take little memory."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TypeGuard
 def pieces(value: Mapping[str, object], before: str = "\n") -> Iterator[str]:
     """Yield an object as JSON: plain ASCII, which cannot steer a terminal.
 
-    A member that is an iterator becomes an array, an element a line; an object among members or elements is
-    written the same way if it has such a member. A function is called when its member's turn has come.
-    ``before`` stands before each line but the first.
+    A member that is an iterator becomes an array with a line for each element; objects among members or
+    elements are written the same way if they have such a member. A member that is a function is called when
+    the members before it were written. ``before`` begins each line but the first.
     """
     inner = f"{before}  "
     opening = "{"

@@ -1,10 +1,10 @@
 """A check's report as JUnit XML, in the form that Jenkins and GitLab show well.
 
-A test suite is a METS document or an archive, a test case a code (or a requirement of E-ARK) found about it
-or about one of its files: names of test cases stay the same from run to run, so that a history shows when a
-fault came and went. A document without findings is one passed test case. Of several packages, a test suite is
-a package. Findings that do not make the check fail (``--fail-on``) do not fail here either; they are in the
-test case's output.
+A test suite is a METS document or an archive; a test case is a code (or a requirement of E-ARK) with findings
+about it or one of its files. Names of test cases are the same in every run, so that a history shows when a
+fault began and ended. A document without findings is one passed test case. If several packages were checked,
+a test suite is a package. Findings below ``--fail-on`` are no failures: they are in the output of the test
+case.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
 
 
 def make_owner_lookup(frame: Frame) -> Callable[[str], str]:
-    """Return a function from a path to its owner: of several packages, the one that contains it.
+    """Return a function that gives the owner of a path: of several packages, that with the path.
 
-    Of one package it is the archive itself, else the nearest METS above the path.
+    In a single package it is the archive itself, else the nearest METS above the path.
     """
     if frame.are_several:
         return frame.make_package_lookup()
@@ -91,7 +91,7 @@ def _suites(frame: Frame, kept: FindingStore, owner: Callable[[str], str]) -> di
     for name in packages if frame.are_several else documents:
         if name and name not in suites:
             suites[name] = 1, 0
-    if not suites:  # most readers take a file without any test for an error
+    if not suites:  # for most readers a file without a test is an error
         suites[owner("")] = 1, 0
     return suites
 

@@ -34,9 +34,9 @@ def place(node: Node) -> str:
 
 
 def _depth_first(graph: Graph) -> Iterator[tuple[int, Edge | None, Node, bool]]:
-    """Yield depth, link from above (None at a top), node, and whether it is its parent's last.
+    """Yield depth, link from the parent (None at a top), node, and whether it is the last child.
 
-    Nodes below one that was met before are not repeated.
+    The children of a node are yielded at its first occurrence only.
     """
     nodes = {node.id: node for node in graph.nodes}
     down: dict[int, list[Edge]] = {}
@@ -73,7 +73,7 @@ def tree(graph: Graph) -> Iterator[str]:
 
 
 def hanging(line: str) -> str:
-    """Return the beginning of the other rows of a tree's line: the continued bars, and an indent."""
+    """Return the beginning of the further rows of a wrapped line: its bars, and an indent."""
     bars = line[: len(line) - len(line.lstrip("│├└─ "))]
     return f"{bars.replace('├── ', '│   ').replace('└── ', '    ')}    "
 

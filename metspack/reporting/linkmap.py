@@ -17,16 +17,16 @@ _HEIGHT = 46
 _ROW = 62
 _GAP = 130
 _MARGIN = 8
-_DOWN, _UP = 44, 78  # the places of the trunks of both directions, from the right side of the parent's box
+_DOWN, _UP = 44, 78  # distances of the trunks of both directions from the right side of the parent's box
 _OFFSET = 9  # of each arrow from the middle of a box
 _WIDEST = 3_000
-_DEEPEST = 10  # levels for which boxes can be narrowed; deeper ones are counted
+_DEEPEST = 10  # levels that are drawn; deeper ones are counted
 MOST = 46
-"""The most rows of boxes; beyond it, METS without a fault share one box, then the rest do."""
+"""The most rows of boxes; of more, METS without a fault share one box, then others do."""
 
-_LABEL, _NOTE = 32, 42  # columns for which a box is wide enough
+_LABEL, _NOTE = 32, 42  # columns of text that fit into the widest box
 _LETTERS = 12  # pixels of the smaller letters in the style sheet
-_LEAST = 10
+_LEAST = 10  # pixels of letters that are legible
 _PAPER = (900, 1_150)  # the size of a sheet with legible letters
 
 _Key = tuple[str, str]
@@ -47,7 +47,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrow:
-    """One direction of a link, or the trunk that several share (no state, no title): a path and heads."""
+    """One direction of a link, or a trunk that several share, without state and title."""
 
     path: str
     heads: tuple[str, ...]
@@ -80,9 +80,9 @@ class Map:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MapEntry:
-    """A METS of the map without its place yet: its key, and the link from above.
+    """A METS of the map before it has a place: its key, and the link from its parent.
 
-    ``of`` is its box, or the relation to make one from: only the few METS that are drawn need texts.
+    ``of`` is its box, or the relation that a box is made from if it is drawn.
     """
 
     key: _Key
@@ -105,7 +105,7 @@ class _MapEntry:
 
 @dataclass(slots=True, kw_only=True)
 class _Branch:
-    """A METS and those below it: the number of rows that they take, and its minimum that shows faults."""
+    """A METS and those below it: the rows that they take, and the least rows that show all faults."""
 
     entry: _MapEntry
     level: int = 0
@@ -144,7 +144,7 @@ def link_map(
         outside = _outside(relation)
         above[outside.key] = outside
         top = spots.pop(relation.child.path, None) or _top(relation.child)
-        # Only the link to the child is read of a parent that was found.
+        # Of a parent that was found, only the link to the child is read.
         is_named = relation.state is LinkState.ELSEWHERE
         below.setdefault(outside.key, []).append(replace(top, link=relation.state, names_child=is_named))
     first = [*above.values(), *spots.values()]
@@ -156,17 +156,17 @@ def link_map(
         below.setdefault(key if key in drawn else first[0].key, []).append(_child(relation))
     del drawn, ordered
     branches, levels = _branches(first, below)
-    return _drawn(_fitted(branches, MOST), min(levels, _DEEPEST))
+    return _drawn(_fit(branches, MOST), min(levels, _DEEPEST))
 
 
 def _branches(first: Sequence[_MapEntry], below: dict[_Key, list[_MapEntry]]) -> tuple[list[_Branch], int]:
-    """Return the trees of the entries, and their number of levels before deep ones are cut."""
+    """Return the trees of the entries, and their number of levels; deep ones are then cut."""
     tops = [_Branch(entry=each) for each in first]
     ahead, seen = tops[::-1], []
     while ahead:
         branch = ahead.pop()
         seen.append(branch)
-        # Taken out, so that a circle ends.
+        # Each METS is expanded once: so a cycle ends.
         inner = below.pop(branch.entry.key, [])
         branch.inner = [_Branch(entry=each, level=branch.level + 1) for each in inner]
         ahead += reversed(branch.inner)
@@ -178,32 +178,32 @@ def _branches(first: Sequence[_MapEntry], below: dict[_Key, list[_MapEntry]]) ->
     return tops, 1 + max((each.level for each in seen), default=0)
 
 
-def _fitted(branches: Sequence[_Branch], most: int) -> Sequence[_Branch]:
-    """Return the branches in at most ``most`` rows: those without a fault share one, then others."""
+def _fit(branches: Sequence[_Branch], most: int) -> Sequence[_Branch]:
+    """Reduce branches to ``most`` rows: those without a fault share a box, then others do."""
     if sum(each.rows for each in branches) <= most:
         return branches
     faulty = [each for each in branches if each.faults]
     fine = [each for each in branches if not each.faults]
     wanted = sum(each.least for each in faulty)
     if len(fine) + wanted <= most and any(each.inner for each in fine):
-        return [*_shared(faulty, most - len(fine)), *_shared(fine, len(fine))]
+        return [*_share_rows(faulty, most - len(fine)), *_share_rows(fine, len(fine))]
     room = most - bool(fine)
     if faulty and room < 1:
         return [_together(branches)]
     shown = faulty if len(faulty) <= room else faulty[: room - 1]
     left = faulty[len(shown) :]
-    drawn = _shared(shown, room - bool(left))
+    drawn = _share_rows(shown, room - bool(left))
     return drawn + [_together(each, len(drawn)) for each in (left, fine) if each]
 
 
-def _shared(branches: Sequence[_Branch], room: int) -> list[_Branch]:
-    """Return branches that share ``room`` rows, at least one for each."""
+def _share_rows(branches: Sequence[_Branch], room: int) -> list[_Branch]:
+    """Reduce branches to ``room`` rows together, at least one for each."""
     ahead = sum(each.least for each in branches)
     drawn = []
     for number, each in enumerate(branches):
         ahead -= each.least
         share = room - ahead if each.least + ahead <= room else room // (len(branches) - number)
-        each.inner = _fitted(each.inner, max(share, 1))
+        each.inner = _fit(each.inner, max(share, 1))
         each.rows = max(sum(inner.rows for inner in each.inner), 1)
         room -= each.rows
         drawn.append(each)
@@ -300,7 +300,7 @@ def _child(relation: Relation) -> _MapEntry:
 
 
 def _key(relation: Relation) -> _Key:
-    """Return the key of a child; a child without a METS gets a key that no parent has."""
+    """Return the key of a child; that of a child without a METS differs from all parents'."""
     child = relation.child
     return (child.path, "") if child.path else (child.objid, relation.parent.path)
 
@@ -311,7 +311,7 @@ def _box(relation: Relation) -> Box:
         label=relation.name,
         note=_note(relation),
         title=_title(relation),
-        state=f"{relation.word} damaged" if relation.damage.words else relation.word,
+        state=f"{relation.word} damaged" if relation.damage else relation.word,
     )
 
 
@@ -319,7 +319,7 @@ def _note(relation: Relation) -> str:
     child = relation.child
     if child.found:
         return f"{relation.word}, {child.found}"
-    if relation.damage.words:
+    if relation.damage:
         return relation.summary
     if relation.files:
         return f"{relation.words}, {counted(relation.files, 'file')}, {counted(relation.bytes, 'byte')}"
@@ -342,9 +342,9 @@ def _title(relation: Relation) -> str:
 
 
 def _trunks(parent: _Corner, ends: Sequence[tuple[_Corner, _MapEntry]]) -> Iterator[Arrow]:
-    """Yield the lines that a parent's arrows share: solid where there are links, dashed below.
+    """Yield the trunks of a parent's arrows: solid to the last link, dashed below.
 
-    The corner is the upper right one of the parent's box.
+    ``parent`` is the upper right corner of the parent's box.
     """
     right, middle = parent[0], parent[1] + _HEIGHT // 2
     down, up = middle - _OFFSET, middle + _OFFSET
@@ -361,7 +361,7 @@ def _trunks(parent: _Corner, ends: Sequence[tuple[_Corner, _MapEntry]]) -> Itera
 def _trunk(
     start: str, x: int, y: int, ends: Sequence[tuple[int, bool]], heads: tuple[str, ...]
 ) -> Iterator[Arrow]:
-    """Yield a direction's trunk down to its last end; an end is a depth, and whether it exists."""
+    """Yield the trunk of a direction; ``ends`` are its links' depths, and whether they exist."""
     solid = max((far for far, is_there in ends if is_there), default=None)
     dashed = max(far for far, _ in ends)
     if solid is not None:
@@ -394,9 +394,9 @@ def _arrows(parent: _Corner, child: _Corner, place: _MapEntry) -> Iterator[Arrow
 
 
 def shortened(text: str, longest: int = _LABEL) -> str:
-    """Return text of at most ``longest`` columns, without its middle: ends distinguish names.
+    """Return a text of at most ``longest`` columns, without its middle: ends distinguish names.
 
-    Characters that do not print are shown as codes; East Asian ones are two columns wide.
+    Characters that do not print are escaped; East Asian ones are two columns wide.
     """
     text = printable(text)
     if cell_len(text) <= longest:

@@ -1,4 +1,4 @@
-"""Value objects of reports: the frame of a check, its figures, a finding as lines and as JSON."""
+"""Values of reports: subject, options and figures of a check, and a finding as text and JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from metspack.checking import CheckSummary, PackageResult, standard_of, told_as
+from metspack.checking import CheckSummary, PackageResult, reported_id, standard_of
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.checking.options import FileSample
 from metspack.layouts import readers
@@ -17,7 +17,7 @@ from metspack.model import Finding, FindingPlace, Severity
 from metspack.resources import SCHEMA_VERSION, __version__
 from metspack.sizes import counted
 
-_CODES = 3  # beside a state: the findings have all
+_CODES = 3  # shown beside a state; the findings show all
 _WORDS = {
     LinkState.ONE_WAY_DOWN: "one-way",
     LinkState.ONE_WAY_UP: "one-way",
@@ -26,29 +26,16 @@ _WORDS = {
 
 
 def word(state: LinkState) -> str:
-    """Return a link's state in one word: the direction of a one-way link is drawn, not named."""
+    """Return a link's state in one word; the map draws the direction of a one-way link."""
     return _WORDS.get(state, state.value)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Damage:
-    """The numbers of a child's damaged and missing files, called ``what``, and other errors."""
-
-    damaged: int = 0
-    missing: int = 0
-    errors: int = 0
-    what: str = "file"
-
-    @property
-    def words(self) -> str:
-        """The damage in words, or ""."""
-        words = [f"{counted(self.damaged, self.what)} damaged"] if self.damaged else []
-        words += [f"{counted(self.missing, self.what)} missing"] if self.missing else []
-        words += [counted(self.errors, "other error" if words else "error")] if self.errors else []
-        return ", ".join(words)
-
-
-UNDAMAGED = Damage()
+def damage_words(damaged: int, missing: int, errors: int, what: str) -> str:
+    """Return words on damaged and missing files, which ``what`` names, and other errors."""
+    words = [f"{counted(damaged, what)} damaged"] if damaged else []
+    words += [f"{counted(missing, what)} missing"] if missing else []
+    words += [counted(errors, "other error" if words else "error")] if errors else []
+    return ", ".join(words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +44,7 @@ class Relation:
 
     ``link`` is None for a child that no METS names; its parent is then the package's own METS. ``files`` and
     ``bytes`` are those that the child's METS and those of its representations list, METS left out. ``damage``
-    is set after all findings are collected.
+    are words on its files and errors, set after all findings are collected.
     """
 
     parent: Node
@@ -66,7 +53,7 @@ class Relation:
     state: LinkState
     files: int = 0
     bytes: int = 0
-    damage: Damage = UNDAMAGED
+    damage: str = ""
 
     @property
     def word(self) -> str:
@@ -76,9 +63,9 @@ class Relation:
     @property
     def summary(self) -> str:
         """Its state, and the damage of its files."""
-        if not self.damage.words:
+        if not self.damage:
             return self.words
-        return f"links {self.words}, {self.damage.words}"
+        return f"links {self.words}, {self.damage}"
 
     @property
     def is_missing(self) -> bool:
@@ -88,7 +75,7 @@ class Relation:
     @property
     def is_fault(self) -> bool:
         """True if the link, or any of the child's files, is at fault."""
-        return bool(self.damage.words) or self.link is None or self.link.is_fault
+        return bool(self.damage) or self.link is None or self.link.is_fault
 
     @property
     def words(self) -> str:
@@ -140,7 +127,7 @@ def parents(graph: Graph) -> Iterator[Relation]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedPart:
-    """A part of a split LOB: its id, the child that has it by the parent's METS, its bytes there."""
+    """A part of a split LOB: its id, the child that the parent's METS names for it, its size there."""
 
     id: str
     child: str
@@ -157,27 +144,6 @@ class ListedSplitLob:
     parts: tuple[ListedPart, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FixityFigures:
-    """The digests of one algorithm, stated in one kind of place, and how many were verified.
-
-    ``source`` is ``METS`` or a manifest's name. ``files`` have a digest there, of ``bytes`` together;
-    ``read`` of them were hashed, ``failed`` of those differ. Both are None when the check was interrupted.
-    """
-
-    source: str
-    algorithm: str
-    files: int
-    bytes: int
-    read: int | None
-    failed: int | None
-
-    @property
-    def verified(self) -> int | None:
-        """The number of files whose bytes have the stated digest."""
-        return None if self.read is None or self.failed is None else self.read - self.failed
-
-
 ARCHIVE = (
     *("path", "version", "database", "owner", "timespan", "archived"),
     *("schemas", "tables", "rows", "lobs", "lost", "inline", "bytes"),
@@ -189,16 +155,23 @@ ARCHIVE = (
 that were found.
 """
 
+FIXITY = ("source", "algorithm", "files", "bytes", "read", "failed")
+"""The figures of the digests of one algorithm in METS or in a manifest, its ``source``.
+
+``files`` have a digest there, of ``bytes`` in all; ``read`` of them were hashed, ``failed`` of those differ.
+Both are None when the check was interrupted.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFacts:
     """Figures of the packages of a check: links, segments, split LOBs, fixity.
 
-    ``tops`` are the packages' own METS, ``parents`` the relations above them, ``children`` those below, and
-    ``representations`` those of packages and children: they are sorted by name, those without a METS last.
-    These and split LOBs are as many as there are segments, never as many as LOBs. ``splits_left_out`` counts
-    those beyond ``splits``. Of several packages, paths begin with the package's own, as those of findings do.
-    ``archives`` are the SIARD archives that the check opened.
+    ``tops`` are the METS of the packages themselves, ``parents`` the relations above them, ``children`` those
+    below, and ``representations`` those of packages and children, sorted by name, those without a METS last.
+    ``splits`` are the first split LOBs; ``splits_left_out`` counts further ones. If several packages were
+    checked, paths begin with that of the package, as in findings. ``archives`` are the SIARD archives that
+    the check opened. Memory is taken per segment, never per LOB.
     """
 
     tops: tuple[Node, ...] = ()
@@ -207,7 +180,7 @@ class ReportFacts:
     representations: tuple[Relation, ...] = ()
     splits: tuple[ListedSplitLob, ...] = ()
     splits_left_out: int = 0
-    fixity: tuple[FixityFigures, ...] = ()
+    fixity: tuple[dict[str, Any], ...] = ()
     archives: tuple[dict[str, Any], ...] = ()
 
 
@@ -240,12 +213,12 @@ class Provenance:
 class Frame:
     """The frame of a check's report: its subject, its options and its result.
 
-    ``path`` is the package as the user named it; ``sample`` chose the files that were hashed
-    (``summary.sampled`` counts them), None for all; ``is_complete`` is False when the check was interrupted;
-    ``created`` is an xs:dateTime, empty to leave it out; findings of ``fail_on`` or worse fail; with None
-    the check cannot fail; ``limits`` are those against which the segments are drawn. ``folders`` are those
-    of the packages by the prefixes of the paths of their findings. ``provenance`` is for reports that are
-    filed: HTML, text.
+    ``path`` is the package as the user named it. ``sample`` selected the files that were hashed
+    (``summary.sampled`` counts them); None stands for all. ``is_complete`` is False when the check was
+    interrupted. ``created`` is an xs:dateTime, empty to leave it out. Findings of ``fail_on`` or worse make
+    the check fail; with None it cannot fail. ``limits`` are those that segments are compared with.
+    ``folders`` are those of the packages, by the prefix of the paths of their findings. ``provenance`` is for
+    reports that are filed: HTML, text.
     """
 
     path: str
@@ -273,13 +246,13 @@ class Frame:
 
     @property
     def are_none(self) -> bool:
-        """True if the only subject of the check is not a package."""
+        """True if a single subject was checked, and is not a package."""
         return not (self.are_several or all(each.is_package for each in self.summary.results))
 
     def make_package_lookup(self) -> Callable[[str], str]:
-        """Return a function from a finding's path to the path of its package as printed.
+        """Return a function that gives the printed path of a finding's package.
 
-        A path outside of several packages is returned itself, and so is a list beside one.
+        A path outside of all packages is returned unchanged, as is a list of expected packages.
         """
         names = {printable(each.path) for each in self.summary.results}
         apart = set(map(printable, self.summary.apart))
@@ -324,7 +297,7 @@ TOOL = "metspack"
 
 def kind(finding: Finding) -> tuple[Severity, str, str, str]:
     """Return the key by which findings are grouped: severity, code, requirement or code, and standard."""
-    return finding.severity, finding.code, told_as(finding), standard_of(finding)
+    return finding.severity, finding.code, reported_id(finding), standard_of(finding)
 
 
 def line(finding: Finding) -> str:
@@ -339,11 +312,11 @@ def line(finding: Finding) -> str:
 def parts(finding: Finding) -> tuple[str, str]:
     """Return a finding's place (``mets.xml:41``) and message, both printable.
 
-    A requirement that the finding has beside its code ends the message.
+    The finding's requirement, if it has one besides its code, ends the message.
     """
     where = _where(finding)
     place = f" [{finding.place}]" if finding.place else ""
-    also = "" if finding.requirement in {"", told_as(finding)} else f" ({finding.requirement})"
+    also = "" if finding.requirement in {"", reported_id(finding)} else f" ({finding.requirement})"
     return printable(where), printable(f"{finding.message}{place}{also}")
 
 
@@ -414,7 +387,7 @@ def tally(summary: CheckSummary) -> dict[str, int]:
 
 
 def outcome(summary: CheckSummary) -> str:
-    """Return the verdict on a delivery for filing: the number of packages of each outcome."""
+    """Return the verdict on a delivery: the number of packages of each outcome."""
     found = tally(summary)
     others = found["no_packages"]
     words = [f"{found['without_errors']:,} without errors", f"{found['with_errors']:,} with errors"]
@@ -446,7 +419,7 @@ def head(frame: Frame) -> dict[str, Any]:
 
 
 def sampled(frame: Frame) -> str:
-    """Return in words the share of files that were hashed; empty without sample and ledger."""
+    """Return words on the files that a sample or a ledger left to hash, or ""."""
     if (ledger := frame.summary.ledger) is not None:
         oldest = f", the oldest verified {ledger.oldest}" if ledger.oldest else ""
         return f"{counted(ledger.read, 'file')} read, {ledger.taken:,} taken from the ledger{oldest}"

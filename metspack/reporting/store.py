@@ -1,4 +1,4 @@
-"""Store of a check's findings, for reports in any order; the ledger of a package's checks."""
+"""Temporary store of a check's findings, and the ledger of a package's checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metspack import clock
-from metspack.checking import Explanation, explained, standard_of, told_as
+from metspack.checking import Explanation, explained, reported_id, standard_of
 from metspack.checking.ledger import FileStamp, VerifiedFile
 from metspack.checking.options import LedgerFigures, Looking
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
@@ -40,7 +40,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_OTHER = "INSERT INTO other VALUES (?, ?, ?, ?)"
 _OTHERS = "SELECT path, line, place FROM other WHERE finding = ? ORDER BY rowid"
 _FIELDS = "id, path, line, code, place, severity, rest"
-# The owners of findings: each owner of a place has the finding once, at its first place there.
+# Each owner of places of a finding has it once, at its first place there.
 _OWNED = """
 SELECT owner(path) AS o, id, path, line, place FROM finding
 UNION ALL
@@ -99,7 +99,7 @@ class FindingStore(tempdb.Scratch):
         self._number = 0
 
     def add(self, finding: Finding) -> None:
-        """Keep one finding."""
+        """Store one finding."""
         self._waiting.append(
             (
                 _stored(finding.path),
@@ -107,7 +107,7 @@ class FindingStore(tempdb.Scratch):
                 finding.code,
                 _stored(finding.place),
                 rank(finding.severity),
-                told_as(finding),
+                reported_id(finding),
                 standard_of(finding),
                 json.dumps((finding.message, finding.facts, finding.requirement, finding.count)),
             )
@@ -120,7 +120,7 @@ class FindingStore(tempdb.Scratch):
             self._flush()
 
     def as_found(self) -> Iterator[Finding]:
-        """Yield all findings in the order in which they came."""
+        """Yield all findings in the order in which they were added."""
         return self._found("ORDER BY id")
 
     def by_place(self) -> Iterator[Finding]:
@@ -146,9 +146,9 @@ class FindingStore(tempdb.Scratch):
         )
 
     def by_owner(self, owner: Callable[[str], str]) -> Iterator[tuple[str, CodeGroup]]:
-        """Yield each owner of findings with its groups, sorted; ``owner`` gives the owner of a path.
+        """Yield each owner of findings with its groups, sorted.
 
-        A finding with places of several owners is reported for each.
+        ``owner`` returns the owner of a path. A finding with places of several owners belongs to each.
         """
         self._register(owner)
         sql = f"""SELECT o, {_GROUPED}, count(*) FROM ({_OWNED}) s JOIN finding f ON f.id = s.id
@@ -174,7 +174,7 @@ class FindingStore(tempdb.Scratch):
             yield self._finding(*row)
 
     def _select(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query after all findings were kept."""
+        """Yield the rows of a query over all findings."""
         self._flush()
         with tempdb.explained(_WHAT):
             yield from self.rows(sql, *values)
@@ -219,14 +219,13 @@ LONGEST = 240
 
 _WHAT_LINES = "the lines of documents"
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_ENOUGH = 1 << 30  # bytes of a document that are searched; lines beyond them are not shown
+_ENOUGH = 1 << 30  # bytes of a document that are searched for lines
 
 
 class Excerpts(tempdb.Scratch):
-    """The lines that findings point to, in a temporary database; a context manager.
+    """The lines of documents that findings refer to, in a temporary database; a context manager.
 
-    ``roots`` are the packages' folders by the prefix of the paths of their findings: "" for the only
-    package.
+    ``roots`` are the packages' folders by the prefix of the paths of their findings: "" for a single package.
     """
 
     def __init__(self, roots: Mapping[str, Path]) -> None:
@@ -236,7 +235,7 @@ class Excerpts(tempdb.Scratch):
         )
 
     def want(self, findings: Iterable[Finding]) -> None:
-        """Record the lines of documents at which findings point."""
+        """Record the lines that findings refer to."""
         sql = "INSERT OR IGNORE INTO line (path, number) VALUES (?, ?)"
         with tempdb.explained(_WHAT_LINES):
             self._database.executemany(sql, ((each.path, each.line) for each in findings if each.line))
@@ -245,7 +244,7 @@ class Excerpts(tempdb.Scratch):
         """Read the recorded lines; those that cannot be read are left out."""
         put = "UPDATE line SET text = ? WHERE path = ? AND number = ?"
         with tempdb.explained(_WHAT_LINES):
-            # A copy: rows that change while they are read may come twice.
+            # A copy: a query may repeat rows that change while it runs.
             self._database.execute("CREATE TABLE wanted AS SELECT path, number FROM line")
             wanted = self._database.execute("SELECT path, number FROM wanted ORDER BY path, number")
             for path, rows in groupby(wanted, key=lambda row: row[0]):
@@ -313,7 +312,7 @@ def _shortened(text: str) -> str:
 
 # --- The ledger of a package ---
 # A file of lines of JSON, each with its checksum: a head, a line for each file, and one at the end of a
-# complete check. Lines are appended while files are read; obsolete ones are removed when a check has ended.
+# complete check. Lines are appended while files are read; a check that ends removes the obsolete ones.
 # Files in a zip or tar file have the size, time and inode of that file.
 
 _LONGEST = 1 << 26  # bytes of a line, which covers many files
@@ -321,7 +320,7 @@ _FORM = 1  # of the lines; another one is refused
 
 _HEAD, _FILE, _DIFFERING, _WHOLE = "ledger", "file", "odd", "whole"
 _BEGINNING = b'{"event": "ledger", '
-_KEPT_OF_FILES = "what the ledger says of files"
+_KEPT_OF_FILES = "the facts of the ledger on files"
 _LEDGER_SCHEMA = """
 CREATE TABLE verified (
     path BLOB PRIMARY KEY, size INTEGER, mtime INTEGER, inode INTEGER, facts TEXT, time TEXT, is_new INTEGER
@@ -334,15 +333,15 @@ _NEW = "Name a new file: a ledger is begun there, and every file is read."
 
 
 def ledger_of(looking: Looking) -> Ledger | None:
-    """Return the ledger that a check is to keep, or None; it is not opened yet."""
+    """Return the ledger of a check, not opened yet, or None without one."""
     return None if looking.ledger is None else Ledger(looking.ledger, looking.older_than)
 
 
 class Ledger(tempdb.Scratch):
-    """The ledger of a package, as a check reads and continues it; a context manager.
+    """The ledger of a package, which a check reads and continues; a context manager.
 
-    Files that were verified longer than ``older_than`` seconds ago are due. Where that is None all are due,
-    except those that an interrupted check, which continues now, has verified.
+    Files that were verified longer than ``older_than`` seconds ago are due. If that is None, all are due
+    except those that an interrupted check has verified, which this one resumes.
     """
 
     def __init__(self, path: Path, older_than: int | None) -> None:
@@ -425,7 +424,7 @@ class Ledger(tempdb.Scratch):
                 f"--ledger {self._path}: is of form {event.get('form')}, expected {_FORM}",
                 hint=f"Another version of metspack wrote it. {_NEW}",
             )
-        # The OBJID is empty if METS could not be read, then or now; the path identifies the package.
+        # An OBJID is empty where METS could not be read; then the path identifies the package.
         self._head["objid"] = self._head["objid"] or event.get("objid")
         for name, what in (("objid", "OBJID"), ("package", "path")):
             if name == "objid" and not event.get(name):
@@ -440,7 +439,7 @@ class Ledger(tempdb.Scratch):
     def _damaged(self, number: int) -> SourceError:
         return SourceError(
             f"{self._path} line {number:,} is damaged: its checksum is not that of the line",
-            hint=f"What it says of files cannot be relied on. {_NEW}",
+            hint=f"Its facts on files are not reliable. {_NEW}",
         )
 
     def _take(self, event: dict[str, Any], number: int) -> None:
@@ -467,7 +466,7 @@ class Ledger(tempdb.Scratch):
         """Yield the files that are not due, by path, with the time of each."""
         if self._older_than is None:
             return self._verified("is_new")
-        # A clock that was set back is no proof.
+        # Times in the future prove nothing: the clock was set back.
         return self._verified("time > ? AND time <= ?", clock.ago(self._older_than), clock.ago(0))
 
     def _verified(self, which: str, *values: object) -> Iterator[tuple[VerifiedFile, str]]:
@@ -497,7 +496,7 @@ class Ledger(tempdb.Scratch):
                 self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (each.path,))
 
     def end(self) -> None:
-        """Replace the file by one with the entries of the files of this check, which has ended."""
+        """Replace the file, at the end of a check, by one with the files of this check only."""
         if self._journal is None:
             return
         from metspack.files.writing import open_whole  # noqa: PLC0415 -- as above
@@ -507,7 +506,7 @@ class Ledger(tempdb.Scratch):
             whole: dict[str, object] = {"event": _WHOLE}
             for each in chain([self._head], events, [whole]):
                 file.write(f"{journal.sealed(each)}\n".encode())
-            self._journal.close()  # not after it is replaced: Windows replaces no file that is open
+            self._journal.close()  # before the file is replaced: Windows replaces no open file
             self._journal = None
 
 

@@ -124,7 +124,7 @@ def counts(summary: CheckSummary | PackageResult) -> str:
 
 
 def unopened(frame: Frame) -> Iterator[Line]:
-    """Yield the line on archives that readers of their version refuse, if there are any."""
+    """Yield a line on the archives that readers of their version refuse, if there are any."""
     if words := printable(readers.unopened(frame.summary.unopened)):
         yield ((f"{words[0].upper()}{words[1:]}.", "warning"),)
 

@@ -96,7 +96,7 @@ class DryRun(Iterator[Verdict]):
                     yield from faults
 
     def _lobs(self, source: Packaged, sharing: Sharing) -> Iterator[FoundLobs]:
-        """Yield the LOBs that would be restored, and the faults in finding others."""
+        """Yield the LOBs that would be restored, and the faults of LOBs that were not found."""
         if not self._options.only:
             yield _lost(source.package.faults)
         try:
@@ -127,7 +127,7 @@ class DryRun(Iterator[Verdict]):
         yield _lost(source.alterations(self._progress))
         try:
             stays, container = division(source, into, self._progress)
-        except SourceError:  # of a table: it is found again below
+        except SourceError:  # the fault of a table is reported below
             stays, container = division(source, Into.INSIDE, self._progress)
         begin_lobs(self._progress, "Verifying", *reversed(source.package.index.weight()))
         for found in source.found():
@@ -143,5 +143,5 @@ class DryRun(Iterator[Verdict]):
 
 
 def _lost(faults: Iterable[SourceError]) -> FoundLobs:
-    """Return faults of no single LOB."""
+    """Return faults that concern more than one LOB."""
     return FoundLobs(lost=[("", each) for each in faults])

@@ -1,4 +1,4 @@
-"""Names of restored files by what a LOB is in the database: table, primary key and column."""
+"""Names of restored files, made of table, primary key and column."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ NamesWord = Literal["archive", "key"]
 
 
 class KeyNames(tempdb.Scratch):
-    """Makes names of table, key and column, such as ``dbo.Categories/7_Picture.jpg``.
+    """Maker of names from table, key and column, such as ``dbo.Categories/7_Picture.jpg``.
 
-    They are unique in any letter case: where two would be the same, the later LOB has its ID at the end. A
-    row without a key has its number (``r7``). The extension is that of the first bytes, else of the media
-    type, else the archive's. A context manager, for one thread.
+    They are unique in any letter case: of two equal names the later one gets the ID of its LOB at the end.
+    For a row without a key its number is used (``r7``). The extension is that of the first bytes, else of the
+    media type, else the archive's. A context manager, for one thread.
     """
 
     __slots__ = ("_budgets", "_source", "_table", "_tables")
@@ -90,12 +90,12 @@ class KeyNames(tempdb.Scratch):
             (key,) = self.row("SELECT words FROM key WHERE row = ?", row) or ("",)
             path = f"{folder}/{key or f'r{row}'}_{column}"
             taken = self._database.execute("INSERT OR IGNORE INTO taken VALUES (?)", (path.casefold(),))
-            own = path if taken.rowcount else f"{path}~{ids[number]}"
-            paths.append(f"{own}.{_extension(run, number, sources)}")
+            stem = path if taken.rowcount else f"{path}~{ids[number]}"
+            paths.append(f"{stem}.{_extension(run, number, sources)}")
         return paths
 
     def _read_keys(self, table: Table | None) -> None:
-        """Keep the key of each row of a table on disk, instead of those of the table before."""
+        """Store the key of each row of a table on disk, in place of those of the table before."""
         self.put("DELETE FROM key")
         if table is None or not isinstance(self._source, Archive) or not table.key_numbers:
             return
@@ -124,7 +124,7 @@ def _safe(text: str, longest: int = _LONGEST) -> str:
 
 
 def _replaced(sign: re.Match[str]) -> str:
-    """Return ``_``, or a mark that combines with a letter: in many scripts it is a vowel."""
+    """Return ``_``, or a combining mark unchanged: in many scripts it is a vowel."""
     is_mark = sign.start() > 0 and unicodedata.category(sign[0]).startswith("M")
     return sign[0] if is_mark else "_"
 

@@ -221,7 +221,7 @@ def restore_files(
     options, progress = options or RestoreOptions(), progress or Silent()
     check_no_store(options.cluster, (path, target))
     check_target(target, path)
-    with cluster.opened(options.cluster, credit_of(progress)) as helpers, processes.keeping():
+    with cluster.connect(options.cluster, credit_of(progress)) as helpers, processes.keep():
         progress.stage("Reading METS", None)
         return _restore(path, target, options, progress, terms, helpers=helpers)
 
@@ -298,10 +298,10 @@ def _lob_runs(source: Packaged, progress: Progress) -> Iterator[LobRun]:
 
 
 def _absent(source: Packaged, selected: str) -> SourceError:
-    """Return the error for a selection without LOBs, with the nearest that has some."""
+    """Return the error for a selection without LOBs; its hint names a similar one with LOBs."""
     hint = ""
     try:
-        # The package has the better hint for the id of a LOB.
+        # For the id of a LOB the package has a better hint.
         source.package.lob(source.id_prefix + selected)
     except SourceError as error:
         hint = error.hint
@@ -335,7 +335,7 @@ class _RestoreTask:
 
 @dataclass
 class _RestoreSlices:
-    """Slices of LOBs; the first ones may be written while further LOBs are being found."""
+    """Slices of LOBs; the first ones may be written while further LOBs are searched for."""
 
     source: Packaged
     staging: Staging
@@ -346,7 +346,7 @@ class _RestoreSlices:
     cluster: Cluster | None
 
     def __post_init__(self) -> None:
-        """Take up what an earlier run left."""
+        """Adopt the results of an earlier run."""
         self.staging.keep_room()
         self._earlier = FinishedStretches(self.staging, StretchDone)
         done = self._earlier.all
@@ -434,10 +434,10 @@ def _place(task: _RestoreTask, moved: Moved) -> int:
     return task.number
 
 
-def _record(task: _RestoreTask, amounts: tuple[int, int], disk: writing.SyncedTogether, **said: str) -> None:
-    """Sync the files of a slice to disk, and then record it with the fields in ``said``."""
+def _record(task: _RestoreTask, amounts: tuple[int, int], disk: writing.SyncedTogether, **more: str) -> None:
+    """Sync the files of a slice to disk, and then record it with the further fields ``more``."""
     disk.sync(task.package / _CONTENT, task.work)
-    record_stretch(task.journal, task.number, task.digest, amounts, _fragment(task.work, task.number), **said)
+    record_stretch(task.journal, task.number, task.digest, amounts, _fragment(task.work, task.number), **more)
 
 
 _RestoreAttempt = tuple[str, tuple[int, int]]
@@ -446,10 +446,10 @@ _RestoreAttempt = tuple[str, tuple[int, int]]
 
 def _attempt(task: _RestoreTask, moved: Moved) -> _RestoreAttempt:
     """Write the LOBs of a slice like ``_place``, but in a new folder and unrecorded."""
-    with attempts.making(task, f"{task.number}") as (own, disk):
-        amounts = _write_lobs(own, moved, disk)
-        disk.sync(own.package / _CONTENT, own.work)
-        return own.work.parent.name, amounts
+    with attempts.begin_attempt(task, f"{task.number}") as (attempted, disk):
+        amounts = _write_lobs(attempted, moved, disk)
+        disk.sync(attempted.package / _CONTENT, attempted.work)
+        return attempted.work.parent.name, amounts
 
 
 def _accept(task: _RestoreTask, made: _RestoreAttempt, worker: str) -> int:
@@ -457,7 +457,7 @@ def _accept(task: _RestoreTask, made: _RestoreAttempt, worker: str) -> int:
     name, amounts = made
     if task.clears:
         _clear(task)
-    with attempts.accepting(task, f"{task.number}", name) as disk:
+    with attempts.accept_attempt(task, f"{task.number}", name) as disk:
         _record(task, amounts, disk, worker=worker)
     return task.number
 
@@ -467,11 +467,11 @@ def _finished(task: _RestoreTask) -> int | None:
     return task.number if task.finished is not None and _is_done(task, task.finished) else None
 
 
-_WRITING = RemoteWork(work=_attempt, known=_finished, accept=_accept)
+_WRITING = RemoteWork(work=_attempt, finished=_finished, accept=_accept)
 
 
 def _is_done(task: _RestoreTask, done: StretchDone) -> bool:
-    """Return whether a record is of this slice, and all files exist, by name and size."""
+    """Return whether an event records this slice, and all its files exist by name and size."""
     if done.digest != task.digest or not done.has_notes(_fragment(task.work, task.number)):
         return False
     return all(

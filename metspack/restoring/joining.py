@@ -129,7 +129,7 @@ class ArchivedLob(LobFile):
                 pass
             self._is_proven = True
         given = self._onward.at(position)[:size] if self.size else memoryview(b"")
-        if self._archive.container is not None:  # files of an unpacked one are compared when they are read
+        if self._archive.container is not None:  # files of an unpacked archive are compared on reading
             self._archive.check_unchanged()
         return given
 
@@ -143,8 +143,8 @@ class ArchivedLob(LobFile):
 def found(package: Package, lob: str, *, verify: bool = True) -> HeldLob | ArchivedLob:
     """Return the LOB with this id, as METS lists it or, opened, from the archive.
 
-    Two cells may name one file, which METS lists under the first one's id: the other's id leads to it by
-    way of the cell. Raises ``SourceError`` as ``Package.lob`` does, for a cell without a LOB, and for an id
+    Two cells may name one file, which METS lists under the first one's id: the other id is resolved by its
+    cell. Raises ``SourceError`` as ``Package.lob`` does, for a cell without a LOB, and for an id
     of LOBs in several archives.
     """
     it = _meant(package, lob, verify=verify)
@@ -164,12 +164,12 @@ def listed(package: Package, lob: str) -> str | None:
 
 
 def _meant(package: Package, lob: str, *, verify: bool) -> str | ArchivedLob | None:
-    """Return a LOB's id in METS, the opened LOB if the archive holds it, or None for neither."""
+    """Return a LOB's id in METS, or the opened LOB if the archive holds it; None for others."""
     lob = packages_package.as_id(lob)
     _check_one(package, lob)
-    own = packages_package.listed_id(package, lob)
-    if package.index.holds(own) or not cells.is_place(own):
-        return own
+    listed_id = packages_package.listed_id(package, lob)
+    if package.index.holds(listed_id) or not cells.is_place(listed_id):
+        return listed_id
     cells_of = packages_package.candidate_cells(package, lob)
     found_in = (_in_archive(package, path, place, verify=verify) for path, place in cells_of)
     return next((it for it in found_in if it is not None), None)
@@ -179,7 +179,8 @@ def _check_one(package: Package, lob: str) -> None:
     """Raise ``SourceError`` for an id without a name that is a place in several archives."""
     if len(package.archives) <= 1 or links.split_prefix(lob)[0]:
         return
-    listed = sum(package.index.holds(own + lob) for own in map(package.index.prefix, package.archives) if own)
+    prefixes = filter(None, map(package.index.prefix, package.archives))
+    listed = sum(package.index.holds(each + lob) for each in prefixes)
     found = sum(_has_cell(package, *each) for each in packages_package.candidate_cells(package, lob))
     if listed + max(found, package.index.holds(lob)) > 1:
         ids = [f"{links.prefix(path[-1])}{lob}" for path in package.archives]
@@ -205,7 +206,7 @@ def _in_archive(
             cell = cells.found_in(archive, lob)
             meant = None if cell is None else cells.meant(package, path, archive, *cell)
         except SourceError as error:
-            if package.faults:  # the METS that would list it may be one of those that cannot be read
+            if package.faults:  # one of the unreadable METS may list it
                 return None
             raise SourceError(
                 f"no METS lists LOB {lob}, and its cell cannot be resolved: {error.message}", hint=error.hint
@@ -218,7 +219,7 @@ def _in_archive(
 
 
 _BUFFER = 1 << 18
-_UNVERIFIED = "To read it all the same, ask for it unverified (--no-verify)."
+_UNVERIFIED = "Add --no-verify to read it unverified."
 _BARE = "its bytes could not be verified"
 _BY_METS = "--range 0- verifies it by METS alone, and --no-verify writes it unverified."
 
@@ -269,7 +270,7 @@ class JoinedLob(LobFile):
         """Return the bytes of a part, verified if the LOB is."""
         part = self.lob.parts[number]
         if self._open is None or self._open[0] != number:
-            self._let_go()
+            self._close_part()
             self._open = number, self._files.opened_part(self.lob.id, part)
         medium = self._open[1]
         # A compressed part is proven by its CRC-32 at least.
@@ -284,18 +285,18 @@ class JoinedLob(LobFile):
         part = self.lob.parts[number]
         about, digest = part.about(self.lob.id), part.digest
         try:
-            _check_known(about, digest, part.source)
+            _check_computable(about, digest, part.source)
             with _explained(self.lob.id, part):
                 algorithms = () if digest is None else (digest.algorithm,)
                 hashers = ThreadedHashers(algorithms).take(medium.chunks())
             if digest is not None:
                 check_digest(f"{about} ({part.source})", digest, hashers)
         except BaseException:
-            self._let_go()
+            self._close_part()
             raise
         self._verified[number] = stamps
 
-    def _let_go(self) -> None:
+    def _close_part(self) -> None:
         if self._open is not None:
             self._open[1].close()
         self._open = None
@@ -303,11 +304,11 @@ class JoinedLob(LobFile):
     def close(self) -> None:
         """Close the LOB and its open part."""
         if not self.closed:
-            self._let_go()
+            self._close_part()
         super().close()
 
 
-def _check_known(about: str, digest: Digest | None, source: str) -> None:
+def _check_computable(about: str, digest: Digest | None, source: str) -> None:
     """Raise ``SourceError`` for a digest in METS by an algorithm that cannot be computed."""
     if digest is not None and digest.algorithm not in OCTETS:
         raise SourceError(
@@ -318,26 +319,26 @@ def _check_known(about: str, digest: Digest | None, source: str) -> None:
 
 
 class Proving:
-    """Proves a LOB's bytes part by part; raises ``SourceError`` where digest or length disagree.
+    """Proof of a LOB's bytes, part by part; raises ``SourceError`` for another digest or length.
 
-    Calls: ``passing`` for each part, then ``end``. ``is_proven``: there is a digest of the whole, of every
+    Calls: ``pass_on`` for each part, then ``end``. ``is_proven``: there is a digest of the whole, of every
     part, or in the cell. Raises ``SourceError`` at once for digests in METS by an algorithm that cannot be
     computed.
     """
 
     def __init__(self, lob: HeldLob, cell: LobCell | None) -> None:
         for part in lob.parts:
-            _check_known(part.about(lob.id), part.digest, part.source)
-        _check_known(f"LOB {lob.id}: the whole", lob.digest, lob.source)
-        own = None if cell is None else cell.digest
-        algorithms = [each.algorithm for each in (lob.digest, own) if each is not None]
+            _check_computable(part.about(lob.id), part.digest, part.source)
+        _check_computable(f"LOB {lob.id}: the whole", lob.digest, lob.source)
+        in_cell = None if cell is None else cell.digest
+        algorithms = [each.algorithm for each in (lob.digest, in_cell) if each is not None]
         self._lob = lob
         self._cell = cell
         self._whole = Hashers(dict.fromkeys(algorithms))
         self._lengths = None if cell is None else needed_lengths(cell, lob.size)
-        self.is_proven = any((lob.digest, own)) or all(part.digest for part in lob.parts)
+        self.is_proven = any((lob.digest, in_cell)) or all(part.digest for part in lob.parts)
 
-    def passing(self, part: HeldPart, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    def pass_on(self, part: HeldPart, blocks: Iterable[bytes]) -> Iterator[bytes]:
         """Yield the bytes of a part; raises after the last of them."""
         digest = part.digest if self._lob.is_split else None  # that of a LOB in one file is the whole's
         hashers = Hashers(() if digest is None else (digest.algorithm,))
@@ -366,27 +367,27 @@ class Proving:
 
 
 Warned = Callable[[str], object]
-"""Called with each warning about a LOB that can be read all the same."""
+"""A function that is called with each warning about a LOB that can be read."""
 
 
 def _warn(words: str) -> None:
-    warnings.warn(words, stacklevel=4)  # at whoever called the function of the API
+    warnings.warn(words, stacklevel=4)  # shows the line that called the API
 
 
-def open_lob(package: Package, lob: str, *, verify: bool = True, warned: Warned = _warn) -> io.BufferedReader:
+def open_lob(package: Package, lob: str, *, verify: bool = True) -> io.BufferedReader:
     """Return a LOB as a buffered, seekable, read-only file, to be closed or used in ``with``.
 
     The file is independent of ``package``, which may be closed first. Raises ``SourceError`` as ``found``
-    does; reading from the file raises it as for ``JoinedLob`` and ``ArchivedLob``. ``warned`` gets each
-    warning, by default a Python warning.
+    does; reading from the file raises it as for ``JoinedLob`` and ``ArchivedLob``. Warnings about the LOB are
+    Python warnings.
     """
     it = found(package, lob, verify=verify)
-    raw = it if isinstance(it, ArchivedLob) else _joined(package, it, verify=verify, warned=warned)
+    raw = it if isinstance(it, ArchivedLob) else _joined(package, it, verify=verify, warned=_warn)
     return io.BufferedReader(raw, _BUFFER)
 
 
 def _joined(package: Package, lob: HeldLob, *, verify: bool, warned: Warned) -> JoinedLob:
-    """Return a LOB as a seekable file, after the warnings about it."""
+    """Issue the warnings about a LOB, and return it as a seekable file."""
     if lob.doubt:
         warned(lob.doubt)
     bare = [part.name for part in lob.parts if part.digest is None] if verify else []
@@ -443,14 +444,14 @@ def _pieces(lob: LobFile, offsets: Sequence[range]) -> Iterator[bytes]:
                 yield block
 
 
-def _whole(package: Package, lob: HeldLob, asked: str, *, verify: bool, warned: Warned) -> Iterator[bytes]:
+def _whole(package: Package, lob: HeldLob, given: str, *, verify: bool, warned: Warned) -> Iterator[bytes]:
     if lob.doubt:
         warned(lob.doubt)
-    proving = Proving(lob, _cell(package, asked)) if verify else None
+    proving = Proving(lob, _cell(package, given)) if verify else None
     for part in lob.parts:
         with package.index.files.opened_part(lob.id, part) as medium:
             blocks = _part_blocks(lob.id, part, medium)
-            yield from blocks if proving is None else proving.passing(part, blocks)
+            yield from blocks if proving is None else proving.pass_on(part, blocks)
     if proving is not None:
         proving.end()
         if not proving.is_proven:

@@ -99,7 +99,7 @@ def restore_archive(
         removed = stack.enter_context(closing(RemovedEntries.of(source)))
         run = replace(restore_facts(f"archive, {into.value}", source, options), is_resumable=False)
         staging = stack.enter_context(stage(target, run, terms))
-        stack.enter_context(processes.keeping())
+        stack.enter_context(processes.keep())
         work = _RestoreWork(source, sharing, removed, staging, progress, options.jobs)
         work.find(into)
         is_file = into is Into.INSIDE and target.suffix.lower() == SIARD
@@ -133,7 +133,7 @@ def check_archive(source: Packaged, path: Path, into: Into, options: RestoreOpti
 def division(
     source: PackagedArchive, into: Into, progress: Progress
 ) -> tuple[Callable[[LobRun], bool], Callable[[LobPlace], str]]:
-    """Return two functions: whether a run's LOBs stay in the archive, and a moving LOB's container.
+    """Return two functions: whether the LOBs of a run stay inside, and the container of others.
 
     Raises ``SourceError``.
     """
@@ -172,7 +172,7 @@ class _RestoreWork:
         self.tables = {(table.schema, table.number): table for table in self.source.metadata.tables}
 
     def write_inside(self, name: str, placements: Placements | None = None) -> Hashers:
-        """Write the archive with all LOBs inside; without ``placements`` no manifest lists it."""
+        """Write the archive with all LOBs inside; with ``placements`` a manifest will list it."""
         moved = Moved(entries=self.removed, columns={})
         algorithms = ("SHA-256",) if placements is None else MANIFEST_ALGORITHMS
         return self._rewrite(name, moved, self._entry_files, self._added(), algorithms)
@@ -203,8 +203,8 @@ class _RestoreWork:
             before = uses[column_of(place)].before
             found: list[str] = []
             for extension, which in by_extension(files):
-                own = siard22.LAYOUT.cell_files(name, 0, place, rows[which], extension)
-                found += [before + each for each in own]
+                names = siard22.LAYOUT.cell_files(name, 0, place, rows[which], extension)
+                found += [before + each for each in names]
             return found
 
         return self._rewrite(siard, moved, named)
@@ -282,12 +282,12 @@ class _RestoreWork:
     def _free(self, usual: str) -> str:
         """Return the usual name of an entry, or the next free one."""
         stem, _, extension = usual.rpartition(".")
-        # No usual name has such a number, so that two LOBs never get one name.
+        # No usual name has such a number: so two LOBs never get the same name.
         names = chain((usual,), (f"{stem}_{number}.{extension}" for number in count(1)))
         return next(name for name in names if self._is_free(name))
 
     def _is_free(self, name: str) -> bool:
-        """Return whether a name is free: no staying entry has it, or has it as its folder."""
+        """Return whether no staying entry has a name, or lies in a folder of that name."""
         tree, removed = self.source.tree, self.removed
         if tree.extent(name) is not None and name not in removed:
             return False
@@ -351,7 +351,7 @@ class _RestoreWork:
         if first is not None:
             return self.sharing.stored(first)[0]
         (new,) = named(cell.place, (cell.place.row,), (cell.file,))
-        self.sharing.tell(cell.place.id, new, None)
+        self.sharing.store(cell.place.id, new, None)
         return new
 
     def _place(self, placements: Placements) -> None:

@@ -250,7 +250,7 @@ class CellReader:
         stated = tags.values("digest")
         algorithm = next(iter(algorithms), None) if stated else None
         lengths = _lengths(tags.values("length"))
-        values = digests.usual(stated, algorithm) if stated else []
+        values = digests.bare_digests(stated, algorithm) if stated else []
         if len(algorithms) > 1 or "messageDigest" in tags.names:
             values = None
         if lengths is not None and values is not None:

@@ -295,7 +295,7 @@ def _write(
         for name, schema in schemas.items():
             writer.add(name, (schema(),), method=STORED)
         hashers = ThreadedHashers({*algorithms, *_seal_algorithms(archive)})
-        with closing(RemovedEntries()) as given, processes.keeping():
+        with closing(RemovedEntries()) as given, processes.keep():
             _Additions(writer, archive, changes, given, hashers).add_each()
         _hash(hashers, writer)
         _write_header(writer, archive, changes, hashers.copy())

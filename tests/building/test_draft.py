@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from metspack.building.build import BuildOptions
-from metspack.building.draft import drafted
+from metspack.building.draft import draft_plan
 from metspack.limits import Limits
 from tests import siards
 from tests.told import Told
@@ -17,7 +17,7 @@ OPTIONS = BuildOptions(limits=Limits(files=4))
 def test_every_stage_comes_to_its_total(northwind_full: Path) -> None:
     told = Told()
     options = BuildOptions(limits=OPTIONS.limits, min_size=3_000)
-    drafted(northwind_full, options, told)
+    draft_plan(northwind_full, options, told)
     assert told.stages.keys() == {"Looking at sizes", "Planning"}
     for total, done in told.stages.values():
         assert total == done
@@ -27,7 +27,7 @@ def test_every_stage_comes_to_its_total(northwind_full: Path) -> None:
 def test_without_an_archive_no_total_is_known(tmp_path: Path) -> None:
     put(tmp_path / "scans", {"content/schema0/table0/lob1/record0.bin": b"one"})
     told = Told()
-    draft = drafted(tmp_path / "scans", OPTIONS, told)
+    draft = draft_plan(tmp_path / "scans", OPTIONS, told)
     assert told.stages == {"Planning": (None, 0)}
     assert (draft.header.name, draft.version, draft.lobs, draft.files, draft.bytes) == (
         "scans",
@@ -41,7 +41,7 @@ def test_without_an_archive_no_total_is_known(tmp_path: Path) -> None:
 
 def test_a_draft_knows_the_folders_of_its_segments(tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "Small.siard", b"one", b"three")
-    draft = drafted(source, BuildOptions(limits=Limits(bytes=4), layout="siard22", name="N"))
+    draft = draft_plan(source, BuildOptions(limits=Limits(bytes=4), layout="siard22", name="N"))
     folders = [draft.folder(each) for each in draft.segments]
     assert folders == [f"N_lobs/s0_t0_c2/seg_{n}" for n in range(2)]
     assert (draft.lobs, draft.split, draft.files, draft.bytes) == (2, 1, 3, 8)

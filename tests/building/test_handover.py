@@ -11,7 +11,7 @@ import pytest
 
 from metspack.building.build import BuildOptions, Built, build
 from metspack.building.convert import convert_package
-from metspack.building.draft import drafted
+from metspack.building.draft import draft_plan
 from metspack.building.inplace import Described, describe_in_place
 from metspack.digests import is_manifest
 from metspack.limits import Limits
@@ -71,7 +71,7 @@ def test_a_plan_says_about_what_the_build_makes(
 ) -> None:
     options = replace(OPTIONS, dialect=dialect, pack=pack, layout=layout, limits=Limits(files=150))
     archive = source(tmp_path, lobs=400, each=each)
-    planned = drafted(archive, options).handed_over
+    planned = draft_plan(archive, options).handed_over
     made = exact(build(archive, tmp_path / "out", options), tmp_path / "out")
     assert planned.is_estimated > made.is_estimated
     assert planned.bytes == pytest.approx(made.bytes, rel=DEVIATION)

@@ -19,7 +19,7 @@ from lxml import etree
 from metspack import api
 from metspack.building.build import BuildOptions, build
 from metspack.building.convert import convert_package
-from metspack.building.draft import drafted
+from metspack.building.draft import draft_plan
 from metspack.checking import CheckSummary, check
 from metspack.errors import ConfigError, SourceError
 from metspack.limits import Limits
@@ -227,7 +227,7 @@ def test_the_dialect_describes_the_version_that_is_written(tmp_path: Path) -> No
     assert 'OTHERCONTENTINFORMATIONTYPE="SIARD2"' not in siard.read_text("latin-1")
     mets = "".join(each.read_text() for each in (tmp_path / "out").glob("**/METS.xml"))
     assert "SIARD1" not in mets
-    assert drafted(given, replace(OPTIONS, dialect="csip")).header.division.layout.name == "siard22"
+    assert draft_plan(given, replace(OPTIONS, dialect="csip")).header.division.layout.name == "siard22"
 
 
 def test_digests_are_added_where_2_2_has_a_place_for_them(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_digests_are_added_where_2_2_has_a_place_for_them(tmp_path: Path) -> Non
 @pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
 def test_other_versions_are_refused(tmp_path: Path, version: str) -> None:
     given = siards.packed(tmp_path / "a.siard", siards.parts(siards.lobs(b"one"), version=version))
-    for make in (lambda: build(given, tmp_path / "out", OPTIONS), lambda: drafted(given, OPTIONS)):
+    for make in (lambda: build(given, tmp_path / "out", OPTIONS), lambda: draft_plan(given, OPTIONS)):
         with pytest.raises(ConfigError, match=f"this one is of SIARD {version}"):
             make()
     assert not (tmp_path / "out").exists()

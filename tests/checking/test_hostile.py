@@ -14,7 +14,7 @@ import metspack
 from metspack import checking, safexml
 from metspack.errors import SourceError
 from metspack.files import reading
-from metspack.inspecting.inspection import inspected
+from metspack.inspecting.inspection import inspect
 from metspack.limits import Budgets
 from metspack.mets import fastreader, reader
 from metspack.model import Finding
@@ -105,7 +105,7 @@ def test_lobs_that_are_missing_are_a_budget(tmp_path: Path) -> None:
     path = input_of("lost-lobs").make(tmp_path / "in", 30)
     readers: list[Callable[[Archive], object]] = [
         lambda archive: list(archive.lob_runs()),
-        inspected,
+        inspect,
         lambda archive: small_columns(archive, 1),
     ]
     for read in readers:
@@ -119,7 +119,7 @@ def test_lobs_that_are_missing_are_a_budget(tmp_path: Path) -> None:
         assert "--budget missing=N" in caught.value.hint
         assert len(caught.value.details) == 30
     with Archive(path, Budgets(missing=30)) as archive:
-        assert inspected(archive).losses.total() == 30
+        assert inspect(archive).losses.total() == 30
         assert not small_columns(archive, 1)
         with pytest.raises(SourceError, match="30 LOBs not found") as every:
             list(archive.lob_runs())

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from metspack.checking.similarity import KnownEdits, TextEdit, likeness, nearest
+from metspack.checking.similarity import RecentEdits, TextEdit, likeness, nearest
 
 IDENTIFIERS = st.text(st.sampled_from("abAB:-."), max_size=8)
 
@@ -94,10 +94,10 @@ def test_an_edit_within_leaves_out_what_the_texts_begin_with(text: str, other: s
 
 
 def test_what_is_meant_is_told_by_the_edits_met_last() -> None:
-    known = KnownEdits()
+    edits = RecentEdits()
     for number in range(20):
-        known.learn(f"{number}_a", f"{number}x_a")
-    assert list(known.meant("19_b")) == ["19x_b"]
-    assert not list(known.meant("1_b"))
-    known.learn("A.xml", "a.xml")
-    assert next(known.meant("b/A.xml")) == "b/a.xml"
+        edits.learn(f"{number}_a", f"{number}x_a")
+    assert list(edits.meant("19_b")) == ["19x_b"]
+    assert not list(edits.meant("1_b"))
+    edits.learn("A.xml", "a.xml")
+    assert next(edits.meant("b/A.xml")) == "b/a.xml"

@@ -72,7 +72,7 @@ def test_a_fault_is_told_with_its_traceback(
     def failing(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("metspack.building.draft.drafted", failing)
+    monkeypatch.setattr("metspack.building.draft.draft_plan", failing)
     assert metspack("plan", "x", "--log", "log").code == 70
     told = events(here / "log")
     assert [each["event"] for each in told] == ["start", "fault", "error", "end"]

@@ -38,7 +38,7 @@ def dask_setup(worker: Any) -> None:
     said = _Said()
     _change_terms(said)
     if said.first.get("dying") == worker.name:
-        cluster._unfitness = lambda *_: os._exit(1)
+        cluster._worker_fault = lambda *_: os._exit(1)
     _note_placing(worker, said)
     _spoil_reading(worker, said)
 

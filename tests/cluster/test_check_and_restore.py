@@ -205,7 +205,7 @@ def test_a_scheduler_that_stands_still_is_not_waited_for_without_end(
     pair: Hosts, package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("metspack.cluster._ENDING", 0.5)
-    monkeypatch.setattr("metspack.cluster._ASK", 0.1)
+    monkeypatch.setattr("metspack.cluster._LIST_EVERY", 0.1)
 
     def wait_and_stop() -> None:
         wait_for(lambda: len(pair.attempts()) >= 2)

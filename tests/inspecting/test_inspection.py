@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from metspack.errors import SourceError
-from metspack.inspecting.inspection import Inspection, inspected
+from metspack.inspecting.inspection import Inspection, inspect
 from metspack.sources import opening
 from metspack.sources.archive import Grants
 from tests import siards
@@ -18,7 +18,7 @@ from tests.siard.forging import Table, column, field, siard
 
 def inspection(path: Path, **grants: tuple[Path, ...]) -> Inspection:
     with opening.opened(path, None, Grants(**grants)) as source:  # type: ignore[arg-type]
-        return inspected(source)
+        return inspect(source)
 
 
 @pytest.fixture
@@ -164,7 +164,7 @@ def test_a_file_that_two_cells_name_is_said(tmp_path: Path) -> None:
 
 
 def test_names_are_kept_in_batches(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metspack.inspecting.unreferenced._ASKED", 2)
+    monkeypatch.setattr("metspack.inspecting.unreferenced._AT_ONCE", 2)
     found = inspection(archive)
     assert ([each.files for each in found.unreferenced], found.named_twice) == ([0, 0], 0)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from metspack.inspecting import survey
-from metspack.inspecting.inspection import inspected
+from metspack.inspecting.inspection import inspect
 from metspack.inspecting.verification import Fault, Verdict, Verification, verify
 from metspack.progress import Silent
 from metspack.reporting import inspection as reporting_inspection
@@ -108,7 +108,7 @@ def ids(found: Known) -> list[tuple[str, Fault | None]]:
 def document(path: Path) -> dict[str, Any]:
     """Return all that an inspection tells of a source."""
     with opening.opened(path) as source:
-        summed = inspected(source)
+        summed = inspect(source)
         faults, counts = verified(source, found_lobs(source))
         facts = opening.source_facts(source, Silent())
         return reporting_inspection.document(source, summed, facts, counts, faults)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from metspack.inspecting.inspection import inspected
-from metspack.inspecting.inspection import verified as read
+from metspack.inspecting.inspection import inspect
+from metspack.inspecting.inspection import verify_lobs as read
 from metspack.inspecting.verification import Fault, Verdict, Verification, verdict_on
 from metspack.progress import Progress, Silent
 from metspack.sources import opening
@@ -44,7 +44,7 @@ def verified(
     """Read every LOB of a source that is found, as ``inspect --verify`` does."""
     faults, counts = [], Verification()
     with opening.opened(path) as source:
-        found = inspected(source)
+        found = inspect(source)
         for own, more in read(source, found, frozenset(accepted), 1, progress or Silent()):
             faults += more
             counts.add(own)
@@ -115,7 +115,7 @@ def test_a_file_changed_since_it_was_found_is_unreadable(tmp_path: Path) -> None
 def test_an_archive_changed_while_it_is_read_is_an_error(tmp_path: Path) -> None:
     path = archive(tmp_path, a=(b"x", ""))
     with Archive(path) as source:
-        contents = read(source, inspected(source), frozenset(), 1, Silent())
+        contents = read(source, inspect(source), frozenset(), 1, Silent())
         with path.open("ab") as file:
             file.write(b"more")
         (failed,) = next(contents)[1]

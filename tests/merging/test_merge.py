@@ -336,12 +336,12 @@ PACKED_REFUSED: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "a file beside the folder": (
         "zip",
         lambda package: zipped_again(package / "N_lobseg_0.zip", {"x": b""}),
-        r"N_lobseg_0\.zip holds 'x', expected files in the folder N_lobseg_0 alone",
+        r"N_lobseg_0\.zip holds 'x', expected files in the folder N_lobseg_0 only",
     ),
     "a file called as the folder": (
         "zip",
         lambda package: zipped_again(package / "N_lobseg_0.zip", {"N_lobseg_0": b""}),
-        r"N_lobseg_0\.zip holds 'N_lobseg_0', expected files in the folder N_lobseg_0 alone",
+        r"N_lobseg_0\.zip holds 'N_lobseg_0', expected files in the folder N_lobseg_0 only",
     ),
     "a link": ("tar", with_a_link, "N_lobseg_0.tar holds .*link"),
     "no zip file": (

@@ -76,7 +76,9 @@ def plan_into_slices(
 ) -> Assignment:
     with Sharing() as own:
         sharing = sharing or own
-        return assign(given, division, work, sharing=sharing, departs=departs, agreed=lambda _: None)
+        return assign(
+            given, division, work, sharing=sharing, record_departure=departs, compare=lambda _: None
+        )
 
 
 CELLS = st.sampled_from(("c4", "c5"))
@@ -131,9 +133,9 @@ def test_slices_hold_what_is_planned_and_the_course_what_there_is_of_it(
             division,
             work,
             sharing=sharing,
-            departs=lambda each: left.extend(each.entries),
-            agreed=agreed.append,
-            grown=lambda so_far: grown.append((so_far.segments, so_far.fingerprint)),
+            record_departure=lambda each: left.extend(each.entries),
+            compare=agreed.append,
+            report_growth=lambda so_far: grown.append((so_far.segments, so_far.fingerprint)),
         )
         written = [
             [(lob, run.part) for run in slices.runs(slices.path(work, number)) for lob in run.lobs()]

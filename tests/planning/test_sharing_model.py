@@ -200,15 +200,15 @@ def test_cells_share_as_in_a_table_of_all_that_were_named(
             ids = [f"s0.t2.{column}.r{row}" for row in some]
             assert sharing.firsts_of(run) == [model.first.get(cell) for cell in ids]
             assert sharing.concerns(run) == (not concerned.isdisjoint(ids))
-            sharing.tell_files(run, [])
+            sharing.store_files(run, [])
         # Files are told of all cells, by those that come together or with digests, and kept of some.
         for number, cell in enumerate(cells):
             if number % 2:
                 row = int(cell.id.rpartition("r")[2])
-                sharing.tell_files(cells_of(cell.stated[0], [0, row]), ["none", f"file{number}"])
+                sharing.store_files(cells_of(cell.stated[0], [0, row]), ["none", f"file{number}"])
             else:
                 digest = Digest(algorithm="MD5", value=str(number)) if number % 4 else None
-                sharing.tell(cell.id, f"file{number}", digest)
+                sharing.store(cell.id, f"file{number}", digest)
         numbers = {cell.id: number for number, cell in enumerate(cells)}
         for first in model.first.values():
             number = numbers[first]

@@ -125,4 +125,4 @@ def test_an_interrupted_check_shows_what_there_is_until_then_and_once(package: P
     ((is_complete, facts),) = shown
     assert not is_complete
     assert len(facts.children) == 2
-    assert {(each.read, each.failed, each.verified) for each in facts.fixity} == {(None, None, None)}
+    assert {(each["read"], each["failed"]) for each in facts.fixity} == {(None, None)}

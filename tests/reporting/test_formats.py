@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from metspack.errors import ConfigError, TargetError
-from metspack.reporting.formats import SUFFIXES, report_files
+from metspack.reporting.formats import SUFFIXES, open_reports
 from tests.reporting.reports import holding
 
 
 def write(*paths: Path, roots: tuple[Path, ...] = ()) -> None:
-    with holding() as (frame, kept), report_files(paths, roots) as write_all:
+    with holding() as (frame, kept), open_reports(paths, roots) as write_all:
         write_all(frame, kept)
 
 
@@ -51,7 +51,7 @@ def test_nothing_appears_when_the_block_fails(tmp_path: Path) -> None:
     beside: list[Path] = []
 
     def interrupted() -> None:
-        with report_files([kept, new]):
+        with open_reports([kept, new]):
             beside.extend(tmp_path.iterdir())
             raise KeyboardInterrupt
 
@@ -101,5 +101,5 @@ def test_what_cannot_be_written_is_reported_before_the_check(tmp_path: Path) -> 
         (tmp_path / "pipe.txt", "is not a regular file but a named pipe"),
     ):
         with pytest.raises(TargetError, match=message):
-            report_files([path]).__enter__()
+            open_reports([path]).__enter__()
     assert len(list(tmp_path.iterdir())) == 2

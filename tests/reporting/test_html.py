@@ -19,7 +19,7 @@ from metspack.checking.options import Sampled
 from metspack.limits import Limits
 from metspack.reporting import html
 from metspack.reporting.model import (
-    FixityFigures,
+    FIXITY,
     Frame,
     Relation,
     ReportFacts,
@@ -130,8 +130,7 @@ def test_what_is_fine_is_folded_away_where_there_are_many_rows() -> None:
         for n in range(41)
     )
     fixity = tuple(
-        FixityFigures(source=f"p{n}/METS", algorithm="MD5", files=1, bytes=1, read=1, failed=int(n == 2))
-        for n in range(41)
+        dict(zip(FIXITY, (f"p{n}/METS", "MD5", 1, 1, 1, int(n == 2)), strict=True)) for n in range(41)
     )
     facts = ReportFacts(tops=(TOP,), children=children, fixity=fixity)
     with holding() as (frame, kept):
@@ -226,7 +225,7 @@ def test_what_stands_at_the_foot_of_a_sheet_stays_a_text(objid: str) -> None:
 def test_an_interrupted_check_has_a_banner(tmp_path: Path) -> None:
     package = forge.forge(tmp_path / "package")
     with checked(package) as (frame, kept):
-        fixity = tuple(replace(each, read=None, failed=None) for each in frame.facts.fixity)
+        fixity = tuple({**each, "read": None, "failed": None} for each in frame.facts.fixity)
         facts = replace(frame.facts, fixity=fixity)
         found = page(replace(frame, is_complete=False, facts=facts, created="2026-05-01T12:00:00Z"), kept)
     assert found.one("h1").text == "Interrupted"

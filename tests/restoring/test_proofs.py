@@ -51,7 +51,7 @@ def proven(it: HeldLob, pieces: tuple[bytes, ...], said: LobCell | None = None) 
         proving = Proving(it, said)
         for each, piece in zip(it.parts, pieces, strict=True):
             blocks = [piece] if piece else []
-            assert list(proving.passing(each, blocks)) == blocks
+            assert list(proving.pass_on(each, blocks)) == blocks
         proving.end()
     except SourceError:
         return None

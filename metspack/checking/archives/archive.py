@@ -71,7 +71,7 @@ def name_findings(catalogue: Catalogue, container: Entries, archive: str) -> Ite
     for folded, raw, other in catalogue.rows(_FOLDED, Mark.FOLDED_ENTRY):
         is_there = container.extent(folded.decode("utf-8", "surrogateescape")) is not None
         for each in filter(None, (folded if is_there else None, other)):
-            yield Code.ALIKE.at(archive, 0, raw, other=each)
+            yield Code.NAMES_COLLIDE.at(archive, 0, raw, other=each)
 
 
 def unnamed(
@@ -169,12 +169,12 @@ _WHOLES = " ".join(
     for suffix in FIRST_SUFFIXES
 )
 _IDS_OF_TWO = """
-WITH own AS MATERIALIZED (
+WITH matching AS MATERIALIZED (
     SELECT c.archive, c.place, c.path, count(*) AS number FROM cell c
     JOIN entry e ON e.xml_id = c.place AND e.path = c.path WHERE NOT c.inside GROUP BY c.id
 )
-SELECT o.archive, c.archive, sum(c.number * o.number), min(c.place) FROM own c
-JOIN own o ON o.place = c.place AND o.path <> c.path AND c.archive < o.archive
+SELECT o.archive, c.archive, sum(c.number * o.number), min(c.place) FROM matching c
+JOIN matching o ON o.place = c.place AND o.path <> c.path AND c.archive < o.archive
 GROUP BY o.archive, c.archive ORDER BY o.archive, c.archive
 """
 _LISTED_APART = """
@@ -268,7 +268,9 @@ def _unnamed(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
         return
     places.agreement.put_all_back()  # below which folders there are others is reported
     together = grouping.FindingGroups()
-    unnamed = grouping.without(catalogue, "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside")
+    unnamed = grouping.make_folder_without_lookup(
+        catalogue, "SELECT 1 FROM cell WHERE path > ? AND path < ? AND NOT inside"
+    )
     for path, identifier in catalogue.rows(_UNNAMED):
         rule = Code.LOB_IN_NO_CELL
         finding = (rule.error_at if is_of_lob(identifier) else rule.at)(shown(path), 0, identifier or "")
@@ -293,7 +295,7 @@ def _put_back(catalogue: Catalogue, agreement: Agreement, *, are_all_named: bool
     if are_all_named:
         agreement.put_unnamed_back()
     if agreement.held and (found := {name for (name,) in catalogue.rows(_UNNAMED_IDS)}):
-        agreement.put_alike_back(found)
+        agreement.put_matching_back(found)
 
 
 def _of_cells(catalogue: Catalogue, places: CheckedTree, most: int) -> Iterator[Finding]:

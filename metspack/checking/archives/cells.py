@@ -12,7 +12,6 @@ from metspack import sizes
 from metspack.checking import grouping
 from metspack.checking.archives.forms import ArchiveForm
 from metspack.checking.archives.lobsearch import ColumnSearch, Finder, LobFiles, Lost
-from metspack.checking.archives.packagefiles import StatedCells
 from metspack.checking.catalogue import Batch, Catalogue, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files import splitlobs
@@ -169,9 +168,9 @@ class Cells:
         self._as_noted = {_of_style(each, metadata.version) for each in FolderStyle if each.note in notes}
         # Reported once for a folder.
         self._lost_together = grouping.FindingGroups()
-        self._absent = grouping.absent(catalogue)
-        self._is_reported = grouping.is_reported(catalogue)
-        self._absent_entries = grouping.climbing(self._is_no_entry)
+        self._absent = grouping.make_missing_folder_lookup(catalogue)
+        self._is_reported = grouping.make_reported_test(catalogue)
+        self._absent_entries = grouping.make_climb(self._is_no_entry)
 
     def take_run(self, run: CellRun) -> Iterator[Finding]:
         """Put cells into the catalogue, together if all are found in one way; yield the findings."""
@@ -192,16 +191,13 @@ class Cells:
         self._routes.take_run(column.candidates.levels, run, found)
         stem = self._id(run.at(0)).removesuffix(str(run.rows[0]))
         ids = [f"{stem}{row}" for row in run.rows]
-        stated = StatedCells(
-            ids=ids, paths=found.paths, lengths=run.lengths, algorithm=run.algorithm, digests=run.digests
-        )
-        first = self._catalogue.take_cells(len(run))
-        if not found.inside and self._finder.files.agree(self._archive, stated, first):
+        first = self._catalogue.reserve("cell", len(run))
+        if not found.inside and self._finder.files.agree(self._archive, run, ids, found.paths, first):
             return
         inside, paths, sizes = found.inside, found.paths, found.sizes if found.inside else None
         if inside and self._folder is not None:
             inside, paths, sizes = False, [self._folder + path for path in paths], None
-        self._catalogue.insert_columns(
+        self._catalogue.insert(
             _PUT_RUN,
             (first, 1, self._archive, inside, run.algorithm),
             (ids, paths, sizes, run.lengths or None, run.digests or None),
@@ -270,7 +266,7 @@ class Cells:
 
     def _put_part(self, cell: LobCell, path: bytes, size: int | None) -> None:
         """Put a part of a cell's LOB into the catalogue: an entry with its size, or a file."""
-        number, inside = self._catalogue.take_cells(1), size is not None
+        number, inside = self._catalogue.reserve("cell", 1), size is not None
         self._batch.add(_PUT_PART, number, self._archive, self._id(cell), inside, path, size)
 
     def _split(

@@ -227,7 +227,7 @@ class Unpacked:
         return self._prefix + path_of((name,))
 
     def check_unchanged(self) -> None:
-        """Do nothing: a check reads the files as they are."""
+        """Return at once: a check reads the files as they are."""
 
     def close(self) -> None:
-        """Do nothing: nothing is kept open."""
+        """Return at once: no file is kept open."""

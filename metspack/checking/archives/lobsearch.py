@@ -1,10 +1,10 @@
 """Search for the LOB of a cell among the archive's entries and the package's files.
 
-Candidate places are computed as for reading: the statement's place with a fitting size ends the search;
-otherwise all of them follow in their fixed order, independent of earlier cells. Files are looked up in the
-catalogue and in the archive's directory: a file is opened only to decide between two candidates, and places
-outside the package are left out. The mapping.txt beside an archive gives its segment folders' storage (SIARD
-2.2, S_8.1.2-0).
+The candidate places are those of ``metspack.locations``: the statement's place with a fitting size ends the
+search; otherwise all others follow in a fixed order, independent of earlier cells. Files are looked up in the
+catalogue and in the archive's directory: a file is opened only to decide between two candidates. Places
+outside the package are left out. The mapping.txt beside an archive states where the folders of its segments
+are stored (SIARD 2.2, S_8.1.2-0).
 """
 
 from __future__ import annotations
@@ -162,18 +162,18 @@ class ColumnSearch:
     def __init__(self, metadata: Metadata, table: Table, cell: str) -> None:
         chain = table.chain(cell)
         self.is_described = bool(chain)
-        """Return whether metadata.xml has the column."""
+        """True if metadata.xml has the column."""
         self.label = f"{table.path} {re.sub('a[0-9]+', 'a', cell)}"
         self.candidates = Candidates.of_field(chain, metadata.lob_folder, table.folder_path)
         self.way: int | None = None
         """``Candidate.way`` of the last LOB that was not found by the statement."""
         self.is_led_out = False
-        """Return whether the statement's places for its plain cells are all outside the package."""
+        """True if all places that the statement gives for plain cells are outside the package."""
         self.prefix: bytes | None = None
         """The folder, with its slash, where a plain ``file`` is looked for first; empty inside."""
         self.convention = Convention.C
         self.tolerated: tuple[str, ...] = ()
-        self.alone: dict[str, bool] = {}
+        self.is_sole: dict[str, bool] = {}
         """By the folder in a plain ``file``: whether its LOB can be only below ``prefix``."""
 
     def unslashed(self, candidate: Candidate) -> bool:
@@ -188,7 +188,7 @@ class ColumnSearch:
 class Finder:
     """The search for the LOBs of one archive, which has the path ``path`` in the package.
 
-    ``proof`` compares bytes with a digest; without it none are read.
+    ``proof`` compares bytes with a digest; without it no bytes are read.
     """
 
     def __init__(
@@ -215,10 +215,10 @@ class Finder:
         return column
 
     def learn(self, column: ColumnSearch) -> None:
-        """Set the first place for plain cells to the last LOB's folder, if the statement leads out."""
+        """Take the last LOB's folder as the first place for plain cells if the statement leads out."""
         if column.is_led_out:
             column.prefix = None
-            column.alone.clear()
+            column.is_sole.clear()
             way = None if column.way is None else column.candidates.by_way(column.way)
             # Inside, each cell decides the convention; a renamed folder gives several places.
             if way is not None and not way.place.inside and way.renamed is None:
@@ -252,7 +252,7 @@ class Finder:
         named = column.candidates.all_named_in_full
         conventions = [*named(files)] if is_inside else [column.convention]
         folders = {file[: file.rfind("/") + 1] for file in files}
-        is_sure = not column.is_led_out or all(self._is_alone(column, each) for each in folders)
+        is_sure = not column.is_led_out or all(self._is_sole(column, each) for each in folders)
         if len(conventions) > 1 or not is_sure:
             return None
         paths = [prefix + file.encode() for file in files]
@@ -287,14 +287,14 @@ class Finder:
         yield names
         yield from () if names is None else self.mapping.of(names)
 
-    def _is_alone(self, column: ColumnSearch, file: str) -> bool:
-        """Return whether the other places that a plain cell may mean have empty folders."""
+    def _is_sole(self, column: ColumnSearch, file: str) -> bool:
+        """Return whether all other places that a plain cell may mean have empty folders."""
         folder = file[: file.rfind("/") + 1]
-        if folder not in column.alone:
-            if len(column.alone) >= _FOLDERS_KEPT:
-                column.alone.clear()
-            column.alone[folder] = not any(self._others(column, folder))
-        return column.alone[folder]
+        if folder not in column.is_sole:
+            if len(column.is_sole) >= _FOLDERS_KEPT:
+                column.is_sole.clear()
+            column.is_sole[folder] = not any(self._others(column, folder))
+        return column.is_sole[folder]
 
     def _others(self, column: ColumnSearch, folder: str) -> Iterator[bool]:
         here = (column.prefix or b"") + folder.encode()
@@ -313,15 +313,15 @@ class Finder:
 
 
 def tolerated(column: ColumnSearch, candidate: Candidate) -> tuple[str, ...]:
-    """Return the tolerated faults of the references that lead to a candidate, in words.
+    """Return the repaired faults of the references to a candidate, as words for messages.
 
-    Those that the convention implies (backslashes, ``file:``) are left out.
+    Faults that the convention implies (backslashes, ``file:``) are left out.
     """
-    known = {Repair.PSEUDO_ABSOLUTE}
+    implied = {Repair.PSEUDO_ABSOLUTE}
     if candidate.convention is Convention.J:
-        known.add(Repair.BACKSLASH)
-    said = tuple(each.value for each in candidate.repairs if each not in known)
-    return (*said, NO_SLASH) if column.unslashed(candidate) else said
+        implied.add(Repair.BACKSLASH)
+    words = tuple(each.value for each in candidate.repairs if each not in implied)
+    return (*words, NO_SLASH) if column.unslashed(candidate) else words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -390,7 +390,7 @@ class _CellSearch:
                 self._misfits.append(hit)
 
     def _unusually_numbered(self) -> _LobCandidate | None:
-        """Return parts whose numbers are padded in an unusual way, or None without such parts."""
+        """Return parts whose numbers have an unusual number of digits, or None."""
         for candidate, names in self._tried:
             if names is not None and (hit := self._at(candidate, names, wide=True)) is not None:
                 return hit
@@ -457,7 +457,7 @@ class _CellSearch:
             return hit
         self._is_decided = False  # the next cell's LOB may be at another place
         if self._cell.digest is None:
-            self._rival = next((each for each in others if not self._are_alike(first, each)), None)
+            self._rival = next((each for each in others if not self._have_same_bytes(first, each)), None)
         return first
 
     def _confirmed(self, hits: list[_LobCandidate]) -> Iterator[_LobCandidate]:
@@ -471,12 +471,12 @@ class _CellSearch:
         if digest is not None and proof is not None:
             yield from (each for each in hits if proof(each.extents, digest))
 
-    def _are_alike(self, one: _LobCandidate, other: _LobCandidate) -> bool:
+    def _have_same_bytes(self, one: _LobCandidate, other: _LobCandidate) -> bool:
         """Return whether METS or the zip show the same bytes for two hits."""
         if one.candidate.place.inside != other.candidate.place.inside:
             return False
         if not one.candidate.place.inside:
-            return self._finder.files.are_alike(path_of(one.names), path_of(other.names))
+            return self._finder.files.have_one_digest(path_of(one.names), path_of(other.names))
         return [_checksum(each) for each in one.extents] == [_checksum(each) for each in other.extents]
 
     def _lost(self) -> Lost:

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import chain, count, groupby, repeat, starmap, takewhile
 from pathlib import Path
@@ -21,7 +20,7 @@ from metspack.locations import candidates
 from metspack.locations.splitparts import Names
 from metspack.locations.statement import Place
 from metspack.mets import REPRESENTATIONS_FOLDER, links
-from metspack.model import Digest
+from metspack.model import CellRun, Digest
 from metspack.packages.files import path_of
 from metspack.system import os
 from metspack.uris import ReferenceRefused
@@ -62,20 +61,6 @@ def _together(folder: bytes) -> bytes | None:
     return shared[1][:-1] if shared is not None and 0 < at == shared.start(1) - 1 else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedCells:
-    """Cells as columns: the IDs and paths of their LOBs, with the stated lengths and digests.
-
-    ``lengths`` are empty where none are stated, ``algorithm`` is None where there are no ``digests``.
-    """
-
-    ids: Sequence[str]
-    paths: Sequence[bytes]
-    lengths: Sequence[int]
-    algorithm: str | None
-    digests: Sequence[str]
-
-
 class _Loaded:
     """Files of an agreed segment by their paths; ``first`` counts those of segments before."""
 
@@ -87,7 +72,7 @@ class _Loaded:
         self._digests: dict[str, list[str]] = {}
 
     def digests(self, algorithm: str) -> list[str]:
-        """Return the digests of all these files, none for an algorithm by which none are stated."""
+        """Return the digests of all these files by an algorithm; an empty list without such digests."""
         if algorithm in self.columns.digests and algorithm not in self._digests:
             self._digests[algorithm] = texts_of(self.columns.digests[algorithm], algorithm)
         return self._digests.get(algorithm, [])
@@ -104,7 +89,10 @@ class AgreedFiles:
         self._agreement = agreement
         self._loaded: dict[tuple[bytes, int], _Loaded] = {}
         self._passed = 0
-        self._names: tuple[bytes, AbstractSet[int]] = b"", frozenset()  # hashes, of a segment that lacked one
+        self._names: tuple[bytes, AbstractSet[int]] = (
+            b"",
+            frozenset(),
+        )  # the hashes of a segment's paths, once a path was not among them
         self._left: dict[tuple[bytes, int], int] = {}  # files that no cell has named yet, where some were
         self._puts = -1
         self._shared: dict[bytes, list[bytes]] = {}
@@ -127,7 +115,7 @@ class AgreedFiles:
         return next(iter(found), None)
 
     def check_apart(self, keys: Iterable[bytes]) -> None:
-        """Put back each segment that has a file at another's place in a representation."""
+        """Put back segments with a file that another IP has at its place in a representation."""
         for key in keys if self._agreement.held else ():
             self._look_anew()
             folder = folder_of(key)
@@ -135,7 +123,7 @@ class AgreedFiles:
             self._agreement.put_holding_back(*(path for path in paths if self.sizes([path]) is not None))
 
     def _look_anew(self) -> None:
-        """Forget the looked-up segments when one is put back."""
+        """Forget the loaded files after a segment was put back."""
         if self._puts != self._agreement.puts:
             self._puts = self._agreement.puts
             self._loaded.clear()
@@ -145,18 +133,20 @@ class AgreedFiles:
                     if (key := _together(folder)) is not None:
                         self._shared.setdefault(key, []).append(folder)
 
-    def take(self, archive: bytes, cells: StatedCells, first: int) -> bool:
-        """Compare cells with the files that they name, as ``Files.agree`` does."""
-        places = self._places(cells.paths)
+    def take(
+        self, archive: bytes, cells: CellRun, ids: Sequence[str], paths: Sequence[bytes], first: int
+    ) -> bool:
+        """Compare cells with the files that they name; see ``Files.agree``."""
+        places = self._places(paths)
         if places is None:
-            for path in cells.paths:
+            for path in paths:
                 if self._places([path]) is not None:
                     self._agreement.put_holding_back(path)
             return False
         lengths, digests = cells.lengths or repeat(None), cells.digests or repeat(None)
-        each = zip(places, cells.ids, lengths, repeat(cells.algorithm), digests, strict=False)
-        if not all(starmap(self._is_alike, each)):
-            self._agreement.put_holding_back(*cells.paths)
+        each = zip(places, ids, lengths, repeat(cells.algorithm), digests, strict=False)
+        if not all(starmap(self._agrees, each)):
+            self._agreement.put_holding_back(*paths)
             return False
         kind = CellKind(archive=archive, has_length=bool(cells.lengths), algorithm=cells.algorithm)
         for cell, (loaded, number) in enumerate(places, first):
@@ -166,7 +156,7 @@ class AgreedFiles:
         return True
 
     def _count(self, loaded: _Loaded, named: int) -> None:
-        """Count files that cells named; release a stretch of files once all of them are named."""
+        """Count named files; release a stretch for hashing once cells name all its files."""
         place = loaded.folder, loaded.columns.start
         left = self._left.get(place, len(loaded.ids)) - named
         self._left[place] = left
@@ -174,7 +164,7 @@ class AgreedFiles:
             del self._left[place]
             self._agreement.release(*place)
 
-    def _is_alike(
+    def _agrees(
         self,
         place: tuple[_Loaded, int],
         identifier: str,
@@ -182,9 +172,9 @@ class AgreedFiles:
         algorithm: str | None,
         digest: str | None,
     ) -> bool:
-        """Return whether a cell agrees with METS and manifests on a file that no other cell names.
+        """Return whether a cell agrees with METS and manifests on a file that only it names.
 
-        A possible length of text is kept to be compared with the bytes.
+        A length that may count characters is kept, to be compared with the text.
         """
         loaded, number = place
         size = loaded.columns.sizes[number]
@@ -205,7 +195,7 @@ class AgreedFiles:
         return is_there or self._agreement.is_above(folder)
 
     def _places(self, paths: Sequence[bytes]) -> _Places | None:
-        """Return the places of files in segments, or None when one of them is in none."""
+        """Return the places of files in segments, or None if one of them is elsewhere."""
         self._look_anew()
         found: _Places = []
         loaded: _Loaded | None = None
@@ -230,9 +220,9 @@ class AgreedFiles:
         return self._searched(path, segment)
 
     def _searched(self, path: bytes, segment: AgreedSegment) -> _Loaded | None:
-        """Look for a file behind the last one, as most LOBs are in METS's order, and then before it.
+        """Search a file behind the last one found, then before it: cells mostly follow METS's order.
 
-        A segment whose order makes the search too long is put back.
+        A segment in another order is put back when the search gets too long.
         """
         if self._names[0] == segment.mets and hash(path) not in self._names[1]:
             return None
@@ -273,9 +263,8 @@ class Files:
     def file(self, path: bytes) -> tuple[bytes, int] | None:
         """Return the path and the bytes of the file that a path means, or None without such a file.
 
-        The data of a representation may be divided over several packages (E-ARK AIP1, AIP2): a file that is
-        missing in the package of the path may be at the same place in the same representation of another
-        package.
+        Several packages may share the data of a representation (E-ARK AIP1, AIP2): a file that is missing at
+        its path may be in another package, at the same place of the same representation.
         """
         found = self.all_files([path])
         return None if found is None else (found[0][0], found[1][0])
@@ -283,8 +272,8 @@ class Files:
     def all_files(self, paths: Sequence[bytes]) -> tuple[list[bytes], list[int]] | None:
         """Return the paths and the bytes of the files that some paths mean, as ``file`` does.
 
-        The result is None where a file does not exist, or the files must be looked for one by one, as when
-        some are at their paths and others elsewhere.
+        The result is None when a file does not exist, or when some are at their paths and others elsewhere:
+        then each is searched separately.
         """
         if self._swapped:
             paths = list(map(self._where, paths))
@@ -317,7 +306,7 @@ class Files:
         return [row for key in keys if (row := self._catalogue.row(sql, key)) is not None]
 
     def _put_shared(self) -> None:
-        """Put the data of representations into the catalogue by their places there, once."""
+        """Put the files of representations into the catalogue by their places there, once."""
         if self._shared_at != self._agreement.puts:
             self._shared_at = self._agreement.puts
             self._catalogue.unmark(Mark.SHARED)
@@ -372,25 +361,27 @@ class Files:
         sql = "SELECT 1 FROM entry WHERE path = ? AND xml_id = ?"
         return self._catalogue.has(sql, path, lob)
 
-    def are_alike(self, path: bytes, other: bytes) -> bool:
+    def have_one_digest(self, path: bytes, other: bytes) -> bool:
         """Return whether two files have the same digest in METS."""
         self._agreement.put_holding_back(path, other)
         sql = """SELECT 1 FROM entry e JOIN entry o ON o.algorithm = e.algorithm AND o.digest = e.digest
             WHERE e.path = ? AND o.path = ?"""
         return self._catalogue.has(sql, path, other)
 
-    def agree(self, archive: bytes, cells: StatedCells, first: int) -> bool:
-        """Return whether cells agree with the files that they name, all of them in agreed segments.
+    def agree(
+        self, archive: bytes, cells: CellRun, ids: Sequence[str], paths: Sequence[bytes], first: int
+    ) -> bool:
+        """Return whether cells agree with their files, which are all in agreed segments.
 
-        The result is False where they are to be compared with other files, or one by one: then the segments
-        with these files are put back. ``first`` is the number of the first cell.
+        ``ids`` and ``paths`` are those of the LOBs, ``first`` is the number of the first cell. If they
+        differ, the segments of these files are put back, and the cells are compared one by one.
         """
-        return self._agreed.take(archive, cells, first)
+        return self._agreed.take(archive, cells, ids, paths, first)
 
     def lost_elsewhere(self, path: bytes) -> bytes | None:
         """Return the missing file of another IP with this path in its representation, or None.
 
-        It is the path itself where a child's IP is missing, which may hold a file that no METS names.
+        It is the path itself if a child IP is missing: that IP may hold the file.
         """
         if (shared := _SHARED.search(path)) is None:
             return None

@@ -16,7 +16,7 @@ from metspack.checking.codes.rule import Rule
 from metspack.locations import Convention
 from metspack.model import Finding
 
-__all__ = ["ALL_CODES", "Code", "Rule", "told_as"]
+__all__ = ["ALL_CODES", "Code", "Rule", "reported_id"]
 
 
 class Code(LinkCodes, FixityCodes, Segments, Paths, MetsCodes, Archives, NameCodes, Xml):
@@ -49,7 +49,7 @@ _OF_REQUIREMENTS = {
 }
 
 
-def told_as(finding: Finding) -> str:
+def reported_id(finding: Finding) -> str:
     """Return the id by which a finding is grouped, limited and counted: its code or requirement.
 
     The requirement counts only for the codes of requirements; for any other code that breaks one as well, the

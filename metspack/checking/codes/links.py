@@ -243,7 +243,7 @@ class LinkCodes:
         "RODA places a package below its ancestors on ingest; by design, only the descendant has the link.",
         "Nothing to do.",
     )  # fmt: skip
-    PACKAGES_ALIKE = Rule(
+    PACKAGES_WITH_ONE_OBJID = Rule(
         "L041", INFO, "Two packages with the same OBJID",
         "the package {other!r} also has the OBJID {found!r}",
         "E-ARK CSIP 2.2, CSIP1",

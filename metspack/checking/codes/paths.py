@@ -124,7 +124,7 @@ class Paths:
         "metspack, roots; SIARD 2.2, L_7.1-1",
         "The packed content cannot be read, or is ambiguous.",
     )  # fmt: skip
-    HERE_ALONE = Rule(
+    ABSOLUTE_HERE = Rule(
         "P013", WARNING, "Absolute locations",
         "absolute locations that lead to the package's present folder: {count}, the first is {href!r}",
         "RFC 8089; metspack package form, files",
@@ -252,7 +252,7 @@ class NameCodes:
         "The package cannot be copied completely to Windows.",
         "Rename the file and update every reference to it, or warn those who will copy the package.",
     )  # fmt: skip
-    ALIKE = Rule(
+    NAMES_COLLIDE = Rule(
         "N002", WARNING, "Names that differ only in case or Unicode form",
         "the name differs from {other!r} only in letter case or Unicode normalisation",
         "Unicode Standard Annex 15",

@@ -35,7 +35,7 @@ _NESTED = {
 _PREFIXES = {CSIP: "csip", SIP: "sip", XLINK: "xlink"}
 
 
-class ReadingDone(Exception):  # noqa: N818 -- it ends a reading, nothing is wrong
+class ReadingDone(Exception):  # noqa: N818 -- it ends a reading and is no error
     """Raised by a handler that needs no more of the document."""
 
 
@@ -99,7 +99,7 @@ class Elements:
             self.close()
 
     def close(self) -> None:
-        """Let go of all handlers, with which a parser would stay until a collection of cycles."""
+        """Remove all handlers: they and the parser form a cycle."""
         self._parser.StartElementHandler = self._parser.EndElementHandler = None
         self._parser.CharacterDataHandler = self._parser.StartDoctypeDeclHandler = None
         self._starts.clear()
@@ -180,7 +180,7 @@ class StatedFileGroup:
 
     @property
     def representation(self) -> str:
-        """Return the folder of its representation, empty when its USE names none."""
+        """Return the folder of the representation that its USE names, or ""."""
         kind, _, below = self.use.partition("/")
         return below.partition("/")[0] if kind == REPRESENTATIONS else ""
 
@@ -201,7 +201,7 @@ class Outline:
     """The outline of a METS document: root attributes, file groups, and structMap's names.
 
     ``is_package`` is false for the METS of a representation. ``is_complete`` is false when there were
-    more groups, sections or divisions than are kept; then nothing is concluded from an absent one.
+    more groups, sections or divisions than are kept; then an absent one is not reported.
     ``descriptive`` are the IDs of sections that are not superseded, ``administrative`` those of each
     amdSec with its own; ``divided`` the labels of divisions in the structMap of CSIP, with their lines,
     ``unpointed`` those of them without an mptr, with whether they have an ID; ``marked`` counts the files
@@ -250,8 +250,8 @@ class Outline:
     def group_of(self, representation: str) -> StatedFileGroup | None:
         """Return a representation's group, or the first of its folders' groups, or None."""
         groups = [each for each in self.groups if each.representation == representation]
-        own = (each for each in groups if each.use == f"{REPRESENTATIONS}/{representation}")
-        return next(own, groups[0] if groups else None)
+        exact = (each for each in groups if each.use == f"{REPRESENTATIONS}/{representation}")
+        return next(exact, groups[0] if groups else None)
 
     def of_kind(self, kind: str) -> list[StatedFileGroup]:
         """Return the groups of one kind."""

@@ -1,4 +1,4 @@
-"""The requirements by their ids, their demands, and those that a document does not meet."""
+"""The requirements by their ids, their demands, and the broken ones of a document."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from metspack.checking.eark.document import MetsElement
 
 REQUIREMENTS = {each: tuple(tables.rows(each, NEWEST).values()) for each in Standard}
-"""The requirements of each standard up to its version that is assumed."""
+"""The requirements of each standard up to the assumed version."""
 
 _ALL = tuple(each for rows in REQUIREMENTS.values() for each in rows)
 
@@ -91,7 +91,7 @@ def demanded() -> Mapping[str, Sequence[Demand]]:
 
 
 @cache
-def _as_well() -> Mapping[tuple[str, str], Sequence[tuple[str, Requirement]]]:
+def _by_code_and_element() -> Mapping[tuple[str, str], Sequence[tuple[str, Requirement]]]:
     """Return the requirements by code and element, each with its attribute."""
     found: dict[tuple[str, str], list[tuple[str, Requirement]]] = {}
     for each in NAMED.values():
@@ -108,16 +108,16 @@ def _as_well() -> Mapping[tuple[str, str], Sequence[tuple[str, Requirement]]]:
 
 
 _SCHEMA = Code.NOT_VALID.id
-TOLD_AS_WELL = frozenset(code for each in _ALL for code in each.codes) | {_SCHEMA}
-"""The codes of findings that may break a requirement as well."""
+MAY_BREAK_REQUIREMENTS = frozenset(code for each in _ALL for code in each.codes) | {_SCHEMA}
+"""The codes of findings whose faults may break a requirement too."""
 
 
-def told_as_well(code: str, element: str, attribute: str | None = None) -> Requirement | None:
-    """Return the requirement that a code breaks as well at an element, or None.
+def broken_by(code: str, element: str, attribute: str | None = None) -> Requirement | None:
+    """Return the requirement that the fault of a code at an element breaks too, or None.
 
-    The element is like ``dmdSec/mdRef`` or ``file``, and empty where the code is of none in METS.
+    The element is like ``dmdSec/mdRef`` or ``file``, or "" for a code outside METS.
     """
-    rows = _as_well().get((code, element), ())
+    rows = _by_code_and_element().get((code, element), ())
     return next((each for name, each in rows if attribute in {None, name}), None)
 
 
@@ -153,16 +153,16 @@ class _FailedDemand:
 class Faults:
     """The requirements of some standards that a document of any size breaks, one entry each.
 
-    ``version`` is that of CSIP and SIP, or None where the document declares none. Without ``is_known`` it is
-    the nearest to the declared one, and what is broken of CSIP and SIP is reported as information.
+    ``version`` is the declared one of CSIP and SIP, or None. Without ``is_certain`` it is only the nearest to
+    the declared one: broken requirements of CSIP and SIP are then reported as information.
     """
 
     def __init__(
-        self, standards: AbstractSet[Standard], version: Version | None = None, *, is_known: bool = True
+        self, standards: AbstractSet[Standard], version: Version | None = None, *, is_certain: bool = True
     ) -> None:
         self.standards = standards
         self.declared = version
-        self.is_known = is_known
+        self.is_certain = is_certain
         self.tables = {each: tables.table(each, version or NEWEST) for each in Standard}
         self.version = self.tables[Standard.CSIP].version
         self._faults: dict[tuple[str, Need], _FailedDemand] = {}
@@ -212,7 +212,7 @@ class Faults:
 
     def _finding(self, name: str, need: Need, fault: _FailedDemand) -> Finding:
         requirement = fault.requirement
-        is_judged = self.is_known or requirement.standard is Standard.SIARD  # it has one version
+        is_judged = self.is_certain or requirement.standard is Standard.SIARD  # it has one version
         found = CODES[need if is_judged else Need.MAY].at(
             name,
             fault.line,
@@ -225,6 +225,6 @@ class Faults:
             found=fault.found,
             count=f"{fault.count:,}",
         )
-        said = _ASSUMED if self.declared is None and _varies(requirement) else ""
-        message = f"{found.message.removesuffix(_ONCE)}{said}"
+        note = _ASSUMED if self.declared is None and _varies(requirement) else ""
+        message = f"{found.message.removesuffix(_ONCE)}{note}"
         return replace(found, requirement=requirement.id, message=message)

@@ -123,58 +123,98 @@ def representations(holdings: CataloguedFiles, folder: bytes) -> list[Representa
     ]
 
 
-def judge_package(
-    holdings: CataloguedFiles, mets: bytes, outline: Outline, faults: Faults, name: str | None
-) -> None:
-    """Record the requirements that a package's folders and its METS's entries for them break.
+class FolderCheck:
+    """The check of a folder, of a package or a representation, against CSIP and its METS."""
 
-    ``name`` is the package's folder, empty if it has none, or None when it is unknown.
-    """
-    folder, line = folder_of(mets), outline.line
-    objid = outline.root.get("OBJID", "")
-    if name == "":
-        faults.add("CSIPSTR1", line, "none")
-    elif name is not None and objid and _alike(name) != _alike(objid):
-        faults.add("CSIPSTR2", line, f"{quoted(name)} for the OBJID {quoted(objid)}")
-    if mets != folder + METS:
-        faults.add("CSIPSTR4", line, quoted(shown(mets.removeprefix(folder))))
-    _judge_folder(holdings, folder, "metadata", faults, rule="CSIPSTR5", line=line)
-    _judge_folder(holdings, folder, REPRESENTATIONS_FOLDER, faults, rule="CSIPSTR9", line=line)
-    for each, is_folder in holdings.children(folder + FOLDER):
-        if not is_folder:
-            faults.add("CSIPSTR10", line, f"the file {quoted(shown(each))}")
-    found = representations(holdings, folder)
-    for representation in found:
-        _judge_representation_folder(holdings, representation, faults, line)
-    if outline.is_complete:
-        _judge_against_mets(found, outline, faults)
-    _judge_content(holdings, folder, outline, faults)
+    def __init__(self, holdings: CataloguedFiles, mets: bytes, outline: Outline, faults: Faults) -> None:
+        self._holdings = holdings
+        self._mets, self._folder = mets, folder_of(mets)
+        self._outline, self._faults = outline, faults
+        self._line = outline.line
 
+    def judge_package(self, name: str | None) -> None:
+        """Record the requirements that a package's folders and its METS's entries for them break.
 
-def judge_representation(holdings: CataloguedFiles, mets: bytes, outline: Outline, faults: Faults) -> None:
-    """Record the requirements that a representation's METS breaks with regard to its folder."""
-    folder = folder_of(mets)
-    name, objid = shown(folder[:-1].rpartition(b"/")[2]), outline.root.get("OBJID", "")
-    if objid.strip() and _alike(name) != _alike(objid):
-        found = f"{quoted(objid)} for the folder {quoted(name)}"
-        faults.add("CSIP1", outline.line, found, need=Need.SHOULD)
-    _judge_content(holdings, folder, outline, faults)
+        ``name`` is that of the package's folder, empty for a pack without a folder, None if uncertain.
+        """
+        folder, line, add = self._folder, self._line, self._faults.add
+        objid = self._outline.root.get("OBJID", "")
+        if name == "":
+            add("CSIPSTR1", line, "none")
+        elif name is not None and objid and _comparable(name) != _comparable(objid):
+            add("CSIPSTR2", line, f"{quoted(name)} for the OBJID {quoted(objid)}")
+        if self._mets != folder + METS:
+            add("CSIPSTR4", line, quoted(shown(self._mets.removeprefix(folder))))
+        self._judge_folder(folder, "metadata", "CSIPSTR5")
+        self._judge_folder(folder, REPRESENTATIONS_FOLDER, "CSIPSTR9")
+        for each, is_folder in self._holdings.children(folder + FOLDER):
+            if not is_folder:
+                add("CSIPSTR10", line, f"the file {quoted(shown(each))}")
+        found = representations(self._holdings, folder)
+        for one in found:
+            self._judge_folder(one.folder, "data", "CSIPSTR11", one.name)
+            if one.mets is None or not one.mets.endswith(b"/" + METS):
+                spelled = None if one.mets is None else shown(one.mets.rpartition(b"/")[2])
+                add("CSIPSTR12", line, quoted(spelled), one.name)
+            self._judge_folder(one.folder, "metadata", "CSIPSTR13", one.name)
+        if self._outline.is_complete:
+            self._judge_against_mets(found)
+        self._judge_content()
 
+    def judge_representation(self) -> None:
+        """Record the requirements that a representation's METS breaks with regard to its folder."""
+        name = shown(self._folder[:-1].rpartition(b"/")[2])
+        objid = self._outline.root.get("OBJID", "")
+        if objid.strip() and _comparable(name) != _comparable(objid):
+            found = f"{quoted(objid)} for the folder {quoted(name)}"
+            self._faults.add("CSIP1", self._line, found, need=Need.SHOULD)
+        self._judge_content()
 
-def _judge_content(holdings: CataloguedFiles, folder: bytes, outline: Outline, faults: Faults) -> None:
-    """Record metadata without mdRef, files without fileSec, and uses that are no folder."""
-    line = outline.line
-    for rule, below in (("CSIP17", b"metadata/descriptive/"), ("CSIP32", b"metadata/preservation/")):
-        for path in holdings.not_referred(folder + below):
-            faults.add(rule, line, f"no mdRef for {quoted(shown(path))}")
-    for name, _ in holdings.children(folder) if not outline.has_files else ():
-        if name.lower() not in {METS.lower(), b"metadata"}:
-            faults.add("CSIP58", line, f"none, and {quoted(shown(name))}")
-    for group in outline.groups:
-        if group.use.strip() and group.use not in USES and group.id not in outline.outside:
-            names = _named_folders(group.use.encode("utf-8", "surrogateescape"), folder, outline)
-            if not any(each == b"." or holdings.has_folder(folder + each) for each in names):
-                faults.add("CSIP64", group.line, f"{quoted(group.use)}, where no folder is", group.id)
+    def _judge_content(self) -> None:
+        """Record metadata without mdRef, files without fileSec, and USEs without a folder."""
+        holdings, folder, outline, add = self._holdings, self._folder, self._outline, self._faults.add
+        for rule, below in (("CSIP17", b"metadata/descriptive/"), ("CSIP32", b"metadata/preservation/")):
+            for path in holdings.not_referred(folder + below):
+                add(rule, self._line, f"no mdRef for {quoted(shown(path))}")
+        for name, _ in holdings.children(folder) if not outline.has_files else ():
+            if name.lower() not in {METS.lower(), b"metadata"}:
+                add("CSIP58", self._line, f"none, and {quoted(shown(name))}")
+        for group in outline.groups:
+            if group.use.strip() and group.use not in USES and group.id not in outline.outside:
+                names = _named_folders(group.use.encode("utf-8", "surrogateescape"), folder, outline)
+                if not any(each == b"." or holdings.has_folder(folder + each) for each in names):
+                    add("CSIP64", group.line, f"{quoted(group.use)}, where no folder is", group.id)
+
+    def _judge_folder(self, folder: bytes, wanted: str, rule: str, place: str = "") -> None:
+        """Record a missing folder with the nearest existing one."""
+        if not self._holdings.has_folder(folder + wanted.encode()):
+            seen = (shown(name) for name, is_folder in self._holdings.children(folder) if is_folder)
+            self._faults.add(rule, self._line, none_but("a folder", wanted, seen), place)
+
+    def _judge_against_mets(self, found: Iterable[Representation]) -> None:
+        outline, add, line = self._outline, self._faults.add, self._line
+        names = {each.name for each in found}
+        uses = [each.use for each in outline.groups]
+        grouped = {each.representation for each in outline.groups}
+        # Until 2.0.4 the USE was Representations, and no more.
+        is_grouped = self._faults.version is Version.V2_0_4 and REPRESENTATIONS in uses
+        divided = outline.representations
+        for each in found:
+            use = f"{REPRESENTATIONS}/{each.name}"
+            if each.name not in grouped and outline.has_files and not is_grouped:
+                add("CSIP114", line, none_but("USE", use, uses), each.name)
+            if each.name in divided:
+                if each.mets is not None and use in outline.unpointed:
+                    add("CSIP109", outline.divided[use], "none", use)
+                    if not outline.unpointed[use]:
+                        add("CSIP106", outline.divided[use], "none", use)
+            elif each.mets is not None:
+                add("CSIP105", line, none_but("LABEL", use, outline.labels), each.name)
+            elif REPRESENTATIONS not in outline.divided:
+                add("CSIP101", line, none_but("LABEL", REPRESENTATIONS, outline.labels), each.name)
+        for label, at in outline.divided.items():
+            if "/" in label and label.split("/")[1] not in names:
+                add("CSIP107", at, f"{quoted(label)}, a folder that is not there")
 
 
 def _named_folders(use: bytes, folder: bytes, outline: Outline) -> list[bytes]:
@@ -183,63 +223,12 @@ def _named_folders(use: bytes, folder: bytes, outline: Outline) -> list[bytes]:
     if outline.is_package or first.lower() + slash != FOLDER:
         return [first + slash + below, first.lower() + slash + below]
     named, _, inside = below.partition(b"/")  # from the package's root on
-    own = folder[:-1].rpartition(b"/")[2]
-    return [inside or b"."] if named.lower() == own.lower() else []
+    name = folder[:-1].rpartition(b"/")[2]
+    return [inside or b"."] if named.lower() == name.lower() else []
 
 
-def _alike(name: str) -> str:
+def _comparable(name: str) -> str:
     return _LIKE.sub("_", name.casefold()).strip("_")
-
-
-def _judge_folder(
-    holdings: CataloguedFiles,
-    folder: bytes,
-    wanted: str,
-    faults: Faults,
-    *,
-    rule: str,
-    line: int,
-    place: str = "",
-) -> None:
-    """Record a missing folder with the nearest there is."""
-    if not holdings.has_folder(folder + wanted.encode()):
-        seen = (shown(name) for name, is_folder in holdings.children(folder) if is_folder)
-        faults.add(rule, line, none_but("a folder", wanted, seen), place)
-
-
-def _judge_representation_folder(
-    holdings: CataloguedFiles, each: Representation, faults: Faults, line: int
-) -> None:
-    _judge_folder(holdings, each.folder, "data", faults, rule="CSIPSTR11", line=line, place=each.name)
-    if each.mets is None or not each.mets.endswith(b"/" + METS):
-        found = None if each.mets is None else shown(each.mets.rpartition(b"/")[2])
-        faults.add("CSIPSTR12", line, quoted(found), each.name)
-    _judge_folder(holdings, each.folder, "metadata", faults, rule="CSIPSTR13", line=line, place=each.name)
-
-
-def _judge_against_mets(found: Iterable[Representation], outline: Outline, faults: Faults) -> None:
-    names = {each.name for each in found}
-    uses = [each.use for each in outline.groups]
-    grouped = {each.representation for each in outline.groups}
-    # Until 2.0.4 the USE was Representations, and no more.
-    is_grouped = faults.version is Version.V2_0_4 and REPRESENTATIONS in uses
-    divided = outline.representations
-    for each in found:
-        own = f"{REPRESENTATIONS}/{each.name}"
-        if each.name not in grouped and outline.has_files and not is_grouped:
-            faults.add("CSIP114", outline.line, none_but("USE", own, uses), each.name)
-        if each.name in divided:
-            if each.mets is not None and own in outline.unpointed:
-                faults.add("CSIP109", outline.divided[own], "none", own)
-                if not outline.unpointed[own]:
-                    faults.add("CSIP106", outline.divided[own], "none", own)
-        elif each.mets is not None:
-            faults.add("CSIP105", outline.line, none_but("LABEL", own, outline.labels), each.name)
-        elif REPRESENTATIONS not in outline.divided:
-            faults.add("CSIP101", outline.line, none_but("LABEL", REPRESENTATIONS, outline.labels), each.name)
-    for label, line in outline.divided.items():
-        if "/" in label and label.split("/")[1] not in names:
-            faults.add("CSIP107", line, f"{quoted(label)}, a folder that is not there")
 
 
 class Claims:
@@ -253,7 +242,7 @@ class Claims:
         self.of = cache(self._standards_of)
 
     def packages(self) -> Iterator[tuple[bytes, bool, frozenset[Standard]]]:
-        """Yield METS of packages that claim standards, if they are elsewhere, and the standards.
+        """Yield each package METS that claims standards, whether it is elsewhere, and the standards.
 
         Each is read up to the end of its header.
         """
@@ -264,7 +253,7 @@ class Claims:
                     yield path, bool(is_elsewhere), standards
 
     def of_root(self, top: bytes) -> frozenset[Standard]:
-        """Return the standards that hold for the checked folder, if it is a package with a METS."""
+        """Return the standards of the checked folder, an empty set without a METS."""
         row = self._catalogue.row("SELECT path FROM mets WHERE id = 1 AND ok AND folder = ?", top)
         return frozenset() if row is None else self.of_package(row[0])
 
@@ -275,7 +264,7 @@ class Claims:
         return profiles.of_package(self._profile, self.opening(path), is_laid_out=is_laid_out)
 
     def opening(self, path: bytes) -> Opening:
-        """Return the attributes of the root and header of a METS, none if it is unreadable."""
+        """Return the attributes of a METS's root and header, empty ones if it is unreadable."""
         segment = self._places.agreement.holding(path)
         if segment is not None and segment.mets == path:
             return segment.opening
@@ -293,11 +282,11 @@ class Claims:
         if at is None:
             return self.of_package(path)
         mets = self._holdings.mets_in(b"/".join((*parts[:at], b"")))
-        own = frozenset[Standard]() if mets is None else self.of_package(mets)
+        of_package = frozenset[Standard]() if mets is None else self.of_package(mets)
         representation = self._holdings.mets_in(b"/".join((*parts[: at + 2], b"")))
-        if not own or representation is None:
-            return own - {Standard.SIP}
-        is_database = Standard.SIARD in own
+        if not of_package or representation is None:
+            return of_package - {Standard.SIP}
+        is_database = Standard.SIARD in of_package
         opening = self.opening(representation)
         return profiles.of_representation(self._profile, opening, is_database=is_database)
 

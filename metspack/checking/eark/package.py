@@ -1,6 +1,6 @@
 """Check a package's METS, folders and archive against CSIP, E-ARK SIP and CITS SIARD.
 
-The requirements and the codes for them are large tables, which a package that claims none does not need.
+The requirements and their codes are large tables, loaded only for packages that claim a standard.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ from metspack.checking.catalogue import Catalogue, folder_of, shown
 from metspack.checking.codes import Code
 from metspack.checking.eark import folders, profiles, siard
 from metspack.checking.eark.document import DOCUMENTATION, MAP, SCHEMAS, Elements, Outline, StatedFileGroup
-from metspack.checking.eark.faults import NAMED, TOLD_AS_WELL, Faults, demanded, is_registered, told_as_well
+from metspack.checking.eark.faults import (
+    MAY_BREAK_REQUIREMENTS,
+    NAMED,
+    Faults,
+    broken_by,
+    demanded,
+    is_registered,
+)
 from metspack.checking.eark.folders import (
     FOLDER,
     PLACED,
@@ -82,7 +89,7 @@ class Survey:
     def takes(self, run: Run) -> bool:
         """Return whether the first element of a run stands for all the others.
 
-        Pointers, and the locations of documentation and schemas, are looked at one by one.
+        Pointers, and locations of documentation and schemas, are checked one by one.
         """
         if not isinstance(run.fact, File):
             return False
@@ -133,7 +140,7 @@ class Judgement:
 
     def named(self, finding: Finding) -> Finding:
         """Return a finding with the requirement that it breaks as well, if there is one."""
-        if finding.requirement or finding.code not in TOLD_AS_WELL:
+        if finding.requirement or finding.code not in MAY_BREAK_REQUIREMENTS:
             return finding
         facts = dict(finding.facts)
         stated = _STATED.fullmatch(facts.get("source", ""))
@@ -141,17 +148,17 @@ class Judgement:
         mets = name.encode("utf-8", "surrogateescape")
         if not (standards := self._claims.of(mets)):
             return finding
-        requirement = self._told_as_well(finding, mets, line, facts)
+        requirement = self._broken_by(finding, mets, line, facts)
         if requirement is None or requirement.standard not in standards:
             return finding
         return replace(finding, requirement=requirement.id)
 
-    def _told_as_well(
+    def _broken_by(
         self, finding: Finding, mets: bytes, line: int, facts: Mapping[str, str]
     ) -> Requirement | None:
         code = finding.code
         if is_archive(shown(mets)):
-            return told_as_well(code, "")
+            return broken_by(code, "")
         element, attribute = facts.get("element"), facts.get("attribute")
         if code == Code.NOT_VALID.id:
             # No requirement covers content, or unknown attributes.
@@ -175,7 +182,7 @@ class Judgement:
                 return None  # the element on the line is unclear
             element = f"{section}/mdRef" if section else element
         for each in ("file", "FLocat") if element is None else (element,):
-            if (found := told_as_well(code, each, attribute)) is not None:
+            if (found := broken_by(code, each, attribute)) is not None:
                 return found
         return None
 
@@ -205,7 +212,8 @@ class Judgement:
         is_swapped = self._catalogue.has(_IS_SWAPPED, shown(path), Code.CHILDREN_SWAPPED.id)
         is_unknown = is_elsewhere or is_swapped or (not folder and bags.is_payload(self._places.base))
         _judge_profile(outline, faults, self._profile, opening)
-        folders.judge_package(self._holdings, path, outline, faults, None if name and is_unknown else name)
+        checked = folders.FolderCheck(self._holdings, path, outline, faults)
+        checked.judge_package(None if name and is_unknown else name)
         found = folders.representations(self._holdings, folder)
         self._judge_types(folder, outline, faults)
         if Standard.SIARD in standards:
@@ -216,8 +224,8 @@ class Judgement:
 
     def _faults(self, standards: frozenset[Standard], stated: Opening, version: Version | None) -> Faults:
         """Return an empty record of faults; an unlisted version that no option chose is uncertain."""
-        is_known = self._profile is not Profile.AUTO or not stated.nearness
-        return Faults(standards, version, is_known=is_known)
+        is_certain = self._profile is not Profile.AUTO or not stated.nearness
+        return Faults(standards, version, is_certain=is_certain)
 
     def _representation(
         self, each: Representation, group: StatedFileGroup | None, package: Opening
@@ -236,7 +244,7 @@ class Judgement:
         if outline is None:
             return
         _judge_profile(outline, faults, self._profile, opening, package)
-        folders.judge_representation(self._holdings, each.mets, outline, faults)
+        folders.FolderCheck(self._holdings, each.mets, outline, faults).judge_representation()
         self._judge_types(each.folder, outline, faults)
         if Standard.SIARD in standards:
             self._judge_database(each, group, outline, faults)

@@ -33,7 +33,7 @@ class Profile(Enum):
     AUTO = "auto"
     """Each METS against the standards that it claims."""
     RECOMMENDATION = "recommendation"
-    """None of the E-ARK standards."""
+    """The recommendation only, without the E-ARK standards."""
     CSIP = "csip"
     SIP = "sip"
     CITS_SIARD = "cits-siard"
@@ -56,7 +56,7 @@ class Opening:
 
     @property
     def site(self) -> str:
-        """Return the site of the E-ARK profile that it names, or "" for none."""
+        """Return the site of the E-ARK profile that it names, or ""."""
         found = _EARK.fullmatch(self.root.get("PROFILE", "").strip())
         return found[1].lower() if found else ""
 
@@ -75,12 +75,12 @@ class Opening:
         if not (number := self._number):
             return None
         older = [each for each in Version if each.number <= min(number, NEWEST.number)]
-        own = [each for each in _VERSIONS[self.site] if each.number == number]
-        return [Version.V2_0_4, *older, *own][-1]
+        exact = [each for each in _VERSIONS[self.site] if each.number == number]
+        return [Version.V2_0_4, *older, *exact][-1]
 
     @property
     def nearness(self) -> str:
-        """Return in words why another version is used than that in its profile, "" for a listed one."""
+        """Return why its profile's version is replaced, for messages; "" for a listed version."""
         version, number = self.version, self._number
         if version is None or version.number == number:
             return ""
@@ -144,8 +144,8 @@ def of_package(profile: Profile, found: Opening, *, is_laid_out: bool) -> frozen
 def of_representation(profile: Profile, found: Opening, *, is_database: bool) -> frozenset[Standard]:
     """Return the standards for a representation's METS in a package of CSIP.
 
-    ``is_database`` is whether the package states that the representation is one. SIP has no requirement on
-    it.
+    ``is_database`` is whether the package states that it is a database. SIP has no requirement on
+    representations.
     """
     if profile is not Profile.AUTO:
         return _FORCED[profile] - {Standard.SIP}

@@ -37,7 +37,7 @@ class Version(Enum):
 
 
 NEWEST = Version.V2_2_0
-"""The version for a METS that declares none, or a newer one."""
+"""The version for a METS that declares a newer version, or no version."""
 
 
 @unique
@@ -56,7 +56,7 @@ class State(Enum):
 
     CHECKED = "checked"
     NOT_APPLICABLE = "not applicable"
-    """It permits something, or refers to another text: nothing can break it."""
+    """A permission, or a reference to another text, which no package can break."""
     NOT_CHECKABLE = "not checkable"
 
 
@@ -64,7 +64,7 @@ class State(Enum):
 class Demand:
     """An attribute that each element at a place needs; ``id`` is that of the requirement.
 
-    It has one of the ``values``, or any where there are none.
+    It has one of the ``values``, or any value if these are empty.
     """
 
     id: str
@@ -99,7 +99,7 @@ _OF_FILES = {
     "CHECKSUM": ("F003", "F008", "F011"),
     "CHECKSUMTYPE": ("F007",),
 }
-_TOLD_AS_WELL: dict[str, dict[str, tuple[str, ...]]] = {
+_ALSO_REPORTED: dict[str, dict[str, tuple[str, ...]]] = {
     "mdRef": _OF_FILES | {"MIMETYPE": ("M040",), "MDTYPE": ("M041",)},
     "file": _OF_FILES | {"ID": ("M004",)},
     "structMap[@LABEL='CSIP']": {"ID": ("M004",)},
@@ -138,9 +138,9 @@ class RequirementTable:
     should = partialmethod(_add, Need.SHOULD, State.CHECKED)
     may = partialmethod(_add, Need.MAY, State.CHECKED)
     free = partialmethod(_add, Need.MAY, State.NOT_APPLICABLE)
-    """Add one that nothing can break."""
+    """Add one that no package can break."""
     left = partialmethod(_add, Need.SHOULD, State.NOT_CHECKABLE)
-    """Add one that cannot be checked, and why; ``codes`` report a value that can be none."""
+    """Add one that cannot be checked, and why; ``codes`` report an impossible value."""
     left_must = partialmethod(_add, Need.MUST, State.NOT_CHECKABLE)
 
     def has(self, id_: str, says: str, where: str, note: str = "") -> None:
@@ -148,7 +148,7 @@ class RequirementTable:
         before, _, after = where.rpartition("@")
         attribute, _, value = after.rstrip("']").partition("='")
         demand = Demand(id_, before[:-1], attribute, (value,) if value else ())
-        codes = _TOLD_AS_WELL.get(demand.place.rpartition("/")[2], {}).get(attribute, ())
+        codes = _ALSO_REPORTED.get(demand.place.rpartition("/")[2], {}).get(attribute, ())
         self.must(id_, says, where, note, codes=codes, demand=demand)
 
     def refers(
@@ -159,7 +159,7 @@ class RequirementTable:
         self._add(need, State.CHECKED, id_, f"The {what} meets {standard}", f"mets/{section}", note)
 
     def silent(self, standard: str) -> None:
-        """Add the sections of METS that the standard says nothing about."""
+        """Add the sections of METS that the standard leaves undefined."""
         for number, name in enumerate(("structLink", "behaviorSec"), 1):
             self.free(f"REF_METS_{number}", f"{standard} says nothing about {name}", f"mets/{name}")
 
@@ -248,7 +248,7 @@ USES = frozenset(("Documentation", "Schemas", "Representations", "Metadata"))
 """The vocabulary of fileGrp/@USE and of the divisions of the structMap."""
 
 _LONGEST = 100
-_ALIKE = 0.75
+_NEAR = 0.75
 
 
 def quoted(value: str | None) -> str:
@@ -263,6 +263,6 @@ def none_but(attribute: str, wanted: str, seen: Iterable[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 -- only where something is wrong
 
     folded = {each.casefold(): each for each in seen if each}
-    near = get_close_matches(wanted.casefold(), folded, 1, _ALIKE)
+    near = get_close_matches(wanted.casefold(), folded, 1, _NEAR)
     near = near or [each for each in folded if wanted.casefold() in re.split(r"\W+", each)]
     return f"none, but {attribute} {quoted(folded[near[0]])}" if near else "none"

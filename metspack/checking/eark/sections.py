@@ -365,11 +365,11 @@ class Header:
 
     def _judge_software(self) -> None:
         best = max(self._agents, key=_software_score, default=None)
-        if best is None or _software_score(best) < 2:  # noqa: PLR2004 -- one thing alone any agent may have
+        if best is None or _software_score(best) < 2:  # noqa: PLR2004 -- a single thing any agent may have
             found = "none"
             if best is not None:
-                said = " ".join(f"{name}={quoted(best.attributes.get(name))}" for name in _KINDS)
-                found += f", but an agent with {said}"
+                stated = " ".join(f"{name}={quoted(best.attributes.get(name))}" for name in _KINDS)
+                found += f", but an agent with {stated}"
             self._faults.add("CSIP10", self._outline.line, found)
             return
         add, line = self._faults.add, best.line

@@ -41,7 +41,7 @@ class Structure:
         self._outline = outline
         self._faults = faults
         self._labels: list[str] = []  # of the other structMaps
-        self._own_maps = 0
+        self._csip_maps = 0
         self._line = 0
         self._counts = dict.fromkeys(_SPELLED, 0)
         self._group_ids: frozenset[str] = frozenset()
@@ -63,14 +63,14 @@ class Structure:
         """Check the requirements that need the whole structMap."""
         add, line = self._faults.add, self._outline.line
         labels = self._outline.labels
-        if not self._own_maps:
+        if not self._csip_maps:
             if self._labels:
                 add("CSIP82", line, none_but("LABEL", "CSIP", self._labels))
             else:
                 add("CSIP80", line, "none")
         else:
-            if self._own_maps > 1:
-                add("CSIP80", self._line, f"{self._own_maps} of them")
+            if self._csip_maps > 1:
+                add("CSIP80", self._line, f"{self._csip_maps} of them")
             if not self._counts[_METADATA]:
                 add("CSIP88", self._line, none_but("LABEL", _METADATA, labels))
             for kind, rule in _THERE.items():
@@ -103,7 +103,7 @@ class Structure:
             self._labels.append(element.get("LABEL"))
 
     def _start_map(self, element: MetsElement, _mets: MetsElement) -> None:
-        self._own_maps += 1
+        self._csip_maps += 1
         self._line = element.line
         self._group_ids = frozenset(each.id for each in self._outline.groups)
         if element.get("TYPE") != "PHYSICAL":
@@ -132,11 +132,11 @@ class Structure:
             self._outline.labels.append(label)
         canonical = _CANONICAL.get(label.strip().casefold())
         if canonical is not None:
-            self._judge_known(division, canonical)
+            self._judge_defined(division, canonical)
         elif division.named("mptr") or label.casefold().startswith(f"{REPRESENTATIONS_FOLDER}/"):
             self._judge_representation(division)
 
-    def _judge_known(self, division: MetsElement, label: str) -> None:
+    def _judge_defined(self, division: MetsElement, label: str) -> None:
         self._counts[label] += 1
         self._faults.demand(f"{DIVISION}[@LABEL='{label}']", division, division)
         if division.get("LABEL") != label:
@@ -146,10 +146,10 @@ class Structure:
             return
         if label == REPRESENTATIONS:
             self._outline.divided[label] = division.line
-        own = {each.id for each in self._named(label)}
+        groups = {each.id for each in self._named(label)}
         for each in division.named("fptr"):
             identifier = each.attributes.get("FILEID")
-            if identifier is None or (identifier not in own and self._outline.is_complete):
+            if identifier is None or (identifier not in groups and self._outline.is_complete):
                 self._faults.add(_NAMING[label], each.line, quoted(identifier))
             else:
                 self._pointed[label].add(identifier)

@@ -160,10 +160,10 @@ class Surroundings:
         return is_bag
 
     def unnamed(self, finding: Finding) -> Iterator[Finding]:
-        """Yield a finding on an entry of a delivery unless a list names it.
+        """Yield the finding on an entry of a delivery unless a list names it.
 
-        For a folder with named files it yields one on each other file in it. Each list was read by then,
-        except in a check of links, which compares nothing with them.
+        In a folder with some named files, each other file has a finding. All lists must have been read; a
+        check of links leaves lists out.
         """
         folder, name = os.path.split(finding.path)
         path = os.path.join(os.path.realpath(folder), name)
@@ -208,7 +208,7 @@ class _ListedFolder:
         self.is_bag, self._is_whole = is_bag, is_whole
         self._hashes = looking.level.hashes and looking.sample is None
         self._tree, self._looking = tree, looking
-        self._found: Iterable[Finding] = self._own_findings()
+        self._found: Iterable[Finding] = self._all_findings()
         self._loose = loose
         self._encoding, self._codec = "", ""  # as declared, and the codec of one that must be decoded
 
@@ -218,8 +218,8 @@ class _ListedFolder:
 
     @cached_property
     def _places(self) -> CheckedTree:
-        nothing = Agreement(Path(), self._looking, self._catalogue)
-        return CheckedTree(self._tree, nothing, self._looking.budgets.holes)
+        empty = Agreement(Path(), self._looking, self._catalogue)
+        return CheckedTree(self._tree, empty, self._looking.budgets.holes)
 
     def findings(self, before: str) -> Iterator[Finding]:
         """Yield the findings on the folder, once, with the first package in it."""
@@ -227,7 +227,7 @@ class _ListedFolder:
         for each in found:
             yield replace(each, path=before + each.path)
 
-    def _own_findings(self) -> Iterator[Finding]:
+    def _all_findings(self) -> Iterator[Finding]:
         for _ in inventory.findings(self._catalogue, self._places, whole=True):
             pass  # only the lists cover the files in no package
         names = {os.fsdecode(path): kind for path, kind in self._catalogue.rows(manifests.AT_ROOT)}
@@ -254,9 +254,9 @@ class _ListedFolder:
             is_of_bag = name.startswith(BAGS)
             if (is_of_bag and tags) or not (is_of_bag or self._catalogue.row(_LINES_BELOW, number, *span)):
                 continue
-            known = name if is_of_bag else before + name, algorithm
-            if (row := catalogue.row(_GIVEN, *known)) is None:  # if not, another IP is in the same bag
-                row = (catalogue.put(PUT_LIST, known[0], None, algorithm),)
+            named = name if is_of_bag else before + name, algorithm
+            if (row := catalogue.row(_GIVEN, *named)) is None:  # if not, another IP is in the same bag
+                row = (catalogue.put(PUT_LIST, named[0], None, algorithm),)
             given = row[0]
             catalogue.put("UPDATE manifest SET read = ? WHERE id = ?", is_read, given)
             for _, path, digest, line in self._catalogue.rows(_LINES_BELOW, number, *span):
@@ -355,13 +355,13 @@ class _ListedFolder:
         return [each for each in forms if each in BEYOND_BAGIT], lines
 
     def _decoded(self, written: bytes) -> bytes:
-        """Return the path that is written: before version 1.0 a per cent sign stands for itself."""
+        """Return the path that a line means: before BagIt 1.0 a per cent sign stands for itself."""
         path = written.lstrip(b" \t")
         is_so = b"%" in path and not path.startswith(b"/") and b".." not in path and self._tree.is_there(path)
         return path if is_so else _ENCODED.sub(lambda mark: bytes((int(mark[1], 16),)), path)
 
     def _unfetched(self, above: bytes) -> Iterator[Finding]:
-        """Yield that files of the payload are still to be fetched; note them as not lost."""
+        """Yield a finding on files of the payload still to be fetched, and mark them."""
         strange, line_of_first, fault, count, first = 0, 0, b"", 0, ("", "")
         with self._tree.content(_FETCH.encode()) as content:
             for number, line in enumerate(self._text(content)[1], start=1):
@@ -382,7 +382,7 @@ class _ListedFolder:
         yield from self._strange(_FETCH, strange, line_of_first, fault)
 
     def _information(self) -> Iterator[Finding]:
-        """Yield that the number of files or bytes differs from bag-info.txt (Payload-Oxum)."""
+        """Yield a finding if the number of files or bytes differs from Payload-Oxum in bag-info.txt."""
         with self._tree.content(_INFORMATION.encode()) as content:
             stated = [found for line in self._text(content)[1] if (found := _OXUM.fullmatch(line))]
         if self._catalogue.has(_LOST) or self._catalogue.has(_UNNAMED):
@@ -400,23 +400,23 @@ class _ListedFolder:
 
     def _in_no_package(self) -> Iterator[Finding]:
         """Yield the findings on files and lines in no package, which get a separate catalogue."""
-        with Catalogue() as own:
+        with Catalogue() as rest:
             for number, name, algorithm, read, path in self._catalogue.all(_LISTS):
-                own.put(_PUT_LIST, number, name, path, algorithm, 0 if path else read)
+                rest.put(_PUT_LIST, number, name, path, algorithm, 0 if path else read)
                 tags = path if name.startswith(BAGS) else None
                 lines = self._catalogue.rows(_LINES_IN_NO_PACKAGE, number, tags is not None)
-                own.put_many(PUT_LINE, lines)
+                rest.put_many(PUT_LINE, lines)
                 if tags:  # they are few, and read at every level
-                    own.put(_PUT_SAMPLED, Mark.SAMPLED, number)
-            own.put_many("INSERT INTO disk VALUES (?, ?, ?)", self._catalogue.rows(_FILES_IN_NO_PACKAGE))
-            own.index()
-            for path, is_named in () if self._tree.is_packed else own.rows(_LOOSE):
+                    rest.put(_PUT_SAMPLED, Mark.SAMPLED, number)
+            rest.put_many("INSERT INTO disk VALUES (?, ?, ?)", self._catalogue.rows(_FILES_IN_NO_PACKAGE))
+            rest.index()
+            for path, is_named in () if self._tree.is_packed else rest.rows(_LOOSE):
                 at = f"{self._tree.shown}/{os.fsdecode(path)}"
                 self._loose[at] = bool(is_named) or self._loose.get(at, False)
             for path, kind in self._catalogue.rows(_NEITHER) if self.is_bag else ():
                 yield (Code.SYMLINK if kind == "l" else Code.SPECIAL).at(path)
-            fixity = Fixity(own, self._places, lambda _: None, lambda _: None)
-            for each in chain(manifests.findings(own), fixity.of_files(sampled=not self._hashes)):
+            fixity = Fixity(rest, self._places, lambda _: None, lambda _: None)
+            for each in chain(manifests.findings(rest), fixity.of_files(sampled=not self._hashes)):
                 yield self._of_bag(each) if self.is_bag else each
 
     def _of_bag(self, finding: Finding) -> Finding:

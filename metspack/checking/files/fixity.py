@@ -21,7 +21,7 @@ from metspack.checking.mets.documents import of_opening
 from metspack.checking.options import Sampled
 from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
-from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, Sight, sight_of
+from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, SharedPath, shared_path
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.reading import (
@@ -72,7 +72,7 @@ AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.path = c.path AND e.size = c.lengt
 UNION ALL
 SELECT path, 5, boundary, 0, '', algorithm, digest, NULL FROM statement WHERE source = 'archive'
 UNION ALL
-SELECT path, 6, rowid, line, '', algorithm, digest, NULL FROM statement WHERE source = 'PREMIS alone'
+SELECT path, 6, rowid, line, '', algorithm, digest, NULL FROM statement WHERE source = 'PREMIS only'
 """  # noqa: S608 -- names of columns
 _DOCUMENT = "SELECT document FROM statement WHERE rowid = ?"
 # Of very many statements the equal ones are held once, with the first line.
@@ -176,10 +176,10 @@ class Fixity:
         yield from self._wrong()
 
     def of_files(self, *, sampled: bool = False, jobs: int | None = 1) -> Iterator[Finding]:
-        """Read every file with a statement; files that are swapped give one finding.
+        """Read every file with a statement; a pair of swapped files has one finding.
 
-        With ``sampled`` only the files of the sample and the METS documents are read. ``jobs`` processes read
-        them, or with None as many as are of use.
+        With ``sampled`` only the files of the sample and the METS documents are read. ``jobs`` is the number
+        of processes, or None for as many as are useful.
         """
         for (path,) in self._catalogue.rows(_ALL_READ):
             if rows := self._statements(path):
@@ -403,10 +403,10 @@ class Fixity:
         return f"cell {place}"
 
     def _compare(self, path: bytes, rows: list[Row], file: Hashed) -> None:
-        """Keep the wrong digests, or only the first of them when all are wrong."""
+        """Keep the wrong digests, or only the first if all are wrong."""
         wrong = [row for row in rows if file.digests[row[5]] != row[6]]
         right = [self._source(row) for row in rows if file.digests[row[5]] == row[6]]
-        # Each of the findings has them: with very many of these, not all sources are named.
+        # Each finding names the right sources: of very many findings each names fewer.
         most = max(_FEWEST, _SOURCES // len(wrong)) if right and wrong else _SOURCES
         if right:
             others = f"{grouping.some_of(right, most)} agree{'s' if len(right) == 1 else ''} with the file"
@@ -422,14 +422,14 @@ class Fixity:
             self._catalogue.put(_PUT_WRONG, path, self._code(path, rank).id, place, *stated)
 
     def _likeness(self, path: bytes, size: int, expected: Digest) -> str:
-        """Return how a file is like the expected one; "" for a large file and after 1,000 hints."""
+        """Return a hint on converted line ends, or ""; large files, and all after 1,000, get ""."""
         if size > _LIKENESS_OF or self._likenesses >= _LIKENESSES:
             return ""
         self._likenesses += 1
         try:
             with self._places.content(path) as content:
                 return similarity.line_end_likeness(content.chunks(), expected)
-        except (OSError, MetspackError):  # it could be read a moment ago; a hint needs no finding
+        except (OSError, MetspackError):  # the file was read before; a hint needs no finding
             return ""
 
     def _code(self, path: bytes, rank: int) -> Rule:
@@ -455,7 +455,7 @@ class Fixity:
         yield from together.release()
 
     def _whose(self, path: bytes, algorithm: str, digest: str) -> str:
-        """Return a note that a file has the bytes of another one that METS lists, or ""."""
+        """Return a note on another listed file with the same bytes, or ""."""
         self._catalogue.put(_INDEX_DIGESTS)
         row = self._catalogue.row(_OF_DIGEST, digest, algorithm, path)
         return "" if row is None else f"it has the bytes of {shown(row[0])!r}"
@@ -464,7 +464,7 @@ class Fixity:
         if (agreement := self._places.agreement).held:
             found = {each for (each,) in self._catalogue.rows("SELECT found FROM wrong WHERE likeness = ''")}
             if found:
-                agreement.put_alike_back(digests=found)
+                agreement.put_matching_back(digests=found)
         sql = f"SELECT path, code, place, {', '.join(_OF_WRONG)} FROM wrong"  # noqa: S608 -- constants
         for path, code, place, *stated in self._catalogue.rows(f"{sql} ORDER BY path, rowid"):
             if code != Code.FILES_SWAPPED.id:
@@ -493,20 +493,20 @@ def _facts(rows: Iterable[Row], outcome: Outcome) -> tuple[str, ...]:
 
 
 def executor(of: Cluster | None, packages: Sequence[DeliveredPackage], granted: Sequence[Path]) -> Executor:
-    """Return the executor for packages and granted roots: a cluster's workers, if there is one.
+    """Return the executor for packages and granted roots: a cluster's workers, or this machine.
 
-    A file that a worker could not read is read by this process before it is reported: a disk that is away on
-    one machine is no finding on the package.
+    This process reads a file again that a worker could not read: a disk that is missing on one machine is no
+    finding on the package.
     """
     if of is None:
         return HERE
     places = [each.path for each in packages] + list(granted)
     places += [each.path / each.mets for each in packages if each.mets and not each.is_packed]
-    sights: list[Sight] = []
+    paths: list[SharedPath] = []
     for place in dict.fromkeys(places):
         with suppress(OSError):  # the reader reports the reason
-            sights.append(sight_of(place))
-    return ClusterExecutor(of, lambda: ClusterPool(of, RemoteWork(doubts=_is_unread), sights))
+            paths.append(shared_path(place))
+    return ClusterExecutor(of, lambda: ClusterPool(of, RemoteWork(doubts=_is_unread), paths))
 
 
 def _is_unread(made: Any) -> bool:

@@ -77,7 +77,7 @@ _NEAREST_FOR = 50
 _CANDIDATES = 2_000
 _IN_ANY_SCRIPT = re.compile(SEGMENT.pattern.replace("[0-9]", r"\d"))
 
-# All that may be missing or of another size: the few are found in one go, and looked at closely then.
+# One statement finds all entries that may be missing or of another size; each is examined afterwards.
 _DIFFERING = """
 UPDATE entry SET differs = CASE
     WHEN EXISTS (SELECT 1 FROM disk d WHERE d.path = entry.path AND d.kind <> 'd') THEN 'size'
@@ -97,7 +97,7 @@ SELECT e.id, m.path, e.line, e.xml_id, e.path, e.href,
     EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'd')
 FROM entry e CROSS JOIN mets m ON m.id = e.mets WHERE e.differs = 'unclear' ORDER BY e.id
 """
-# Of a file that METS list several times the first entry.
+# A file that METS list several times is reported at its first entry.
 _MISSING = f"""
 SELECT m.path, e.line, e.xml_id, e.path, r.other, r.note FROM (
     SELECT min(e.id) AS first, e.* FROM entry e
@@ -213,15 +213,15 @@ AND EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'f') ORDER B
 """
 # Of archives with the same bytes the first is found once, not for each of them.
 _ARCHIVES_TWICE = """
-WITH own AS MATERIALIZED (
+WITH archive AS MATERIALIZED (
     SELECT e.* FROM (SELECT DISTINCT mets, path FROM entry WHERE filed IS NOT NULL) s
     CROSS JOIN entry e ON e.mets = s.mets AND e.path = s.path
-), alike AS MATERIALIZED (
-    SELECT mets, size, algorithm, digest, min(path) AS path FROM own
+), same AS MATERIALIZED (
+    SELECT mets, size, algorithm, digest, min(path) AS path FROM archive
     WHERE size IS NOT NULL AND digest IS NOT NULL GROUP BY mets, size, algorithm, digest HAVING count(*) > 1
 )
-SELECT m.path, e.line, e.xml_id, e.path, a.path FROM alike a
-JOIN own e ON e.digest = a.digest AND e.algorithm = a.algorithm AND e.mets = a.mets AND e.size = a.size
+SELECT m.path, e.line, e.xml_id, e.path, a.path FROM same a
+JOIN archive e ON e.digest = a.digest AND e.algorithm = a.algorithm AND e.mets = a.mets AND e.size = a.size
 JOIN mets m ON m.id = e.mets
 WHERE e.element = 'file' AND a.path < e.path AND EXISTS (
     SELECT 1 FROM cell c JOIN cell d ON d.path = c.path AND d.archive = a.path AND NOT d.inside
@@ -232,9 +232,9 @@ _FOLDERS = f"SELECT m.path, {IN_OUTERMOST.format('m.path')} FROM mets m"  # noqa
 
 
 def lobs_twice(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield files with a LOB's ID of another child, and archives with another's bytes.
+    """Yield findings on LOB IDs in two children, and on archives with the bytes of another.
 
-    The cells are in the catalogue by then; those of the archives name the same LOBs.
+    The cells must be in the catalogue; those of such archives name the same LOBs.
     """
     if not catalogue.has("SELECT 1 FROM cell"):
         return
@@ -283,10 +283,10 @@ def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Itera
 
 
 def compare(catalogue: Catalogue, *, whole: bool) -> None:
-    """Find the entries that differ from the disk, for ``files`` and ``sizes``, and METS entries.
+    """Mark entries of METS, and entries that differ from the disk, for ``files`` and ``sizes``.
 
-    The files on disk and the METS documents are in the catalogue, and indexed. Without ``whole`` only the
-    entries of METS are found.
+    The files on disk and the METS documents must be in the catalogue, indexed. Without ``whole`` only the
+    entries of METS are marked.
     """
     catalogue.put(_OF_METS)
     if whole:
@@ -296,10 +296,10 @@ def compare(catalogue: Catalogue, *, whole: bool) -> None:
 def files(
     catalogue: Catalogue, places: CheckedTree, most: int, together: grouping.FindingGroups
 ) -> Iterator[Finding]:
-    """Yield listed folders, unlisted files and files listed twice; note the missing ones.
+    """Yield findings on listed folders, unlisted files and files listed twice.
 
-    The findings on all files below an unlisted folder are one; ``most`` are reported singly. ``together`` has
-    the note on files that macOS left behind in packed files.
+    One finding covers all files below an unlisted folder; ``most`` are reported singly. ``together`` keeps
+    the note on files that macOS left behind.
     """
     guesses = 0
     batch = Batch(catalogue.put_many)
@@ -319,7 +319,7 @@ def files(
             continue
         batch.add("UPDATE entry SET differs = 'reported' WHERE id = ?", number)
     batch.flush()
-    unlisted_folder = grouping.without(catalogue, _LISTED_BELOW)
+    unlisted_folder = grouping.make_folder_without_lookup(catalogue, _LISTED_BELOW)
     for path, size in unlisted(catalogue):
         yield from take_unlisted(together, together, path, size, unlisted_folder(path))
     yield from together.release()
@@ -333,7 +333,7 @@ def take_unlisted(
     size: int,
     around: bytes | None,
 ) -> Iterator[Finding]:
-    """Take a file that no METS lists, and the folder around it without any that one does.
+    """Take an unlisted file; ``around`` is the uppermost folder around it without listed files.
 
     Files that macOS leaves behind are one note ``of_package``.
     """
@@ -355,12 +355,12 @@ def _listed_twice(  # noqa: PLR0917 -- a row
 def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
     """Yield one finding for each listed file that is missing or renamed.
 
-    All METS, manifests and cells have been read by then. The findings on all files below a missing or renamed
-    folder are one. Of those behind the first ``most`` only one METS with an entry is reported.
+    All METS, manifests and cells must have been read. One finding covers all files below a missing or renamed
+    folder. The first ``most`` findings name all sources that list the file, the others one METS.
     """
-    alone = 0
+    single = 0
     others = UnlistedNames(catalogue)
-    absent = grouping.absent(catalogue)
+    missing_folder = grouping.make_missing_folder_lookup(catalogue)
     together = grouping.FindingGroups()
     for mets, line, xml_id, path, other, algorithm in catalogue.rows(_MISSING):
         place = xml_id or ""
@@ -371,12 +371,12 @@ def missing(catalogue: Catalogue, most: int) -> Iterator[Finding]:
             before, now = grouping.moved(path, other) or (None, None)
             yield from together.take(before, Code.RENAMED.at(path, 0, place, **facts), now)
             continue
-        folder = absent(path)
+        folder = missing_folder(path)
         if together.count(folder, Code.FILE_MISSING.id, mets):
             continue
         near = others.nearest(path)
-        alone += folder is None
-        source = _sources(catalogue, mets, line, path) if alone <= most else source_of(mets, line)
+        single += folder is None
+        source = _sources(catalogue, mets, line, path) if single <= most else source_of(mets, line)
         facts = {"expected": shown(path), "source": source, "nearest": near}
         yield from together.take(folder, Code.FILE_MISSING.at(path, 0, place, **facts), mets)
     yield from together.release()
@@ -416,7 +416,7 @@ def _sources(catalogue: Catalogue, mets: bytes, line: int, path: bytes) -> str:
 
 
 def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:
-    """Yield the files that no METS lists, with sizes, except those listed by another name.
+    """Yield the unlisted files with their sizes, except renamed ones.
 
     Archivematica's METS lists only ``objects``: the manifest of its bag lists the rest.
     """
@@ -429,7 +429,7 @@ def unlisted(catalogue: Catalogue) -> Iterator[tuple[bytes, int]]:
 
 
 def sizes(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield files and child METS that differ from the listed size, without swapped files."""
+    """Yield findings on files and child METS of another size, except swapped files."""
     for mets, line, xml_id, path, expected, found, child in catalogue.rows(_SIZES):
         code = Code.CHILD_SIZE_STALE if child is not None else Code.SIZE_DIFFERS if found else Code.EMPTY
         yield code.at(
@@ -438,7 +438,7 @@ def sizes(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def segments(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield gaps in the numbers of the segments, on disk or named by a METS."""
+    """Yield findings on gaps in the numbers of segments, on disk or named by a METS."""
     numbers: dict[str, set[int]] = {}
     catalogue.keep_outermost(sorted(catalogue.apart))
     for path, apart in catalogue.rows(_FOLDERS):

@@ -106,14 +106,14 @@ BAGS = "the bag's "
 """The beginning of the names of a bag's manifests."""
 _OF_BAG = f"SELECT id, name FROM manifest WHERE {OF_BAG}"  # noqa: S608 -- a constant
 
-_CHILD_ALONE = """
+_CHILD_WITHOUT_PARENT = """
 SELECT 1 FROM mptr WHERE mets = 1 AND up AND NOT EXISTS (SELECT 1 FROM mets WHERE parent = 1)
 """
 
 
 def missing(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield a finding for each missing manifest; none for a bag or a child without its parent."""
-    if catalogue.has(_CHILD_ALONE) or catalogue.has(_OF_BAG):
+    """Yield a finding for each missing manifest, except in bags and children without parent."""
+    if catalogue.has(_CHILD_WITHOUT_PARENT) or catalogue.has(_OF_BAG):
         return
     for name in map(MANIFESTS.__getitem__, MANIFEST_ALGORITHMS):
         if not catalogue.has("SELECT 1 FROM disk WHERE path = ?", path_of((name,))):
@@ -121,12 +121,12 @@ def missing(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def read(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
-    """Put the lists at the package's root into the catalogue; yield the findings on their form."""
+    """Put the manifests at the package's root into the catalogue; yield findings on their form."""
     for path, kind in catalogue.all(AT_ROOT):
-        is_own = (name := os.fsdecode(path)) in MANIFESTS.values()
-        if is_own or (kind == "f" and is_list(name)):
+        is_of_package = (name := os.fsdecode(path)) in MANIFESTS.values()
+        if is_of_package or (kind == "f" and is_list(name)):
             try:
-                yield from (_read if is_own else read_partial)(catalogue, places, path)
+                yield from (_read if is_of_package else read_partial)(catalogue, places, path)
             except (OSError, MetspackError) as error:
                 if kind in {"f", "d"}:
                     yield of_opening(path, error)
@@ -166,14 +166,14 @@ def read_partial(
 
 
 def not_computed(name: str, algorithm: str, *, is_only: bool) -> Finding:
-    """Return that a list's digests are not computed, an error where there is no other list."""
+    """Return the finding on digests that are not computed: an error for the only list."""
     rule = Code.UNKNOWN_ALGORITHM.error_at if is_only else Code.UNKNOWN_ALGORITHM.at
     reason = f"digests by {algorithm!r} are not computed: nothing was compared with this list"
     return rule(name, reason=reason, expected=", ".join(OCTETS))
 
 
 def against_seal(places: CheckedTree, top: bytes, expected: Seal) -> Iterator[Finding]:
-    """Yield that the package has another seal; ``top`` is its METS or the file it is packed in."""
+    """Yield a finding if the package has another seal; ``top`` is its METS or packed file."""
     missing: list[str] = []
     files: list[tuple[str, str]] = []
     for path in (*(os.fsencode(MANIFESTS[each]) for each in MANIFEST_ALGORITHMS), top):
@@ -225,10 +225,10 @@ class Manifest:
         yield from self._ended()
 
     def findings_between(self, place: FileBelow, agreement: Agreement) -> Iterator[Finding]:
-        """Yield the findings on the lines between those of agreed segments.
+        """Yield the findings on the lines outside the stretches of agreed segments.
 
-        Of an agreed segment's lines only those on other files are kept. A segment that is out of order is put
-        back.
+        Of a stretch only the lines on files that are not held are kept. A segment whose stretch is out of
+        order is put back.
         """
         with reading.opening(place.root, place.segments) as descriptor:
             if unmarked(reading.chunks(descriptor, 0, reading.BLOCK))[0]:  # places in it are other ones
@@ -270,7 +270,7 @@ class Manifest:
         self._forms[reason] = (count + more, first)
 
     def _take_plain(self, number: int, stretch: bytes) -> int:
-        """Keep lines in metspack's form; return their number, or 0 when one may be odd."""
+        """Keep lines in metspack's form; return their number, or 0 if one may have another form."""
         # A stretch with another beginning is not searched: it may be a single line of any length.
         found = self._plain.findall(stretch) if self._plain.match(stretch) else []
         if not found or len(found) != stretch.count(b"\n") or any(each in stretch for each in _NOT_PLAIN):
@@ -286,7 +286,7 @@ class Manifest:
         if count := sum(are_out):
             self._note_form(number + are_out.index(True), _OUT_OF_ORDER, count)
         self._last, self._digest = last, "" if are_out[-1] else values[-1].decode()
-        self._catalogue.insert_columns(_PLAIN_LINES, (number, 1, self._number), (paths, values))
+        self._catalogue.insert(_PLAIN_LINES, (number, 1, self._number), (paths, values))
         return len(paths)
 
     def _take_line(self, number: int, line: bytes) -> Iterator[Finding]:
@@ -317,48 +317,51 @@ class Manifest:
 def findings(catalogue: Catalogue) -> Iterator[Finding]:
     """Yield manifest lines whose file is missing, and files that a manifest does not name.
 
-    A folder that is missing, or that no line leads into, is reported once for each manifest. Files that METS
-    has as missing or renamed are reported there.
+    A missing folder, or one without any line, is reported once for each manifest. Files that METS lists and
+    that are missing or renamed have their finding there.
     """
     together = grouping.FindingGroups()
-    absent, come = grouping.absent(catalogue), grouping.come(catalogue)
-    is_told = grouping.lost_with_mets(catalogue)
+    missing_folder, origin = (
+        grouping.make_missing_folder_lookup(catalogue),
+        grouping.make_origin_lookup(catalogue),
+    )
+    is_lost = grouping.make_lost_mets_test(catalogue)
     guesses = 0
     for name, line, path in catalogue.rows(_NOT_THERE):
-        folder = absent(path)
+        folder = missing_folder(path)
         is_of_bag = name.startswith(BAGS)
         code = Code.BAG_FILE_MISSING if is_of_bag else Code.MANIFEST_FILE_MISSING
-        if is_told(folder) or together.count(folder, code.id, name):
+        if is_lost(folder) or together.count(folder, code.id, name):
             continue
         if is_of_bag:
             manifest = f"{name.removeprefix(BAGS)} line {line}"
             finding = Code.BAG_FILE_MISSING.at(path, manifest=manifest)
         else:
             guesses += 1
-            near = _alike(catalogue, path, folder) if guesses <= _MOST_GUESSES else ""
+            near = _same_name(catalogue, path, folder) if guesses <= _MOST_GUESSES else ""
             hints = {"nearest": near, "likeness": near and likeness(shown(path), near)}
             finding = Code.MANIFEST_FILE_MISSING.at(name, line, path, expected=path, **hints)
         yield from together.take(folder, finding, name)
     for number, name in catalogue.all(
         "SELECT id, name FROM manifest WHERE read AND path IS NOT NULL ORDER BY id"
     ):
-        unnamed = grouping.without(catalogue, _NAMED_BELOW, number)
+        unnamed = grouping.make_folder_without_lookup(catalogue, _NAMED_BELOW, number)
         for (path,) in _not_named(catalogue, number):
             if OF_MACOS.fullmatch(path) and not catalogue.has("SELECT 1 FROM entry WHERE path = ?", path):
-                continue  # they have one finding together
+                continue  # one finding covers them
             finding = Code.MANIFEST_INCOMPLETE.at(path, manifest=name)
-            yield from together.take(unnamed(path) or come(path), finding, name)
+            yield from together.take(unnamed(path) or origin(path), finding, name)
     is_bag = catalogue.is_file(BAG)
     for number, name in catalogue.all(f"{_OF_BAG} AND read ORDER BY id"):
         for (path,) in _not_named(catalogue, number):
             if path.startswith(PAYLOAD) or not is_bag:
                 finding = Code.BAG_INCOMPLETE.at(path, manifest=name.removeprefix(BAGS))
-                yield from together.take(come(path), finding, name)
+                yield from together.take(origin(path), finding, name)
     yield from together.release()
 
 
-def _alike(catalogue: Catalogue, path: bytes, absent: bytes | None) -> str:
-    """Return the path that a missing one has in another Unicode form, case or encoding, or ""."""
+def _same_name(catalogue: Catalogue, path: bytes, absent: bytes | None) -> str:
+    """Return a missing path's other spelling in case, Unicode form or encoding, or ""."""
     at = path if absent is None else absent
     kind, above = "" if absent is None else "AND kind = 'd'", folder_of(at)
     meant = {folded_name(at), folded_name(at.decode("latin-1").encode())}

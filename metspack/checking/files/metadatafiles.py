@@ -1,19 +1,19 @@
 """Check the metadata files that METS documents name (mdRef): form, kind, PREMIS content.
 
-PREMIS statements on a file are compared with those of METS, the manifests and the cells: no file is read for
-them. Objects that all of these statements agree with are not kept.
+PREMIS statements on a file are compared with those of METS, manifests and cells; no file is read for them.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import takewhile
+from operator import itemgetter
 
 from metspack import digests, safexml, uris
-from metspack.checking.catalogue import PUT_OBJECT, Catalogue, Row, shown
+from metspack.checking.catalogue import PUT_OBJECT, Catalogue, shown
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
@@ -92,7 +92,7 @@ WITH p AS MATERIALIZED (
     CROSS JOIN manifest f ON f.id = l.manifest
     UNION SELECT c.path, c.algorithm FROM d CROSS JOIN cell c ON c.path = d.path AND NOT c.inside
 )
-SELECT 'PREMIS alone', p.path, p.line, p.document, p.algorithm, p.digest FROM p
+SELECT 'PREMIS only', p.path, p.line, p.document, p.algorithm, p.digest FROM p
 LEFT JOIN stated s ON s.path = p.path AND s.algorithm = p.algorithm WHERE s.path IS NULL
 ORDER BY p.document, p.line
 """  # noqa: S608 -- constants
@@ -123,25 +123,18 @@ SELECT o.document, min(o.line), count(*), l.path, o.algorithm || ' ', o.digest, 
 FROM {_LINES} l CROSS JOIN manifest m ON m.id = l.manifest CROSS JOIN object o ON o.path = l.path
 WHERE o.algorithm = m.algorithm AND o.digest <> l.digest GROUP BY o.document
 """  # noqa: S608 -- constants
-# The statements on files by paths, which an index finds one by one.
-_STATED = f"""
-WITH g AS MATERIALIZED (SELECT CAST(value AS BLOB) AS path FROM json_each(?))
-SELECT e.path, '{_SIZE}', e.size FROM g CROSS JOIN entry e ON e.path = g.path
-UNION ALL
-SELECT e.path, e.algorithm, e.digest FROM g CROSS JOIN entry e ON e.path = g.path
-UNION ALL
-SELECT l.path, m.algorithm, l.digest FROM g CROSS JOIN listed l ON l.path = g.path
-    JOIN manifest m ON m.id = l.manifest
-UNION ALL
-SELECT c.path, c.algorithm, c.digest FROM g CROSS JOIN cell c ON c.path = g.path WHERE NOT c.inside
-LIMIT ?
-"""  # noqa: S608 -- a constant
-_STATED_OF_EACH = 20  # statements of a file: where there are more each object is kept
 _INDEX_OBJECTS = (
     "CREATE INDEX IF NOT EXISTS statement_path ON statement (path) WHERE source = 'PREMIS'",
     "CREATE INDEX IF NOT EXISTS statement_id ON statement (mets, xml_id) WHERE source = 'PREMIS'",
 )
 _HEX = re.compile(r"[0-9A-Fa-f]+")
+_TAG = re.compile(r"<([^\s<>/:]+:)?([^\s<>/:]+)")
+_MARKUP = re.compile(r"(<[^<>]*>)")
+_IN_NO_SHAPE = re.compile(r"[^\t\n\x20-\x7e]|&|<!|<\?|xmlns|>[^<>]*>")
+_PLAIN_TEXT = r"[ -%'-;=?-~]*+"
+_OBJECT_END = re.compile(rb"</(?:[^\s<>/:]+:)?object>")
+_LONGEST_OBJECT = 1 << 14  # bytes of one that is read by its shape
+_TRIES = 20  # objects of a document whose shape is learned
 _MOST = 100  # pieces of a text, digests of an object, names of algorithms: no file has more
 _DIGITS = 18  # of the largest size that is compared
 
@@ -149,11 +142,11 @@ _DIGITS = 18  # of the largest size that is compared
 _Statement = tuple[str, str, int, int | None, str | None, str | None]
 """A statement of an object on a file: identifier, location, line; size once; algorithm and digest."""
 _Paths = Mapping[str, bytes | None]
-"""The paths of locations, None for one that is none."""
+"""The paths that locations mean, or None for a refused location."""
 
 
 class _InCatalogue:
-    """The catalogue, which keeps the statements in a document, but one of those that agree."""
+    """The statements in a document, kept in the catalogue."""
 
     def __init__(self, catalogue: Catalogue, document: bytes, mets: int) -> None:
         self._catalogue = catalogue
@@ -161,30 +154,19 @@ class _InCatalogue:
         self._mets = mets
 
     def take(self, statements: Sequence[_Statement], paths: _Paths) -> None:
-        """Take some successive statements, with all of each object."""
-        kept = statements[:1] if self._are_agreed(statements, paths) else statements
-        rows = ((self._document, self._mets, named, paths[at], *stated) for named, at, *stated in kept)
+        """Take some successive statements."""
+        rows = ((self._document, self._mets, named, paths[at], *stated) for named, at, *stated in statements)
         self._catalogue.put_many(PUT_OBJECT, rows)
-
-    def _are_agreed(self, statements: Sequence[_Statement], paths: _Paths) -> bool:
-        """Return whether METS lists all files, and all statements on them equal those in PREMIS."""
-        own: set[Row] = {(paths[at], _SIZE, size) for _, at, _, size, *_ in statements if size is not None}
-        files = {path for path, *_ in own if path is not None}
-        own |= {(paths[at], name, digest) for _, at, *_, name, digest in statements if name}
-        kinds, most = {kind for _, kind, _ in own}, _STATED_OF_EACH * len(files)
-        stated = self._catalogue.all(_STATED, json.dumps(list(map(shown, files))), most)
-        are_equal = own == {each for each in stated if each[1] in kinds}
-        return are_equal and files == set(paths.values()) and len(stated) < most
 
 
 TakeObjects = Callable[[str, list[bytes], Sequence[int], list[bytes]], None]
-"""Takes statements on files: the algorithm or "", and names, sizes or -1, and digests or nothing."""
+"""Takes statements on files: algorithm or "", names, sizes or -1, digests or empty ones."""
 
 
 class _InParts:
-    """Statements on the files below a folder, taken into parts to be compared later.
+    """Statements on the files below a folder, put into parts for a later comparison.
 
-    ``is_other`` is True once one cannot be, as it is on a file elsewhere or no digest.
+    ``is_other`` is True once a statement is on a file outside the folder.
     """
 
     def __init__(self, folder: bytes, take: TakeObjects) -> None:
@@ -209,6 +191,32 @@ class _InParts:
             self._take_objects(algorithm, names, sizes, digests_)
 
 
+_ObjectShape = tuple[re.Pattern[str], tuple[str, ...]]
+"""Objects that equal one but for their texts: a pattern, and the local names of the texts in its groups."""
+
+
+def _shape_of(element: str) -> _ObjectShape | None:
+    """Return the shape of an object as written, None where only a parser can read such objects."""
+    tags = _TAG.findall(element)
+    read = [each for each in tags if each[1] in _OF_PREMIS]
+    if _IN_NO_SHAPE.search(element) or {prefix for prefix, _ in read} != {tags[0][0]}:
+        return None
+    parts, names, last = [r"[ \t\n]*+()"], [_OBJECT], ""
+    pieces = _MARKUP.split(element)
+    for number, piece in enumerate(pieces):
+        tag = _TAG.match(piece)
+        is_text = bool(last) and pieces[number + 1].startswith("</")
+        if is_text and last in _OF_PREMIS:
+            names.append(last)
+            parts.append(f"({_PLAIN_TEXT})")
+        else:
+            parts.append(_PLAIN_TEXT if is_text and piece.strip() else re.escape(piece))
+        last = "" if tag is None or piece.endswith("/>") else tag[2]
+    if names != [name for _, name in read]:
+        return None  # one of them has no text, or other elements within
+    return re.compile("".join((*parts, "|"))), tuple(names[1:])
+
+
 class _MetadataFile:
     """One metadata file, read for its root, and for objects when it is PREMIS."""
 
@@ -223,6 +231,11 @@ class _MetadataFile:
         self._words = deque[str](maxlen=_MOST)
         self._name_of = lru_cache(_MOST)(digests.algorithm_name)
         self._interest: Mapping[str, str] = {}
+        self._fed, self._begun, self._ended = 0, 0, -1  # bytes; offsets of the last object and its end tag
+        self._held = b""
+        self._is_between = False  # whether the parser stands right behind an object
+        self._shape: _ObjectShape | None = None
+        self._tries = _TRIES
         self.root = ""
         self.kind = ""
         self.line = 0
@@ -234,12 +247,63 @@ class _MetadataFile:
     def read(self, blocks: Iterable[bytes]) -> None:
         """Read the whole file, once; raises ``XmlError``, and the errors of reading."""
         try:
-            safexml.feed(self.parser, blocks)
+            for block in blocks:
+                self._feed(block)
+            self._parse(self._held)
+            safexml.feed_block(self.parser, b"", final=True)
         finally:
             # The parser and its megabyte would otherwise stay until the next collection of cycles.
-            self.parser.StartElementHandler = self.parser.CharacterDataHandler = None
+            self.parser.StartElementHandler = self.parser.EndElementHandler = None
+            self.parser.CharacterDataHandler = None
         self._end_object()
         self._pass_on()
+
+    def _feed(self, block: bytes) -> None:
+        """Read objects by their shape, and give the parser all other bytes.
+
+        Nearly all objects of a document differ in their texts alone, and the parser takes ten times as long.
+        """
+        data, at = self._held + block, 0
+        text = data.decode("latin-1")  # shapes are of ASCII alone
+        while (end := _OBJECT_END.search(data, at := self._take_like(text, at))) is not None:
+            fed = self._fed
+            self._parse(data[at : end.end()])
+            self._is_between = self._ended == self._fed - len(end[0])
+            start = self._begun - fed + at
+            if self._is_between and self._tries and at <= start > end.end() - _LONGEST_OBJECT:
+                self._tries -= 1
+                self._shape = _shape_of(text[start : end.end()])
+            at = end.end()
+        is_held = self._is_between and self._shape is not None and len(data) - at < _LONGEST_OBJECT
+        self._held = data[at:] if is_held else b""
+        if not is_held:
+            self._parse(data[at:])
+            self._is_between = False
+
+    def _parse(self, piece: bytes) -> None:
+        self._fed += len(piece)
+        safexml.feed_block(self.parser, piece, final=False)
+
+    def _take_like(self, data: str, at: int) -> int:
+        """Take the objects of the shape at an offset; return the offset behind them.
+
+        The parser gets white space in their place, of as many lines, and as many columns in the last.
+        """
+        if self._shape is None or not self._is_between:
+            return at
+        self._end_object()
+        pattern, names = self._shape
+        stop, line, before = at, self.parser.CurrentLineNumber, at
+        for each in takewhile(itemgetter(0), pattern.finditer(data, at)):
+            line += data.count("\n", before, each.start(1))
+            before, stop = each.start(1), each.end()
+            self._values, self._object_line = {}, line
+            for name, text in zip(names, each.groups()[1:], strict=True):
+                self._put(name, text.strip())
+            self._end_object()
+        columns = stop - (data.rfind("\n", at, stop) + 1 or at)
+        self._parse(b"\n" * data.count("\n", at, stop) + b" " * columns)
+        return stop
 
     def _start(self, tag: str, _attributes: list[str]) -> None:
         namespace, _, name = tag.rpartition(" ")
@@ -251,6 +315,7 @@ class _MetadataFile:
             prefix = f"{namespace} " if namespace else ""
             self._interest = {f"{prefix}{each}": each for each in _OF_PREMIS}
             self.parser.StartElementHandler = self._premis
+            self.parser.EndElementHandler = self._end
             self._premis(tag, [])
         else:
             self.parser.StartElementHandler = None if self.has_dc else self._other
@@ -269,18 +334,25 @@ class _MetadataFile:
         if name in _BOUNDS:
             self._end_object()
             self._values = {} if name == _OBJECT else None
-            self._object_line = self.parser.CurrentLineNumber
+            self._object_line, self._begun = self.parser.CurrentLineNumber, self.parser.CurrentByteIndex
         elif self._values is not None:
             self._name = name
             self.parser.CharacterDataHandler = self._words.append
 
+    def _end(self, tag: str) -> None:
+        if self._interest.get(tag) == _OBJECT:
+            self._ended = self.parser.CurrentByteIndex
+
     def _end_text(self) -> None:
         """Take a text with the white space up to the next start tag."""
-        # Calls for the end tags of all elements would cost much.
         self.parser.CharacterDataHandler = None
         text, name = "".join(self._words).strip(), self._name
         self._words.clear()
         self._name = ""
+        self._put(name, text)
+
+    def _put(self, name: str, text: str) -> None:
+        """Take an element of an object by its local name."""
         if name == _ALGORITHM:
             self._algorithm = text
         elif name != _DIGEST and self._values is not None:
@@ -330,7 +402,7 @@ _NAMED = "SELECT path FROM object WHERE path IS NOT NULL AND path NOT IN (SELECT
 
 
 def _value(text: str, algorithm: str) -> str:
-    """Return a digest as METS has it read, or the text when it is no digest."""
+    """Return a digest in the form of METS's digests, or the text itself if it is no digest."""
     if len(text) == 2 * digests.OCTETS[algorithm] and _HEX.fullmatch(text):
         return text.lower()
     digest = digests.parsed(text, algorithm)
@@ -338,21 +410,21 @@ def _value(text: str, algorithm: str) -> str:
 
 
 def _kind(mdtype: str | None, mimetype: str | None, path: bytes) -> str | None:
-    """Return the kind that a METS states for a metadata file, or None for one that is left out."""
+    """Return the kind that a METS states for a metadata file, or None if it is left out."""
     kind = (mdtype or "").partition(":")[0]
     is_xml = "xml" in (mimetype or "") or path.lower().endswith(b".xml")
     return kind if kind in _KINDS or is_xml else None
 
 
 def _is_of(kind: str, file: _MetadataFile) -> bool:
-    """Return whether a file that was read is of a kind; True for a kind without known namespace."""
+    """Return whether a file has the stated kind; True for a kind without a defined namespace."""
     return kind not in _KINDS or file.kind == kind or (kind == _DC and file.has_dc and not file.kind)
 
 
 def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     """Yield the findings on the metadata files of all METS documents, each read once.
 
-    Those that the METS of agreed segments name were read with these.
+    The files that METS of agreed segments name were read with the segments.
     """
     for mets, path, mdtype, mimetype, source, folder, line in catalogue.all(_FILES):
         kind = _kind(mdtype, mimetype, path)

@@ -136,7 +136,7 @@ class _StatedWhole:
     boundary: int | None
 
     def fits(self, size: int) -> bool:
-        """Return whether the parts' bytes can be the whole's; if not, the size has a finding."""
+        """Return whether the parts' bytes may be the whole's; if not, the size has a finding."""
         if self.size is None or self.line:
             return self.size in {None, size}
         return sizes.is_possible(self.size, size)
@@ -214,7 +214,7 @@ def findings(
 
 
 def _facts(stated: Sequence[_StatedWhole], paths: Sequence[bytes]) -> tuple[str, ...]:
-    """Return the stated facts of a whole, and a digest of its parts' paths, in a ledger's form."""
+    """Return the stated facts of a whole, and a digest of its parts' paths, for a ledger."""
     parts = digest_function("SHA-256")(b"\0".join(paths))
     digests = ((each.boundary or "", each.digest) for each in stated if each.digest is not None)
     facts = [f"parts:{parts}"]
@@ -290,7 +290,7 @@ def _compared(
 
 
 def _complete(catalogue: Catalogue) -> Iterator[tuple[str, list[bytes], int]]:
-    """Yield each stated LOB with all its parts there: its id, their paths and sum of bytes."""
+    """Yield each stated LOB whose parts all exist: its id, their paths and their bytes together."""
     for whole, origin in catalogue.rows(_WHOLES):
         pieces: list[Row] = catalogue.all(_PIECES, whole, origin)
         if all(size is not None for _, size in pieces):
@@ -404,8 +404,8 @@ def _disagreement(stated: _MetsOnLob) -> Finding | None:
         if (before := named.setdefault(part, row)) is not row:
             reason = f"the map names part {part!r} twice, in lines {before[4]} and {row[4]}"
         elif held is not None and held != stated.lob:
-            own = f"the GROUPID {held!r}" if held else "no GROUPID"
-            reason = f"the map has part {part!r} as one of {lob}, its child gives it {own}"
+            given = f"the GROUPID {held!r}" if held else "no GROUPID"
+            reason = f"the map has part {part!r} as one of {lob}, its child gives it {given}"
         else:
             continue
         return _at(Code.PARTS_DISAGREE, stated, row, reason)

@@ -52,9 +52,9 @@ class LinkState(Enum):
     BROKEN = "broken"
     """The link leads nowhere, to a METS that cannot be read, or to one with another OBJID."""
     MISSING = "missing"
-    """The parent gives the child's location, and nothing is there."""
+    """The parent states the child's location, which does not exist."""
     EXTRA = "extra"
-    """A child that is there, but that no METS of the package lists; a graph has no such link."""
+    """A child that exists, but that no METS of the package lists; a graph has no such link."""
     UNKNOWN = "not looked at"
     """The parent is neither in the package nor under a root: only the child's link was read."""
 
@@ -111,7 +111,7 @@ class Edge:
     def is_fault(self) -> bool:
         """Return whether the link is at fault.
 
-        E-ARK AIP requires no link from the child, RODA none from an ancestor.
+        E-ARK AIP leaves the link from a child optional, RODA that from an ancestor.
         """
         if self.state is LinkState.ONE_WAY_DOWN:
             return Code.NO_PARENT.id in self.codes
@@ -135,7 +135,7 @@ class Graph:
 
     @property
     def top(self) -> Node | None:
-        """Return the package's METS, or None when it has none."""
+        """Return the package's METS, or None."""
         return next((node for node in self.nodes if node.path), None)
 
     def renamed(self, name: Callable[[str], str]) -> Graph:
@@ -153,7 +153,7 @@ class _Builder:
         self.edges: list[Edge] = []
         self._unfound: dict[str, int] = {}
         self._ups: dict[int, tuple[bool, frozenset[str]]] = {}
-        self._alike: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._shared_codes: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def add_documents(self) -> None:
         sql = "SELECT id, path, objid, found, size, called, parent, package FROM mets ORDER BY id"
@@ -190,7 +190,7 @@ class _Builder:
                     href=node.path if href == node.path else href or called or "",
                     line=line or 0,
                     state=state,
-                    codes=self._alike.setdefault(codes, codes),
+                    codes=self._shared_codes.setdefault(codes, codes),
                     is_meant=child is not None and code == Code.MPTR_WITHOUT_FILE.id,
                     names_parent=not node.is_part and self._names_parent(parent, node.id, state),
                 )

@@ -26,7 +26,7 @@ from metspack.checking.links.mounting import (
 from metspack.checking.links.objids import ObjidIndex
 from metspack.checking.mets.documents import DocumentReader
 from metspack.checking.options import Level, Looking
-from metspack.checking.similarity import KnownEdits, TextEdit, likeness, nearest
+from metspack.checking.similarity import RecentEdits, TextEdit, likeness, nearest
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import unpacked_name
 from metspack.errors import MetspackError
@@ -82,7 +82,7 @@ SELECT NULL, line, href FROM (SELECT min(id), line, href FROM mptr WHERE mets = 
     AND href NOT IN (SELECT href FROM entry WHERE mets = ?1 AND differs = 'outside') GROUP BY href)
 """
 # A METS that has an entry, where no other division names that entry.
-_OWN_PLACE = """
+_UNSHARED_ENTRY = """
 SELECT 1 FROM entry e WHERE e.mets = ?1 AND e.path = ?2 AND NOT EXISTS (
     SELECT 1 FROM fptr b WHERE b.mets = ?1 AND b.fileid = e.xml_id AND b.div <> ?3)
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = ?1 AND m.href = e.xml_id AND m.div <> ?3)
@@ -97,8 +97,8 @@ SELECT e.xml_id, e.path FROM (
 ) b CROSS JOIN entry e ON e.id = (SELECT min(id) FROM entry WHERE mets = ?1 AND xml_id = b.fileid)
 WHERE e.path IS NOT NULL ORDER BY b.number
 """
-_ALIKE_INDEX = "CREATE INDEX IF NOT EXISTS entry_alike ON entry (mets, lower(CAST(path AS TEXT)))"
-_CALLED_ALIKE = """
+_FOLDED_INDEX = "CREATE INDEX IF NOT EXISTS entry_folded ON entry (mets, lower(CAST(path AS TEXT)))"
+_WITH_FOLDED_PATH = """
 SELECT coalesce(xml_id, ''), path FROM entry
 WHERE mets = ? AND lower(CAST(path AS TEXT)) = ? ORDER BY id LIMIT 1
 """
@@ -108,7 +108,7 @@ SELECT 1 FROM mptr o JOIN mptr u ON u.mets = o.mets AND u.div = o.div AND u.name
 WHERE o.mets = ? AND o.map = ? AND o.named_by = 'OBJID' AND o.childward AND NOT o.up LIMIT 1
 """
 # Whether a METS names children by the IDs of their entries: true unless an mptr names them in another way.
-_BY_ID_ALONE = """
+_ONLY_BY_ID = """
 SELECT 1 WHERE NOT EXISTS (
     SELECT 1 FROM mptr m WHERE m.mets = ?1 AND NOT m.up AND m.part IS NULL AND m.named_by <> 'file ID')
 """
@@ -175,7 +175,7 @@ class _Pointer:
 
     @property
     def link(self) -> str | None:
-        """Return the form of a link, or None for a file entry's ID or a childward location."""
+        """Return the style of a link, or None for a file entry's ID or a childward location."""
         if self.by is By.LOCATION and self.childward:
             return None
         return None if self.entry is not None else self.named_by
@@ -185,20 +185,20 @@ class LinkCheck:
     """The check of a package's links: reads its METS from the top down into the catalogue."""
 
     def __init__(
-        self, catalogue: Catalogue, places: CheckedTree, index: ObjidIndex, own: int, looking: Looking
+        self, catalogue: Catalogue, places: CheckedTree, index: ObjidIndex, root: int, looking: Looking
     ) -> None:
         self._catalogue = catalogue
         self._looking = looking
         self._places = places
         self._index = index
-        self._own = own
-        self._mounting = Mounting(catalogue, places, index, own, whole=looking.level > Level.LINKS)
+        self._root = root
+        self._mounting = Mounting(catalogue, places, index, root, whole=looking.level > Level.LINKS)
         self._upward = Upward(catalogue, places, self._mounting, index)
         self._guesses = self._last = 0
         # Very many mptr may name one child.
-        self._has_own_place = lru_cache(_NEAR_KEPT)(self._is_own_place)
+        self._has_unshared_entry = lru_cache(_NEAR_KEPT)(self._is_unshared)
         self._is_by_both = lru_cache(1)(self._names_by_both)
-        self._edits = KnownEdits()
+        self._edits = RecentEdits()
 
     def findings(self, path: bytes) -> Iterator[Finding]:
         """Read the METS at ``path`` and all those below; yield the findings on them and their links."""
@@ -222,19 +222,19 @@ class LinkCheck:
         yield from swaps.divisions(self._catalogue)
 
     def _uppermost(self, path: bytes) -> Generator[Finding, None, bytes]:
-        """Return the topmost unread METS above that at ``path``, or ``path`` if there is none."""
+        """Return the topmost unread METS above the one at ``path``, or ``path`` itself."""
         yield from self._index.search()
         seen: set[bytes] = set()
         while path not in seen:
             seen.add(path)
-            found = self._index.at(self._own, path)
-            ups = sorted(found.ups) if found is not None and self._mounting.own_path(found) == path else []
-            named = (self._mounting.own_path(each) for up in ups for each in self._index.named(up))
+            found = self._index.at(self._root, path)
+            ups = sorted(found.ups) if found is not None and self._mounting.path_here(found) == path else []
+            named = (self._mounting.path_here(each) for up in ups for each in self._index.named(up))
             path = next((each for each in named if each is not None and self._met(each) is None), path)
         return path
 
     def _documents(self) -> Iterator[Finding]:
-        # They are read in the order of their ids: none before the last one is still to be read.
+        # Documents are read in the order of their ids: all before the last one were read.
         sql = "SELECT id, path, parent FROM mets WHERE id > ? AND NOT done ORDER BY id LIMIT 1"
         while (row := self._catalogue.row(sql, self._last)) is not None:
             number, path, parent = row
@@ -273,12 +273,12 @@ class LinkCheck:
             yield from self._without_file(mets, pointer)
 
     def _without_file(self, mets: LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
-        """Yield that no file entry has the ID in an mptr, and follow the mptr to the likely METS."""
+        """Yield a finding on an mptr to a missing file ID, and follow the mptr to the likely METS."""
         near, meant = self._near_id(mets.id, pointer.href)
         place = resolved(self._places, mets.path, pointer.href) if "/" in pointer.href else None
         fault, called = Code.MPTR_WITHOUT_FILE, self._beside(mets, pointer, By.OBJID)
-        alike = likeness(pointer.href, near) if near else ""
-        yield fault.at(mets.path, pointer.line, href=pointer.href, nearest=near, likeness=alike)
+        difference = likeness(pointer.href, near) if near else ""
+        yield fault.at(mets.path, pointer.line, href=pointer.href, nearest=near, likeness=difference)
         if place is None or not (is_mets_name(place) and self._is_reached(place)):
             place, called = meant, None  # the finding reports the ID, so the OBJID is not compared again
         if place is not None:
@@ -317,7 +317,7 @@ class LinkCheck:
         fault, other = None, self._listed_beside(mets, pointer, child)
         if other is not None and child is not None and called is not None and self._is_reached(child):
             yield from self._index.search()
-            if any(self._mounting.own_path(each) == child for each in self._index.named(called)):
+            if any(self._mounting.path_here(each) == child for each in self._index.named(called)):
                 other = None  # location and OBJID agree: the fptr is of another child
         if other is not None:
             if child is not None and self._is_reached(child):
@@ -337,8 +337,8 @@ class LinkCheck:
             return
         meant = called or (yield from self._meant_by_folder(child))
         yield from self._down(mets, pointer, child, meant, fault=fault)
-        is_alone = called is None and self._beside(mets, pointer, By.FILE) is None
-        if is_alone and pointer.childward and self._is_by_both(mets.id, pointer.map):
+        is_sole = called is None and self._beside(mets, pointer, By.FILE) is None
+        if is_sole and pointer.childward and self._is_by_both(mets.id, pointer.map):
             facts = {"found": shown(child), "href": pointer.href}
             yield Code.CHILD_BY_LOCATION.at(mets.path, pointer.line, **facts)
 
@@ -359,7 +359,7 @@ class LinkCheck:
         return self._catalogue.has(_BY_BOTH, mets, structmap)
 
     def _leaves(self, href: str) -> bool:
-        """Return whether a location leads out; any other refused location has its finding by now."""
+        """Return whether a refused location leads out of the package; any other has its finding."""
         try:
             uris.located(href)
         except uris.ReferenceRefused:
@@ -375,7 +375,7 @@ class LinkCheck:
         """Return ID and path of the METS meant by a location that leads to no METS or to another.
 
         The METS is in a file entry of the same division, or in one whose path differs only in letter case.
-        The result is None for a location that nothing contradicts, or that is as likely to be right.
+        The result is None for a location without a contradiction, or one that is as likely to be right.
         """
         is_there = child is not None and self._is_reached(child)
         is_mets = child is not None and is_mets_name(child)
@@ -383,16 +383,16 @@ class LinkCheck:
         if beside is not None:
             if beside[1] == child:
                 return None
-            own = (mets.id, child, pointer.div)
-            is_odd = not (is_there and is_mets) or not self._has_own_place(*own)
-            return beside if is_odd else None
+            place = (mets.id, child, pointer.div)
+            is_doubtful = not (is_there and is_mets) or not self._has_unshared_entry(*place)
+            return beside if is_doubtful else None
         if child is None or is_there:
             return None
         self._guesses += 1
         if self._guesses > _NEAREST_FOR:
             return None
-        self._catalogue.put(_ALIKE_INDEX)
-        row = self._catalogue.row(_CALLED_ALIKE, mets.id, shown(child).lower())
+        self._catalogue.put(_FOLDED_INDEX)
+        row = self._catalogue.row(_WITH_FOLDED_PATH, mets.id, shown(child).lower())
         return (str(row[0]), bytes(row[1])) if row is not None and self._is_reached(row[1]) else None
 
     def _first_beside(self, mets: int, div: int, child: bytes | None) -> tuple[str, bytes] | None:
@@ -402,9 +402,9 @@ class LinkCheck:
                 return xml_id, path
         return None
 
-    def _is_own_place(self, mets: int, child: bytes | None, div: int) -> bool:
+    def _is_unshared(self, mets: int, child: bytes | None, div: int) -> bool:
         self._catalogue.put(PATHS_INDEX)
-        return self._catalogue.has(_OWN_PLACE, mets, child, div)
+        return self._catalogue.has(_UNSHARED_ENTRY, mets, child, div)
 
     def _by_objid(self, mets: LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         """Find the child that an mptr names only by OBJID, as in E-ARK AIP and large CSIP packages."""
@@ -417,11 +417,11 @@ class LinkCheck:
         beside = self._beside(mets, pointer, By.LOCATION)
         if beside is not None and resolved(self._places, mets.path, beside) is not None:
             return  # the mptr beside this one gives the location, and its METS is compared with this OBJID
-        known = self._catalogue.row(
+        child = self._catalogue.row(
             "SELECT id, path, parent FROM mets WHERE parent = ? AND key = ?", mets.id, bare(pointer.href)
         )
-        if known is not None:
-            yield from self._known(mets, pointer, known[1], (known[0], known[2]))
+        if child is not None:
+            yield from self._to_met(mets, pointer, child[1], (child[0], child[2]))
             return
         outcome = yield from self._mounting.found(Wanted(pointer.href, mets, pointer.line, None))
         if outcome.path is not None:
@@ -473,8 +473,8 @@ class LinkCheck:
                 outcome = yield from self._mounting.found(Wanted(called, mets, pointer.line, child))
         if outcome.path is None:
             yield self._missing(mets, pointer, child, called, outcome)
-        elif (known := self._met(outcome.path)) is not None:
-            yield from self._known(mets, pointer, outcome.path, known)
+        elif (met := self._met(outcome.path)) is not None:
+            yield from self._to_met(mets, pointer, outcome.path, met)
         else:
             named_by = pointer.link if package is None else By.LOCATION.value
             number = self._catalogue.new_mets(
@@ -518,12 +518,12 @@ class LinkCheck:
         number = self._catalogue.new_mets(child, mets.id, called, done=True, package=package)
         self._keep_edge(mets, pointer, number, Code.CHILD_MISSING)
         near = outcome.nearest or self._near_file(child) or self._near_mets(child, package)
-        alike = outcome.likeness or (likeness(shown(child), near) if near else "")
+        difference = outcome.likeness or (likeness(shown(child), near) if near else "")
         if near and not outcome.nearest:
             self._edits.learn(shown(child), near)
         if near and (outcome.likeness == SAME or not outcome.nearest):
             self._mean(os.fsencode(near), child)
-        facts = {"href": pointer.href, "expected": shown(child), "nearest": near, "likeness": alike}
+        facts = {"href": pointer.href, "expected": shown(child), "nearest": near, "likeness": difference}
         finding = Code.CHILD_MISSING.at(mets.path, pointer.line, **facts)
         return grouping.with_manifests(self._catalogue, child, finding)
 
@@ -540,11 +540,11 @@ class LinkCheck:
         if other is not None:
             yield Code.TWO_PARENTS.at(mets.path, pointer.line, href=pointer.href, expected=child, other=other)
 
-    def _known(
-        self, mets: LinkingMets, pointer: _Pointer, child: bytes, known: tuple[int, int | None]
+    def _to_met(
+        self, mets: LinkingMets, pointer: _Pointer, child: bytes, met: tuple[int, int | None]
     ) -> Iterator[Finding]:
-        """Yield the findings on a link to a METS that is in the catalogue by now."""
-        number, parent = known
+        """Yield the findings on a link to a METS that is in the catalogue already."""
+        number, parent = met
         facts = {"href": pointer.href, "expected": shown(child)}
         already = self._catalogue.row(_ALREADY, mets.id, number, pointer.map, pointer.div)
         if self._catalogue.is_above(number, mets.id):
@@ -566,15 +566,15 @@ class LinkCheck:
                 yield Code.DIVISION_DISAGREES.at(mets.path, line, xml_id, **facts)
                 self._catalogue.put(_LED_TO, led, mets.id, xml_id, child)
                 continue
-            own, is_one = folder_of(mets.path), is_of_representation(child) and not labelled
-            package = own if is_one and package_of(child) == own else None
+            folder, is_one = folder_of(mets.path), is_of_representation(child) and not labelled
+            package = folder if is_one and package_of(child) == folder else None
             if not labelled and package is None and not self._is_child(mets, child):
                 continue  # a document among the files
             if package is None:
                 yield Code.CHILD_WITHOUT_MPTR.at(mets.path, line, xml_id or "", href=child)
             if not self._places.is_there(child) or self._met(child) is not None:
                 continue
-            if package is None and self._catalogue.has(_BY_ID_ALONE, mets.id):
+            if package is None and self._catalogue.has(_ONLY_BY_ID, mets.id):
                 self._catalogue.new_mets(child, mets.id, xml_id)
             else:  # then the entry's ID is not the child's OBJID
                 by = By.OBJID if package is None else By.LOCATION
@@ -598,14 +598,14 @@ class LinkCheck:
         return next((bytes(path) for (path,) in rows if self._places.is_there(path)), None)
 
     def _outside(self, mets: int, path: bytes) -> Iterator[Finding]:
-        """Yield the entries of a METS that lead out of the package, except to children found there.
+        """Yield findings on locations that lead out of the package, except to children found there.
 
-        An entry of a child that was found by its OBJID gets the child's path, so that size and digest are
+        The entry of a child that was found by its OBJID gets the child's path, so that size and digest are
         compared.
         """
         if not (outside := self._catalogue.all(_OUTSIDE, mets)):
             return
-        found_at = self._mounting.found_at(mets, path)
+        found_at = self._mounting.make_found_at(mets, path)
         for identifier, line, href in outside:
             if (at := found_at(href)) is None:
                 near = self._places.nearest_inside(path, href)
@@ -615,9 +615,9 @@ class LinkCheck:
 
     def _near_id(self, mets: int, href: str) -> tuple[str, bytes | None]:
         """Return the entry ID most like an href, and the path of the METS that only it can mean."""
-        for known in self._edits.meant(href):
-            if (row := self._catalogue.row(_FREE_ENTRY, mets, known)) is not None:
-                return known, row[0]
+        for meant in self._edits.meant(href):
+            if (row := self._catalogue.row(_FREE_ENTRY, mets, meant)) is not None:
+                return meant, row[0]
         self._guesses += 1
         if self._guesses > _NEAREST_FOR:
             return "", None
@@ -638,12 +638,12 @@ class LinkCheck:
         if self._guesses > _NEAREST_FOR:
             return ""
         free = (path for (path,) in self._catalogue.rows(_FREE, _NEAREST_FOR))
-        alike = (path for path in free if (package is None) is not is_of_representation(path))
-        return nearest(shown(child), map(shown, alike))
+        candidates = (path for path in free if (package is None) is not is_of_representation(path))
+        return nearest(shown(child), map(shown, candidates))
 
     def _near_file(self, child: bytes) -> str:
-        for known in self._edits.meant(shown(child)):
-            if self._places.is_there(os.fsencode(known)):
-                return known
+        for meant in self._edits.meant(shown(child)):
+            if self._places.is_there(os.fsencode(meant)):
+                return meant
         self._guesses += 1
         return "" if self._guesses > _NEAREST_FOR else nearest_file(self._catalogue, child)

@@ -47,7 +47,7 @@ class LinkingMets:
 class Wanted:
     """A child that is searched for: its OBJID, and the place of the link to it.
 
-    ``place`` is the path that its METS should have, or None when the parent gives none.
+    ``place`` is the path that the parent states for its METS, or None.
     """
 
     called: str
@@ -73,15 +73,15 @@ class MountOutcome:
 
 
 class Mounting:
-    """The search for children by their OBJIDs in the roots, for the package of root ``own``."""
+    """The search for children by their OBJIDs in all roots, for the package in one ``root``."""
 
     def __init__(
-        self, catalogue: Catalogue, places: CheckedTree, index: ObjidIndex, own: int, *, whole: bool
+        self, catalogue: Catalogue, places: CheckedTree, index: ObjidIndex, root: int, *, whole: bool
     ) -> None:
         self._catalogue = catalogue
         self._places = places
         self._index = index
-        self._own = own
+        self._root = root
         self._whole = whole
         self._named_by = lru_cache(1)(self._names_of)
         self._last_found = 0
@@ -97,13 +97,13 @@ class Mounting:
         yield from self._index.search()
         mine, others = self._index.children(wanted.called, wanted.parent.objid)
         # The child of a copy of its parent that is under check as well is not a child of this parent.
-        copy = wanted.parent.objid or "", self._own
+        copy = wanted.parent.objid or "", self._root
         mine = [each for each in mine if not self._index.is_within_copy(each, *copy)]
-        usable = [each for each in mine if wanted.place is None or self.own_path(each) is None]
+        usable = [each for each in mine if wanted.place is None or self.path_here(each) is None]
         if not usable:
             # Whether the package packed at its place is that child is checked once it is mounted.
             at = self._vacant(wanted.place)
-            in_place = None if at is None else self._index.packed(self._own, at)
+            in_place = None if at is None else self._index.packed(self._root, at)
             if in_place is None:
                 return self._hinted(mine, others, wanted)
             usable = [in_place]
@@ -112,7 +112,7 @@ class Mounting:
             facts = {"href": wanted.called, "found": usable[0].shown, "other": usable[1].shown}
             yield Code.CHILD_COPIES.at(wanted.parent.path, wanted.line, **facts)
         first = usable[0]
-        if (path := self.own_path(first)) is not None:
+        if (path := self.path_here(first)) is not None:
             return MountOutcome(path=path)
         at = self._vacant(self._unpacked(first) if wanted.place is None else wanted.place)
         if wanted.place is not None and at is None:
@@ -120,24 +120,24 @@ class Mounting:
         return (yield from self._mount(wanted, first, at))
 
     def _rank(self, found: FoundPackage, wanted: Wanted) -> tuple[bool, bool, int, bool]:
-        """Return a sort key: packages under check, unclaimed and near ones come first."""
+        """Return a sort key: granted roots, claimed, distant and otherwise named packages come last."""
         parent = self._places.on_disk(wanted.parent.path)
         return (
-            found.root >= self._index.own,
+            found.root >= self._index.checked,
             self._index.is_taken(found.shown, parent),
-            self._index.distance(self._own, found),
+            self._index.distance(self._root, found),
             _is_called_otherwise(found, wanted.place),
         )
 
-    def own_path(self, found: FoundPackage) -> bytes | None:
+    def path_here(self, found: FoundPackage) -> bytes | None:
         """Return the path of a found package in this one, or None when it is elsewhere or packed."""
         if self._places.members:
             return self._places.of_member(found.root, found.path)
-        return found.path if found.root == self._own and found.pack is None else None
+        return found.path if found.root == self._root and found.pack is None else None
 
     def _unpacked(self, found: FoundPackage) -> bytes | None:
         """Return the place of a METS in one of the package's packs once unpacked, or None."""
-        if found.pack is None or found.root != self._own:
+        if found.pack is None or found.root != self._root:
             return None
         return found.pack[: found.pack.rfind(b"/") + 1] + found.path
 
@@ -150,13 +150,13 @@ class Mounting:
 
     def _hinted(self, mine: list[FoundPackage], others: list[FoundPackage], wanted: Wanted) -> MountOutcome:
         if mine:
-            return MountOutcome(nearest=shown(self.own_path(mine[0]) or mine[0].path), likeness=SAME)
+            return MountOutcome(nearest=shown(self.path_here(mine[0]) or mine[0].path), likeness=SAME)
         if others:
             parent = min(others[0].ups, default="")
             return MountOutcome(
                 nearest=others[0].shown,
                 likeness=f"{_OTHERS}, {parent!r}" if parent else _OTHERS,
-                meant=self.own_path(others[0]),
+                meant=self.path_here(others[0]),
                 parent=parent,
             )
         if wanted.place is not None:
@@ -169,7 +169,7 @@ class Mounting:
         if found is not None:
             self._index.mean(found, wanted.parent.objid)
         return MountOutcome(
-            nearest=near, likeness=likeness, meant=None if found is None else self.own_path(found)
+            nearest=near, likeness=likeness, meant=None if found is None else self.path_here(found)
         )
 
     def _names_of(self, parent: LinkingMets) -> AbstractSet[str]:
@@ -183,13 +183,13 @@ class Mounting:
         name = found.path.rpartition(b"/")[2]
         folder = os.fsencode(found.shown)[: -len(name) - 1] if at is None else at
         path = folder + b"/" + name
-        known = self._catalogue.row("SELECT path FROM mets WHERE found = ?", found.shown)
-        if known is not None:
-            return MountOutcome(path=known[0])
+        mounted = self._catalogue.row("SELECT path FROM mets WHERE found = ?", found.shown)
+        if mounted is not None:
+            return MountOutcome(path=mounted[0])
         self._places.mount(folder, self._index.tree(found), apart=at is None)
         if at is None:
             self._catalogue.apart.add(folder + b"/")
-        if found.root == self._own and found.pack is not None:
+        if found.root == self._root and found.pack is not None:
             self._catalogue.mark(Mark.PACK, found.pack, folder + b"/")
         named = b"" if wanted.place is None else wanted.place.rpartition(b"/")[2]
         if wanted.place != path and named.lower() == name.lower():
@@ -198,45 +198,47 @@ class Mounting:
         if found.given:
             self._places.given[shown(folder)] = found.given
         yield from inventory.findings(self._catalogue, self._places, folder, whole=self._whole)
-        is_own, inside = found.root == self._own, folder_of(found.path).rstrip(b"/")
+        is_here, inside = found.root == self._root, folder_of(found.path).rstrip(b"/")
         stem = unpacked_name(found.pack or b"")
         name = (stem or inside).rpartition(b"/")[2]
-        if is_own and stem == folder and inside == name:
+        if is_here and stem == folder and inside == name:
             return MountOutcome(path=path)
         # Restore looks at the parent's location, in packs at the root and in the folder of the same name.
         is_missed = (wanted.place is not None and stem != folder) or (stem and inside not in {name, b""})
-        finding = Code.CHILD_ELSEWHERE.error_at if is_own and is_missed else Code.CHILD_ELSEWHERE.at
+        finding = Code.CHILD_ELSEWHERE.error_at if is_here and is_missed else Code.CHILD_ELSEWHERE.at
         yield finding(wanted.parent.path, wanted.line, href=wanted.called, found=found.shown)
         return MountOutcome(path=path, found=found.shown)
 
-    def found_at(self, mets: int, document: bytes) -> Callable[[str], bytes | None]:
-        """Return a function that gives the path of the mounted child at a location outside, or None.
+    def make_found_at(self, mets: int, document: bytes) -> Callable[[str], bytes | None]:
+        """Return a function from a location outside to the path of the child mounted there, or None.
 
-        The function is for the locations in one METS; nothing may be mounted while it is in use.
+        It serves the locations in one METS; no child may be mounted while it is in use.
         """
         for number, path, found in self._catalogue.rows(_FOUND_SINCE, self._last_found):
             self._last_found = number
             self._found_at.setdefault(os.path.abspath(found), bytes(path))
+        here = self._folder_on_disk(mets, document)
+        return (
+            (lambda href: self._found_at.get(_joined(here, href))) if self._found_at else lambda _href: None
+        )
+
+    def leads_to(self, mets: int, document: bytes, href: str, other: bytes) -> bool:
+        """Return whether a location in a METS leads to another METS by their places on disk."""
+        return _joined(self._folder_on_disk(mets, document), href) == os.path.abspath(
+            self._places.on_disk(other)
+        )
+
+    def _folder_on_disk(self, mets: int, document: bytes) -> str:
         row = self._catalogue.row("SELECT found FROM mets WHERE id = ?", mets)
-        here = os.path.dirname(os.path.abspath((row and row[0]) or self._places.on_disk(document)))
-
-        def at(href: str) -> bytes | None:
-            try:
-                reference = uris.located(href)
-            except uris.ReferenceRefused:
-                return None
-            if reference.kind is not uris.Kind.RELATIVE:
-                return None
-            return self._found_at.get(os.path.normpath(os.path.join(here, *reference.segments)))
-
-        return at if self._found_at else lambda _href: None
+        return os.path.dirname(os.path.abspath((row and row[0]) or self._places.on_disk(document)))
 
     def upward(
         self, path: bytes, objid: str | None, link: tuple[str, int], *, is_ancestor: bool
     ) -> Iterator[Finding]:
         """Search for the parent that a package under check names; yield the findings on their link.
 
-        ``link`` is the parent's OBJID in the package and its line; an ancestor need not name its descendants.
+        ``link`` is the parent's OBJID in the package's METS and the line. An ancestor may leave its
+        descendants unnamed.
         """
         parent, line = link
         yield from self._index.search()
@@ -244,8 +246,8 @@ class Mounting:
         if not parents:
             near, likeness = self._index.nearest_parent(parent, objid or "")
             at = next(self._index.named(near)).shown if near else ""
-            said = "; ".join(filter(None, (likeness, at and f"it lies at {at}")))
-            facts = {"expected": parent, "nearest": near, "likeness": said}
+            hint = "; ".join(filter(None, (likeness, at and f"it lies at {at}")))
+            facts = {"expected": parent, "nearest": near, "likeness": hint}
             code = Code.PARENT_NOWHERE if self._index.granted else Code.PARENT_NOT_HERE
             yield code.at(path, line, **facts)
             return
@@ -274,6 +276,16 @@ def resolved(places: CheckedTree, document: bytes, href: str) -> bytes | None:
         return places.resolved(document, uris.located(href))
     except uris.ReferenceRefused:
         return None
+
+
+def _joined(folder: str, href: str) -> str:
+    """Return the path that a relative location in a folder leads to, "" for any other location."""
+    try:
+        reference = uris.located(href)
+    except uris.ReferenceRefused:
+        return ""
+    is_relative = reference.kind is uris.Kind.RELATIVE
+    return os.path.normpath(os.path.join(folder, *reference.segments)) if is_relative else ""
 
 
 def _is_called_otherwise(found: FoundPackage, place: bytes | None) -> bool:
@@ -306,7 +318,7 @@ AND e.xml_id IN (SELECT href FROM mptr WHERE mets = ?1 AND up)
 _UPWARD = "SELECT id, href, line FROM mptr WHERE mets = ? AND up ORDER BY id"
 
 
-_OWN = 1  # the number of the package's own METS
+_TOP = 1  # the number of the package's METS
 
 
 class Upward:
@@ -330,21 +342,21 @@ class Upward:
         if above is not None and not self._catalogue.has(_ANY, mets):
             self._catalogue.put(_UNLABELLED, mets, above[0])
         ups = self._catalogue.all(_UPS, mets)
-        own = [objid is not None and bare(each[0]) == bare(objid) for each in ups]
-        for href, at, *_ in compress(ups, own):
+        to_itself = [objid is not None and bare(each[0]) == bare(objid) for each in ups]
+        for href, at, *_ in compress(ups, to_itself):
             yield Code.SELF_LINK.at(path, at, href=href)
-        ups = list(compress(ups, map(not_, own)))
-        if above is None and mets == _OWN:
-            yield from self._alone(path, objid, ups)
+        ups = list(compress(ups, map(not_, to_itself)))
+        if above is None and mets == _TOP:
+            yield from self._without_parent(path, objid, ups)
         elif above is None:
             yield from self._forgotten(path, objid, line, ups)
         elif ups:
             yield from self._to_parent(path, ups, above, mets)
-        elif ok and not any(own):
+        elif ok and not any(to_itself):
             yield from _silent(path, line, above[0] or "", link)
 
     def _of_other_direction(self, mets: int, path: bytes, above: Row | None) -> Iterator[Finding]:
-        """Yield one finding on links labelled with the other direction, which are turned as meant."""
+        """Yield one finding on links labelled with the wrong direction, and turn these links."""
         if above is None:
             entries = self._catalogue.rows(_POINTED_UP, mets)
             children = {name for name, at in entries if is_mets_name(at)}
@@ -370,7 +382,7 @@ class Upward:
         objid, parent = above
         plain = [each for each in ups if not each[3]]
         named = any(objid is not None and bare(each[0]) == bare(objid) for each in plain)
-        told = False
+        is_reported = False
         for href, line, url, _ in plain:
             if url and named and self._leads_out(mets, path, href):
                 near = self._places.nearest_inside(path, href)
@@ -378,24 +390,26 @@ class Upward:
                 continue
             if objid is None or bare(href) == bare(objid):
                 continue
+            if url and self._mounting.leads_to(mets, path, href, parent):
+                continue
             place = resolved(self._places, path, href) if url else None
             # A refused location is no fault beside a right OBJID.
-            if url and (told or place == parent or (place is None and named)):
+            if url and (is_reported or place == parent or (place is None and named)):
                 continue
-            told, near = True, likeness(objid, href)
+            is_reported, near = True, likeness(objid, href)
             yield Code.OTHER_PARENT.at(path, line, found=href, expected=objid, likeness=near)
         ancestors = [each for each in ups if each[3]]
         if ancestors and objid is not None:
-            yield from self._ancestors(path, ancestors, objid, mets, alone=not plain)
+            yield from self._ancestors(path, ancestors, objid, mets, are_all=not plain)
 
     def _ancestors(
-        self, path: bytes, ancestors: list[Row], objid: str, mets: int, *, alone: bool
+        self, path: bytes, ancestors: list[Row], objid: str, mets: int, *, are_all: bool
     ) -> Iterator[Finding]:
-        """Yield a finding when none of the ancestors that RODA would read is above this package."""
+        """Yield a finding if all ancestors for RODA are elsewhere than above this package."""
         if any(self._is_above(mets, bare(href)) for href, *_ in ancestors):
             return
         href, line, *_ = ancestors[0]
-        if alone:
+        if are_all:
             yield Code.OTHER_PARENT.at(path, line, found=href, expected=objid)
         else:
             reason = f"the ancestors for RODA name {href!r}, but the parent is {objid!r}"
@@ -412,7 +426,7 @@ class Upward:
     def _names_above(self, mets: int) -> AbstractSet[str]:
         return {bare(href) for href, *_ in self._catalogue.rows(_UPS, mets)}
 
-    def _alone(self, path: bytes, objid: str | None, ups: list[Row]) -> Iterator[Finding]:
+    def _without_parent(self, path: bytes, objid: str | None, ups: list[Row]) -> Iterator[Finding]:
         """Yield the findings on a package whose parent is not part of the check."""
         plain = [each for each in ups if not each[3]] or ups
         names: dict[str, tuple[str, int, bool]] = {}
@@ -432,7 +446,7 @@ class Upward:
                 yield Code.PARENT_NOT_HERE.at(path, line, expected=href)
 
     def _forgotten(self, path: bytes, objid: str | None, line: int, ups: list[Row]) -> Iterator[Finding]:
-        """Yield that no METS names this one, or that an ancestor in the package does not."""
+        """Yield the finding on a METS that no METS, or no ancestor in the package, names."""
         for href, at, *_ in (each for each in ups if each[3]):
             above = self._catalogue.row(_CALLED, bare(href))
             if above is not None:
@@ -440,7 +454,7 @@ class Upward:
                 return
         if self._catalogue.is_marked(Mark.MEANT, path):
             return  # the finding on the link that should lead here names it
-        if self._catalogue.number("SELECT ok FROM mets WHERE id = ?", _OWN):
+        if self._catalogue.number("SELECT ok FROM mets WHERE id = ?", _TOP):
             yield Code.ORPHAN.at(path, line, found=path, objid=objid or "")
 
     def _leads_out(self, mets: int, path: bytes, href: str) -> bool:
@@ -458,7 +472,7 @@ class Upward:
 
 
 def _silent(path: bytes, line: int, parent: str, link: str | None) -> Iterator[Finding]:
-    """Yield that a child names no parent, if the style of the link to the child requires it."""
+    """Yield a finding on a child without a link to its parent, if the links' style requires it."""
     if link is None:
         yield Code.NO_PARENT.at(path, line, expected=parent)
     elif link == By.OBJID.value:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from metspack.checking.catalogue import fault, folder_of, shown
 from metspack.checking.codes import Code
-from metspack.checking.segments import Agreement
-from metspack.checking.similarity import KnownEdits, likeness, nearest
+from metspack.checking.similarity import RecentEdits, likeness, nearest
 from metspack.containers.ipreader import OpenPacks, PackedError, unpacked_name
 from metspack.errors import MetspackError
 from metspack.files import tempdb, walking
@@ -68,8 +67,7 @@ class FoundPackage:
 class ObjidIndex(tempdb.Scratch):
     """The index of packages and granted roots, filled by the first ``search``; for one thread.
 
-    A root is a folder, or a zip or tar file; the first ``own`` are those of the packages under check.
-    ``agreed`` are segments of the one package under check whose METS were read.
+    A root is a folder, or a zip or tar file; the first ``checked`` are those of the packages under check.
     """
 
     def __init__(
@@ -81,18 +79,17 @@ class ObjidIndex(tempdb.Scratch):
     ) -> None:
         super().__init__("BEGIN", cache=2_000, schema=_SCHEMA)
         self._is_searched = False
-        own = list(dict.fromkeys(each.path for each in packages))
-        self._roots = (*own, *granted)
-        self._numbers = {root: number for number, root in enumerate(own)}
-        self.own = len(own)
+        checked = list(dict.fromkeys(each.path for each in packages))
+        self._roots = (*checked, *granted)
+        self._numbers = {root: number for number, root in enumerate(checked)}
+        self.checked = len(checked)
         # The packages' given paths, by the number of the root and the path of the METS from there.
         several = packages if len(packages) > 1 else ()
         self._given = {(self.number(each), _mets_of(each)): each.shown for each in several}
         self._budgets = budgets
         self._packs = packs
-        self.agreed: Agreement | None = None
         self._claims: dict[str, str] = {}
-        self._edits = KnownEdits()
+        self._edits = RecentEdits()
         self._guesses = 0
         # Each of its children looks up a parent, which may have very many links.
         self._found = lru_cache(_KEPT)(self._with_links)
@@ -110,7 +107,7 @@ class ObjidIndex(tempdb.Scratch):
     @property
     def granted(self) -> bool:
         """Return whether there are roots beside the packages under check."""
-        return len(self._roots) > self.own
+        return len(self._roots) > self.checked
 
     @property
     def are_several(self) -> bool:
@@ -137,7 +134,7 @@ class ObjidIndex(tempdb.Scratch):
             yield from self._folders(root)
         holds_others = any(each.startswith(f"{self._real[root]}/") for each in self._before)
         is_any = holds_others or self.row("SELECT 1 FROM document WHERE root = ?", root)
-        if root >= self.own and not is_any:
+        if root >= self.checked and not is_any:
             yield Code.ROOT_WITHOUT_METS.at(self._shown(root, None, b""))
 
     def _is_before(self, root: int, path: bytes) -> bool:
@@ -152,22 +149,19 @@ class ObjidIndex(tempdb.Scratch):
                     yield from self._document(root, None, lot.prefix + name)
                 elif unpacked_name(name) is not None and not self._is_before(root, lot.prefix + name):
                     yield from self._pack(root, lot.prefix + name)
-            if lot.fault is not None and root >= self.own:
+            if lot.fault is not None and root >= self.checked:
                 # The unreadable folders of a package under check are reported by its listing.
                 yield Code.UNREADABLE.at(self._shown(root, None, lot.folder), reason=fault(lot.fault))
 
     def _pack(self, root: int, path: bytes) -> Iterator[Finding]:
-        if root == 0 and self.agreed is not None and (known := self.agreed.in_pack(path)) is not None:
-            yield from self._document(root, path, known.mets)
-            return
         try:
             for item in self._packs.opened(self._below(root, path)).items(b""):
                 if item.kind == "f" and is_mets_name(item.name):
                     yield from self._document(root, path, item.name)
         except PackedError as error:
             name = shown(unpacked_name(path.rpartition(b"/")[2]) or b"")
-            is_own_segment = root < self.own and SEGMENT.fullmatch(name) is not None
-            at = Code.PACK_UNREADABLE.error_at if is_own_segment else Code.PACK_UNREADABLE.at
+            is_checked_segment = root < self.checked and SEGMENT.fullmatch(name) is not None
+            at = Code.PACK_UNREADABLE.error_at if is_checked_segment else Code.PACK_UNREADABLE.at
             yield at(self._shown(root, path, b""), reason=error.message)
 
     def _below(self, root: int, path: bytes) -> FileBelow:
@@ -181,7 +175,7 @@ class ObjidIndex(tempdb.Scratch):
                 objid = fact.objid if isinstance(fact, reader.Root) else None
                 break
         except (OSError, MetspackError) as error:
-            if root >= self.own:
+            if root >= self.checked:
                 reason = fault(error) if isinstance(error, OSError) else error.message
                 yield Code.UNREADABLE.at(self._shown(root, pack, path), reason=reason)
         key = bare(objid) if objid else ""
@@ -189,14 +183,10 @@ class ObjidIndex(tempdb.Scratch):
         self.put(sql, root, pack, path, objid and objid.strip(), key)
 
     def _facts(self, root: int, pack: bytes | None, path: bytes) -> Iterator[reader.Fact]:
-        agreed = self.agreed if root == 0 else None
-        if agreed is not None and pack and (known := agreed.in_pack(pack)) is not None:
-            yield from known.facts
-            return
         tree = self._tree(root, pack, b"")
         with tree.content(path) as content:
             for each in condensed(content.blocks(), self._budgets):
-                if not isinstance(each, Run):  # nothing in a run is a root or a link
+                if not isinstance(each, Run):  # runs hold neither roots nor links
                     yield each
 
     def _tree(self, root: int, pack: bytes | None, folder: bytes) -> PackageTree:
@@ -208,11 +198,13 @@ class ObjidIndex(tempdb.Scratch):
         names = [str(self._roots[root]), *(shown(each) for each in (pack or b"", path) if each)]
         return "/".join(names)
 
-    # --- asking -------------------------------------------------------------------------------------
+    # --- queries ------------------------------------------------------------------------------------
 
-    def own_names(self) -> Iterator[str]:
+    def checked_names(self) -> Iterator[str]:
         """Yield the OBJIDs of the METS in the packages under check, and the names of their folders."""
-        for pack, path, objid in self.rows("SELECT pack, path, objid FROM document WHERE root < ?", self.own):
+        for pack, path, objid in self.rows(
+            "SELECT pack, path, objid FROM document WHERE root < ?", self.checked
+        ):
             if not is_of_representation(path):
                 folder = folder_of(path).rstrip(b"/") or unpacked_name(pack or b"") or b""
                 yield from filter(None, (objid, shown(folder.rpartition(b"/")[2])))
@@ -263,9 +255,9 @@ class ObjidIndex(tempdb.Scratch):
             given=self._given.get((root, path), ""),
         )
 
-    def is_within_copy(self, found: FoundPackage, parent: str, own: int) -> bool:
+    def is_within_copy(self, found: FoundPackage, parent: str, root: int) -> bool:
         """Return whether a child is in another package under check that has the OBJID of its parent."""
-        if found.given or found.root in {own, *range(self.own, len(self._roots))}:
+        if found.given or found.root in {root, *range(self.checked, len(self._roots))}:
             return False
         of_root = [path for root, path in self._given if root == found.root]
         sql = "SELECT 1 FROM document WHERE root = ? AND path = ? AND bare = ?"
@@ -294,18 +286,15 @@ class ObjidIndex(tempdb.Scratch):
         return mine, [each for each in found if each not in mine]
 
     def _lacking(self, found: FoundPackage, parent: str) -> list[str]:
-        """Return the children that a package names by OBJID and that are in none of the roots."""
+        """Return the children that a package names by OBJID and that all roots lack."""
         return [each for each in sorted(found.downs) if not self.children(each, parent)[0]]
 
     def nearest(self, objid: str, others: AbstractSet[str] = frozenset()) -> tuple[str, str]:
-        """Return the bare OBJID most like an unused one, without ``others``, and how they differ.
-
-        Both are "" without one.
-        """
+        """Return the bare OBJID nearest to one, except ``others``, and how they differ; or "" twice."""
         key = bare(objid)
         sql = "SELECT 1 FROM document WHERE bare = ?"
-        known = (each for each in self._edits.meant(key) if each not in others and self.row(sql, each))
-        near = next(known, "")
+        meant = (each for each in self._edits.meant(key) if each not in others and self.row(sql, each))
+        near = next(meant, "")
         if not near and (key, len(others)) not in self._unlike and self._guesses < _GUESSES:
             self._guesses += 1
             sql = "SELECT DISTINCT bare FROM document WHERE bare <> '' ORDER BY bare LIMIT ?"
@@ -340,7 +329,7 @@ class ObjidIndex(tempdb.Scratch):
         return self._tree(found.root, found.pack, folder_of(found.path).rstrip(b"/"))
 
     def claim(self, child: str, parent: str) -> str | None:
-        """Claim a child for a parent METS; return the other parent that has claimed it, or None."""
+        """Claim a child for a parent METS; return the other parent that claimed it before, or None."""
         other = self._claims.setdefault(child, parent)
         return None if other == parent else other
 

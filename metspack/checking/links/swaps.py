@@ -1,8 +1,8 @@
 """Check for children with another's OBJID, in another's folder, or exchanged by the parent.
 
-METS, manifests and cells are then compared with the folder in which each child really lies. Also reported are
-divisions of the parent with one child's mptr and another's fptr, children of another kind than their parent,
-and structMaps that do not name the same children.
+METS, manifests and cells are then compared with the folder that really holds each child. Further findings are
+on divisions with one child's mptr and another's fptr, on children of another kind than their parent, and on
+structMaps that name different children.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ SELECT m.algorithm, l.digest FROM listed l JOIN manifest m ON m.id = l.manifest
 WHERE l.path = ? ORDER BY l.rowid LIMIT 1
 """
 _FIRST_FILE = "SELECT path FROM entry WHERE mets = ? AND path IS NOT NULL ORDER BY id LIMIT 1"
-# Each is marked as it is changed, so that none is changed twice.
-_LIES_IN = """
+# A changed path is marked, so that it is changed once.
+_MOVE_LISTED = """
 UPDATE listed SET path = CAST(x'00' || ?3 || substr(path, length(?1) + 1) AS BLOB)
 WHERE path >= ?1 AND path < ?2
 """
 # The joins are CROSS ones for their order: SQLite would begin with edges, and look at all entries for each.
 _OF_ANOTHER = """
-WITH own AS MATERIALIZED (
+WITH listed_child AS MATERIALIZED (
     SELECT DISTINCT e.mets, e.xml_id AS fileid, c.id AS child FROM entry e
     CROSS JOIN mets c ON c.path = e.path WHERE c.parent = e.mets
     AND EXISTS (SELECT 1 FROM fptr b WHERE b.mets = e.mets AND b.fileid = e.xml_id AND b.div IS NOT NULL)
@@ -57,7 +57,7 @@ WITH own AS MATERIALIZED (
 )
 SELECT m.path, b.line, b.fileid, c.path, k.path FROM fptr b CROSS JOIN division q
 ON q.mets = b.mets AND q.div = b.div AND q.mptr IS NOT NULL CROSS JOIN mets m ON m.id = b.mets
-CROSS JOIN own o ON o.fileid = b.fileid AND o.mets = b.mets CROSS JOIN mets c ON c.id = o.child
+CROSS JOIN listed_child o ON o.fileid = b.fileid AND o.mets = b.mets CROSS JOIN mets c ON c.id = o.child
 CROSS JOIN edge d ON d.id = (
     SELECT id FROM edge WHERE mptr = q.mptr AND child IS NOT NULL ORDER BY id LIMIT 1)
 CROSS JOIN mets k ON k.id = d.child
@@ -171,11 +171,11 @@ def _by_objid(catalogue: Catalogue, places: CheckedTree, after: int) -> Iterator
     """Yield findings on children, named only by OBJID, whose folders have each other's OBJIDs."""
     misnamed: dict[bytes, _Child] = {}
     for child in starmap(_Child, catalogue.rows(_NAMED_BY_OBJID, after, By.OBJID.value)):
-        if _own_folder(child) != child.folder:
+        if _named_folder(child) != child.folder:
             misnamed[child.folder] = child
 
     def owner(child: _Child) -> _Child | None:
-        other = misnamed.get(_own_folder(child))
+        other = misnamed.get(_named_folder(child))
         return other if other is not None and other.parent == child.parent else None
 
     for ring in _rings(misnamed.values(), owner):
@@ -213,7 +213,7 @@ def _rings(starts: Iterable[_Child], follow: Callable[[_Child], _Child | None]) 
 
 
 def _is_exchange(ring: _Ring) -> bool:
-    """Return whether each child is in a separate folder of the package, none inside another's."""
+    """Return whether the children are in separate folders of the package, which do not overlap."""
     ordered = sorted(each.folder for each in ring)
     is_apart = not any(after.startswith(one) for one, after in pairwise(ordered))
     return is_apart and all(each.found is None and each.folder for each in ring)
@@ -223,7 +223,7 @@ def _pairs(ring: _Ring) -> _Pairs:
     return tuple(zip(ring, (*ring[1:], ring[0]), strict=True))
 
 
-def _own_folder(child: _Child) -> bytes:
+def _named_folder(child: _Child) -> bytes:
     """Return the folder named by a child's OBJID, beside the child's present folder."""
     beside = child.folder[:-1].rpartition(b"/")
     return beside[0] + beside[1] + os.fsencode(folder_of_objid(child.objid)) + b"/"
@@ -316,7 +316,7 @@ def _list_anew(catalogue: Catalogue, pairs: _Pairs) -> None:
     """Apply the manifests' lines on each child's files to the paths where these files are."""
     catalogue.put(LISTED_PATH)
     for each, place in pairs:
-        catalogue.put(_LIES_IN, *span_below(place.folder), each.folder)
+        catalogue.put(_MOVE_LISTED, *span_below(place.folder), each.folder)
     catalogue.put("UPDATE listed SET path = substr(path, 2) WHERE path >= x'00' AND path < x'01'")
 
 

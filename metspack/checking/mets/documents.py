@@ -42,13 +42,9 @@ from metspack.stores.client import ObjectChanged
 from metspack.uris import Repair
 
 _PUT_FPTR = "INSERT INTO fptr (mets, fileid, line, div) VALUES (?, ?, ?, ?)"
-# A run waits until it is seen whether files and fptrs agree.
-_PUT_RUN = "INSERT INTO fptr (fileid, line, step) VALUES (?, ?, ?)"
-# Only the runs of this document: those before have been taken.
-_RUNS = "SELECT fileid, line, step FROM fptr INDEXED BY fptr_run WHERE step IS NOT NULL ORDER BY rowid"
+_DELETE_FPTRS = "DELETE FROM fptr WHERE rowid > ? AND div IS NULL"
 _BITS = 128
 _MANY_LINKS = 2_000  # from so many on, all are counted before the rest is read
-_BETWEEN = "\0"  # separates the FILEIDs of a run: no XML contains it
 
 
 class Pointers:
@@ -58,6 +54,7 @@ class Pointers:
         self._catalogue = catalogue
         self._mets = mets
         self._files = self._pointed = 0
+        self._before = catalogue.number("SELECT max(rowid) FROM fptr")
 
     def add_files(self, identifiers: Iterable[str]) -> None:
         """Take the IDs of files."""
@@ -66,18 +63,14 @@ class Pointers:
     def add(self, fileids: Sequence[str], line: int, step: int = 0) -> None:
         """Take the FILEIDs of fptrs: the first line, and the step to each next one."""
         self._pointed += sum_of_hashes(fileids)
-        self._catalogue.put(_PUT_RUN, _BETWEEN.join(fileids), line, step)
+        rows = zip(repeat(self._mets), fileids, count(line, step), repeat(None), strict=False)
+        self._catalogue.put_many(_PUT_FPTR, rows)
 
     def end(self) -> None:
-        """Note in the catalogue that files and fptrs agree, or put in all fptrs for comparison."""
+        """Note in the catalogue that files and fptrs agree, and drop the fptrs then."""
         if self._pointed and self._files == self._pointed:
             self._catalogue.put("UPDATE mets SET pointed = 1 WHERE id = ?", self._mets)
-        else:
-            for fileids, line, step in self._catalogue.rows(_RUNS):
-                lines = count(line, step)
-                rows = zip(repeat(self._mets), fileids.split(_BETWEEN), lines, repeat(None), strict=False)
-                self._catalogue.put_many(_PUT_FPTR, rows)
-        self._catalogue.put("DELETE FROM fptr WHERE step IS NOT NULL")
+            self._catalogue.put(_DELETE_FPTRS, self._before)
 
 
 def sum_of_hashes(texts: Sequence[str]) -> int:
@@ -98,7 +91,7 @@ _MPTRS = BulkInsert(
     shared=12,
     per_row=3,
 )
-# The first entry of the parent stands for all: what is stated by others is read once more.
+# The first entry of the parent stands for all; digests by other algorithms need another reading.
 _ALGORITHMS = """
 SELECT algorithm FROM manifest UNION
 SELECT (SELECT e.algorithm FROM entry e WHERE e.mets = m.parent LIMIT 1) FROM mets m WHERE m.id = ?
@@ -123,7 +116,7 @@ _PUT_IDENT = "INSERT INTO ident (mets, xml_id, element, line) VALUES (?, ?, ?, ?
 
 
 def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
-    """Return the finding for a file that could not be read; raises an error of a store again."""
+    """Return the finding on an unreadable file; raise the error of an object store again."""
     if isinstance(error, StoreError | ObjectChanged):  # the package is unread then
         raise error
     if isinstance(error, PackedError):
@@ -150,15 +143,17 @@ class DocumentReader:
         self._mets = mets
         self._path = path
         self._looking = looking
-        self._grammar = looking.grammar or schema.own()
+        self._grammar = looking.grammar or schema.project_grammar()
         self._name = shown(path)
         self._batch = Batch(catalogue.put_many)
         self._pointers = Pointers(catalogue, mets)
         self._groups = FileGroups(catalogue, mets)
         self._files = self._links = self._refused = 0
-        self._leads = self._is_map_told = self._has_objects = self._are_objects_new = False
+        self._leads = self._is_map_reported = self._has_objects = self._are_objects_new = False
         self._division = 0  # of the last mptr
-        self._repairs: dict[Repair | None, tuple[int, int, str]] = {}  # None: found on this computer alone
+        self._repairs: dict[
+            Repair | None, tuple[int, int, str]
+        ] = {}  # None: an absolute path of this computer
         self._is_here_needed = False
         self._objid = ""
         self._fptr: str | None = None  # the FILEID of the last fptr in the structMap
@@ -172,7 +167,7 @@ class DocumentReader:
             agreement.put_apart(segment, self._mets)
             sql = "UPDATE mets SET size = ?, ok = 1, pointed = 1 WHERE id = ?"
             self._catalogue.put(sql, segment.size, self._mets)
-            self._keep_digests(segment.size, segment.own)
+            self._keep_digests(segment.size, segment.digests)
             for fact in segment.facts:
                 yield from self._take(fact)
         else:
@@ -263,7 +258,7 @@ class DocumentReader:
         return code.at(self._name, error.line, reason=error.message)
 
     def _run(self, run: Run) -> Iterator[Finding]:
-        """Take a run: as a whole when none of its elements can give a finding."""
+        """Take a run as a whole if its elements have no findings, otherwise element by element."""
         if isinstance(run.fact, reader.Fptr):
             fileids = [each.strip() for each in run.columns["fileid"]]
             self._fptr = fileids[-1]
@@ -288,9 +283,9 @@ class DocumentReader:
             self._batch.flush()
             folder = self._places.resolved(self._path, uris.parsed("a"))[:-1]
             group = self._groups.number(run.fact.groups)
-            first = self._catalogue.take_entries(run.count), 1
+            first = self._catalogue.reserve("entry", run.count), 1
             shared = files.line, files.step, *first, self._mets, run.fact.element, group, files.algorithm
-            self._catalogue.insert_columns(FILES, (*shared, folder), files.columns)
+            self._catalogue.insert(FILES, (*shared, folder), files.columns)
 
     def _take(self, fact: reader.Fact) -> Iterator[Finding]:
         if isinstance(fact, reader.File):
@@ -339,7 +334,7 @@ class DocumentReader:
         stated: list[Digest | None] = [
             found
             for name, text in fact.digests
-            if (known := digests.algorithm_name(name)) and (found := digests.parsed(text, known))
+            if (algorithm := digests.algorithm_name(name)) and (found := digests.parsed(text, algorithm))
         ]
         for identifier in fact.ids:
             for each in stated or [None]:
@@ -370,13 +365,13 @@ class DocumentReader:
         return fact
 
     def _keep_beside(self, fact: reader.Fact) -> None:
-        """Keep an fptr whose div has an mptr, which METS has before it: both name one package."""
+        """Keep an fptr in the division of the last mptr: both name one package."""
         if isinstance(fact, reader.Fptr) and fact.div and fact.div == self._division:
             self._batch.add(_PUT_FPTR, self._mets, fact.fileid.strip(), fact.line, fact.div)
 
     def _structmap(self, fact: reader.StructMap) -> Iterator[Finding]:
-        """Yield that a structMap has a TYPE as its LABEL."""
-        self._is_map_told = False
+        """Yield a finding on a structMap whose LABEL is a TYPE."""
+        self._is_map_reported = False
         label, kind = (fact.label or "").strip(), (fact.type or "").strip()
         if label.upper() in _TYPES and kind and kind.upper() not in _TYPES:
             yield Code.TYPE_AND_LABEL.at(self._name, fact.line, found=label, type=kind)
@@ -397,8 +392,8 @@ class DocumentReader:
             return
         self._division = mptr.div
         self._links += 1
-        if mptr.is_misplaced and not self._is_map_told:
-            self._is_map_told = True
+        if mptr.is_misplaced and not self._is_map_reported:
+            self._is_map_reported = True
             facts = {
                 "found": mptr.structmap_type or "none",
                 "part": (mptr.contentids or "").strip() or "none",
@@ -411,14 +406,14 @@ class DocumentReader:
                 yield refused
         elif href != href.strip():
             self._count_repair(Repair.SURROUNDING_SPACE, mptr.line, href)
-        self._catalogue.insert(_MPTRS, self._shared(mptr), [(href.strip(), mptr.line, mptr.div)])
+        self._catalogue.insert(_MPTRS, self._shared(mptr), ([href.strip()], [mptr.line], [mptr.div]))
 
     def _keep_mptrs(self, mptr: Mptr, run: Run) -> None:
         """Keep an mptr for each of a run, which differ only in their locations and divisions."""
         self._division = run.columns["div"][-1]
         self._links += run.count
-        rows = zip(run.columns["href"], run.lines, run.columns["div"], strict=True)
-        self._catalogue.insert(_MPTRS, self._shared(mptr), rows)
+        columns = run.columns["href"], run.lines, run.columns["div"]
+        self._catalogue.insert(_MPTRS, self._shared(mptr), columns)
 
     def _shared(self, mptr: Mptr) -> Row:
         """Return an mptr's values that are equal in a run, in the order in which they are kept."""
@@ -446,8 +441,8 @@ class DocumentReader:
         # The fptr to the LOB comes before the divs of its parts (METS: a div's fptr, then its divs).
         child = bare(mptr.href or "")
         # A package that was merged from several holds the parts itself.
-        is_own = child == bare(self._objid)
-        return split_lob(mptr) or self._fptr, mptr.order, None if is_own else child
+        is_same_package = child == bare(self._objid)
+        return split_lob(mptr) or self._fptr, mptr.order, None if is_same_package else child
 
     def _file(self, fact: reader.File) -> Iterator[Finding]:
         self._files += 1
@@ -486,7 +481,7 @@ class DocumentReader:
         self, fact: reader.File, place: Row, statement: tuple[int | None, Digest | None], differs: str | None
     ) -> None:
         (path, pseudo), (size, digest) = place, statement
-        key = self._catalogue.take_entries(1), self._mets, fact.element, fact.id, fact.groupid
+        key = self._catalogue.reserve("entry", 1), self._mets, fact.element, fact.id, fact.groupid
         stated = size, digest and digest.algorithm, digest and digest.value
         where = self._groups.number(fact.groups), fact.line
         metadata = (fact.mdtype, fact.mimetype) if fact.element == "mdRef" else (None, None)
@@ -494,7 +489,7 @@ class DocumentReader:
         self._batch.add(PUT_ENTRY, *key, *where, *stated, fact.href, path, pseudo, fact.seq, *further)
 
     def _count_refused(self, line: int) -> None:
-        """Refuse a METS of endless references that lead out of the package, or nowhere."""
+        """Refuse a METS with too many references that are refused or lead out of the package."""
         self._refused += 1
         if self._refused > (most := self._looking.budgets.findings):
             raise safexml.BudgetError(
@@ -503,7 +498,7 @@ class DocumentReader:
             )
 
     def _further(self, fact: reader.File) -> Iterator[Finding]:
-        """Take further locations of a file that are paths: a file there must have the same bytes."""
+        """Take the further paths of a file: each must lead to the same bytes."""
         paths = dict.fromkeys(each for each in fact.others if each.strip() != (fact.href or "").strip())
         if paths:
             facts = {"href": fact.href or "", "other": next(iter(paths))}
@@ -578,11 +573,11 @@ class DocumentReader:
             return None, None if listed is None else Code.NO_DIGEST.at(*where, expected=listed)
         algorithm = digests.algorithm_name(fact.checksum_type or "")
         if algorithm is None:
-            found, known = fact.checksum_type or "", ", ".join(digests.OCTETS)
+            found, supported = fact.checksum_type or "", ", ".join(digests.OCTETS)
             reason = f"CHECKSUMTYPE is {found!r}" if found else "CHECKSUM has no CHECKSUMTYPE"
             rule = Code.UNKNOWN_ALGORITHM
             at = rule.error_at if is_of_lob(fact.id, fact.groups) else rule.at
-            return None, at(*where, found=found, reason=reason, expected=known)
+            return None, at(*where, found=found, reason=reason, expected=supported)
         digest = digests.parsed(fact.checksum, algorithm)
         if digest is None:
             return None, Code.MALFORMED_DIGEST.at(
@@ -591,14 +586,14 @@ class DocumentReader:
         return digest, None
 
     def _count_repair(self, repair: Repair | None, line: int, href: str) -> None:
-        """Count a location of a kind; the first is an example of them."""
+        """Count a repaired location; the first is the example in the message."""
         count, first, example = self._repairs.get(repair, (0, line, href))
         self._repairs[repair] = (count + 1, first, example)
 
     def _repaired(self) -> Iterator[Finding]:
         if (here := self._repairs.pop(None, None)) is not None:
             count, line, href = here
-            at = Code.HERE_ALONE.error_at if self._is_here_needed else Code.HERE_ALONE.at
+            at = Code.ABSOLUTE_HERE.error_at if self._is_here_needed else Code.ABSOLUTE_HERE.at
             yield at(self._name, line, count=count, href=href)
         for repair, (count, line, href) in self._repairs.items():
             if repair is Repair.PSEUDO_ABSOLUTE:

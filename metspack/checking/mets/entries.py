@@ -18,7 +18,7 @@ FILES = BulkInsert(
     per_row=6,
     counts=2,
 )
-"""Files that are alike: shared are line, number, a step of each, METS, element, group, algorithm, folder."""
+"""Files with common values: line, number, their steps, METS, element, group, algorithm, folder."""
 _PUT_GROUP = """
 INSERT OR IGNORE INTO section (mets, outer, name, is_child, is_whole, is_other) VALUES (?, ?, ?, ?, ?, ?)
 """
@@ -35,7 +35,7 @@ class FileGroups:
         self._catalogue = catalogue
         self._mets = mets
         self._names: tuple[str, ...] = ()
-        self._known: list[tuple[int, bool, bool, bool]] = [(0, False, False, False)]
+        self._open: list[tuple[int, bool, bool, bool]] = [(0, False, False, False)]
 
     def number(self, names: tuple[str, ...]) -> int:
         """Return the number of the innermost of the IDs and USEs around a file, 0 without any."""
@@ -43,11 +43,11 @@ class FileGroups:
             pairs = enumerate(zip(names, self._names, strict=False))
             longest = min(len(names), len(self._names))
             shared = next((number for number, (one, other) in pairs if one != other), longest)
-            del self._known[shared + 1 :]
+            del self._open[shared + 1 :]
             for name in names[shared:]:
-                self._known.append(self._put(name, *self._known[-1]))
+                self._open.append(self._put(name, *self._open[-1]))
             self._names = names
-        return self._known[-1][0]
+        return self._open[-1][0]
 
     def _put(
         self, name: str, outer: int, is_child: bool, is_whole: bool, is_other: bool

@@ -26,7 +26,7 @@ _METADATA = frozenset({"techMD", "rightsMD", "sourceMD", "digiprovMD", "amdSec"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Target:
-    """The elements that an attribute may refer to, and their common name."""
+    """The elements that an attribute may refer to, and the name for them in messages."""
 
     elements: frozenset[str]
     called: str
@@ -59,7 +59,7 @@ _FORMS = {
 
 _BASE = "http://www.w3.org/XML/1998/namespace base"
 _NO_BASE = {"", ".", "./"}
-_LEFT_OUT = frozenset({"file", "fptr", "div"})  # hardly ever meant by the references, and many
+_LEFT_OUT = frozenset({"file", "fptr", "div"})  # many, and rarely referred to
 
 _SCHEMA = """
 CREATE TABLE target (
@@ -89,10 +89,10 @@ _KEPT = "the IDs of a METS document"
 
 
 class References(tempdb.Scratch):
-    """One document's references and names, its elements given to ``take``; a context manager.
+    """The references and IDs of one document, whose elements ``take`` gets; a context manager.
 
-    ``name`` is the document's path in findings. Memory is flat: IDs are kept on disk, by hash. Raises
-    ``TargetError`` without room.
+    ``name`` is the document's path in findings. IDs are kept on disk, as hashes. Raises ``TargetError`` when
+    the disk is full.
     """
 
     def __init__(self, name: str, budgets: Budgets) -> None:
@@ -109,7 +109,7 @@ class References(tempdb.Scratch):
             self._database.executemany(sql, rows)
 
     def take(self, element: str, attributes: dict[str, str], at: Reader) -> None:
-        """Take the next element; those in runs, which have no references, may be left out."""
+        """Take the next element; elements in runs have no references and may be left out."""
         try:
             stated = at.expanded(attributes)
         except safexml.XmlError as error:  # a namespace prefix without its declaration
@@ -126,8 +126,8 @@ class References(tempdb.Scratch):
     def findings(self, blocks: Blocks) -> Iterator[Finding]:
         """Yield the findings after the last block.
 
-        A document with references to files, fptrs, divs or nothing is read once more. Equal faults of equal
-        elements are one finding, with the first line.
+        A document with references to other elements than sections is read once more for its IDs. Equal
+        faults are one finding, with the first line.
         """
         if self._fault is not None:
             yield Code.NOT_WELL_FORMED.at(self._name, self._fault.line, reason=self._fault.message)
@@ -170,7 +170,7 @@ class References(tempdb.Scratch):
                     self._put(_PUT_REFERENCE, scope, _hash(label), f"xlink:{end}", element, label, line)
 
     def _keep_kind(self, element: str, attributes: dict[str, str], attribute: str, line: int) -> None:
-        """Keep that an element does not state its kind, or that its location has not the form of it."""
+        """Keep the fault of an unnamed OTHER, or of a location in another form than its LOCTYPE."""
         value, other = attributes.get(attribute, ""), f"OTHER{attribute}"
         named = bool(attributes.get(other, "").strip())
         if value == "OTHER" and not named:

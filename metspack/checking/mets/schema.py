@@ -1,8 +1,7 @@
-"""Validate METS documents against the schema, streamed: the verdict first, then the lines.
+"""Validate METS documents against the schema in a stream: first the verdict, then the lines.
 
-The verdict is libxml2's, at the speed of C and in flat memory, without lines. Only a document that is not
-valid is read again, piece by piece, so that each fault gets the line of its element. The schemas are those of
-this project, or those of a folder.
+libxml2 gives the verdict in flat memory, without lines. An invalid document is read once more, in pieces, so
+that each fault gets the line of its element. The schemas are the project's or those of a folder.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from metspack.uris import WHITE_SPACE
 CSIP = "https://DILCIS.eu/XML/METS/CSIPExtensionMETS"
 SIP = "https://DILCIS.eu/XML/METS/SIPExtensionMETS"
 
-_OWN = {XLINK: "xlink.xsd", METS: "mets.xsd", CSIP: "csip.xsd", SIP: "sip.xsd"}
+_SCHEMAS = {XLINK: "xlink.xsd", METS: "mets.xsd", CSIP: "csip.xsd", SIP: "sip.xsd"}
 _EMBEDDED = {PREMIS_3: "embedded/premis3.xsd", PREMIS_2: "embedded/premis2.xsd"}
 """The types that xsi:type names in the xmlData of METS; the schemas of METS lack them."""
 _XS = "{http://www.w3.org/2001/XMLSchema}"
@@ -54,9 +53,9 @@ class Grammar:
 
 
 @cache
-def own() -> Grammar:
+def project_grammar() -> Grammar:
     """Return the project's grammar: METS 1.12.1, XLink, attributes of CSIP and SIP 2.2, PREMIS."""
-    return _compiled(_files_of(_OWN) | _files_of(_EMBEDDED))
+    return _compiled(_files_of(_SCHEMAS) | _files_of(_EMBEDDED))
 
 
 def _files_of(names: Mapping[str, str]) -> dict[str, Path]:
@@ -78,7 +77,7 @@ def of_folder(folder: Path) -> Grammar:
                 f"{found[namespace]} and {path} are both schemas of {namespace}",
                 hint="Leave one of them in the folder.",
             )
-        if namespace in _OWN:
+        if namespace in _SCHEMAS:
             found[namespace] = path
     for namespace in (METS, XLINK):
         if namespace not in found:
@@ -86,7 +85,7 @@ def of_folder(folder: Path) -> Grammar:
                 f"{folder} has no schema of {namespace}",
                 hint="Put the official files there, mets.xsd and xlink.xsd, under whatever names.",
             )
-    files = {namespace: found[namespace] for namespace in _OWN if namespace in found}
+    files = {namespace: found[namespace] for namespace in _SCHEMAS if namespace in found}
     _refuse_strangers(files)
     return _compiled(files | _files_of(_EMBEDDED))
 
@@ -122,9 +121,9 @@ def _refuse_strangers(files: Mapping[str, Path]) -> None:
         for each in _root(path).iter(f"{_XS}import", f"{_XS}include", f"{_XS}redefine"):
             namespace = each.get("namespace", "")
             if etree.QName(each).localname != "import" or namespace not in files:
-                asked = each.get("schemaLocation") or namespace
+                wanted = each.get("schemaLocation") or namespace
                 raise ConfigError(
-                    f"{path} asks for {asked}, which is not taken from the folder",
+                    f"{path} asks for {wanted}, which is not taken from the folder",
                     hint=f"A schema may import these only: {', '.join(files)}.",
                 )
 
@@ -137,12 +136,12 @@ def _compiled(files: Mapping[str, Path]) -> Grammar:
 
 
 def without_padded_dates(faults: Iterable[str]) -> list[str]:
-    """Return libxml2's faults, with "" for each that comes only of white space around a date."""
+    """Return libxml2's faults, with "" for white space around a date, which XML Schema allows."""
     return ["" if _is_padded_date(each) else each for each in faults]
 
 
 def _is_padded_date(message: str) -> bool:
-    """Return whether a fault is white space around a date, which only libxml2 refuses."""
+    """Return whether a fault is only white space around a date (XML Schema: whiteSpace collapse)."""
     found = _DATE.search(message)
     if found is None or found[1] == found[1].strip(WHITE_SPACE):
         return False
@@ -171,9 +170,9 @@ class MarkupPiece(NamedTuple):
 
 
 def retold(blocks: Iterable[bytes]) -> Iterator[MarkupPiece]:
-    """Yield a document's pieces, each a start tag, a text or an end tag; raises ``XmlError``.
+    """Yield a document as pieces: start tags, texts and end tags; raises ``XmlError``.
 
-    All pieces together are a document. ``line`` is that of the start tag, also for an end tag.
+    An end tag has the ``line`` of its start tag.
     """
     teller = _Teller()
     for block in blocks:
@@ -227,7 +226,7 @@ class _Teller:
 
 
 class _ElementText:
-    """An element's text, as much of it as its validation takes."""
+    """The text of an element, shortened to what decides its validity."""
 
     __slots__ = ("_after", "_held", "_passed")
 
@@ -237,24 +236,24 @@ class _ElementText:
         self._after = 0
 
     def shortened(self, text: str) -> str:
-        """Return the part of the next stretch of text that is passed on."""
+        """Return the part of the next text that is validated."""
         if self._passed < _LONG:
             self._passed += len(text)
             return text
         solid = text.encode("ascii", "ignore").translate(None, _STRAY).decode()
         padding = solid.find("=")
         if not self._after and padding < 0:
-            # Whole groups of four characters make no difference; the last is kept, for padding may follow.
+            # In base64 whole groups of four characters are valid; the last is held, as padding may follow.
             held = self._held + solid
             self._held = held[max(0, (len(held) - 4) // 4 * 4) :]
             return ""
-        # From the padding on a few characters decide; more of them can neither mend nor spoil it.
+        # Behind the padding a few characters decide whether the text is valid.
         passed = solid[: max(0, padding) + max(0, _AFTER - self._after)]
         self._after += len(passed) - max(0, padding)
         return self.rest() + passed
 
     def rest(self) -> str:
-        """Return the text that was held back, when the text ends."""
+        """Return the held text at the end of the element."""
         held, self._held = self._held, ""
         return held
 
@@ -271,9 +270,9 @@ _SLOW = 0.25  # seconds of processor time; a block takes about a millisecond
 _BATCH = 1 << 16
 _AHEAD = 8
 _REFERENCE_WITH_HASH = re.compile(r"'#([^' ]+)' is not a valid value of the \w+ type 'xs:IDREFS?'")
-_SAID = 1_000
+_LONGEST = 1_000
 
-# A parser of lxml and its context hold each other, and Python does not count their memory in libxml2.
+# lxml's parser and its context form a cycle, whose memory in libxml2 Python does not count.
 _TOGETHER = 200  # documents whose parsers are freed together
 _BEGUN = count(1)
 
@@ -289,11 +288,11 @@ Blocks = Callable[[], Iterable[bytes]]
 
 
 class Validation:
-    """One document under a grammar; ``name`` is its path in findings.
+    """The validation of one document by a grammar; ``name`` is its path in findings.
 
-    Its blocks run through ``watched`` to another reader, which has refused DTDs and excesses over the budgets
-    before they are validated here; then ``findings`` yields the faults. A reader that recognises valid
-    elements gives ``instead`` the rest of each block, and of the bytes that it held back.
+    ``watched`` passes the document's blocks to another reader, which refuses DTDs and exceeded budgets before
+    a block is validated here. Then ``findings`` yields the faults. A reader that recognises valid elements
+    calls ``instead`` with the bytes that are still to be validated.
     """
 
     def __init__(self, grammar: Grammar, name: str, *, shown: int = SHOWN) -> None:
@@ -309,22 +308,22 @@ class Validation:
 
     @property
     def instead(self) -> Callable[[bytes], None] | None:
-        """Return the taker of a block without its valid parts, or None for a folder's schemas."""
-        return self._leave if self._grammar is own() else None
+        """Return the function that takes the unvalidated bytes, or None for a folder's schemas."""
+        return self._leave if self._grammar is project_grammar() else None
 
     def _leave(self, rest: bytes) -> None:
         self._rest = rest
 
     def _left(self, block: bytes) -> bytes:
-        """Return the bytes to be validated of a block that the reader has dealt with."""
+        """Return the bytes of a block that the reader left to be validated."""
         rest, self._rest = self._rest, None
         return block if rest is None else rest
 
     def watched(self, blocks: Iterable[bytes]) -> Generator[bytes, None, None]:
-        """Yield the blocks unchanged; each is validated after the reader has dealt with it.
+        """Yield the blocks unchanged; validate each after the reader has taken it.
 
-        That is done in a thread beside, where libxml2 needs nothing of Python's, unless there is only one
-        block. A reader that does not take all blocks must close it.
+        Documents of several blocks are validated in a second thread: libxml2 runs without Python's lock. A
+        reader that does not take all blocks must close the generator.
         """
         given = iter(blocks)
         if (first := next(given, None)) is not None:
@@ -346,11 +345,11 @@ class Validation:
 
     def _take(self, block: bytes) -> None:
         if not self._settled:
-            self._settled = not self._goes_on(block)
+            self._settled = not self._validate(block)
 
-    def _goes_on(self, block: bytes) -> bool:
+    def _validate(self, block: bytes) -> bool:
         """Validate a block; return whether the document is valid so far and fast enough to continue."""
-        # libxml2 gathers an element's text, the longer the slower: long ones are left to the second reading.
+        # libxml2's time grows with the square of a text's length: long texts are left to the second reading.
         last = block.rfind(b"<")
         self._since_tag = len(block) - last if last >= 0 else self._since_tag + len(block)
         if self._since_tag > _TEXT:
@@ -370,9 +369,9 @@ class Validation:
         return not self._validator.faults()
 
     def findings(self, blocks: Blocks) -> Iterator[Finding]:
-        """Yield findings on invalid elements, at most as many as are shown, then a count.
+        """Yield at most ``shown`` findings on invalid elements, then the number of the others.
 
-        The whole document must have run through ``watched``; it is read again when it was not found valid.
+        ``watched`` must have passed on the whole document; an invalid one is read again from ``blocks``.
         """
         self._take(self._left(b""))
         if not self._settled and self._ended():
@@ -381,15 +380,15 @@ class Validation:
         pieces = _flushed(retold(blocks()))
         try:
             yield from self._located(validator, pieces)
-            known = len(validator.faults())
+            reported = len(validator.faults())
             for data in _joined(pieces):
                 validator.feed(data)
-                if len(validator.faults()) > known + _COUNTED:
+                if len(validator.faults()) > reported + _COUNTED:
                     break
             else:
                 validator.close()
         except safexml.XmlError as error:
-            # It was read whole before: where expat finds no fault, libxml2 has met one of its limits.
+            # The first reading found it well-formed: a fault without a line is one of libxml2's limits.
             code = Code.NOT_WELL_FORMED if error.line else Code.BUDGET
             yield code.at(self._name, error.line, reason=error.message)
             return
@@ -398,18 +397,18 @@ class Validation:
             yield Code.MORE_NOT_VALID.at(self._name, count=count)
 
     def _located(self, validator: safexml.Validator, pieces: Iterator[MarkupPiece]) -> Iterator[Finding]:
-        known = 0
+        seen = 0
         last: tuple[str, int, str] | None = None
         for data, line, place in pieces:
             validator.feed(data)
-            faults = without_padded_dates(validator.faults(known))[: self._shown - known]
-            known += len(faults)
+            faults = without_padded_dates(validator.faults(seen))[: self._shown - seen]
+            seen += len(faults)
             for fault in faults:
                 # A text that comes in stretches is the same fault in each.
                 if fault and last != (fault, line, place):
                     last = fault, line, place
                     yield self._fault(*last)
-            if known >= self._shown:
+            if seen >= self._shown:
                 return
 
     def _fault(self, message: str, line: int, place: str) -> Finding:
@@ -424,13 +423,13 @@ class Validation:
 
 def _shortened(message: str) -> str:
     """Return a message of libxml2's, which quotes values whole, at a readable length."""
-    if len(message) <= _SAID:
+    if len(message) <= _LONGEST:
         return message
-    return f"{message[: _SAID // 2]} ... {message[-_SAID // 2 :]}"
+    return f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
 
 
 def _flushed(pieces: Iterator[MarkupPiece]) -> Iterator[MarkupPiece]:
-    """Yield pieces so that libxml2 takes a text at once: the next tag's first byte follows it."""
+    """Yield pieces with the next tag's first byte behind each text: libxml2 then ends the text."""
     text: MarkupPiece | None = None
     for piece in pieces:
         if not piece.data.startswith(b"<"):
@@ -463,7 +462,7 @@ def strict_findings(
     whole, about ten times its size, so one of more than ``most`` bytes is left out, which is a finding.
     Raises ``ConfigError`` where xmlschema is not installed, or cannot use the grammar.
     """
-    faults = _second_engine(grammar or own())
+    faults = _make_second_engine(grammar or project_grammar())
     data = bytearray()
     for block in blocks():
         data += block
@@ -481,10 +480,10 @@ def strict_findings(
 
 def check_second_engine(grammar: Grammar | None = None) -> None:
     """Raise ``ConfigError`` if xmlschema is not installed or cannot use the grammar."""
-    _second_engine(grammar or own())
+    _make_second_engine(grammar or project_grammar())
 
 
-def _second_engine(grammar: Grammar) -> Callable[[Any], Iterator[tuple[int, str]]]:
+def _make_second_engine(grammar: Grammar) -> Callable[[Any], Iterator[tuple[int, str]]]:
     """Return a function that yields xmlschema's faults of a tree: a line and a reason each."""
     try:
         import xmlschema  # noqa: PLC0415 -- a second engine is for those who ask for it

@@ -93,7 +93,7 @@ def build(
         with console.progress("in place", quiet=quiet) as progress:
             described = inplace.describe_in_place(source, settings, progress)
         write_seal(seal_file, described)
-        tell(described, source, json_output=json_output, quiet=quiet)
+        print_result(described, source, json_output=json_output, quiet=quiet)
         return
     if output is None:
         raise ConfigError("build: missing option -o/--output", hint="Name a folder that does not exist yet.")
@@ -113,11 +113,11 @@ def build(
     with console.progress("build", quiet=quiet) as progress:
         built = built_by(source, output, replace(made, terms=stopped.terms()), progress)
     write_seal(seal_file, built)
-    tell(built, output, json_output=json_output, quiet=quiet)
+    print_result(built, output, json_output=json_output, quiet=quiet)
 
 
 def check_seal_file(file: Path | None, *outside: Path) -> None:
-    """Raise an error, before any work, when the seal could not be written into ``file`` later.
+    """Raise an error, before any work, if the seal cannot be written into ``file`` later.
 
     ``outside`` are the folders in which it must not be.
     """
@@ -163,7 +163,7 @@ def _refuse(option: str, given: Sequence[str], why: str) -> None:
         )
 
 
-def tell(made: Built | Described, target: Path, *, json_output: bool, quiet: bool) -> None:
+def print_result(made: Built | Described, target: Path, *, json_output: bool, quiet: bool) -> None:
     """Print the result of a build: warnings, then lines or JSON."""
     from metspack.building.inplace import Described  # noqa: PLC0415 -- commands load what they need
     from metspack.layouts.readers import unopened  # noqa: PLC0415
@@ -180,7 +180,7 @@ def tell(made: Built | Described, target: Path, *, json_output: bool, quiet: boo
         inside = f"{counted(made.kept, 'LOB')} kept inside" if made.kept else ""
         done = f"Package written to {target}"
     document = made.document() | {"target": str(target)}
-    console.tell("result", **document, children=made.segments)
+    console.log_event("result", **document, children=made.segments)
     if json_output:
         children = (each.document() for each in made.children)
         console.document(document | {"children": children, **noticed(made.warnings)})

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from metspack.checking.options import CheckOptions
-    from metspack.reporting.formats import KeptCheck
+    from metspack.reporting.formats import CheckReport
     from metspack.reporting.model import Frame, Provenance
     from metspack.reporting.store import FindingStore
 
@@ -133,7 +133,7 @@ class ProvenanceGroup(Group, panel=_RARE_REPORTS):
     )
 
     def made_by(self, packages: Sequence[Path]) -> tuple[str, Provenance]:
-        """Return the given time, "" without one, and the provenance for reports that are filed."""
+        """Return the given time or "", and the provenance for reports that are filed."""
         from metspack.reporting.formats import provenance  # noqa: PLC0415
 
         left_out = set(_PROVENANCE.read_all("--withhold", self.withhold or ()))
@@ -223,7 +223,7 @@ def check(
     `metspack check out --report report.html`
     """
     from metspack.checking.options import CheckOptions  # noqa: PLC0415 -- commands load what they need
-    from metspack.reporting.formats import report_files  # noqa: PLC0415
+    from metspack.reporting.formats import open_reports  # noqa: PLC0415
 
     named = _SEVERITIES.read("--fail-on", fail_on)
     failing = None if named == _NEVER else Severity(named)
@@ -245,7 +245,7 @@ def check(
     )
     created, found_by = provenance.made_by(packages)
     with (
-        report_files(report or (), packages) as write,
+        open_reports(report or (), packages) as write,
         # Printed results need no figures.
         _checked(packages, options, gathers=bool(report), quiet=quiet) as (run, interrupted),
     ):
@@ -294,13 +294,13 @@ def check_existing(target: Path, objid: str, budgets: Budgets, *, json_output: b
 @contextmanager
 def _checked(
     packages: Sequence[Path], options: CheckOptions, *, gathers: bool, quiet: bool
-) -> Iterator[tuple[KeptCheck, Interrupted | None]]:
-    """Yield a check that has run to its end, or to the interruption, with that."""
-    from metspack.reporting.formats import KeptCheck  # noqa: PLC0415 -- commands load what they need
+) -> Iterator[tuple[CheckReport, Interrupted | None]]:
+    """Run a check to its end or an interruption; yield it, with the interruption or None."""
+    from metspack.reporting.formats import CheckReport  # noqa: PLC0415 -- commands load what they need
 
     with ExitStack() as stack:
         with console.progress("check", quiet=quiet) as progress:
-            run = KeptCheck(packages, options, progress=progress, gathers=gathers, keeps_links=False)
+            run = CheckReport(packages, options, progress=progress, gathers=gathers, keeps_links=False)
             stack.callback(run.close)
             interrupted = run.end()
         yield run, interrupted
@@ -320,7 +320,7 @@ def _created(given: str | None) -> str | None:
 
 def _print(frame: Frame, kept: FindingStore, limit: int | None, *, form: str, quiet: bool) -> None:
     """Print and log the result; ``limit`` is None for the totals only."""
-    console.tell("result", errors=frame.summary.errors, warnings=frame.summary.warnings)
+    console.log_event("result", errors=frame.summary.errors, warnings=frame.summary.warnings)
     if form:
         from metspack.reporting import json  # noqa: PLC0415
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from metspack.cli import console
-from metspack.cli.commands.build import SEAL_FILE, check_seal_file, tell, write_seal
+from metspack.cli.commands.build import SEAL_FILE, check_seal_file, print_result, write_seal
 from metspack.cli.options import common
 from metspack.cli.options import package as options
 from metspack.cli.options.common import LocationGroup
@@ -62,4 +62,4 @@ def convert(
             package, output, replace(settings, terms=stopped.terms()), progress, roots=root or ()
         )
     write_seal(seal_file, built)
-    tell(built, output, json_output=json_output, quiet=quiet)
+    print_result(built, output, json_output=json_output, quiet=quiet)

@@ -1,4 +1,4 @@
-"""``metspack explain``: the meaning of a finding's code, and what other programs read."""
+"""``metspack explain``: the meaning of a finding's code, and programs that read LOBs."""
 
 from __future__ import annotations
 

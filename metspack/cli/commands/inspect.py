@@ -86,16 +86,16 @@ def inspect(
 def _print_inspection(
     source: Source, accepted: frozenset[str] | None, jobs: int | None, *, json_output: bool, quiet: bool
 ) -> bool:
-    """Print an inspection, with a verification unless ``accepted`` is None; return if it is bad."""
+    """Print an inspection, verified unless ``accepted`` is None; return if it has faults."""
     from metspack.cli import inspection  # noqa: PLC0415
-    from metspack.reporting.inspection import inspection_of  # noqa: PLC0415
+    from metspack.reporting.inspection import inspect_source  # noqa: PLC0415
 
-    def tell(verdict: Verdict) -> None:
+    def report_fault(verdict: Verdict) -> None:
         if not json_output:
             console.error(verdict.message, verdict.hint)
 
     with console.progress(quiet=quiet) as progress:
-        report = inspection_of(source, accepted, jobs, progress, tell)
+        report = inspect_source(source, accepted, jobs, progress, report_fault)
     if json_output:
         console.document(report.document)
         return not report.ok
@@ -113,7 +113,7 @@ def _print_inspection(
 
 
 def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) -> bool:
-    """Print each LOB as it comes, verified unless ``accepted`` is None; return if any is bad."""
+    """Print each LOB, verified unless ``accepted`` is None; return if any has a fault."""
     from metspack.inspecting import survey  # noqa: PLC0415
     from metspack.inspecting.verification import verdict_on  # noqa: PLC0415
     from metspack.reporting import inspection as reporting  # noqa: PLC0415
@@ -133,7 +133,7 @@ def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) 
         advance = None if weight is None else progress.advance
         for column_of, _, batches in survey.by_table(source, advance):
             for found in batches:
-                if (present := source.byte_sources()) != held:  # of packed segments that were found meanwhile
+                if (present := source.byte_sources()) != held:  # packed segments were found meanwhile
                     opened.check_unchanged()
                     held, opened = present, stack.enter_context(OpenSources(present))
                 for each in found.cells():

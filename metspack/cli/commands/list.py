@@ -61,7 +61,7 @@ def list(  # noqa: A001, PLR0917 -- a command's name, and its options
         for fault in opened.faults:
             console.error(fault.message, fault.hint)
         found = LobListing(opened, table=table, column=column, key=key or (), budgets=budgets)
-        # The first LOB is awaited: an error before it leaves no head of a table.
+        # The first LOB comes before the header: an error then leaves no half table.
         rows = chain([*islice(found, 1)], found)
         if form == "jsonl":
             for each in rows:

@@ -82,10 +82,10 @@ def merge(
             containers, output, settings, progress, jobs=jobs, roots=roots, terms=stopped.terms()
         )
     write_seal(seal_file, made)
-    _tell(made, output, json_output=json_output, quiet=quiet)
+    _print_result(made, output, json_output=json_output, quiet=quiet)
 
 
-def _tell(made: Merged, output: Path, *, json_output: bool, quiet: bool) -> None:
+def _print_result(made: Merged, output: Path, *, json_output: bool, quiet: bool) -> None:
     for each in made.warnings:
         console.warning(each)
     if json_output:

@@ -87,7 +87,7 @@ def plan(
     )
     common.warn_of_limits(settings.limits)
     with console.progress("plan", quiet=quiet) as progress:
-        draft = building_draft.drafted(source, settings, progress)
+        draft = building_draft.draft_plan(source, settings, progress)
     for each in draft.warnings:
         console.warning(each)
     if output is not None:
@@ -102,7 +102,7 @@ def plan(
 
 
 def _show(name: str, draft: Draft, written: str) -> None:
-    # Segments whose IPs are called by OBJIDs, and not by the segments in them.
+    # IPs may be named by their OBJIDs, and not by the segments in them.
     with_objids = any(draft.spot(each).ip != draft.folder(each) for each in draft.segments)
     division = draft.header.division
     limits = division.limits

@@ -154,12 +154,12 @@ def restore(
     for each in restored.warnings:
         console.warning(each)
     document = restored.to_json() | {"target": str(output)}
-    console.tell("result", **document)
+    console.log_event("result", **document)
     if json_output:
         console.document(document)
     elif not quiet:
         console.out(_totals(output, restored, where if siard else None))
-        _tell(restored, output, siard=siard)
+        _print_written(restored, output, siard=siard)
 
 
 def _check_selection(
@@ -228,7 +228,7 @@ def _run_dry(
     restored = run.restored
     for warning in restored.warnings:
         console.warning(warning)
-    console.tell("result", **restored.to_json(), faults=run.faults)
+    console.log_event("result", **restored.to_json(), faults=run.faults)
     if not (json_output or quiet):
         console.out(_totals(package, restored, into))
     if run.faults:
@@ -251,7 +251,7 @@ def _totals(path: Path, restored: Restored, into: Into | None) -> str:
     return ", ".join(words)
 
 
-def _tell(restored: Restored, output: Path, *, siard: bool) -> None:
+def _print_written(restored: Restored, output: Path, *, siard: bool) -> None:
     if siard and output.suffix.lower() == SIARD:
         console.out(
             f"Written to {output}; every LOB was verified. "

@@ -69,7 +69,7 @@ def shards(  # noqa: PLR0917 -- a command's options
 
 
 class _ShardListing:
-    """The shards of a package, or of one LOB; its faults are reported on stderr as they come."""
+    """The shards of a package, or of one LOB; faults are printed as they are found."""
 
     def __init__(self, package: Package, lob: str | None, base: str, budgets: Budgets) -> None:
         self._package = package
@@ -80,7 +80,7 @@ class _ShardListing:
         self.is_bad = False
 
     def shards(self) -> Iterator[Shard]:
-        """Yield the shards of the LOBs that are as METS says."""
+        """Yield the shards of the LOBs that agree with METS."""
         from metspack.restoring.shards import writing  # noqa: PLC0415 -- commands load what they need
 
         for each in self._check_lobs():

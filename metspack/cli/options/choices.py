@@ -1,4 +1,4 @@
-"""The values that options choose from: completed by the shell, and the only ones accepted."""
+"""The values of options: the shell completes them, and all others are refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Choice:
         return ", ".join(self.begun(""))
 
     def begun(self, incomplete: str) -> list[str]:
-        """Return the values that begin with ``incomplete``, for the shell."""
+        """Return the values that begin with ``incomplete``: the shell's completions."""
         return [name for name in map(optionfields.name_of, self._values()) if name.startswith(incomplete)]
 
     def read(self, option: str, text: str) -> Any:
@@ -70,7 +70,7 @@ file_names = _from("restoring.filenames", "FileNames")
 @Choice
 def siard_versions() -> Iterable[Any]:
     """Return the versions of SIARD in which archives of 1.0 can be written."""
-    from metspack.siard.upgrade import TARGET  # noqa: PLC0415 -- heavy, as the others are
+    from metspack.siard.upgrade import TARGET  # noqa: PLC0415 -- slow to import, as the others
 
     return (TARGET,)
 
@@ -78,6 +78,6 @@ def siard_versions() -> Iterable[Any]:
 @Choice
 def codes() -> Iterable[Any]:
     """Return the codes of findings."""
-    from metspack.checking.codes import ALL_CODES  # noqa: PLC0415 -- heavy, and only the shell asks for them
+    from metspack.checking.codes import ALL_CODES  # noqa: PLC0415 -- slow to import, and only for completion
 
     return (each.id for each in ALL_CODES)

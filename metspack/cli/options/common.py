@@ -1,4 +1,4 @@
-"""Options that several commands share, and the values to which they are converted."""
+"""Options that several commands share, and the conversion of their values."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ class StoresGroup(Group, panel=_CONFIGURATION):
 
 
 def _check_outside(log: Path, given: Mapping[str, object]) -> None:
-    """Raise ``ConfigError`` for a log in a package or source, where it would be a file too many."""
+    """Raise ``ConfigError`` for a log in a package or source: METS would not list it."""
     place = log.resolve()
 
     def refuse(path: Path, why: str) -> None:
@@ -314,7 +314,7 @@ def json_form(forms: Choice, form: str | None, *, json_output: bool, name: str =
 
 
 def warn_of_limits(limits: Limits) -> None:
-    """Print a warning on limits that look like a slip, before hours of work by them."""
+    """Print a warning, before the work, on limits whose unit seems to be missing."""
     from metspack.planning.division import slip  # noqa: PLC0415 -- commands load what they need
 
     if words := slip(limits):
@@ -322,7 +322,7 @@ def warn_of_limits(limits: Limits) -> None:
 
 
 def proof(checked: str) -> str:
-    """Return in words the check of a new package so far, with an introduction to the next check."""
+    """Return words on the check of a new package, which a command for the next check follows."""
     if checked == "full":
         return "every byte was read back. To check it at any time"
     return "structure check passed. For a full check"

@@ -29,8 +29,8 @@ def _choice() -> str:
 def default_checksums() -> str:
     """Return in words the default algorithms of the checksums in METS files."""
     first = dialects.facts(dialects.DEFAULT).checksum
-    others = {name: dialects.facts(name).checksum for name in dialects.DIALECTS}
-    return first + "".join(f", in the dialect {name} {own}" for name, own in others.items() if own != first)
+    found = {name: dialects.facts(name).checksum for name in dialects.DIALECTS}
+    return first + "".join(f", in the dialect {name} {each}" for name, each in found.items() if each != first)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +145,7 @@ class DialectGroup(TermGroup, panel=CSIP):
     )
 
     def read_by(self, key: str | None, form: str | None) -> DialectGroup:
-        """Return the options, supplemented by those that a reader requires of packages.
+        """Return the options with those that a reader requires of packages.
 
         ``form`` is that in which IPs are packed. Raises ``ConfigError`` for options or a form that the reader
         does not support.

@@ -1,4 +1,4 @@
-"""Declarations of options: one line each, singly or as fields of groups that commands share."""
+"""Declarations of options: parameters of commands, or fields of groups that commands share."""
 
 from __future__ import annotations
 
@@ -77,13 +77,12 @@ def option(
 ) -> Any:
     """Return an option as the default of a command's parameter or of a group's field.
 
-    ``usage`` are its names and, when it takes a value, a word for that: ``-o --output DIR``. ``text`` is its
-    help and ``panel`` the heading above it, that of the group without one. Among ``others`` are Typer's, such
-    as ``default``: of a value None, of a switch False, and ``...`` for an option that must be given. In a
-    group, its value goes ``to`` the field of that name of the options that a function takes: to the field of
-    the option's name when ``to`` is empty, and to no field when it is None. ``choice`` or ``read`` converts
-    the value. The short help leaves out a ``rare`` option; an option below a ``RareHeading`` is rare unless
-    ``rare`` is given.
+    ``usage`` has its names and, when it takes a value, the metavar: ``-o --output DIR``. ``text`` is its
+    help, ``panel`` the heading above it, by default the group's. ``others`` are arguments of Typer, such as
+    ``default``: None for a value, False for a switch, and ``...`` for an option that must be given. ``to``
+    names the field of the work's options that a group's value is for: "" stands for the option's name, None
+    for a value without a field. ``choice`` or ``read`` converts the value. The short help leaves out ``rare``
+    options: by default those below a ``RareHeading``.
     """
     words = usage.split()
     names = [each for each in words if each.startswith("-")]
@@ -101,7 +100,7 @@ def option(
 
 
 def argument(metavar: str, text: str, choice: Choice | None = None, *, default: object = ...) -> Any:
-    """Return an argument as a parameter's default; ``...`` for one that must be given."""
+    """Return an argument as a parameter's default; by default it must be given."""
     completion = choice.begun if choice else None
     # An unreadable path is a fault of the source: opening it reports it.
     return typer.Argument(
@@ -121,7 +120,7 @@ class Group:
                 setattr(cls, name, field(default=each.default, metadata={"option": each}))
 
     def begin(self, given: Mapping[str, object]) -> None:
-        """Prepare the run before the command, whose other options are ``given``."""
+        """Prepare the run before the command; ``given`` are its other options."""
 
     def given(self) -> list[str]:
         """Return the names of the options that were given."""
@@ -152,7 +151,7 @@ def values(*groups: Group) -> dict[str, Any]:
     return {name: value for each in groups for name, value in each.values().items()}
 
 
-def expanded(function: Callable[..., None], *around: type[Group]) -> Callable[..., None]:
+def make_command(function: Callable[..., None], *around: type[Group]) -> Callable[..., None]:
     """Return a command in Typer's form, with the options of groups in place of the groups.
 
     The function gets each of its groups as one value. The options of the groups ``around`` come last; these
@@ -173,8 +172,8 @@ def expanded(function: Callable[..., None], *around: type[Group]) -> Callable[..
     def command(**given: object) -> None:
         for begun in [_taken(each, given) for each in around]:
             begun.begin(given)
-        own = {name: _taken(each, given) for name, each in groups.items()}
-        function(**given, **own)
+        grouped = {name: _taken(each, given) for name, each in groups.items()}
+        function(**given, **grouped)
 
     command.__doc__ = function.__doc__
     command.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -205,7 +204,7 @@ def refusal(error: typer.TyperException) -> ConfigError:
 
 
 def _set_elsewhere(ctx: typer.Context, message: str) -> list[str]:
-    """Return, for each option in a message that a variable or file set, which one set it."""
+    """Return a sentence for each option in a message that a variable or file has set."""
     words = set(re.findall(r"--[a-z0-9-]+", message))
     named = [each for each in ctx.command.params if not words.isdisjoint(each.opts)]
     sources = [(each, getattr(ctx.get_parameter_source(each.name), "name", "")) for each in named]
@@ -238,7 +237,7 @@ _READ_FROM_STORES = {"source", "package", "packages", "lob_root", "root", "roots
 
 
 def _take_urls(parameter: Any, command: str | None) -> None:
-    """Let a parameter for paths accept URLs, as places in stores where the command reads those."""
+    """Make a parameter for paths accept URLs: places in stores, if the command reads stores."""
     annotation = parameter.type_descriptor.annotation
     if Path not in {annotation, *get_args(annotation)}:
         return
@@ -291,7 +290,7 @@ class Command(TyperCommand):
             raise ConfigError(error.message, hint=error.hint, details=details) from None
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
-        """Return the parameters with the help; only the short help's while that is being made."""
+        """Return the parameters with the help options; for the short help, without rare ones."""
         found: list[Any] = [*super().get_params(ctx)]
         rare = [each for each in found if getattr(each.type_descriptor.parameter_info, "rare", False)]
         if rare and (plain := self.get_help_option(ctx)) is not None:
@@ -299,7 +298,7 @@ class Command(TyperCommand):
         return [each for each in found if each not in rare] if ctx.meta.get(_SHORTENED) else found
 
     def _help_all(self, plain: TyperOption, rare: list[TyperOption]) -> TyperOption:
-        """Return the option that shows all others; always the same one, as Click compares them."""
+        """Return ``--help-all``; always the same object, as Click compares them."""
         if not hasattr(self, "_whole"):
             shown = [each for each in rare if not each.hidden]
             headings = dict.fromkeys((each.rich_help_panel or _OPTIONS).split(" (")[0] for each in shown)

@@ -100,8 +100,8 @@ class DivisionGroup(Group, panel=LIMITS):
 
     def given(self) -> list[str]:
         """Return the names of the options that were given, with the names here for DBPTK's."""
-        own = {"--external-lobs-per-folder": "--max-files", "--external-lobs-folder-size": "--max-bytes"}
-        return list(dict.fromkeys(own.get(each, each) for each in super().given()))
+        usual = {"--external-lobs-per-folder": "--max-files", "--external-lobs-folder-size": "--max-bytes"}
+        return list(dict.fromkeys(usual.get(each, each) for each in super().given()))
 
     def values(self) -> dict[str, Any]:
         """Return the limits along with the other values; raises ``ConfigError``."""

@@ -65,27 +65,27 @@ class ShardFolder:
         self._listed: list[Names] | None = None
 
     def found(self, file: NamedFile) -> FoundExtent:
-        """Return a file that is there, whole.
+        """Return the whole of a file that exists.
 
-        A relative or ``file:`` URL gives it. Where that is empty or outside, and for every other URL, the
-        place is ``file_name`` or an end of the URL's path below the root, or in the only folder with a file
-        of that name. Raises ``SourceError`` for no file, for several different ones, and for a name with
+        A relative or ``file:`` URL locates it. Where the file is missing or outside, and for every other URL,
+        it is ``file_name`` or an end of the URL's path below the root, or in the only folder with a file of
+        that name. Raises ``SourceError`` for no file, for several different ones, and for a name with
         folders in it.
         """
         _check(file)
-        said: Names | None = None
+        stated: Names | None = None
         refused: SourceError | None = None
         if file.url and _is_local(file.url):
             try:
-                said = self._said(file, file.url)
+                stated = self._stated(file, file.url)
             except SourceError as error:
                 refused = error
-        if said is not None and (place := self._one(file, [said])) is not None:
+        if stated is not None and (place := self._one(file, [stated])) is not None:
             return place
         if refused is not None and not file.name:
             raise refused
-        candidates = [said] if said is not None else []
-        if file.name or said is None:
+        candidates = [stated] if stated is not None else []
+        if file.name or stated is None:
             candidates += [(file.name,)] if file.name else []
             candidates += _ends(file.url)
         candidates = list(dict.fromkeys(candidates))
@@ -97,7 +97,7 @@ class ShardFolder:
             raise self._absent(file, candidates, missing, refused)
         return place
 
-    def _said(self, file: NamedFile, url: str) -> Names:
+    def _stated(self, file: NamedFile, url: str) -> Names:
         """Return the names below the root of a local URL; raises ``SourceError`` for one outside."""
         try:
             reference = uris.parsed(url)
@@ -173,7 +173,7 @@ class ShardFolder:
         if error.errno not in _ABSENT:
             raise SourceError(
                 f"{self._root}: the folder {error.filename} cannot be read: {error.strerror}",
-                hint="All folders are looked through for a file that is not where its URL says.",
+                hint="A file that is not at its URL is searched for in all folders.",
             ) from None
 
     def _absent(
@@ -230,7 +230,7 @@ _FORM = (
 )
 _UNITS = (
     "Shards of broadcasts count seconds, which only a program that knows the format can turn into bytes. "
-    "When this one does count bytes, say so: --unit bytes."
+    "If this one counts bytes, add --unit bytes."
 )
 
 
@@ -325,7 +325,7 @@ def _files(path: Path, lob: str | None) -> list[NamedFile]:
 
 
 def _chosen(path: Path, found: Iterator[tuple[str, list[NamedFile]]], lob: str | None) -> list[NamedFile]:
-    """Return the files of the only shard found; raises ``SourceError`` unless it is one."""
+    """Return the files of the shard found; raises ``SourceError`` unless it is exactly one."""
     some = list(islice(found, _SHOWN + 1))
     if len(some) == 1:
         return some[0][1]
@@ -333,7 +333,7 @@ def _chosen(path: Path, found: Iterator[tuple[str, list[NamedFile]]], lob: str |
         count = f"more than {_SHOWN}" if len(some) > _SHOWN else len(some)
         raise SourceError(
             f"{path} has {count} shards: {', '.join(name for name, _ in some[:_SHOWN])}; expected one",
-            hint="Say which LOB is meant.",
+            hint="Name the LOB: --lob ID.",
         )
     which = "no shard" if lob is None else f"no shard of {lob!r}"
     raise SourceError(f"{path} has {which}", hint=_FORM)
@@ -434,14 +434,14 @@ def _xml_file(path: Path, element: etree._Element) -> NamedFile:
     )
 
 
-def _check_unit(file: NamedFile, said: str | None, given: str | None) -> None:
-    if said is None and given is None:
+def _check_unit(file: NamedFile, stated: str | None, given: str | None) -> None:
+    if stated is None and given is None:
         raise SourceError(
-            f'{file.where}: nothing says what its offset and length count; expected unit="bytes"', hint=_UNITS
+            f'{file.where}: the unit of its offset and length is missing; expected unit="bytes"', hint=_UNITS
         )
-    if said is not None and said.strip().lower() != UNIT:
+    if stated is not None and stated.strip().lower() != UNIT:
         raise SourceError(
-            f"{file.where}: its offset and length count {said!r}; expected {UNIT!r}",
+            f"{file.where}: its offset and length count {stated!r}; expected {UNIT!r}",
             hint="Only a program that knows the format of the file can cut it there.",
         )
 
@@ -463,6 +463,6 @@ def _extent(places: ShardFolder, file: NamedFile) -> FoundExtent:
         raise SourceError(
             f"{file.where}: asks for bytes {offset:,} to {offset + length:,} of {'/'.join(place.path)}, "
             f"which has {place.length:,} bytes",
-            hint="The shard is of another version of the file, or counts something else than bytes.",
+            hint="The shard is of another version of the file, or counts another unit than bytes.",
         )
     return replace(place, offset=offset, length=length)

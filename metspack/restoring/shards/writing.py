@@ -121,7 +121,7 @@ UNIT = "bytes"
 PRONOM = "info:pronom/"
 """The beginning of a format's URI; the PUID follows."""
 
-_PLACEHOLDER = "placeholder"  # a virtual file must have a characterisation, but has nothing to state in it
+_PLACEHOLDER = "placeholder"  # a virtual file must have a characterisation, even an empty one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +181,7 @@ def shards(package: Package, lob: str | None = None, *, base: str = "") -> Itera
 
 
 def _agree(disagreements: Generator[Disagreement, None, None]) -> None:
-    with closing(disagreements):  # its rows go before the database does
+    with closing(disagreements):  # the rows are closed before their database
         for each in disagreements:
             raise SourceError(each.message, hint="metspack check shows what else is wrong with the package.")
 

@@ -1,59 +1,96 @@
-"""A child that is linked by its location alone is found under another name by its OBJID."""
+"""Links by location to a sibling package, in the forms in which programs write them."""
 
 from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from metspack.api import build, check
+from metspack.api import build
 from metspack.building.build import BuildOptions
+from metspack.checking import Level, check
 from metspack.limits import Limits
+from tests.conftest import CHECKOUT
+from tests.packages.spread import tarred, zipped
 
 URN = re.compile(r'\s*<mets:mptr [^>]*LOCTYPE="URN"[^>]*/>')
 
 
-@pytest.fixture
-def delivery(northwind: Path, tmp_path: Path) -> Path:
-    """Packages of CSIP side by side, whose parent names its children by location alone."""
-    limits = Limits(files=4, bytes=45_000)
-    build(northwind, tmp_path / "set", BuildOptions(dialect="csip", limits=limits))
-    for each in (tmp_path / "set").glob("manifest-*"):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Packages of CSIP side by side, whose parent names its children by location."""
+    root = tmp_path_factory.mktemp("made") / "set"
+    source = CHECKOUT / "samples" / "northwind" / "Northwind.siard"
+    build(source, root, BuildOptions(dialect="csip", limits=Limits(files=4, bytes=45_000)))
+    for each in root.glob("manifest-*"):
         each.unlink()
-    (parent,) = (each for each in (tmp_path / "set").glob("*/METS.xml") if "child SIPs" in each.read_text())
-    parent.write_text(URN.sub("", parent.read_text()))
-    return tmp_path / "set"
+    mets = parent(root)
+    mets.write_text(URN.sub("", mets.read_text()))
+    return root
 
 
-def child(delivery: Path) -> Path:
-    """Return the folder of a child."""
-    return min(each.parent for each in delivery.glob("*/METS.xml") if "child SIPs" not in each.read_text())
+def parent(root: Path) -> Path:
+    """Return the METS of the parent."""
+    return next(each for each in root.glob("*/METS.xml") if "child SIPs" in each.read_text())
 
 
-def codes(delivery: Path) -> set[str]:
-    return {each.code for each in check(delivery)} & {"L002", "L010", "L011", "L024", "Z010"}
+def child(root: Path) -> Path:
+    """Return the folder of the first child."""
+    return min(each.parent for each in root.glob("*/METS.xml") if "child SIPs" not in each.read_text())
 
 
-def test_a_child_in_its_place_is_linked(delivery: Path) -> None:
-    assert codes(delivery) == set()
+def located(root: Path, new: Callable[[str], str]) -> None:
+    """Write the location of the first child in another form."""
+    old, mets = f"../{child(root).name.replace('+', '%2B')}/METS.xml", parent(root)
+    mets.write_text(mets.read_text().replace(f'"{old}"', f'"{new(old)}"'))
 
 
-def test_a_child_in_a_renamed_folder_is_found_by_the_objid_that_named_it(delivery: Path) -> None:
-    child(delivery).rename(delivery / "ID.B")
-    (found,) = [each for each in check(delivery) if each.code == "L011"]
-    assert "ID.B/METS.xml" in found.message
-    assert codes(delivery) == {"L011"}
+def renamed(root: Path, name: str = "ID.B") -> Path:
+    return child(root).rename(root / name)
 
 
-def test_a_child_that_has_another_objid_as_well_is_missing(delivery: Path) -> None:
-    renamed = child(delivery).rename(delivery / "ID.B")
-    mets = renamed / "METS.xml"
+def with_another_objid(folder: Path) -> None:
+    mets = folder / "METS.xml"
     mets.write_text(re.sub('OBJID="[^"]+"', 'OBJID="urn:uuid:9"', mets.read_text(), count=1))
-    assert "L002" in codes(delivery)
 
 
-def test_a_child_that_did_not_come_is_missing(delivery: Path) -> None:
-    shutil.rmtree(child(delivery))
-    assert "L002" in codes(delivery)
+def packed(root: Path, pack: Callable[..., Path], ending: str) -> None:
+    folder = child(root)
+    pack(folder, root / f"{folder.name}{ending}", inside=folder.name)
+
+
+FORMS: dict[str, tuple[Callable[[Path], object], set[str]]] = {
+    "in its place": (lambda _root: None, set()),
+    "renamed folder": (renamed, {"L011"}),
+    "renamed folder, another OBJID": (lambda root: with_another_objid(renamed(root)), {"L002", "L024"}),
+    "not there": (lambda root: shutil.rmtree(child(root)), {"L002"}),
+    "zip in its place": (lambda root: packed(root, zipped, ".zip"), set()),
+    "tar in its place": (lambda root: packed(root, tarred, ".tar"), set()),
+    "a dot more": (lambda root: located(root, lambda at: at.replace("../", ".././")), set()),
+    "slashes escaped": (lambda root: located(root, lambda at: at.replace("/", "%2F")), {"P005"}),
+    "plus for plus": (lambda root: located(root, lambda at: at.replace("%2B", "+")), set()),
+    "backslashes": (lambda root: located(root, lambda at: at.replace("/", "\\")), {"M026", "P005"}),
+    "another letter case": (
+        lambda root: located(root, lambda at: at.replace("METS.xml", "mets.xml")),
+        {"L002"},
+    ),
+    "the folder alone": (
+        lambda root: located(root, lambda at: at.removesuffix("METS.xml")),
+        {"L005", "L031", "L034", "P006"},
+    ),
+    "without the step up": (lambda root: located(root, lambda at: at.removeprefix("../")), {"L011"}),
+    "an absolute path": (lambda root: located(root, lambda at: at.replace("..", "file:///srv")), {"L011"}),
+    "escaped twice": (lambda root: located(root, lambda at: at.replace("%2B", "%252B")), {"L002", "L024"}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_leads_to_the_sibling_or_says_where_it_is(made: Path, tmp_path: Path, form: str) -> None:
+    root = Path(shutil.copytree(made, tmp_path / "set"))
+    change, codes = FORMS[form]
+    change(root)
+    found = {each.code for each in check(root, Level.LINKS) if each.code != "M031"}
+    assert found == codes

@@ -54,7 +54,7 @@ def test_the_corpus_is_always_the_same(mutants: Sequence[Mutant]) -> None:
 def test_the_unharmed_documents_are_valid(mutants: Sequence[Mutant]) -> None:
     unharmed = [each for each in mutants if each.damage == "as it is"]
     assert len(unharmed) == len(corpus.BASES)
-    assert all(judged(grammars.own(), each.data) for each in unharmed)
+    assert all(judged(grammars.project_grammar(), each.data) for each in unharmed)
 
 
 def declared() -> Iterator[tuple[str, str]]:
@@ -101,7 +101,7 @@ def test_every_value_of_every_enumeration_is_in_the_corpus() -> None:
 
 @pytest.mark.slow
 def test_the_verdicts_are_those_that_the_official_grammar_gave(mutants: Sequence[Mutant]) -> None:
-    verdicts = [(each, judged(grammars.own(), each.data)) for each in mutants]
+    verdicts = [(each, judged(grammars.project_grammar(), each.data)) for each in mutants]
     assert sum(not is_valid for _, is_valid in verdicts) >= len(mutants) / 2
     ours = corpus.table(verdicts)
     assert ours.splitlines() == corpus.TABLE.read_text(encoding="utf-8").splitlines()
@@ -130,7 +130,7 @@ def _is_valid(schema: xmlschema.XMLSchema10, document: etree._Element) -> bool:
 
 @pytest.mark.slow
 def test_xmlschema_gives_the_same_verdict_with_the_official_grammar(mutants: Sequence[Mutant]) -> None:
-    ours, theirs = _xmlschema(grammars.own()), _xmlschema(official())
+    ours, theirs = _xmlschema(grammars.project_grammar()), _xmlschema(official())
     invalid = 0
     for each in mutants[::97]:
         document = etree.fromstring(each.data)
@@ -146,7 +146,7 @@ def test_a_wrong_grammar_would_be_noticed(mutants: Sequence[Mutant], tmp_path: P
     text = mets.read_text(encoding="utf-8")
     mets.write_text(text.replace('<xs:enumeration value="PURL"/>', ""), encoding="utf-8")
     wrong = grammars.of_folder(tmp_path)
-    assert any(judged(wrong, each.data) != judged(grammars.own(), each.data) for each in mutants)
+    assert any(judged(wrong, each.data) != judged(grammars.project_grammar(), each.data) for each in mutants)
 
 
 def test_the_official_files_serve_as_a_grammar_under_their_own_names() -> None:
@@ -214,10 +214,10 @@ def test_a_schema_that_is_a_gigabyte_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_validator_says_what_cannot_be_parsed() -> None:
-    validator = safexml.Validator(grammars.own().schema)
+    validator = safexml.Validator(grammars.project_grammar().schema)
     with pytest.raises(safexml.XmlError, match="not well-formed"):
         validator.feed(b"<a></b>")
-    validator = safexml.Validator(grammars.own().schema)
+    validator = safexml.Validator(grammars.project_grammar().schema)
     validator.feed(b"<a>")
     with pytest.raises(safexml.XmlError, match="not well-formed"):
         validator.close()

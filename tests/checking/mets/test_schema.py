@@ -64,7 +64,7 @@ def schema_findings(
     grammar: schema.Grammar | None = None,
 ) -> Iterator[Finding]:
     """Yield the findings on a document by the schema; raises ``XmlError`` for what is no METS."""
-    validation = schema.Validation(grammar or schema.own(), name, shown=shown)
+    validation = schema.Validation(grammar or schema.project_grammar(), name, shown=shown)
     for _ in reader.read(validation.watched(blocks())):
         pass
     yield from validation.findings(blocks)
@@ -76,7 +76,7 @@ def found(blocks: Callable[[], Iterable[bytes]], **options: Any) -> list[tuple[s
 
 def expected(data: bytes) -> Iterator[tuple[int, str]]:
     """Yield line and message of what lxml has against a document that it holds as a tree."""
-    grammar = grammars.own().schema
+    grammar = grammars.project_grammar().schema
     grammar.validate(etree.fromstring(data))
     log: Any = grammar.error_log
     for each in log:
@@ -119,7 +119,7 @@ def test_the_verdict_does_not_depend_on_the_blocks(mutants: Sequence[Mutant], si
 
 def test_a_document_told_again_gets_the_same_verdict(mutants: Sequence[Mutant]) -> None:
     for mutant in mutants[::41]:
-        straight, again = (safexml.Validator(grammars.own().schema) for _ in range(2))
+        straight, again = (safexml.Validator(grammars.project_grammar().schema) for _ in range(2))
         straight.feed(mutant.data)
         for piece in retold([mutant.data]):
             again.feed(piece.data)

@@ -217,7 +217,8 @@ def test_the_patterns_own_example_counts_seconds_and_is_refused(tmp_path: Path, 
     (store / "mux1.ts").write_bytes(BROADCAST)
     path = written(tmp_path, PATTERN.format(unit=""))
     with pytest.raises(
-        SourceError, match=r'shard line 2: nothing says what .* count; expected unit="bytes"'
+        SourceError,
+        match=r'shard line 2: the unit of its offset and length is missing; expected unit="bytes"',
     ) as caught:
         read(path, store)
     assert "count seconds" in caught.value.hint
@@ -402,7 +403,7 @@ def test_a_shard_that_is_wrong_or_leads_outside_is_refused(
         ('{"files": [{"offset": true, "length": 1}]}', "has the offset True; expected a whole number"),
         ('{"files": [{"offset": 1, "length": "1"}]}', "file 1: has the length '1'"),
         ('{"files": [{"offset": 1, "length": 1, "url": 3}]}', "has the url 3; expected a text"),
-        ('{"files": [{"offset": 1, "length": 1, "url": "a"}]}', "nothing says what its offset"),
+        ('{"files": [{"offset": 1, "length": 1, "url": "a"}]}', "the unit of its offset"),
         ('{"unit": 5, "files": [{"offset": 1, "length": 1, "url": "a"}]}', "count '5'; expected 'bytes'"),
         ('{"unit": "bytes", "files": [{"offset": -1, "length": 1, "url": "a"}]}', "is negative"),
         ('{"unit": "bytes", "files": []}', "the shard has no file"),

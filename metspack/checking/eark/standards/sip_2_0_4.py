@@ -39,8 +39,8 @@ TABLE.may(
 )
 TABLE.must("SIP4", "The OAIS type is SIP", "metsHdr/@csip:OAISPACKAGETYPE")
 for kind, id_ in RECORD_IDS.items():
-    alone = ", and the only one" if id_ in ONCE else ""
-    TABLE.may(id_, f"An altRecordID of TYPE {kind} is not empty{alone}", "metsHdr/altRecordID")
+    once = ", and the only one" if id_ in ONCE else ""
+    TABLE.may(id_, f"An altRecordID of TYPE {kind} is not empty{once}", "metsHdr/altRecordID")
 TABLE.may("SIP9", "At most one agent is the archival creator", _AGENT)
 _add_agent(
     10,

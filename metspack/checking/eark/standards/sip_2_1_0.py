@@ -1,4 +1,4 @@
-"""The differences of E-ARK SIP 2.1.0 from 2.0.4: none but the address of its profile; pure."""
+"""The differences of E-ARK SIP 2.1.0 from 2.0.4: only the address of its profile; pure."""
 
 from __future__ import annotations
 
