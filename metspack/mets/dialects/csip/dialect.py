@@ -187,7 +187,7 @@ class Csip(CsipPackage, Dialect):
         group = self.write_archive(ip, content, part.label)
         with closing(Placements()) as documentation:
             if self.documentation is not None:
-                ip.copy_tree("documentation", self.documentation, documentation)
+                ip.copy_documentation(self.documentation, documentation)
             facts = self.write_package(ip, part, group, documentation.runs)
             facts["history"] = content.notes
             if content.children:
@@ -256,7 +256,7 @@ class Csip(CsipPackage, Dialect):
             )
         with closing(Placements()) as documentation:
             if self.documentation is not None:
-                ip.copy_tree("documentation", self.documentation, documentation)
+                ip.copy_documentation(self.documentation, documentation)
             for names in () if self.documentation is not None else content.documentation:
                 documentation.add(ip.copy("/".join(names), content.root, names))
             group = self.group(ip, mets, data)

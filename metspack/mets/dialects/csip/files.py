@@ -153,10 +153,10 @@ class IpFolder:
                 hint="It was to go into the package; see that it is there and that you may read it.",
             ) from None
 
-    def copy_tree(self, folder: str, root: Path, into: Placements) -> None:
-        """Copy all files below ``root`` by path; add them to ``into``."""
+    def copy_documentation(self, root: Path, into: Placements) -> None:
+        """Copy all files below ``root`` by path to the folder documentation; add them to ``into``."""
         for names in below(root):
-            into.add(self.copy(f"{folder}/{'/'.join(names)}", root, names))
+            into.add(self.copy("/".join(("documentation", *names)), root, names))
 
     def reference(
         self, file: PlacedRun, mdtype: str, othermdtype: str = "", *, below: str = ""
