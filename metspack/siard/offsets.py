@@ -17,7 +17,7 @@ _DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][A-Za-z0-9
 _TAG = re.compile(rb"""[^"'>]*(?:"[^"]*"[^"'>]*|'[^']*'[^"'>]*)*>""")  # where ASCII is one byte each
 _NONE: Mapping[str, str] = MappingProxyType({})
 _ASCII = bytes(range(128))
-_NUMBERS = struct.Struct("5Q")
+_NUMBERS = struct.Struct("5I")  # a document is held in memory, and far below 4 GiB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +173,7 @@ def document(
     parser = safexml.expat_parser()
     stack: list[Element] = []
     texts: list[list[str]] = []
+    repeated: dict[str, str] = {}  # types and names occur in many columns
     roots: list[Element] = []
     passed_over = 0
     empty = encoding.encoded("/>")
@@ -204,7 +205,8 @@ def document(
             passed_over -= 1
             return
         element = stack.pop()
-        element.text = "".join(texts.pop())
+        value = "".join(texts.pop())
+        element.text = repeated.setdefault(value, value)
         line, begun, inner, *_ = _NUMBERS.unpack(element.numbers)
         at = parser.CurrentByteIndex
         # Expat reports the same offset at the end of <a/>, and at the end tag of <a></a>.
